@@ -15,11 +15,17 @@ fn main() {
 
 fn build(program: &str) {
     let source = format!("bpf/{program}.bpf.c");
-    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join(format!("{program}.bpf.o"));
-    let Err(why) = compile(&source, &object) else { return };
+    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"))
+        .join(format!("{program}.bpf.o"));
+    let Err(why) = compile(&source, &object) else {
+        return;
+    };
     println!("cargo:warning=switchcost observe will count no causes and no neighbours: {why}");
     // A file that is never there makes cargo try again at the next build.
-    println!("cargo:rerun-if-changed={}", object.with_extension("missing").display());
+    println!(
+        "cargo:rerun-if-changed={}",
+        object.with_extension("missing").display()
+    );
     std::fs::write(&object, []).expect("OUT_DIR can be written");
 }
 
@@ -28,11 +34,17 @@ fn compile(source: &str, object: &PathBuf) -> Result<(), String> {
     let (name, headers) = match machine.as_str() {
         "x86_64" => ("x86", "x86_64-linux-gnu"),
         "aarch64" => ("arm64", "aarch64-linux-gnu"),
-        _ => return Err(format!("found a build for {machine}, need x86_64 or aarch64")),
+        _ => {
+            return Err(format!(
+                "found a build for {machine}, need x86_64 or aarch64"
+            ));
+        }
     };
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let output = Command::new(&clang)
-        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-c", source])
+        .args([
+            "-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-c", source,
+        ])
         .arg(format!("-D__TARGET_ARCH_{name}"))
         // Those of this machine; or those for another, where a cross-compiler has them.
         .arg(format!("-I/usr/include/{headers}"))
@@ -43,5 +55,9 @@ fn compile(source: &str, object: &PathBuf) -> Result<(), String> {
         .map_err(|error| format!("found no {clang} ({error}), need it to compile {source}"))?;
     let words = String::from_utf8_lossy(&output.stderr);
     let first = words.lines().next().unwrap_or_default();
-    if output.status.success() { Ok(()) } else { Err(format!("{clang} refused {source}: {first}")) }
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{clang} refused {source}: {first}"))
+    }
 }

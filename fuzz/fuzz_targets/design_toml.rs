@@ -8,6 +8,9 @@ fuzz_target!(|text: &str| {
     if let Ok(design) = read_design(text, "fuzz") {
         assert_eq!(design.check(), Ok(()));
         let again = write_design(&design).expect("what was read can be written");
-        assert_eq!(read_design(&again, "fuzz").expect("what was written can be read"), design);
+        assert_eq!(
+            read_design(&again, "fuzz").expect("what was written can be read"),
+            design
+        );
     }
 });

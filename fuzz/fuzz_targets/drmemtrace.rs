@@ -17,7 +17,10 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let (one, other) = bytes.split_at(bytes.len() / 24 * 12);
     for cpu in [None, Some(0)] {
-        read(Importer::drmemtrace_files(vec![("one".to_owned(), one), ("other".to_owned(), other)], cpu));
+        read(Importer::drmemtrace_files(
+            vec![("one".to_owned(), one), ("other".to_owned(), other)],
+            cpu,
+        ));
     }
 });
 

@@ -5,7 +5,9 @@ use libfuzzer_sys::fuzz_target;
 use switchcost_trace::{Checker, Chunk, ChunkPlace, Importer, TaskId};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(mut importer) = Importer::gem5(bytes) else { return };
+    let Ok(mut importer) = Importer::gem5(bytes) else {
+        return;
+    };
     let mut checker = Checker::default();
     let mut place = ChunkPlace::default();
     let mut chunk = Chunk::default();

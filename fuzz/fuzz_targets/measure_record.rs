@@ -35,7 +35,10 @@ fn sealed(bytes: &[u8]) -> Vec<u8> {
             continue;
         };
         let mark = b",\"check\":\"";
-        let body = object.windows(mark.len()).rposition(|window| window == mark).map_or(object, |at| &object[..at]);
+        let body = object
+            .windows(mark.len())
+            .rposition(|window| window == mark)
+            .map_or(object, |at| &object[..at]);
         check = xxh3_64_with_seed(body, check);
         sealed.extend_from_slice(body);
         sealed.extend_from_slice(format!(",\"check\":\"{check:016x}\"}}\n").as_bytes());

@@ -18,7 +18,14 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// A line of each age.
 fn some_profile() -> Profile {
-    let row = |age_bytes| Reused { kind: Kind::Gathered, age_bytes, lines: vec![1.0, 2.0] };
+    let row = |age_bytes| Reused {
+        kind: Kind::Gathered,
+        age_bytes,
+        lines: vec![1.0, 2.0],
+    };
     let reused = vec![row(Bytes::kib(16)), row(Bytes::mib(4))];
-    Profile { reused, ..Profile::empty(1024, vec![1024, 2048]) }
+    Profile {
+        reused,
+        ..Profile::empty(1024, vec![1024, 2048])
+    }
 }

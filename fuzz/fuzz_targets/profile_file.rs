@@ -22,5 +22,13 @@ fuzz_target!(|bytes: &[u8]| {
 /// One price.
 fn some_prices() -> Prices {
     let (own_bytes, away_bytes) = (Bytes::kib(12), Bytes::mib(1));
-    Prices::of(vec![Price { kind: Kind::Dependent, own_bytes, away_bytes, ns: 5.0, low_ns: 4.0, high_ns: 6.0, n: 8 }])
+    Prices::of(vec![Price {
+        kind: Kind::Dependent,
+        own_bytes,
+        away_bytes,
+        ns: 5.0,
+        low_ns: 4.0,
+        high_ns: 6.0,
+        n: 8,
+    }])
 }

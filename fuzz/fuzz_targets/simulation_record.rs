@@ -25,7 +25,9 @@ fn read(bytes: &[u8]) {
         Ok(record) => record,
         Err(error) => return drop(error.to_string()),
     };
-    let Ok(intervals) = record.intervals() else { return };
+    let Ok(intervals) = record.intervals() else {
+        return;
+    };
     let mut analyser = Analyser::new(&record.head, Options::default());
     for batch in intervals {
         match batch {
@@ -38,7 +40,10 @@ fn read(bytes: &[u8]) {
 
 /// The same file with the checksum that it should have, where it has a place for one.
 fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
-    let at = bytes.windows(MARKER.len()).rposition(|window| window == MARKER)? + MARKER.len();
+    let at = bytes
+        .windows(MARKER.len())
+        .rposition(|window| window == MARKER)?
+        + MARKER.len();
     let mut sealed = bytes.to_vec();
     sealed.get_mut(at..at + DIGITS)?.fill(b'0');
     let checksum = format!("{:016x}", xxh3_64(&sealed));

@@ -19,7 +19,10 @@ fuzz_target!(|bytes: &[u8]| {
 fn read(bytes: &[u8]) {
     if let Ok(reader) = TraceReader::new(bytes) {
         let report = check(reader);
-        report.problems.iter().for_each(|problem| drop(problem.to_string()));
+        report
+            .problems
+            .iter()
+            .for_each(|problem| drop(problem.to_string()));
         drop(report.loss.map(|loss| loss.to_string()));
     }
     if let Ok(reader) = TraceReader::new(bytes) {
@@ -40,7 +43,9 @@ fn sealed(bytes: &[u8]) -> Vec<u8> {
     file[..start].copy_from_slice(&MAGIC[..start]);
     let mut at = start;
     for number in 0_u32.. {
-        let Some(head) = file.get(at..at + HEAD_BYTES) else { break };
+        let Some(head) = file.get(at..at + HEAD_BYTES) else {
+            break;
+        };
         let length = u32::from_le_bytes([head[12], head[13], head[14], head[15]]) as usize;
         let body = at + HEAD_BYTES;
         let end = body.saturating_add(length).min(file.len());

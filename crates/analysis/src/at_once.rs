@@ -15,21 +15,32 @@ const WITHOUT_CACHES: f64 = 0.1;
 /// Every size at which tasks ran at once, as it was planned.
 pub(crate) fn shared_cache(results: &[CaseFinding], host: &HostManifest) -> Vec<SharedCache> {
     let withheld = shares_more_than_a_cache(results, host);
-    let at_once = results.iter().enumerate().filter(|(_, finding)| is_at_once(&finding.case));
-    at_once.map(|(place, finding)| one(results, place, finding, withheld.as_deref())).collect()
+    let at_once = results
+        .iter()
+        .enumerate()
+        .filter(|(_, finding)| is_at_once(&finding.case));
+    at_once
+        .map(|(place, finding)| one(results, place, finding, withheld.as_deref()))
+        .collect()
 }
 
 fn is_at_once(case: &Case) -> bool {
     !case.mechanism.hands_over()
 }
 
-fn one(results: &[CaseFinding], at_once: usize, found: &CaseFinding, withheld: Option<&str>) -> SharedCache {
+fn one(
+    results: &[CaseFinding],
+    at_once: usize,
+    found: &CaseFinding,
+    withheld: Option<&str>,
+) -> SharedCache {
     let is_same = |other: &CaseFinding| {
         let (own, case) = (&found.case, &other.case);
         !is_at_once(case)
             && case.placement.is_one_cpu()
             && case.away.is_none()
-            && (case.working_set, case.between, case.tasks) == (own.working_set, own.between, own.tasks)
+            && (case.working_set, case.between, case.tasks)
+                == (own.working_set, own.between, own.tasks)
     };
     let in_turn = results.iter().position(is_same);
     let turns = in_turn.and_then(|place| results.get(place));
@@ -38,7 +49,9 @@ fn one(results: &[CaseFinding], at_once: usize, found: &CaseFinding, withheld: O
     let both = in_turn_ns.as_ref().zip(at_once_ns.as_ref());
     let missing = || unmeasured(turns, "in turn").or_else(|| unmeasured(Some(found), "at once"));
     let why = missing().or_else(|| withheld.map(str::to_owned));
-    let difference = both.filter(|_| why.is_none()).map(|(in_turn, at_once)| Difference::of(in_turn, at_once));
+    let difference = both
+        .filter(|_| why.is_none())
+        .map(|(in_turn, at_once)| Difference::of(in_turn, at_once));
     SharedCache {
         working_set: found.case.working_set,
         in_turn,
@@ -55,7 +68,10 @@ fn one(results: &[CaseFinding], at_once: usize, found: &CaseFinding, withheld: O
 fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
     match finding {
         None => Some(format!("the same was not measured {how}")),
-        Some(CaseFinding { verdict: Verdict::NotMeasured { why }, .. }) => Some(format!("{how}: {why}")),
+        Some(CaseFinding {
+            verdict: Verdict::NotMeasured { why },
+            ..
+        }) => Some(format!("{how}: {why}")),
         Some(_) => None,
     }
 }
@@ -64,9 +80,18 @@ fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
 fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
     let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
     let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;
-    let control = results.iter().filter(|finding| is_at_once(&finding.case)).filter(fits);
+    let control = results
+        .iter()
+        .filter(|finding| is_at_once(&finding.case))
+        .filter(fits);
     let control = control.min_by_key(|finding| finding.case.working_set.size_bytes);
-    let numbers = control.and_then(|finding| Some((finding, finding.total_ns.as_ref()?, finding.walk_ns.as_ref()?)));
+    let numbers = control.and_then(|finding| {
+        Some((
+            finding,
+            finding.total_ns.as_ref()?,
+            finding.walk_ns.as_ref()?,
+        ))
+    });
     let Some((finding, slower, alone)) = numbers else {
         return Some(
             "no array of which the first level holds two was measured at once, to show whether the CPUs share more than a \
@@ -88,12 +113,18 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
 
 /// In a guest, which CPUs share a cache is what the hypervisor says.
 pub(crate) fn of_a_guest(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
-    let name = host.hypervisor.known().filter(|name| *name != "none" && !found.is_empty())?;
+    let name = host
+        .hypervisor
+        .known()
+        .filter(|name| *name != "none" && !found.is_empty())?;
     let detail = format!(
         "that these CPUs share a cache is what {name} says, which may run them on any cores: where walks at once lose nothing, they may \
          have shared none"
     );
-    Some(Flag { name: "topology-of-a-guest", detail })
+    Some(Flag {
+        name: "topology-of-a-guest",
+        detail,
+    })
 }
 
 #[cfg(test)]
@@ -117,7 +148,10 @@ mod tests {
         (case.baseline_ns, case.switch_ns) = (0.0, 0.0);
         case.change(|case| {
             case.mechanism = Mechanism::Concurrent;
-            case.placement = Placement { cpus: vec![CpuId(1), CpuId(0)], relation: Relation::SharedCache };
+            case.placement = Placement {
+                cpus: vec![CpuId(1), CpuId(0)],
+                relation: Relation::SharedCache,
+            };
             case.switches = None;
         })
     }
@@ -130,7 +164,11 @@ mod tests {
     }
 
     fn of_size(found: &Findings, size: Bytes) -> &SharedCache {
-        found.shared_cache.iter().find(|one| one.working_set.size_bytes == size).expect("this size")
+        found
+            .shared_cache
+            .iter()
+            .find(|one| one.working_set.size_bytes == size)
+            .expect("this size")
     }
 
     #[test]
@@ -140,29 +178,58 @@ mod tests {
             (1_000.0, 4_000.0, LosesMore::AtOnce),
             (2_000.0, 2_010.0, LosesMore::Undecided),
         ] {
-            let found = found(vec![in_turn(SIZE, turns), at_once(CONTROL, 10.0), at_once(SIZE, once)]);
+            let found = found(vec![
+                in_turn(SIZE, turns),
+                at_once(CONTROL, 10.0),
+                at_once(SIZE, once),
+            ]);
             let one = of_size(&found, SIZE);
-            assert_eq!((one.loses_more, &one.why), (wanted, &None), "{turns} {once}");
+            assert_eq!(
+                (one.loses_more, &one.why),
+                (wanted, &None),
+                "{turns} {once}"
+            );
             assert_eq!((one.in_turn, one.at_once), (Some(0), 2));
             let near = |estimate: &Option<Estimate>, ns: f64| {
-                estimate.as_ref().is_some_and(|found| (found.estimate - ns).abs() < 0.01 * ns)
+                estimate
+                    .as_ref()
+                    .is_some_and(|found| (found.estimate - ns).abs() < 0.01 * ns)
             };
-            assert!(near(&one.in_turn_ns, turns) && near(&one.at_once_ns, once) && near(&one.alone_ns, 10_000.0));
+            assert!(
+                near(&one.in_turn_ns, turns)
+                    && near(&one.at_once_ns, once)
+                    && near(&one.alone_ns, 10_000.0)
+            );
             let difference = one.in_turn_less_at_once_ns.expect("a difference");
-            assert!((difference.estimate - (turns - once)).abs() < 1.0, "{difference:?}");
-            assert!(difference.low < turns - once && turns - once < difference.high, "{difference:?}");
+            assert!(
+                (difference.estimate - (turns - once)).abs() < 1.0,
+                "{difference:?}"
+            );
+            assert!(
+                difference.low < turns - once && turns - once < difference.high,
+                "{difference:?}"
+            );
         }
     }
 
     /// A tenth of a walk of 10 us.
     #[test]
     fn cpus_that_share_more_than_a_cache_are_not_compared() {
-        let shared = |slower| found(vec![in_turn(SIZE, 4_000.0), at_once(CONTROL, slower), at_once(SIZE, 3_000.0)]);
+        let shared = |slower| {
+            found(vec![
+                in_turn(SIZE, 4_000.0),
+                at_once(CONTROL, slower),
+                at_once(SIZE, 3_000.0),
+            ])
+        };
         let apart = shared(900.0);
         assert_eq!(of_size(&apart, SIZE).loses_more, LosesMore::InTurn);
         let together = shared(2_000.0);
         let one = of_size(&together, SIZE);
-        assert_eq!((one.loses_more, one.in_turn_less_at_once_ns), (LosesMore::Undecided, None));
+        assert_eq!(
+            (one.loses_more, one.in_turn_less_at_once_ns),
+            (LosesMore::Undecided, None)
+        );
         let why = one.why.as_ref().expect("a reason");
         assert!(
             why.starts_with(
@@ -176,7 +243,12 @@ mod tests {
     #[test]
     fn without_a_control_or_without_turns_nothing_is_compared() {
         let alone = found(vec![in_turn(SIZE, 4_000.0), at_once(SIZE, 1_000.0)]);
-        assert!(of_size(&alone, SIZE).why.as_ref().is_some_and(|why| why.contains("add --size 4KiB")));
+        assert!(
+            of_size(&alone, SIZE)
+                .why
+                .as_ref()
+                .is_some_and(|why| why.contains("add --size 4KiB"))
+        );
         let no_turns = found(vec![at_once(CONTROL, 10.0), at_once(SIZE, 1_000.0)]);
         let why = of_size(&no_turns, SIZE).why.clone();
         assert_eq!(why.as_deref(), Some("the same was not measured in turn"));
@@ -187,8 +259,17 @@ mod tests {
     fn walks_at_once_have_no_hand_off() {
         let found = found(vec![at_once(SIZE, 1_000.0)]);
         let one = &found.results[0];
-        assert!(one.direct_ns.is_none() && one.handoff_ns.is_none() && one.indirect_ns.is_none(), "{one:?}");
-        assert!(one.flags.iter().all(|flag| flag.name != "handoff-across-cpus"), "{:?}", one.flags);
+        assert!(
+            one.direct_ns.is_none() && one.handoff_ns.is_none() && one.indirect_ns.is_none(),
+            "{one:?}"
+        );
+        assert!(
+            one.flags
+                .iter()
+                .all(|flag| flag.name != "handoff-across-cpus"),
+            "{:?}",
+            one.flags
+        );
     }
 
     #[test]
@@ -197,9 +278,9 @@ mod tests {
         let mut host = host();
         let named = |host: &HostManifest| of_a_guest(&found, host).map(|flag| flag.detail);
         host.hypervisor = switchcost_record::Fact::Known("KVM".to_owned());
-        assert!(
-            named(&host).is_some_and(|detail| detail.starts_with("that these CPUs share a cache is what KVM says"))
-        );
+        assert!(named(&host).is_some_and(|detail| {
+            detail.starts_with("that these CPUs share a cache is what KVM says")
+        }));
         assert_eq!(of_a_guest(&[], &host), None);
         host.hypervisor = switchcost_record::Fact::Known("none".to_owned());
         assert_eq!(named(&host), None);

@@ -29,13 +29,21 @@ const FIBER: Band = band(
     20.0,
     "register-only coroutines: corosensei 1.3, libfringe 2.9, Photon 12.6, libmill 20 ns; an indirect jump takes 2 cycles, 0.4 ns at 5 GHz",
 );
-const UCONTEXT: Band = band(100.0, 500.0, "swapcontext with its two system calls: 164 to 190 ns on a 2024 server");
+const UCONTEXT: Band = band(
+    100.0,
+    500.0,
+    "swapcontext with its two system calls: 164 to 190 ns on a 2024 server",
+);
 const GREEN: Band = band(
     20.0,
     1_400.0,
     "run queues in user space: Boost.Fiber 48, Arachne 56, Go 170 to 200 ns; gtthread 1.2 to 1.4 us (Michigan poster)",
 );
-const ASYNC: Band = band(20.0, 600.0, "run queues in user space: Boost.Fiber 48, Arachne 56, Go 170 to 200 ns");
+const ASYNC: Band = band(
+    20.0,
+    600.0,
+    "run queues in user space: Boost.Fiber 48, Arachne 56, Go 170 to 200 ns",
+);
 pub(crate) const SAME_CPU: Band = band(
     300.0,
     10_000.0,
@@ -46,8 +54,11 @@ const ACROSS_CPUS: Band = band(
     100_000.0,
     "hand-offs across CPUs: 5 to 45 us in virtual machines, down to 1 us between hardware threads",
 );
-const PREEMPTION: Band =
-    band(500.0, 50_000.0, "preemptions with their timer interrupt: a kernel switch of 0.3 to 10 us and more");
+const PREEMPTION: Band = band(
+    500.0,
+    50_000.0,
+    "preemptions with their timer interrupt: a kernel switch of 0.3 to 10 us and more",
+);
 
 /// The published range of what one switch costs, or one hand-off across CPUs, in nanoseconds, and where it is from.
 pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {
@@ -73,9 +84,16 @@ mod tests {
     fn every_real_mechanism_has_a_band_and_every_band_a_source() {
         for mechanism in Mechanism::real() {
             for between in mechanism.betweens() {
-                let case = Case { mechanism, between: *between, ..FakeCase::pipe().case() };
+                let case = Case {
+                    mechanism,
+                    between: *between,
+                    ..FakeCase::pipe().case()
+                };
                 let Band { low, high, source } = sanity_band_ns(&case).expect("a band");
-                assert!(0.0 < low && low < high && source.len() > 20, "{mechanism} {between}");
+                assert!(
+                    0.0 < low && low < high && source.len() > 20,
+                    "{mechanism} {between}"
+                );
             }
         }
         assert_eq!(sanity_band_ns(&FakeCase::synthetic().case()), None);

@@ -18,7 +18,11 @@ use crate::latency;
 /// for each page of them, and `latency` is the load latency measured in this run, of pointer chases. `footprint` is
 /// what all tasks touch between two turns of one of them; where the kernel makes the switch, with the nearest data cache on
 /// top, since the kernel's own path may displace that much. `None` without a working set, caches or latencies.
-pub(crate) fn reload_bound_ns(case: &Case, host: &HostManifest, latencies: &[(u64, f64)]) -> Option<f64> {
+pub(crate) fn reload_bound_ns(
+    case: &Case,
+    host: &HostManifest,
+    latencies: &[(u64, f64)],
+) -> Option<f64> {
     let set = &case.working_set;
     if set.is_empty() {
         return None;
@@ -28,8 +32,17 @@ pub(crate) fn reload_bound_ns(case: &Case, host: &HostManifest, latencies: &[(u6
     let largest_bytes = caches.iter().map(|cache| cache.size_bytes.0).max()?;
     let line_bytes = nearest.line_bytes.0.max(1);
     let lines = touched_lines(set, line_bytes).min(largest_bytes / line_bytes);
-    let pages = lines.min(set.size_bytes.0.min(largest_bytes).div_ceil(host.page_bytes.0.max(1)));
-    let kernel_bytes = if case.between == Between::User { 0 } else { nearest.size_bytes.0 };
+    let pages = lines.min(
+        set.size_bytes
+            .0
+            .min(largest_bytes)
+            .div_ceil(host.page_bytes.0.max(1)),
+    );
+    let kernel_bytes = if case.between == Between::User {
+        0
+    } else {
+        nearest.size_bytes.0
+    };
     let load_ns = latency::at(latencies, footprint_bytes(case) + kernel_bytes as f64)?;
     let transfers = if set.access == Access::Read { 1.0 } else { 2.0 };
     Some((lines + pages) as f64 * load_ns * transfers)
@@ -37,15 +50,22 @@ pub(crate) fn reload_bound_ns(case: &Case, host: &HostManifest, latencies: &[(u6
 
 /// Caches that hold data, nearest first.
 pub(crate) fn data_caches(host: &HostManifest) -> Vec<&Cache> {
-    let mut caches: Vec<_> =
-        host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction && cache.size_bytes.0 > 0).collect();
+    let mut caches: Vec<_> = host
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != CacheKind::Instruction && cache.size_bytes.0 > 0)
+        .collect();
     caches.sort_by_key(|cache| cache.level);
     caches
 }
 
 /// Memory that all tasks walk over together.
 pub(crate) fn footprint_bytes(case: &Case) -> f64 {
-    let others = if case.working_set.sharing == Sharing::Shared { 0.0 } else { f64::from(case.tasks) - 1.0 };
+    let others = if case.working_set.sharing == Sharing::Shared {
+        0.0
+    } else {
+        f64::from(case.tasks) - 1.0
+    };
     case.working_set.size_bytes.0 as f64 + others * case.working_set_of(1).size_bytes.0 as f64
 }
 
@@ -72,9 +92,15 @@ mod tests {
     fn the_bound_is_lines_times_latency() {
         let mut case = FakeCase::fiber().with_set(Bytes::kib(256)).case();
         // 4,096 lines and 64 pages come back from where 512 KiB live, and are written back.
-        assert_eq!(reload_bound_ns(&case, &host(), &LATENCIES), Some((4096.0 + 64.0) * 4.0 * 2.0));
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((4096.0 + 64.0) * 4.0 * 2.0)
+        );
         case.working_set.access = Access::Read;
-        assert_eq!(reload_bound_ns(&case, &host(), &LATENCIES), Some((4096.0 + 64.0) * 4.0));
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((4096.0 + 64.0) * 4.0)
+        );
     }
 
     #[test]
@@ -82,7 +108,10 @@ mod tests {
         let mut case = FakeCase::fiber().with_set(Bytes::mib(512)).case();
         case.working_set.access = Access::Read;
         let lines = f64::from(32 << 20) / 64.0;
-        assert_eq!(reload_bound_ns(&case, &host(), &LATENCIES), Some((lines + lines / 64.0) * 100.0));
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((lines + lines / 64.0) * 100.0)
+        );
     }
 
     #[test]
@@ -90,9 +119,15 @@ mod tests {
         let mut case = FakeCase::fiber().with_set(Bytes::kib(256)).case();
         case.working_set.pattern = Pattern::Chase;
         case.working_set.stride_bytes = Bytes(256);
-        assert_eq!(reload_bound_ns(&case, &host(), &LATENCIES), Some((1024.0 + 64.0) * 4.0 * 2.0));
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((1024.0 + 64.0) * 4.0 * 2.0)
+        );
         case.working_set.stride_bytes = Bytes::kib(8);
-        assert_eq!(reload_bound_ns(&case, &host(), &LATENCIES), Some((32.0 + 32.0) * 4.0 * 2.0));
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((32.0 + 32.0) * 4.0 * 2.0)
+        );
     }
 
     #[test]

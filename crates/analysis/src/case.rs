@@ -47,13 +47,18 @@ pub(crate) fn find(
     if let Some(none) = no_number(judged, refusals, decisive) {
         found.flags.extend(none.flag);
         // Another reason may come first; that repetitions are missing is said all the same.
-        found
-            .flags
-            .extend(refused(refusals).filter(|_| refusals.iter().all(|refusal| !none.why.contains(&refusal.why))));
+        found.flags.extend(refused(refusals).filter(|_| {
+            refusals
+                .iter()
+                .all(|refusal| !none.why.contains(&refusal.why))
+        }));
         found.verdict = Verdict::NotMeasured { why: none.why };
         return (found, Quantities::default());
     }
-    let shared = measured.shared.as_ref().filter(|shared| shared.is_in_costs());
+    let shared = measured
+        .shared
+        .as_ref()
+        .filter(|shared| shared.is_in_costs());
     let shared = shared.map(|shared| 1.0 + shared.share * (run.most_of_sharing - 1.0));
     // What neighbours do to a core that was shared throughout, runs on unshared cores do not show.
     let runs_differ = |cost| match shared {
@@ -61,11 +66,14 @@ pub(crate) fn find(
         Some(_) => RunsDiffer::assumed(judged.case, cost),
     };
     add_numbers(&mut found, &quantities, confidence, shared, runs_differ);
-    found.between_runs = found
-        .deciding()
-        .map(|cost| runs_differ(deciding(judged.case)).finding(earlier_of(run.header, case), cost.confidence));
-    found.direct_cycles =
-        found.direct_ns.as_ref().zip(run.speed.and_then(Speed::hertz)).map(|(d, hz)| d.scaled(hz / 1e9));
+    found.between_runs = found.deciding().map(|cost| {
+        runs_differ(deciding(judged.case)).finding(earlier_of(run.header, case), cost.confidence)
+    });
+    found.direct_cycles = found
+        .direct_ns
+        .as_ref()
+        .zip(run.speed.and_then(Speed::hertz))
+        .map(|(d, hz)| d.scaled(hz / 1e9));
     found.repetitions_ns = quantities.decisive(judged.case).to_vec();
     found.shared = measured.shared;
     found.cycles = measured.cycles;
@@ -87,18 +95,27 @@ impl Measured {
     /// Of cycles on a core of our own where there are enough, else of all.
     fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
-            return Measured { quantities: Quantities::default(), shared: None, cycles: None };
+            return Measured {
+                quantities: Quantities::default(),
+                shared: None,
+                cycles: None,
+            };
         };
         let (case, windows) = (judged.case, &judged.windows);
         let switches = judged.switches_per_handoff().unwrap_or(1.0);
         let of = |choice| paired::quantities(case, windows, speed, switches, choice);
         let unshared_share = paired::unshared_share(windows, speed).unwrap_or(0.0);
         let unshared = of(Choice::Unshared);
-        let is_enough = unshared_share >= LEAST_UNSHARED && estimate(unshared.decisive(case), confidence).is_ok();
+        let is_enough = unshared_share >= LEAST_UNSHARED
+            && estimate(unshared.decisive(case), confidence).is_ok();
         // A made-up switch is made of time, which no neighbour lengthens.
         if case.mechanism == Mechanism::Synthetic {
             let cycles = paired::cycles_seen(case, windows, speed, switches, Choice::Every);
-            return Measured { quantities: of(Choice::Every), shared: None, cycles };
+            return Measured {
+                quantities: of(Choice::Every),
+                shared: None,
+                cycles,
+            };
         }
         let runs_differ = RunsDiffer::assumed(case, deciding(case));
         let cost_ns = estimate(of(Choice::Shared).decisive(case), confidence).ok();
@@ -107,9 +124,17 @@ impl Measured {
             is_left_out: is_enough,
             cost_ns: cost_ns.map(|cost| cost.across(&runs_differ)),
         };
-        let choice = if is_enough { Choice::Unshared } else { Choice::Every };
+        let choice = if is_enough {
+            Choice::Unshared
+        } else {
+            Choice::Every
+        };
         let cycles = paired::cycles_seen(case, windows, speed, switches, choice);
-        Measured { quantities: if is_enough { unshared } else { of(choice) }, shared: Some(shared), cycles }
+        Measured {
+            quantities: if is_enough { unshared } else { of(choice) },
+            shared: Some(shared),
+            cycles,
+        }
     }
 }
 
@@ -135,7 +160,9 @@ fn add_numbers(
     runs_differ: impl Fn(CostName) -> RunsDiffer,
 ) {
     let estimate = |values: &[f64], cost: CostName| {
-        let found = estimate(values, confidence).ok()?.across(&runs_differ(cost));
+        let found = estimate(values, confidence)
+            .ok()?
+            .across(&runs_differ(cost));
         Some(match shared {
             Some(most) => found.down_to_unshared(most),
             None => found,

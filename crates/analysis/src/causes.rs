@@ -21,7 +21,12 @@ pub struct Capacity {
 }
 
 /// What stops fitting between two neighbouring sizes of one task's array, or nearest to them.
-pub(crate) fn cause(host: &HostManifest, case: &Case, after_bytes: u64, before_bytes: u64) -> Option<String> {
+pub(crate) fn cause(
+    host: &HostManifest,
+    case: &Case,
+    after_bytes: u64,
+    before_bytes: u64,
+) -> Option<String> {
     let by_distance = capacities(host, case)
         .into_iter()
         .map(|candidate| (distance(&candidate, after_bytes, before_bytes), candidate));
@@ -43,9 +48,13 @@ fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
 /// The sizes of one task's array at which the caches and TLBs of a machine stop holding what the tasks of a case touch.
 /// Caches before TLBs, nearest first, so that the first of equals is the likeliest.
 pub fn capacities(host: &HostManifest, case: &Case) -> Vec<Capacity> {
-    let caches = data_caches(host).into_iter().map(|cache| (cache_name(cache.level, cache.kind), cache.size_bytes));
+    let caches = data_caches(host)
+        .into_iter()
+        .map(|cache| (cache_name(cache.level, cache.kind), cache.size_bytes));
     let holders = caches.chain(tlbs(host, case.working_set.pages));
-    holders.flat_map(|(name, capacity)| stops_fitting(&name, capacity, case)).collect()
+    holders
+        .flat_map(|(name, capacity)| stops_fitting(&name, capacity, case))
+        .collect()
 }
 
 fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Capacity> {
@@ -57,7 +66,11 @@ fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Capacity> {
     if case.working_set.sharing == Sharing::Shared || case.tasks < 2 {
         return vec![one];
     }
-    let tasks = if case.tasks == 2 { "two".to_owned() } else { case.tasks.to_string() };
+    let tasks = if case.tasks == 2 {
+        "two".to_owned()
+    } else {
+        case.tasks.to_string()
+    };
     let all = Capacity {
         size_bytes: capacity.0 as f64 / f64::from(case.tasks),
         label: format!("{name}/{}", case.tasks),
@@ -67,7 +80,11 @@ fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Capacity> {
 }
 
 fn cache_name(level: u32, kind: switchcost_record::CacheKind) -> String {
-    if kind == switchcost_record::CacheKind::Data { format!("L{level}d") } else { format!("L{level}") }
+    if kind == switchcost_record::CacheKind::Data {
+        format!("L{level}d")
+    } else {
+        format!("L{level}")
+    }
 }
 
 /// Reach of the TLBs that hold the pages in use.
@@ -80,31 +97,62 @@ fn tlbs(host: &HostManifest, pages: Pages) -> Vec<(String, Bytes)> {
     let mut reaches: Vec<_> = host
         .plausible_tlbs()
         .into_iter()
-        .filter(|tlb| tlb.kind != TlbKind::Instruction && tlb.entries > 0 && is_in_use(tlb.page_bytes))
-        .map(|tlb| (tlb_name(tlb.level, tlb.kind), Bytes(u64::from(tlb.entries).saturating_mul(tlb.page_bytes.0))))
+        .filter(|tlb| {
+            tlb.kind != TlbKind::Instruction && tlb.entries > 0 && is_in_use(tlb.page_bytes)
+        })
+        .map(|tlb| {
+            (
+                tlb_name(tlb.level, tlb.kind),
+                Bytes(u64::from(tlb.entries).saturating_mul(tlb.page_bytes.0)),
+            )
+        })
         .collect();
     reaches.sort();
     reaches
 }
 
 fn tlb_name(level: u32, kind: TlbKind) -> String {
-    if kind == TlbKind::Data { format!("L{level} dTLB") } else { format!("L{level} TLB") }
+    if kind == TlbKind::Data {
+        format!("L{level} dTLB")
+    } else {
+        format!("L{level} TLB")
+    }
 }
 
 /// The levels that hold all tasks' arrays from the first to the last size of a region: `L1d`, or `L2 to memory`.
-pub(crate) fn region_name(host: &HostManifest, case: &Case, from_bytes: u64, to_bytes: u64) -> String {
+pub(crate) fn region_name(
+    host: &HostManifest,
+    case: &Case,
+    from_bytes: u64,
+    to_bytes: u64,
+) -> String {
     let home = |size| {
-        let footprint = footprint_bytes(&Case { working_set: with_size(case, size), ..case.clone() });
+        let footprint = footprint_bytes(&Case {
+            working_set: with_size(case, size),
+            ..case.clone()
+        });
         let caches = data_caches(host);
-        let holder = caches.into_iter().find(|cache| footprint <= cache.size_bytes.0 as f64);
-        holder.map_or_else(|| "memory".to_owned(), |cache| cache_name(cache.level, cache.kind))
+        let holder = caches
+            .into_iter()
+            .find(|cache| footprint <= cache.size_bytes.0 as f64);
+        holder.map_or_else(
+            || "memory".to_owned(),
+            |cache| cache_name(cache.level, cache.kind),
+        )
     };
     let (first, last) = (home(from_bytes), home(to_bytes));
-    if first == last { first } else { format!("{first} to {last}") }
+    if first == last {
+        first
+    } else {
+        format!("{first} to {last}")
+    }
 }
 
 fn with_size(case: &Case, size: u64) -> switchcost_workload::WorkingSet {
-    switchcost_workload::WorkingSet { size_bytes: Bytes(size), ..case.working_set }
+    switchcost_workload::WorkingSet {
+        size_bytes: Bytes(size),
+        ..case.working_set
+    }
 }
 
 #[cfg(test)]
@@ -113,19 +161,45 @@ mod tests {
     use crate::testing::{FakeCase, host};
 
     fn cause_between(after: Bytes, before: Bytes) -> Option<String> {
-        cause(&host(), &FakeCase::pipe().with_set(after).case(), after.0, before.0)
+        cause(
+            &host(),
+            &FakeCase::pipe().with_set(after).case(),
+            after.0,
+            before.0,
+        )
     }
 
     #[test]
     fn a_knee_is_named_after_what_stops_fitting() {
         let named = |after, before| cause_between(after, before).unwrap_or_default();
-        assert_eq!(named(Bytes::kib(16), Bytes::kib(32)), "L1d: one array fits, two do not");
-        assert_eq!(named(Bytes::kib(32), Bytes::kib(64)), "L1d: one array no longer fits");
-        assert_eq!(named(Bytes::kib(512), Bytes::mib(1)), "L2: one array fits, two do not");
-        assert_eq!(named(Bytes::kib(384), Bytes::kib(512)), "L2: one array fits, two do not");
-        assert_eq!(named(Bytes::mib(1), Bytes::mib(2)), "L2: one array no longer fits");
-        assert_eq!(named(Bytes::mib(16), Bytes::mib(32)), "L3: one array fits, two do not");
-        assert_eq!(named(Bytes::kib(128), Bytes::kib(160)), "L1 dTLB: one array fits, two do not");
+        assert_eq!(
+            named(Bytes::kib(16), Bytes::kib(32)),
+            "L1d: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::kib(32), Bytes::kib(64)),
+            "L1d: one array no longer fits"
+        );
+        assert_eq!(
+            named(Bytes::kib(512), Bytes::mib(1)),
+            "L2: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::kib(384), Bytes::kib(512)),
+            "L2: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::mib(1), Bytes::mib(2)),
+            "L2: one array no longer fits"
+        );
+        assert_eq!(
+            named(Bytes::mib(16), Bytes::mib(32)),
+            "L3: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::kib(128), Bytes::kib(160)),
+            "L1 dTLB: one array fits, two do not"
+        );
     }
 
     #[test]

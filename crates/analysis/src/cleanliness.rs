@@ -56,7 +56,10 @@ fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
 /// The first task sits on the first CPU of the placement. Where nothing is pinned, moving is what is measured.
 fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
     let seen = [evidence.cpu_before, evidence.cpu_after];
-    case.placement.cpus.first().is_some_and(|home| seen.into_iter().flatten().any(|cpu| cpu != *home))
+    case.placement
+        .cpus
+        .first()
+        .is_some_and(|home| seen.into_iter().flatten().any(|cpu| cpu != *home))
 }
 
 /// Every reason to leave out a window of cycles as a whole. Ordinary tasks run beside others as it comes: what those take between two
@@ -66,30 +69,61 @@ fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
     // Stolen time is counted in steps, and may show in the next window only.
-    let stolen = evidence.steal_ns.map_or(Nanos(0), |steal| steal + STEAL_STEP);
-    let foreign = time_of_others(case, evidence).unwrap_or_default().saturating_sub(stolen);
-    let limit = Nanos(evidence.wall_ns.0 / if case.placement.is_one_cpu() { FOREIGN_SHARE } else { WAIT_SHARE });
+    let stolen = evidence
+        .steal_ns
+        .map_or(Nanos(0), |steal| steal + STEAL_STEP);
+    let foreign = time_of_others(case, evidence)
+        .unwrap_or_default()
+        .saturating_sub(stolen);
+    let limit = Nanos(
+        evidence.wall_ns.0
+            / if case.placement.is_one_cpu() {
+                FOREIGN_SHARE
+            } else {
+                WAIT_SHARE
+            },
+    );
     let is_foreign = foreign > limit;
     let is_beside = is_foreign && !case.policy.is_real_time();
     let reasons = [
         (window.batches.is_empty(), NO_HANDOFFS),
         (evidence.is_clock_backwards, CLOCK_BACKWARDS),
         (is_foreign && !is_beside, FOREIGN_TIME),
-        (has_faults(evidence, case, window.batches.len() as u64 / BATCHES_PER_FAULT), FAULTS),
+        (
+            has_faults(
+                evidence,
+                case,
+                window.batches.len() as u64 / BATCHES_PER_FAULT,
+            ),
+            FAULTS,
+        ),
         (has_migrated(evidence, case), MIGRATION),
         // Somebody else who runs in between makes switches of his own.
-        (!is_foreign && has_other_switch_count(window, case), SWITCH_COUNT),
+        (
+            !is_foreign && has_other_switch_count(window, case),
+            SWITCH_COUNT,
+        ),
     ];
-    reasons.into_iter().filter(|(is_found, _)| *is_found).map(|(_, reason)| reason).collect()
+    reasons
+        .into_iter()
+        .filter(|(is_found, _)| *is_found)
+        .map(|(_, reason)| reason)
+        .collect()
 }
 
 /// Switches are counted, never assumed: those that the tasks counted while the token went round, or else in a window all that its
 /// batches and the commands between them take.
 fn has_other_switch_count(window: &Cycles, case: &Case) -> bool {
-    let Some(plan) = case.switches else { return false };
+    let Some(plan) = case.switches else {
+        return false;
+    };
     let (counted, handoffs, control) = match window.counted {
         Some(counted) => (counted.switches.total(), counted.handoffs, 0),
-        None => (window.kernel_switches.total(), window.switching_handoffs, window.control_switches),
+        None => (
+            window.kernel_switches.total(),
+            window.switching_handoffs,
+            window.control_switches,
+        ),
     };
     let (counted, handoffs, control) = (counted as f64, handoffs as f64, control as f64);
     let stray = STRAY_SHARE * (handoffs + control);

@@ -64,7 +64,14 @@ pub struct Request<'a> {
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Request { base: &[], new: &[], confidence: 0.9, run_spread: None, fail_above: None, across: &[] }
+        Request {
+            base: &[],
+            new: &[],
+            confidence: 0.9,
+            run_spread: None,
+            fail_above: None,
+            across: &[],
+        }
     }
 }
 
@@ -186,7 +193,10 @@ pub struct Pair {
     #[serde(flatten)]
     pub subject: Subject,
     /// Of a measurement: the conditions of the new records, where they were allowed to differ and do.
-    #[serde(serialize_with = "crate::serialised::conditions_if_any", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        serialize_with = "crate::serialised::conditions_if_any",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<crate::serialised::Conditions<'static>>")]
     pub new_case: Option<Case>,
     /// Which cost.
@@ -208,8 +218,22 @@ pub struct Pair {
 
 impl Pair {
     /// Without a verdict so far.
-    fn unjudged(subject: Subject, quantity: Quantity, [base, new]: [Option<Cost>; 2], outcome: Outcome) -> Pair {
-        Pair { subject, new_case: None, quantity, is_suspect: false, suspect_records: Vec::new(), base, new, outcome }
+    fn unjudged(
+        subject: Subject,
+        quantity: Quantity,
+        [base, new]: [Option<Cost>; 2],
+        outcome: Outcome,
+    ) -> Pair {
+        Pair {
+            subject,
+            new_case: None,
+            quantity,
+            is_suspect: false,
+            suspect_records: Vec::new(),
+            base,
+            new,
+            outcome,
+        }
     }
 
     /// By how much it must grow for that to be shown, as a share; `None` where nothing could be.
@@ -223,8 +247,14 @@ impl Pair {
     /// How far the number moved for sure, as the logarithm of a ratio: 0 where the interval covers 1.
     pub fn least_change(&self) -> f64 {
         match &self.outcome {
-            Outcome::Compared { ratio, verdict: Change::Slower } => ratio.low.ln(),
-            Outcome::Compared { ratio, verdict: Change::Faster } => -ratio.high.ln(),
+            Outcome::Compared {
+                ratio,
+                verdict: Change::Slower,
+            } => ratio.low.ln(),
+            Outcome::Compared {
+                ratio,
+                verdict: Change::Faster,
+            } => -ratio.high.ln(),
             _ => 0.0,
         }
     }
@@ -253,7 +283,8 @@ impl Pair {
 
     /// Whether it was asked for and has no verdict. What is 0 now needs none: it has not grown.
     pub fn is_open(&self) -> bool {
-        let is_gone = matches!(self.subject, Subject::Observed(_)) && self.new.is_some_and(|new| new.value == 0.0);
+        let is_gone = matches!(self.subject, Subject::Observed(_))
+            && self.new.is_some_and(|new| new.value == 0.0);
         self.is_main()
             && !is_gone
             && !self.quantity.is_cycles_in_all()
@@ -393,7 +424,9 @@ impl Comparison {
             pairs,
             curves: Vec::new(),
         };
-        comparison.slower_than_allowed = request.fail_above.map(|share| comparison.slower_by_more_than(share).count());
+        comparison.slower_than_allowed = request
+            .fail_above
+            .map(|share| comparison.slower_by_more_than(share).count());
         comparison.could_have_shown = comparison.shown_growths(0.0).map(|shown| shown.most);
         comparison
     }
@@ -405,7 +438,12 @@ impl Comparison {
         let least = growths.iter().copied().reduce(f64::min)?;
         let most = growths.iter().copied().reduce(f64::max)?;
         let beyond_limit = growths.iter().filter(|growth| **growth > limit).count();
-        Some(ShownGrowths { least, most, numbers: growths.len(), beyond_limit })
+        Some(ShownGrowths {
+            least,
+            most,
+            numbers: growths.len(),
+            beyond_limit,
+        })
     }
 
     /// Pairs with a verdict of slower whose ratio is above 1 plus a share.
@@ -443,11 +481,19 @@ fn compare_at(
     let ((calls, _), _) = judge_numbers(&calls::numbers(&cases), calls::request(request));
     Comparison {
         environment: environment::differences(base, new),
-        switches: cases.iter().filter_map(pairs::Matched::changed_switches).collect(),
+        switches: cases
+            .iter()
+            .filter_map(pairs::Matched::changed_switches)
+            .collect(),
         calls,
         hertz,
         run_spread_across_cpus: spreads.across_cpus,
-        ..Comparison::of(Basis::Runs, judged, spreads.on_one_cpu.or(spreads.across_cpus), request)
+        ..Comparison::of(
+            Basis::Runs,
+            judged,
+            spreads.on_one_cpu.or(spreads.across_cpus),
+            request,
+        )
     }
 }
 
@@ -475,8 +521,15 @@ impl RunSpreads {
     }
 
     fn of_number(&self, number: &Number<'_, '_>) -> RunSpread {
-        let assumed = RunSpread { share: number.0.assumed_spread(number.1), origin: Origin::Assumed };
-        let spread = if is_across_cpus(number) { self.across_cpus } else { self.on_one_cpu };
+        let assumed = RunSpread {
+            share: number.0.assumed_spread(number.1),
+            origin: Origin::Assumed,
+        };
+        let spread = if is_across_cpus(number) {
+            self.across_cpus
+        } else {
+            self.on_one_cpu
+        };
         spread.unwrap_or(assumed)
     }
 }
@@ -487,27 +540,50 @@ fn is_across_cpus((case, quantity): &Number<'_, '_>) -> bool {
 
 /// How much runs differ in numbers of one kind.
 fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) -> RunSpread {
-    let sides: Vec<_> = numbers.iter().flat_map(|(case, quantity)| case.sides(*quantity)).collect();
-    let history: Vec<_> = numbers.iter().map(|(case, quantity)| case.earlier(*quantity)).collect();
+    let sides: Vec<_> = numbers
+        .iter()
+        .flat_map(|(case, quantity)| case.sides(*quantity))
+        .collect();
+    let history: Vec<_> = numbers
+        .iter()
+        .map(|(case, quantity)| case.earlier(*quantity))
+        .collect();
     let learned = || {
         spread::learned(&sides, Origin::Records, assumed)
             .or_else(|| spread::learned(&history, Origin::EarlierRecords, assumed))
     };
-    let given = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
-    given.or_else(learned).unwrap_or(RunSpread { share: assumed, origin: Origin::Assumed })
+    let given = request.run_spread.map(|share| RunSpread {
+        share,
+        origin: Origin::Given,
+    });
+    given.or_else(learned).unwrap_or(RunSpread {
+        share: assumed,
+        origin: Origin::Assumed,
+    })
 }
 
 /// Numbers with the verdicts that hold together, and how much runs differ in them.
-fn judge_numbers(numbers: &[Number<'_, '_>], request: Request<'_>) -> ((Vec<Pair>, usize), RunSpreads) {
+fn judge_numbers(
+    numbers: &[Number<'_, '_>],
+    request: Request<'_>,
+) -> ((Vec<Pair>, usize), RunSpreads) {
     let spreads = RunSpreads::of(numbers, request);
-    let candidate =
-        |number: &Number<'_, '_>| number.0.candidate(number.1, request.confidence, spreads.of_number(number));
-    (candidate::judge(numbers.iter().map(candidate).collect(), request), spreads)
+    let candidate = |number: &Number<'_, '_>| {
+        number
+            .0
+            .candidate(number.1, request.confidence, spreads.of_number(number))
+    };
+    (
+        candidate::judge(numbers.iter().map(candidate).collect(), request),
+        spreads,
+    )
 }
 
 /// The geometric mean of the core's clocks; `None` where one is not known.
 fn common_hertz<'a>(findings: impl Iterator<Item = &'a Findings>) -> Option<f64> {
-    let logs: Option<Vec<f64>> = findings.map(|found| Some(found.core?.hertz?.ln())).collect();
+    let logs: Option<Vec<f64>> = findings
+        .map(|found| Some(found.core?.hertz?.ln()))
+        .collect();
     let logs = logs.filter(|logs| !logs.is_empty())?;
     Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }

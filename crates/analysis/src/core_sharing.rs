@@ -24,17 +24,31 @@ pub struct CoreSharing {
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
     let speed = Speed::of(record)?;
     let windows = by_case(record, &record.cycles, |window| window.case);
-    let costs = findings.results.iter().zip(&windows).filter_map(|(found, windows)| {
-        let shared = found.shared.as_ref().filter(|shared| shared.is_left_out)?;
-        let is_both = (LEAST_SHARE..=1.0 - LEAST_SHARE).contains(&shared.share);
-        let is_switch = found.case.placement.is_one_cpu() && found.case.working_set.is_empty();
-        let (alone, beside) = (found.deciding().filter(|_| is_both && is_switch)?, shared.cost_ns.as_ref()?);
-        let is_reported = alone.is_distinguishable_from_zero() && beside.is_distinguishable_from_zero();
-        let cost = (beside.estimate / alone.estimate).max(1.0);
-        let ratio = paired::shared_ratio(windows, &speed).filter(|_| is_reported)?;
-        Some(SharedCost { ratio_per_mille: per_mille(ratio), cost_per_mille: per_mille(cost) })
-    });
-    Some(CoreSharing { least_per_mille: per_mille(speed.least_ratio()?), shared_costs: costs.collect() })
+    let costs = findings
+        .results
+        .iter()
+        .zip(&windows)
+        .filter_map(|(found, windows)| {
+            let shared = found.shared.as_ref().filter(|shared| shared.is_left_out)?;
+            let is_both = (LEAST_SHARE..=1.0 - LEAST_SHARE).contains(&shared.share);
+            let is_switch = found.case.placement.is_one_cpu() && found.case.working_set.is_empty();
+            let (alone, beside) = (
+                found.deciding().filter(|_| is_both && is_switch)?,
+                shared.cost_ns.as_ref()?,
+            );
+            let is_reported =
+                alone.is_distinguishable_from_zero() && beside.is_distinguishable_from_zero();
+            let cost = (beside.estimate / alone.estimate).max(1.0);
+            let ratio = paired::shared_ratio(windows, &speed).filter(|_| is_reported)?;
+            Some(SharedCost {
+                ratio_per_mille: per_mille(ratio),
+                cost_per_mille: per_mille(cost),
+            })
+        });
+    Some(CoreSharing {
+        least_per_mille: per_mille(speed.least_ratio()?),
+        shared_costs: costs.collect(),
+    })
 }
 
 fn per_mille(ratio: f64) -> u32 {
@@ -52,7 +66,10 @@ mod tests {
     /// On a core that is shared for such a share of the windows.
     fn record(share: f64) -> MeasureRecord {
         let mut random = ChaCha8Rng::seed_from_u64(4);
-        let core = || Core { slowness: 1.0, is_shared: random.random_bool(share) };
+        let core = || Core {
+            slowness: 1.0,
+            is_shared: random.random_bool(share),
+        };
         fake_record_on(vec![FakeCase::pipe(); 12], 24, core)
     }
 
@@ -63,10 +80,16 @@ mod tests {
     #[test]
     fn a_core_that_was_shared_at_times_shows_what_that_costs() {
         let found = sharing(&record(0.6));
-        assert!(found.least_per_mille.abs_diff(UNSHARED_PER_MILLE) < 5, "{found:?}");
+        assert!(
+            found.least_per_mille.abs_diff(UNSHARED_PER_MILLE) < 5,
+            "{found:?}"
+        );
         assert_eq!(found.shared_costs.len(), 12);
         for point in found.shared_costs {
-            assert!(point.cost_per_mille.abs_diff((SHARED_COST * 1000.0) as u32) < 15, "{point:?}");
+            assert!(
+                point.cost_per_mille.abs_diff((SHARED_COST * 1000.0) as u32) < 15,
+                "{point:?}"
+            );
             assert!(point.ratio_per_mille.abs_diff(325) < 5, "{point:?}");
         }
     }
@@ -88,7 +111,10 @@ mod tests {
         let found = analyse(&throughout).results.remove(0);
         let direct = found.direct_ns.expect("an estimate");
         assert!(found.flags.iter().any(|flag| flag.name == "shared-core"));
-        assert!(direct.low < 1_700.0 && direct.low > 1_550.0 && direct.high > 2_040.0, "{direct:?}");
+        assert!(
+            direct.low < 1_700.0 && direct.low > 1_550.0 && direct.high > 2_040.0,
+            "{direct:?}"
+        );
     }
 
     #[test]
@@ -98,7 +124,11 @@ mod tests {
         let clock = &mut throughout.header.core_clock;
         clock.unshared_per_mille = Some(earlier.least_per_mille);
         clock.shared_costs = earlier.shared_costs[..3].to_vec();
-        let direct = analyse(&throughout).results.remove(0).direct_ns.expect("an estimate");
+        let direct = analyse(&throughout)
+            .results
+            .remove(0)
+            .direct_ns
+            .expect("an estimate");
         assert!(direct.low < 1_100.0, "{direct:?}");
     }
 }

@@ -17,7 +17,11 @@ pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<Coun
         false => (Arm::BaselineTotal, Arm::SwitchTotal),
     };
     let (baseline, switching) = (rates(judged, baseline), rates(judged, switching));
-    let names: BTreeSet<&str> = baseline.keys().copied().filter(|name| is_admitted(self_tests, name)).collect();
+    let names: BTreeSet<&str> = baseline
+        .keys()
+        .copied()
+        .filter(|name| is_admitted(self_tests, name))
+        .collect();
     names
         .into_iter()
         .filter_map(|name| {
@@ -27,7 +31,10 @@ pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<Coun
                 baseline: baseline.per_handoff(),
                 switching: switching.per_handoff(),
                 n: baseline.each.len() + switching.each.len(),
-                difference_error: baseline.error().zip(switching.error()).map(|(a, b)| a.hypot(b)),
+                difference_error: baseline
+                    .error()
+                    .zip(switching.error())
+                    .map(|(a, b)| a.hypot(b)),
             })
         })
         .collect()
@@ -55,7 +62,10 @@ impl Rate {
 
 fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
     let mut rates: BTreeMap<&str, Rate> = BTreeMap::new();
-    let of_arm = judged.instrumented.iter().filter(|sample| sample.arm == arm && sample.handoffs > 0);
+    let of_arm = judged
+        .instrumented
+        .iter()
+        .filter(|sample| sample.arm == arm && sample.handoffs > 0);
     for (sample, name, events) in of_arm.flat_map(|sample| readings(sample)) {
         let rate = rates.entry(name).or_default();
         rate.events += events;
@@ -66,13 +76,19 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
 }
 
 fn readings(sample: &Sample) -> impl Iterator<Item = (&Sample, &str, f64)> {
-    sample.counters.iter().flatten().map(move |(name, events)| (sample, name.as_str(), *events as f64))
+    sample
+        .counters
+        .iter()
+        .flatten()
+        .map(move |(name, events)| (sample, name.as_str(), *events as f64))
 }
 
 /// Whether this counter, or its user-level half (`:u`), gave the known answer. One that was not tested did not.
 fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
     let event = name.strip_suffix(":u").unwrap_or(name);
-    self_tests.iter().any(|test| test.instrument == event && test.outcome == SelfTestOutcome::Admitted)
+    self_tests
+        .iter()
+        .any(|test| test.instrument == event && test.outcome == SelfTestOutcome::Admitted)
 }
 
 #[cfg(test)]
@@ -82,16 +98,31 @@ mod tests {
     use switchcost_units::{Bytes, TickRate};
 
     fn counted(arm: Arm, events: u64) -> Sample {
-        let counters = Some(BTreeMap::from([("cycles".to_owned(), events), ("instructions:u".to_owned(), 7)]));
-        Sample { counters, ..FakeCase::pipe().sample(arm) }
+        let counters = Some(BTreeMap::from([
+            ("cycles".to_owned(), events),
+            ("instructions:u".to_owned(), 7),
+        ]));
+        Sample {
+            counters,
+            ..FakeCase::pipe().sample(arm)
+        }
     }
 
     fn found(case: FakeCase, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
-        let samples =
-            [(Arm::BaselineDirect, 100), (Arm::SwitchDirect, 200), (Arm::BaselineTotal, 300), (Arm::SwitchTotal, 700)]
-                .map(|(arm, events)| counted(arm, events));
+        let samples = [
+            (Arm::BaselineDirect, 100),
+            (Arm::SwitchDirect, 200),
+            (Arm::BaselineTotal, 300),
+            (Arm::SwitchTotal, 700),
+        ]
+        .map(|(arm, events)| counted(arm, events));
         let case = case.case();
-        let judged = Judged::new(&case, TickRate::NANOSECONDS, samples.iter().collect(), Vec::new());
+        let judged = Judged::new(
+            &case,
+            TickRate::NANOSECONDS,
+            samples.iter().collect(),
+            Vec::new(),
+        );
         counters(&judged, self_tests)
     }
 
@@ -105,7 +136,10 @@ mod tests {
             (cycles.baseline, cycles.switching, cycles.n)
         };
         assert_eq!(cycles(FakeCase::pipe()), (1.0, 2.0, 2));
-        assert_eq!(cycles(FakeCase::pipe().with_set(Bytes::kib(64))), (3.0, 7.0, 2));
+        assert_eq!(
+            cycles(FakeCase::pipe().with_set(Bytes::kib(64))),
+            (3.0, 7.0, 2)
+        );
     }
 
     /// 1 and 3 events a hand-off alone, and 2 and 8 with switches: standard errors of 1 and 3.
@@ -119,26 +153,57 @@ mod tests {
         ];
         let samples = samples.map(|(arm, events)| counted(arm, events));
         let case = FakeCase::pipe().case();
-        let judged = Judged::new(&case, TickRate::NANOSECONDS, samples.iter().collect(), Vec::new());
+        let judged = Judged::new(
+            &case,
+            TickRate::NANOSECONDS,
+            samples.iter().collect(),
+            Vec::new(),
+        );
         let found = counters(&judged, &[test("cycles", SelfTestOutcome::Admitted)]);
-        assert!(found[0].difference_error.is_some_and(|error| (error - 10.0_f64.sqrt()).abs() < 1e-12), "{found:?}");
-        let one_each = self::found(FakeCase::pipe(), &[test("cycles", SelfTestOutcome::Admitted)]);
+        assert!(
+            found[0]
+                .difference_error
+                .is_some_and(|error| (error - 10.0_f64.sqrt()).abs() < 1e-12),
+            "{found:?}"
+        );
+        let one_each = self::found(
+            FakeCase::pipe(),
+            &[test("cycles", SelfTestOutcome::Admitted)],
+        );
         assert_eq!(one_each[0].difference_error, None);
     }
 
     fn test(event: &str, outcome: SelfTestOutcome) -> SelfTest {
-        SelfTest { instrument: event.to_owned(), known_answer: "a chain of a known length".to_owned(), outcome }
+        SelfTest {
+            instrument: event.to_owned(),
+            known_answer: "a chain of a known length".to_owned(),
+            outcome,
+        }
     }
 
     fn names(self_tests: &[SelfTest]) -> Vec<String> {
-        found(FakeCase::pipe(), self_tests).into_iter().map(|counter| counter.name).collect()
+        found(FakeCase::pipe(), self_tests)
+            .into_iter()
+            .map(|counter| counter.name)
+            .collect()
     }
 
     #[test]
     fn a_counter_that_lied_or_was_not_tested_is_left_out() {
-        let wrong = SelfTestOutcome::Wrong { expected_low: 10, expected_high: 20, found: 0 };
-        let tests = [test("cycles", wrong), test("instructions", SelfTestOutcome::Admitted)];
-        assert_eq!(names(&tests), ["instructions:u"], "the user-level half goes by the event's own test");
+        let wrong = SelfTestOutcome::Wrong {
+            expected_low: 10,
+            expected_high: 20,
+            found: 0,
+        };
+        let tests = [
+            test("cycles", wrong),
+            test("instructions", SelfTestOutcome::Admitted),
+        ];
+        assert_eq!(
+            names(&tests),
+            ["instructions:u"],
+            "the user-level half goes by the event's own test"
+        );
         assert!(names(&[]).is_empty());
     }
 }

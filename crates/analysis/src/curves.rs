@@ -14,16 +14,32 @@ use crate::repetition::Quantities;
 const FEWEST_SIZES: usize = 4;
 
 /// One curve for each set of results that differ in size alone, in the order of the plan.
-pub(crate) fn curves(results: &[CaseFinding], quantities: &[Quantities], host: &HostManifest, seed: u64) -> Vec<Curve> {
+pub(crate) fn curves(
+    results: &[CaseFinding],
+    quantities: &[Quantities],
+    host: &HostManifest,
+    seed: u64,
+) -> Vec<Curve> {
     let several = has_several_placements(results);
-    let groups = groups(results).into_iter().filter(|(_, members)| members.len() >= FEWEST_SIZES);
+    let groups = groups(results)
+        .into_iter()
+        .filter(|(_, members)| members.len() >= FEWEST_SIZES);
     let draw = |(number, (case, members)): (usize, (Case, Vec<usize>))| {
-        let sizes: Vec<_> = members.iter().filter_map(|result| size(&results[*result], &quantities[*result])).collect();
+        let sizes: Vec<_> = members
+            .iter()
+            .filter_map(|result| size(&results[*result], &quantities[*result]))
+            .collect();
         let places = places(&sizes, seed.wrapping_add(number as u64));
         Curve {
             title: title(&case, several),
-            points: members.iter().filter_map(|result| point(*result, &results[*result])).collect(),
-            knees: places.iter().map(|place| knee(host, &case, &sizes, *place)).collect(),
+            points: members
+                .iter()
+                .filter_map(|result| point(*result, &results[*result]))
+                .collect(),
+            knees: places
+                .iter()
+                .map(|place| knee(host, &case, &sizes, *place))
+                .collect(),
             regions: regions(host, &case, &sizes, &places),
         }
     };
@@ -32,14 +48,21 @@ pub(crate) fn curves(results: &[CaseFinding], quantities: &[Quantities], host: &
 
 fn point(result: usize, found: &CaseFinding) -> Option<CurvePoint> {
     let total_ns = found.total_ns.as_ref()?.estimate;
-    Some(CurvePoint { size_bytes: found.case.working_set.size_bytes.0, result, total_ns })
+    Some(CurvePoint {
+        size_bytes: found.case.working_set.size_bytes.0,
+        result,
+        total_ns,
+    })
 }
 
 /// Results with a total cost by the case without its size; each group in ascending order of sizes, each size once.
 fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
     let mut groups: Vec<(Case, Vec<usize>)> = Vec::new();
     for (index, result) in results.iter().enumerate() {
-        if result.case.working_set.is_empty() || !result.case.mechanism.hands_over() || result.total_ns.is_none() {
+        if result.case.working_set.is_empty()
+            || !result.case.mechanism.hands_over()
+            || result.total_ns.is_none()
+        {
             continue;
         }
         let key = without_size(&result.case);
@@ -56,7 +79,13 @@ fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
 }
 
 fn without_size(case: &Case) -> Case {
-    Case { working_set: WorkingSet { size_bytes: Bytes(0), ..case.working_set }, ..case.clone() }
+    Case {
+        working_set: WorkingSet {
+            size_bytes: Bytes(0),
+            ..case.working_set
+        },
+        ..case.clone()
+    }
 }
 
 /// A size with a cost: a total that is not distinguishable from 0 is none. The width of the interval gives the standard error.
@@ -76,12 +105,25 @@ fn standard_errors(confidence: f64) -> f64 {
 }
 
 fn knee(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], place: KneePosition) -> Knee {
-    let (after_bytes, before_bytes) = (sizes[place.after].size_bytes, sizes[place.after + 1].size_bytes);
+    let (after_bytes, before_bytes) = (
+        sizes[place.after].size_bytes,
+        sizes[place.after + 1].size_bytes,
+    );
     let cause = cause(host, case, after_bytes, before_bytes);
-    Knee { after_bytes, before_bytes, confidence: place.confidence, cause }
+    Knee {
+        after_bytes,
+        before_bytes,
+        confidence: place.confidence,
+        cause,
+    }
 }
 
-fn regions(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], places: &[KneePosition]) -> Vec<Region> {
+fn regions(
+    host: &HostManifest,
+    case: &Case,
+    sizes: &[Measured<'_>],
+    places: &[KneePosition],
+) -> Vec<Region> {
     let mut regions = Vec::new();
     let mut rest = sizes;
     let mut taken = 0;
@@ -108,13 +150,19 @@ fn region(host: &HostManifest, case: &Case, sizes: &[Measured<'_>]) -> Option<Re
 }
 
 fn has_several_placements(results: &[CaseFinding]) -> bool {
-    results.windows(2).any(|pair| pair[0].case.placement != pair[1].case.placement)
+    results
+        .windows(2)
+        .any(|pair| pair[0].case.placement != pair[1].case.placement)
 }
 
 /// What the points have in common; what every run has by default is not said.
 fn title(case: &Case, names_placement: bool) -> String {
     let set = &case.working_set;
-    let mut parts = vec![case.mechanism.to_string(), case.between.to_string(), format!("{} tasks", case.tasks)];
+    let mut parts = vec![
+        case.mechanism.to_string(),
+        case.between.to_string(),
+        format!("{} tasks", case.tasks),
+    ];
     parts.push(match set.pattern {
         Pattern::Strided => format!("stride {}", set.stride_bytes),
         Pattern::Chase => format!("chase of {} nodes", set.stride_bytes),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 use switchcost_record::{
-    Case, Control, ControlOutcome, CostName, EarlierCase, EarlierRuns, Header, MeasureRecord, Mechanism, Spread,
+    Case, Control, ControlOutcome, CostName, EarlierCase, EarlierRuns, Header, MeasureRecord,
+    Mechanism, Spread,
 };
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
@@ -57,7 +58,12 @@ impl<'a> EarlierRecords<'a> {
     /// Of the run with this header, whose host is not redacted.
     pub fn before(this: &'a Header) -> EarlierRecords<'a> {
         let cases = vec![Vec::new(); this.plan.cases.len()];
-        EarlierRecords { this, cases, found: 0, left_out: BTreeMap::new() }
+        EarlierRecords {
+            this,
+            cases,
+            found: 0,
+            left_out: BTreeMap::new(),
+        }
     }
 
     /// Takes notice of a record. Whether all of it is worth reading, of which only the header is known yet; if so, it is to be given to
@@ -99,13 +105,21 @@ impl<'a> EarlierRecords<'a> {
             return Some("under other controls".to_owned());
         }
         let theirs = &header.plan.cases;
-        let shared: Vec<usize> =
-            (0..self.cases.len()).filter(|place| theirs.iter().any(|case| self.is_of(*place, case, theirs))).collect();
+        let shared: Vec<usize> = (0..self.cases.len())
+            .filter(|place| theirs.iter().any(|case| self.is_of(*place, case, theirs)))
+            .collect();
         let is_open = |place: &&usize| self.cases[**place].len() < MOST;
         match shared.as_slice() {
             [] => Some("of other cases".to_owned()),
-            all if all.iter().any(|place| is_open(&place) && self.is_apart(*place, began)) => None,
-            all if all.iter().any(|place| is_open(&place)) => Some("less than an hour before another".to_owned()),
+            all if all
+                .iter()
+                .any(|place| is_open(&place) && self.is_apart(*place, began)) =>
+            {
+                None
+            }
+            all if all.iter().any(|place| is_open(&place)) => {
+                Some("less than an hour before another".to_owned())
+            }
             _ => Some(format!("older than the {MOST} newest")),
         }
     }
@@ -120,18 +134,31 @@ impl<'a> EarlierRecords<'a> {
 
     /// Whether a run is another occasion than those that count.
     fn is_apart(&self, place: usize, began: OffsetDateTime) -> bool {
-        let next = self.cases[place].last().map(|counted| counted.began).or_else(|| self::began(self.this));
+        let next = self.cases[place]
+            .last()
+            .map(|counted| counted.began)
+            .or_else(|| self::began(self.this));
         next.is_some_and(|next| next - began >= APART)
     }
 
     /// Adds a record that it takes.
     pub fn add(&mut self, record: &MeasureRecord, findings: &Findings) {
-        let Some(began) = began(&record.header) else { return };
-        let (theirs, hertz) = (&record.header.plan.cases, findings.core.and_then(|core| core.hertz));
+        let Some(began) = began(&record.header) else {
+            return;
+        };
+        let (theirs, hertz) = (
+            &record.header.plan.cases,
+            findings.core.and_then(|core| core.hertz),
+        );
         let mut counts = false;
         for place in 0..self.cases.len() {
             let is_it = |finding: &&CaseFinding| self.is_of(place, &finding.case, theirs);
-            let Some(finding) = findings.results.iter().find(is_it).filter(|finding| says_something(finding)) else {
+            let Some(finding) = findings
+                .results
+                .iter()
+                .find(is_it)
+                .filter(|finding| says_something(finding))
+            else {
                 continue;
             };
             if self.cases[place].len() >= MOST || !self.is_apart(place, began) {
@@ -155,8 +182,17 @@ impl<'a> EarlierRecords<'a> {
 
     /// What is to be recorded of them.
     pub fn finish(self) -> EarlierRuns {
-        let cases = self.cases.iter().enumerate().filter_map(|(place, counted)| of_case(place, counted)).collect();
-        EarlierRuns { found: self.found, left_out: self.left_out, cases }
+        let cases = self
+            .cases
+            .iter()
+            .enumerate()
+            .filter_map(|(place, counted)| of_case(place, counted))
+            .collect();
+        EarlierRuns {
+            found: self.found,
+            left_out: self.left_out,
+            cases,
+        }
     }
 }
 
@@ -171,7 +207,10 @@ fn outcomes(controls: &[Control]) -> BTreeMap<&str, &'static str> {
         ControlOutcome::TurnedOff => "turned off",
         ControlOutcome::Refused { .. } => "refused",
     };
-    controls.iter().map(|control| (control.name.as_str(), outcome(control))).collect()
+    controls
+        .iter()
+        .map(|control| (control.name.as_str(), outcome(control)))
+        .collect()
 }
 
 /// A core that was shared throughout shows what neighbours do, and not what runs differ by.
@@ -181,7 +220,10 @@ fn says_something(finding: &CaseFinding) -> bool {
 
 /// The costs of a case that are above 0.
 fn costs(finding: &CaseFinding) -> Vec<(CostName, Cost)> {
-    let reload = finding.indirect_reload_ns.as_ref().map_or(0.0, |reload| reload.estimate);
+    let reload = finding
+        .indirect_reload_ns
+        .as_ref()
+        .map_or(0.0, |reload| reload.estimate);
     let of = |name| {
         let found = finding.cost(name).filter(|found| found.estimate > 0.0)?;
         let of_memory = match name {
@@ -189,7 +231,14 @@ fn costs(finding: &CaseFinding) -> Vec<(CostName, Cost)> {
             CostName::IndirectReload | CostName::Walk => found.estimate,
             _ => 0.0,
         };
-        Some((name, Cost { of_core: found.estimate - of_memory, of_memory, within: within(found)? }))
+        Some((
+            name,
+            Cost {
+                of_core: found.estimate - of_memory,
+                of_memory,
+                within: within(found)?,
+            },
+        ))
     };
     CostName::iter().filter_map(of).collect()
 }
@@ -210,7 +259,9 @@ fn of_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {
         since: oldest.started_at.clone(),
         until: newest.started_at.clone(),
         repetitions: repetitions as u32,
-        spreads: CostName::iter().filter_map(|name| spread(name, counted)).collect(),
+        spreads: CostName::iter()
+            .filter_map(|name| spread(name, counted))
+            .collect(),
     })
 }
 
@@ -219,16 +270,27 @@ fn spread(cost: CostName, runs: &[Counted]) -> Option<Spread> {
     let reference = runs.first()?.hertz;
     let of_run = |run: &Counted| {
         let (_, found) = run.costs.iter().find(|(name, _)| *name == cost)?;
-        let clock = run.hertz.zip(reference).map_or(1.0, |(own, reference)| own / reference);
+        let clock = run
+            .hertz
+            .zip(reference)
+            .map_or(1.0, |(own, reference)| own / reference);
         let value = found.of_core * clock + found.of_memory;
         (value > 0.0).then(|| (value.ln(), found.within))
     };
-    let found: Vec<(f64, f64)> = runs.iter().map(of_run).collect::<Option<_>>().filter(|_| runs.len() > 1)?;
+    let found: Vec<(f64, f64)> = runs
+        .iter()
+        .map(of_run)
+        .collect::<Option<_>>()
+        .filter(|_| runs.len() > 1)?;
     let (logs, within): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
     let ppm = |deviation: f64| (deviation * 1e6).round() as u64;
     let (_, between) = mean_and_sd(&logs);
     let within = within.iter().sum::<f64>() / within.len() as f64;
-    Some(Spread { cost, between_ppm: ppm(between), within_ppm: ppm(within.sqrt()) })
+    Some(Spread {
+        cost,
+        between_ppm: ppm(between),
+        within_ppm: ppm(within.sqrt()),
+    })
 }
 
 #[cfg(test)]

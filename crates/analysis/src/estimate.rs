@@ -23,7 +23,11 @@ pub(crate) struct TooFew {
 impl fmt::Display for TooFew {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.found == 1 { "" } else { "s" };
-        let (found, needed, percent) = (self.found, smallest_n(self.confidence), self.confidence * 100.0);
+        let (found, needed, percent) = (
+            self.found,
+            smallest_n(self.confidence),
+            self.confidence * 100.0,
+        );
         write!(
             f,
             "found {found} usable repetition{plural}, need at least {needed} for an interval of {percent} % confidence; \
@@ -37,7 +41,10 @@ impl fmt::Display for TooFew {
 /// does not reject (Tukey 1949), as in R's `wilcox.test(x, conf.int = TRUE, exact = TRUE)`.
 pub(crate) fn estimate(values: &[f64], confidence: f64) -> Result<Estimate, TooFew> {
     let n = values.len();
-    let cut = critical_rank(n, confidence).ok_or(TooFew { found: n, confidence })?;
+    let cut = critical_rank(n, confidence).ok_or(TooFew {
+        found: n,
+        confidence,
+    })?;
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let walsh = walsh_averages(&sorted);

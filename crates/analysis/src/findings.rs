@@ -54,7 +54,11 @@ impl Estimate {
     /// The same where what it is made of took at most `most` times as long on a shared core, down to what it may be on a core of
     /// one's own.
     pub(crate) fn down_to_unshared(&self, most: f64) -> Estimate {
-        Estimate { low: self.low.min(self.low / most), high: self.high.max(self.high / most), ..self.clone() }
+        Estimate {
+            low: self.low.min(self.low / most),
+            high: self.high.max(self.high / most),
+            ..self.clone()
+        }
     }
 
     /// What so many a second take of one CPU, in percent, where this is nanoseconds.
@@ -172,7 +176,11 @@ struct Status<'a> {
 
 /// A verdict as two fields that are always there.
 fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
-    Status { status: verdict.name(), why: verdict.why() }.serialize(serializer)
+    Status {
+        status: verdict.name(),
+        why: verdict.why(),
+    }
+    .serialize(serializer)
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -193,7 +201,11 @@ fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, 
         }
         detail.push_str(&flag.detail);
     }
-    FlagsByName { flags: flags.iter().map(|flag| flag.name).collect(), flag_details }.serialize(serializer)
+    FlagsByName {
+        flags: flags.iter().map(|flag| flag.name).collect(),
+        flag_details,
+    }
+    .serialize(serializer)
 }
 
 /// What was found out about one case.
@@ -316,7 +328,9 @@ impl CaseFinding {
 
     /// A hand-off with all that the case is about, as lmbench has it: the cost of a switch times the switches that a hand-off takes.
     pub fn of_a_handoff(&self) -> Option<Estimate> {
-        let switches = self.switches_per_handoff.filter(|_| prices_switches(&self.case) && self.reload.is_none());
+        let switches = self
+            .switches_per_handoff
+            .filter(|_| prices_switches(&self.case) && self.reload.is_none());
         Some(self.deciding()?.scaled(switches.unwrap_or(1.0)))
     }
 
@@ -327,7 +341,10 @@ impl CaseFinding {
 
     /// Which part of the indirect cost is the larger one; `None` where their intervals do not distinguish them.
     pub fn larger_part(&self) -> Option<Part> {
-        let (kernel, reload) = (self.indirect_kernel_ns.as_ref()?, self.indirect_reload_ns.as_ref()?);
+        let (kernel, reload) = (
+            self.indirect_kernel_ns.as_ref()?,
+            self.indirect_reload_ns.as_ref()?,
+        );
         match (kernel.low > reload.high, reload.low > kernel.high) {
             (true, _) => Some(Part::ColdSwitch),
             (_, true) => Some(Part::Reload),
@@ -339,7 +356,11 @@ impl CaseFinding {
     /// 0. `None` where the parts are not known, or the total may be nothing: shares of that are shares of noise.
     pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
         self.total_ns.as_ref().filter(|total| total.low > 0.0)?;
-        let parts = [self.direct_ns.as_ref()?, self.indirect_kernel_ns.as_ref()?, self.indirect_reload_ns.as_ref()?];
+        let parts = [
+            self.direct_ns.as_ref()?,
+            self.indirect_kernel_ns.as_ref()?,
+            self.indirect_reload_ns.as_ref()?,
+        ];
         let parts = parts.map(|part| part.estimate.max(0.0));
         let sum: f64 = parts.iter().sum();
         (sum > 0.0).then(|| parts.map(|part| part / sum))
@@ -497,9 +518,13 @@ pub struct Wanted {
 
 impl From<&Plan> for Wanted {
     fn from(plan: &Plan) -> Self {
-        let [precision, confidence] =
-            [plan.precision_per_mille, plan.confidence_per_mille].map(|per_mille| f64::from(per_mille) / 1000.0);
-        Wanted { precision, confidence, preset: plan.preset.clone() }
+        let [precision, confidence] = [plan.precision_per_mille, plan.confidence_per_mille]
+            .map(|per_mille| f64::from(per_mille) / 1000.0);
+        Wanted {
+            precision,
+            confidence,
+            preset: plan.preset.clone(),
+        }
     }
 }
 
@@ -530,7 +555,11 @@ pub struct Difference {
 impl Difference {
     /// Whatever the two are within their intervals, the difference is within its own.
     pub(crate) fn of(a: &Estimate, b: &Estimate) -> Difference {
-        Difference { estimate: a.estimate - b.estimate, low: a.low - b.high, high: a.high - b.low }
+        Difference {
+            estimate: a.estimate - b.estimate,
+            low: a.low - b.high,
+            high: a.high - b.low,
+        }
     }
 
     pub(crate) fn verdict(self) -> LosesMore {

@@ -17,7 +17,12 @@ const OUTSIDE_SANITY_BAND: &str = "outside-sanity-band";
 const ABOVE_RELOAD_BOUND: &str = "above-reload-bound";
 
 /// Flags that make a number suspect; the others say what it is a number of, or how sure it is.
-const SUSPICIOUS: [&str; 4] = [PARTLY_DISTURBED, NEGATIVE, OUTSIDE_SANITY_BAND, ABOVE_RELOAD_BOUND];
+const SUSPICIOUS: [&str; 4] = [
+    PARTLY_DISTURBED,
+    NEGATIVE,
+    OUTSIDE_SANITY_BAND,
+    ABOVE_RELOAD_BOUND,
+];
 
 /// Involuntary switches that a hand-off under the default policy may have by the timer alone.
 const INVOLUNTARY_USUAL: f64 = 0.05;
@@ -42,12 +47,21 @@ impl CaseFinding {
             NEGATIVE => cost.is_some_and(|cost| cost.high < 0.0),
             _ => false,
         };
-        self.flags.iter().filter(is_of_it).map(|flag| flag.name).collect()
+        self.flags
+            .iter()
+            .filter(is_of_it)
+            .map(|flag| flag.name)
+            .collect()
     }
 }
 
 /// All flags of a case that has numbers.
-pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refusals: &[&Refusal]) -> Vec<Flag> {
+pub(crate) fn flags(
+    found: &CaseFinding,
+    judged: &Judged<'_>,
+    plan: &Plan,
+    refusals: &[&Refusal],
+) -> Vec<Flag> {
     let mut flags = Vec::new();
     flags.extend(partly_disturbed(judged));
     flags.extend(beside_others(judged));
@@ -67,7 +81,10 @@ pub(crate) fn flags(found: &CaseFinding, judged: &Judged<'_>, plan: &Plan, refus
 
 fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     let is_many = judged.excluded_share() > LEFT_OUT_USUAL;
-    is_many.then(|| Flag { name: PARTLY_DISTURBED, detail: format!("{}. The rest was used", disturbance(judged)) })
+    is_many.then(|| Flag {
+        name: PARTLY_DISTURBED,
+        detail: format!("{}. The rest was used", disturbance(judged)),
+    })
 }
 
 /// What is left out is the turns of the others, and not what they do to the tasks' caches and to the scheduler's queue.
@@ -76,20 +93,37 @@ fn beside_others(judged: &Judged<'_>) -> Option<Flag> {
     let detail = format!(
         "{whose}: the cost is that of the hand-offs in between, beside what ran there. For the cost alone: {why}"
     );
-    Some(Flag { name: BESIDE_OTHERS, detail })
+    Some(Flag {
+        name: BESIDE_OTHERS,
+        detail,
+    })
 }
 
 /// That repetitions are missing, and why the last of them is.
 pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     let last = refusals.last()?;
-    let detail = format!("{} repetitions could not be run; the last: {}", refusals.len(), last.why);
-    Some(Flag { name: "refused-repetitions", detail })
+    let detail = format!(
+        "{} repetitions could not be run; the last: {}",
+        refusals.len(),
+        last.why
+    );
+    Some(Flag {
+        name: "refused-repetitions",
+        detail,
+    })
 }
 
 /// The costs of a case by name; the hand-off only if it is not the switch again.
 fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
-    let handoff = found.handoff_ns.as_ref().filter(|_| found.direct_ns.is_none());
-    let total = if found.case.mechanism.hands_over() { "total cost" } else { "walk at once less walk alone" };
+    let handoff = found
+        .handoff_ns
+        .as_ref()
+        .filter(|_| found.direct_ns.is_none());
+    let total = if found.case.mechanism.hands_over() {
+        "total cost"
+    } else {
+        "walk at once less walk alone"
+    };
     [
         ("direct cost", found.direct_ns.as_ref()),
         (total, found.total_ns.as_ref()),
@@ -149,8 +183,15 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
 
 fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     let cost = found.deciding()?;
-    let own = found.between_runs.as_ref().filter(|runs| runs.source == Source::EarlierRecords);
-    let reached = if own.is_some() { cost.relative_half_width() } else { cost.relative_half_width_within_run() };
+    let own = found
+        .between_runs
+        .as_ref()
+        .filter(|runs| runs.source == Source::EarlierRecords);
+    let reached = if own.is_some() {
+        cost.relative_half_width()
+    } else {
+        cost.relative_half_width_within_run()
+    };
     let wanted = precision(plan);
     // On a shared core more time would not help.
     let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_in_costs);
@@ -164,7 +205,11 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         _ => "give the run more time".to_owned(),
     };
     // What is printed holds for other runs, too, and may be wider.
-    let of = if own.is_some() { "" } else { " within this run" };
+    let of = if own.is_some() {
+        ""
+    } else {
+        " within this run"
+    };
     is_wide.then(|| Flag {
         name: "wide-interval",
         detail: format!(
@@ -178,15 +223,23 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
 
 /// Too few cycles were on a core of our own for a cost on such a core.
 fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
-    let shared = found.shared.as_ref().filter(|shared| shared.is_in_costs() && shared.share > SHARED_USUAL)?;
+    let shared = found
+        .shared
+        .as_ref()
+        .filter(|shared| shared.is_in_costs() && shared.share > SHARED_USUAL)?;
     let detail = format!(
         "in {:.0} % of the cycles this core was shared with another hardware thread, and there are too few others for a cost on an \
          unshared core: the cost is from all cycles, and its interval extends down to what it may be without sharing; {}run it \
          again at a quieter time",
         shared.share * 100.0,
-        judged.remedies.other_cpu("choose another CPU with --cpu, or ")
+        judged
+            .remedies
+            .other_cpu("choose another CPU with --cpu, or ")
     );
-    Some(Flag { name: "shared-core", detail })
+    Some(Flag {
+        name: "shared-core",
+        detail,
+    })
 }
 
 /// What is cut off at either end of a repetition's cycles is paid all the same. Not asked beside others, whose turns are cut off.
@@ -211,7 +264,10 @@ fn across_cpus(case: &Case) -> Option<Flag> {
     let detail = "the hand-off includes idle exit and inter-processor interrupt, so there is no cost of the switch alone; \
                   total and indirect cost are per hand-off too; they go with the host's load, so that they are compared only with a \
                   wide spread between runs or with that of earlier records";
-    hands_over_across_cpus(case).then(|| Flag { name: "handoff-across-cpus", detail: detail.to_owned() })
+    hands_over_across_cpus(case).then(|| Flag {
+        name: "handoff-across-cpus",
+        detail: detail.to_owned(),
+    })
 }
 
 fn without_system_calls(case: &Case) -> Option<Flag> {
@@ -220,14 +276,23 @@ fn without_system_calls(case: &Case) -> Option<Flag> {
          direct cost",
         case.mechanism
     );
-    (!case.mechanism.has_same_system_calls()).then_some(Flag { name: "baseline-without-system-calls", detail })
+    (!case.mechanism.has_same_system_calls()).then_some(Flag {
+        name: "baseline-without-system-calls",
+        detail,
+    })
 }
 
 /// Under the default policy a wake-up may preempt the waker. A mechanism that never blocks has no other switches.
 fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
-    let remedy = if judged.remedies.allows_real_time { "; real-time priority prevents it" } else { "" };
+    let remedy = if judged.remedies.allows_real_time {
+        "; real-time priority prevents it"
+    } else {
+        ""
+    };
     let share = found.involuntary_share?;
-    let is_many = !found.case.policy.is_real_time() && found.case.mechanism.is_blocking() && share > INVOLUNTARY_USUAL;
+    let is_many = !found.case.policy.is_real_time()
+        && found.case.mechanism.is_blocking()
+        && share > INVOLUNTARY_USUAL;
     is_many.then(|| Flag {
         name: "involuntary-switches",
         detail: format!(

@@ -81,7 +81,9 @@ impl Findings {
     }
 
     fn headline_of<'a>(&self, footprints: &'a [FootprintFinding]) -> Option<&'a FootprintFinding> {
-        footprints.iter().find(|found| Some(found.footprint_bytes) == self.headline_footprint_bytes)
+        footprints
+            .iter()
+            .find(|found| Some(found.footprint_bytes) == self.headline_footprint_bytes)
     }
 }
 
@@ -150,7 +152,11 @@ impl FootprintFinding {
 
     /// Cold caches; with nothing touched, all of it.
     fn lost(&self) -> Option<&Estimate> {
-        if self.reload_ns.is_some() { self.reload() } else { self.cost_ns.as_ref() }
+        if self.reload_ns.is_some() {
+            self.reload()
+        } else {
+            self.cost_ns.as_ref()
+        }
     }
 }
 
@@ -174,7 +180,13 @@ pub struct MovedFinding {
 impl MovedFinding {
     fn new(cpu: CpuId, found: FootprintFinding) -> Self {
         let (cost_ns, more_than_staying_ns) = (found.cost_ns.clone(), found.reload().cloned());
-        MovedFinding { cpu, moves: found.preemptions, cost_ns, more_than_staying_ns, found }
+        MovedFinding {
+            cpu,
+            moves: found.preemptions,
+            cost_ns,
+            more_than_staying_ns,
+            found,
+        }
     }
 }
 
@@ -191,28 +203,63 @@ fn of_twins(record: &Injection) -> Findings {
     let chain_ns = mean_chain_ns(&record.runs);
     let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
     let at = |timing| {
-        let way = |footprint| Way { timing, footprint, is_moved: false };
+        let way = |footprint| Way {
+            timing,
+            footprint,
+            is_moved: false,
+        };
         let ways = (0..plan.footprints_bytes.len()).map(way);
-        ways.map(|way| finding(plan, &record.runs, way, chain_ns)).collect::<Vec<_>>()
+        ways.map(|way| finding(plan, &record.runs, way, chain_ns))
+            .collect::<Vec<_>>()
     };
     let per_second = |period: Nanos| 1e9 / period.0.max(1) as f64;
-    let headline_of = |timing| by_block(&record.runs, Way { timing, footprint: headline, is_moved: false }, chain_ns);
-    let periods = plan.timings().into_iter().enumerate().map(|(timing, of)| PeriodFinding {
-        period_ns: of.period_ns,
-        preemptions_per_second: per_second(of.period_ns),
-        footprints: at(timing),
-        more_than_first_ns: (timing > 0).then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
-    });
-    let moved = Way { timing: 0, footprint: 0, is_moved: true };
+    let headline_of = |timing| {
+        by_block(
+            &record.runs,
+            Way {
+                timing,
+                footprint: headline,
+                is_moved: false,
+            },
+            chain_ns,
+        )
+    };
+    let periods = plan
+        .timings()
+        .into_iter()
+        .enumerate()
+        .map(|(timing, of)| PeriodFinding {
+            period_ns: of.period_ns,
+            preemptions_per_second: per_second(of.period_ns),
+            footprints: at(timing),
+            more_than_first_ns: (timing > 0)
+                .then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
+        });
+    let moved = Way {
+        timing: 0,
+        footprint: 0,
+        is_moved: true,
+    };
     Findings {
-        cpu_ns: mean(record.runs.iter().map(|run| run.undisturbed().cpu_ns.0 as f64)),
+        cpu_ns: mean(
+            record
+                .runs
+                .iter()
+                .map(|run| run.undisturbed().cpu_ns.0 as f64),
+        ),
         core_hertz: hertz(&record.header.core_clock, chain_ns),
         preemptions_per_second: per_second(plan.period_ns),
         headline_footprint_bytes: plan.footprints_bytes.get(headline).copied(),
         usual_rate_per_second: USUAL_RATE,
         footprints: at(0),
-        periods: if plan.further.is_empty() { Vec::new() } else { periods.collect() },
-        moved: plan.moves_to.map(|cpu| MovedFinding::new(cpu, finding(plan, &record.runs, moved, chain_ns))),
+        periods: if plan.further.is_empty() {
+            Vec::new()
+        } else {
+            periods.collect()
+        },
+        moved: plan
+            .moves_to
+            .map(|cpu| MovedFinding::new(cpu, finding(plan, &record.runs, moved, chain_ns))),
         service: None,
     }
 }
@@ -252,7 +299,11 @@ fn hit(runs: &[&Run]) -> Option<f64> {
     let within = |twin: &TwinRun| twin.involuntary as f64 - twin.turns as f64;
     let more = |run: &Run| within(run.preempted()) - within(run.undisturbed());
     let are_some = runs.iter().filter(|run| run.preempted().preemptions > 0);
-    median(&mut are_some.map(|run| more(run) / run.preempted().preemptions as f64).collect::<Vec<f64>>())
+    median(
+        &mut are_some
+            .map(|run| more(run) / run.preempted().preemptions as f64)
+            .collect::<Vec<f64>>(),
+    )
 }
 
 fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> FootprintFinding {
@@ -261,7 +312,10 @@ fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> Footpr
     let preemptions: u64 = own.iter().map(|run| run.preempted().preemptions).sum();
     let each = |sum: f64| (preemptions > 0).then(|| sum / preemptions as f64);
     let hit = hit(&own).filter(|_| !plan.preempts_nobody);
-    let costs: Vec<f64> = own.iter().filter_map(|run| cost_ns(run, chain_ns?)).collect();
+    let costs: Vec<f64> = own
+        .iter()
+        .filter_map(|run| cost_ns(run, chain_ns?))
+        .collect();
     let cost = found_on_cpu(hit).and_then(|()| judged(&costs));
     FootprintFinding {
         footprint_bytes: plan.footprints_bytes[way.footprint],
@@ -269,10 +323,14 @@ fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> Footpr
         preemptions,
         away_ns: each(own.iter().map(|run| run.preempted().away_ns.0 as f64).sum()),
         hit,
-        share_at_usual_rate: cost.as_ref().ok().map(|cost| cost.estimate * USUAL_RATE / 1e9),
+        share_at_usual_rate: cost
+            .as_ref()
+            .ok()
+            .map(|cost| cost.estimate * USUAL_RATE / 1e9),
         why_not_measured: cost.as_ref().err().cloned(),
         cost_ns: cost.ok(),
-        reload_ns: (!is_direct).then(|| found_on_cpu(hit).and_then(|()| judged(&reloads(runs, way, chain_ns)))),
+        reload_ns: (!is_direct)
+            .then(|| found_on_cpu(hit).and_then(|()| judged(&reloads(runs, way, chain_ns)))),
     }
 }
 
@@ -293,34 +351,59 @@ fn judged(values: &[f64]) -> Result<Estimate, String> {
 
 /// In each pass the difference to nothing touched: what changes slowly, and which twin was preempted, is the same in both.
 fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
-    paired(&costs(runs, way, chain_ns), &costs(runs, Way { footprint: 0, is_moved: false, ..way }, chain_ns))
+    paired(
+        &costs(runs, way, chain_ns),
+        &costs(
+            runs,
+            Way {
+                footprint: 0,
+                is_moved: false,
+                ..way
+            },
+            chain_ns,
+        ),
+    )
 }
 
 /// What it costs in each pass.
 fn costs(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let own = runs.iter().filter(|run| run.way() == way);
-    own.filter_map(|run| Some((run.block, cost_ns(run, chain_ns?)?))).collect()
+    own.filter_map(|run| Some((run.block, cost_ns(run, chain_ns?)?)))
+        .collect()
 }
 
 /// The difference in each pass that has both.
 fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Vec<f64> {
-    of.iter().filter_map(|(block, cost)| Some(cost - base.get(block)?)).collect()
+    of.iter()
+        .filter_map(|(block, cost)| Some(cost - base.get(block)?))
+        .collect()
 }
 
 /// What cold caches cost in each pass; with nothing touched, what a preemption does.
 fn by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let mut all = costs(runs, way, chain_ns);
     if way.footprint > 0 {
-        let direct = costs(runs, Way { footprint: 0, ..way }, chain_ns);
+        let direct = costs(
+            runs,
+            Way {
+                footprint: 0,
+                ..way
+            },
+            chain_ns,
+        );
         all.retain(|block, _| direct.contains_key(block));
-        all.iter_mut().for_each(|(block, cost)| *cost -= direct[block]);
+        all.iter_mut()
+            .for_each(|(block, cost)| *cost -= direct[block]);
     }
     all
 }
 
 /// Which of these is reported first: the largest that fits into the second level, else the largest of all.
 pub fn headline(footprints: &[Bytes], caches: &[Cache]) -> usize {
-    let second = caches.iter().find(|cache| cache.level == 2).map(|cache| cache.size_bytes);
+    let second = caches
+        .iter()
+        .find(|cache| cache.level == 2)
+        .map(|cache| cache.size_bytes);
     let fits = |size: &Bytes| second.is_none_or(|second| *size <= second);
     let largest = footprints.iter().rposition(|size| fits(size) && size.0 > 0);
     largest.unwrap_or(footprints.len().saturating_sub(1))

@@ -1,6 +1,8 @@
 //! The windows of one case, distinguished: clean or left out; and its batches for another purpose.
 
-use switchcost_record::{Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample};
+use switchcost_record::{
+    Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample,
+};
 use switchcost_units::TickRate;
 
 use crate::cleanliness::{reasons_of_window, time_of_others};
@@ -27,8 +29,11 @@ pub(crate) struct Remedies {
 impl Remedies {
     /// Of a case under these controls.
     pub(crate) fn of(case: &Case, controls: &[Control]) -> Remedies {
-        let is_refused = |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
-        let refused = controls.iter().any(|control| control.name == "real-time-priority" && is_refused(control));
+        let is_refused =
+            |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
+        let refused = controls
+            .iter()
+            .any(|control| control.name == "real-time-priority" && is_refused(control));
         Remedies {
             allows_real_time: refused && !case.policy.is_real_time(),
             names_cpu: !case.placement.cpus.is_empty(),
@@ -78,7 +83,10 @@ impl<'a> Judged<'a> {
         instrumented: Vec<&'a Sample>,
         all_windows: Vec<&'a Cycles>,
     ) -> Self {
-        let mut excluded = Excluded { of: all_windows.len(), ..Excluded::default() };
+        let mut excluded = Excluded {
+            of: all_windows.len(),
+            ..Excluded::default()
+        };
         let mut windows = Vec::with_capacity(all_windows.len());
         for window in &all_windows {
             let reasons = reasons_of_window(window, case);
@@ -92,7 +100,16 @@ impl<'a> Judged<'a> {
             }
         }
         let remedies = Remedies::default();
-        Judged { case, rate, instrumented, windows, all_windows, excluded, quota: None, remedies }
+        Judged {
+            case,
+            rate,
+            instrumented,
+            windows,
+            all_windows,
+            excluded,
+            quota: None,
+            remedies,
+        }
     }
 
     /// With what the command line left open.
@@ -132,10 +149,21 @@ impl<'a> Judged<'a> {
         let of_samples = self.instrumented.iter().map(|sample| &sample.evidence);
         let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
         let evidence: Vec<_> = of_samples.chain(of_windows()).collect();
-        let foreign: f64 = evidence.iter().filter_map(|seen| time_of_others(self.case, seen)).map(|n| n.0 as f64).sum();
-        let stolen: f64 = of_windows().filter_map(|seen| seen.steal_ns).map(|n| n.0 as f64).sum();
+        let foreign: f64 = evidence
+            .iter()
+            .filter_map(|seen| time_of_others(self.case, seen))
+            .map(|n| n.0 as f64)
+            .sum();
+        let stolen: f64 = of_windows()
+            .filter_map(|seen| seen.steal_ns)
+            .map(|n| n.0 as f64)
+            .sum();
         let wall: f64 = evidence.iter().map(|seen| seen.wall_ns.0 as f64).sum();
-        if wall > 0.0 { (foreign - stolen).max(0.0) / wall } else { 0.0 }
+        if wall > 0.0 {
+            (foreign - stolen).max(0.0) / wall
+        } else {
+            0.0
+        }
     }
 
     /// Whether more of the time went to others than interrupts and the like take.
@@ -155,7 +183,8 @@ impl<'a> Judged<'a> {
 
     /// Whether so much was disturbed that what looks clean is not to be trusted either.
     pub(crate) fn is_too_disturbed(&self) -> bool {
-        self.excluded_share() > LEFT_OUT_LIMIT || self.has_competitor() && !self.is_measured_beside_others()
+        self.excluded_share() > LEFT_OUT_LIMIT
+            || self.has_competitor() && !self.is_measured_beside_others()
     }
 
     /// Counted switches a hand-off in the switching arms.
@@ -165,7 +194,11 @@ impl<'a> Judged<'a> {
 
     /// The clean windows, or all where there is none.
     fn counted_windows(&self) -> &[&'a Cycles] {
-        if self.windows.is_empty() { &self.all_windows } else { &self.windows }
+        if self.windows.is_empty() {
+            &self.all_windows
+        } else {
+            &self.windows
+        }
     }
 
     /// The same over all windows, disturbed or not, of the kernel's count alone.
@@ -180,7 +213,9 @@ impl<'a> Judged<'a> {
         }
         let (mut involuntary, mut all) = (0.0, 0.0);
         for window in self.counted_windows() {
-            let switches = window.counted.map_or(window.kernel_switches, |counted| counted.switches);
+            let switches = window
+                .counted
+                .map_or(window.kernel_switches, |counted| counted.switches);
             involuntary += switches.involuntary as f64;
             all += switches.total() as f64;
         }
@@ -202,8 +237,16 @@ fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> 
     if let Some(counted) = counted(windows) {
         return Some(counted.switches.total() as f64 / counted.handoffs as f64);
     }
-    let control = |window: &Cycles| if case.placement.is_one_cpu() { window.control_switches as f64 } else { 0.0 };
-    per_handoff(windows, |window| window.kernel_switches.total() as f64 - control(window))
+    let control = |window: &Cycles| {
+        if case.placement.is_one_cpu() {
+            window.control_switches as f64
+        } else {
+            0.0
+        }
+    };
+    per_handoff(windows, |window| {
+        window.kernel_switches.total() as f64 - control(window)
+    })
 }
 
 /// What the tasks counted in all windows together; `None` where one has no count.
@@ -219,6 +262,9 @@ fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
 
 fn per_handoff(windows: &[&Cycles], count: impl Fn(&Cycles) -> f64) -> Option<f64> {
     let counted: f64 = windows.iter().map(|window| count(window)).sum();
-    let handoffs: f64 = windows.iter().map(|window| window.switching_handoffs as f64).sum();
+    let handoffs: f64 = windows
+        .iter()
+        .map(|window| window.switching_handoffs as f64)
+        .sum();
     (handoffs > 0.0).then(|| counted / handoffs)
 }

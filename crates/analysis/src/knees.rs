@@ -33,14 +33,25 @@ pub(crate) struct KneePosition {
 /// The knees of a curve of positive totals, in order of size: cuts between straight pieces of the logarithm of the
 /// total over the logarithm of the size. Confidence by the bootstrap (Efron 1979) over the repetitions of each size.
 pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
-    let points: Vec<Point> = curve.iter().map(|measured| point(measured, measured.total_ns)).collect();
+    let points: Vec<Point> = curve
+        .iter()
+        .map(|measured| point(measured, measured.total_ns))
+        .collect();
     let found = cuts(&points);
     if found.is_empty() {
         return Vec::new();
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let resamples: Vec<_> = (0..RESAMPLES).map(|_| cuts(&resample(curve, &points, &mut random))).collect();
-    found.into_iter().map(|after| KneePosition { after, confidence: share_near(&resamples, after) }).collect()
+    let resamples: Vec<_> = (0..RESAMPLES)
+        .map(|_| cuts(&resample(curve, &points, &mut random)))
+        .collect();
+    found
+        .into_iter()
+        .map(|after| KneePosition {
+            after,
+            confidence: share_near(&resamples, after),
+        })
+        .collect()
 }
 
 fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {
@@ -53,7 +64,11 @@ fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {
 /// The error of a logarithm is the relative error.
 fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
     let sigma = measured.relative_error.hypot(ROUGHNESS);
-    Point { x: (measured.size_bytes as f64).log2(), y: total_ns.ln(), sigma }
+    Point {
+        x: (measured.size_bytes as f64).log2(),
+        y: total_ns.ln(),
+        sigma,
+    }
 }
 
 /// The median of as many repetitions, drawn with replacement; where that is no cost, the point as it was.
@@ -62,7 +77,9 @@ fn resample(curve: &[Measured<'_>], points: &[Point], random: &mut ChaCha8Rng) -
         let repetitions = measured.repetitions;
         let draw = |_| repetitions[random.random_range(0..repetitions.len())];
         let mut drawn: Vec<f64> = (0..repetitions.len()).map(draw).collect();
-        median(&mut drawn).filter(|total| *total > 0.0).map_or(*original, |total| point(measured, total))
+        median(&mut drawn)
+            .filter(|total| *total > 0.0)
+            .map_or(*original, |total| point(measured, total))
     };
     curve.iter().zip(points).map(redraw).collect()
 }

@@ -7,8 +7,10 @@ use crate::order_statistics::median;
 
 /// Nanoseconds a load by size in bytes, smallest first. Sizes without a usable walk are left out.
 pub(crate) fn by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> {
-    let mut curve: Vec<_> =
-        latencies.iter().filter_map(|latency| Some((latency.size_bytes.0, ns(latency, rate)?))).collect();
+    let mut curve: Vec<_> = latencies
+        .iter()
+        .filter_map(|latency| Some((latency.size_bytes.0, ns(latency, rate)?)))
+        .collect();
     curve.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     curve.dedup_by_key(|point| point.0);
     curve
@@ -16,7 +18,11 @@ pub(crate) fn by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> 
 
 /// The median walk: the minimum would favour the walk whose pages happened to lie best.
 fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
-    let mut ticks: Vec<f64> = latency.walk_ticks.iter().map(|ticks| ticks.0 as f64).collect();
+    let mut ticks: Vec<f64> = latency
+        .walk_ticks
+        .iter()
+        .map(|ticks| ticks.0 as f64)
+        .collect();
     let ns = median(&mut ticks)? / latency.loads as f64 * 1e9 / rate.0 as f64;
     (ns.is_finite() && latency.size_bytes.0 > 0).then_some(ns)
 }
@@ -25,7 +31,10 @@ fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
 /// nearest one measured. `None` where nothing was measured. `curve` as from [`by_size`].
 pub(crate) fn at(curve: &[(u64, f64)], size: f64) -> Option<f64> {
     let above = curve.partition_point(|(measured, _)| (*measured as f64) < size);
-    let (Some(high), Some(low)) = (curve.get(above), above.checked_sub(1).and_then(|below| curve.get(below))) else {
+    let (Some(high), Some(low)) = (
+        curve.get(above),
+        above.checked_sub(1).and_then(|below| curve.get(below)),
+    ) else {
         return curve.get(above).or(curve.last()).map(|point| point.1);
     };
     let place = (size / low.0 as f64).log2() / (high.0 as f64 / low.0 as f64).log2();
@@ -51,8 +60,12 @@ mod tests {
     #[test]
     fn a_load_is_the_median_walk_over_its_loads() {
         let rate = TickRate(2_000_000_000);
-        let chases =
-            [chase(65_536, 100, &[900, 800, 2_000]), chase(4_096, 10, &[20]), chase(8_192, 0, &[20]), chase(9, 1, &[])];
+        let chases = [
+            chase(65_536, 100, &[900, 800, 2_000]),
+            chase(4_096, 10, &[20]),
+            chase(8_192, 0, &[20]),
+            chase(9, 1, &[]),
+        ];
         assert_eq!(by_size(&chases, rate), [(4_096, 1.0), (65_536, 4.5)]);
     }
 

@@ -54,9 +54,9 @@ pub use core_sharing::{CoreSharing, core_sharing};
 pub use counted::switches_of_repetitions;
 pub use earlier::EarlierRecords;
 pub use findings::{
-    BetweenRuns, CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding, Difference, Estimate,
-    Excluded, Findings, Flag, Knee, LoadLatency, LosesMore, Part, Region, Reload, Shared, SharedCache, Source, Tail,
-    Verdict, Wanted,
+    BetweenRuns, CaseFinding, CoreFinding, CounterFinding, Curve, CurvePoint, CycleFinding,
+    Difference, Estimate, Excluded, Findings, Flag, Knee, LoadLatency, LosesMore, Part, Region,
+    Reload, Shared, SharedCache, Source, Tail, Verdict, Wanted,
 };
 pub use points::{Point, points};
 pub use run::analyse;

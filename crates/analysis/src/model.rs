@@ -48,10 +48,18 @@ pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64
         let lines = lines::within(&profile.times_instructions, &row.lines, instructions);
         let ns = of_a_line.ns(row.kind, typical(row.age_bytes), away);
         all += lines;
-        sums.iter_mut().zip(ns).for_each(|(sum, ns)| *sum += lines * ns);
+        sums.iter_mut()
+            .zip(ns)
+            .for_each(|(sum, ns)| *sum += lines * ns);
     }
     let [low_ns, likely_ns, high_ns] = sums;
-    Reload { lines: all, low_ns, likely_ns, high_ns, switch_path_ns: table::switch_path(prices, away) }
+    Reload {
+        lines: all,
+        low_ns,
+        likely_ns,
+        high_ns,
+        switch_path_ns: table::switch_path(prices, away),
+    }
 }
 
 /// What a line costs, also between the sizes that were measured.
@@ -62,7 +70,10 @@ impl LinePrices {
         // What is not distinguishable from 0 is 0; of arrays that drive themselves out there is no more to see.
         LinePrices([
             Table::of(prices, |price| price.low_ns.max(0.0)),
-            Table::of(prices, |price| if price.low_ns > 0.0 { price.ns } else { 0.0 }),
+            Table::of(
+                prices,
+                |price| if price.low_ns > 0.0 { price.ns } else { 0.0 },
+            ),
             Table::of(prices, |price| price.high_ns.max(0.0)),
         ])
     }
@@ -71,8 +82,16 @@ impl LinePrices {
     pub(crate) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> [f64; 3] {
         let LinePrices([low, middle, high]) = self;
         let paid = likely(kind);
-        let likely = paid.iter().map(|kind| middle.ns(*kind, own, away)).sum::<f64>() / paid.len() as f64;
-        [low.ns(overlapping(kind), own, away), likely, high.ns(one_by_one(kind), own, away)]
+        let likely = paid
+            .iter()
+            .map(|kind| middle.ns(*kind, own, away))
+            .sum::<f64>()
+            / paid.len() as f64;
+        [
+            low.ns(overlapping(kind), own, away),
+            likely,
+            high.ns(one_by_one(kind), own, away),
+        ]
     }
 }
 
@@ -83,7 +102,11 @@ fn typical(age: Bytes) -> f64 {
 
 /// Of loads that come alone half are waited for: which they are depends on values, which are not known.
 fn likely(kind: Kind) -> Vec<Kind> {
-    if kind == Kind::Dependent { vec![Kind::Gathered, Kind::Dependent] } else { vec![kind] }
+    if kind == Kind::Dependent {
+        vec![Kind::Gathered, Kind::Dependent]
+    } else {
+        vec![kind]
+    }
 }
 
 fn overlapping(kind: Kind) -> Kind {

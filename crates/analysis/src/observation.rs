@@ -151,13 +151,24 @@ pub fn analyse(observation: &Observation) -> Findings {
     let advice = advice::find(observation, &all, &causes, &neighbours);
     let has_all = |own: &&OwnCost| own.measured_ns.0 > 0 || observation.source == Source::Proc;
     let own = observation.own_cost.as_ref().filter(has_all);
-    let user = own.map_or(0.0, |own| own.user_ns.0 as f64 / observation.window_ns.0.max(1) as f64);
-    let requests = observation.requests.filter(|requests| *requests > 0).map(|requests| requests as f64);
-    let inside = observation.in_scheduler.as_ref().filter(|inside| inside.times.count() > 0);
+    let user = own.map_or(0.0, |own| {
+        own.user_ns.0 as f64 / observation.window_ns.0.max(1) as f64
+    });
+    let requests = observation
+        .requests
+        .filter(|requests| *requests > 0)
+        .map(|requests| requests as f64);
+    let inside = observation
+        .in_scheduler
+        .as_ref()
+        .filter(|inside| inside.times.count() > 0);
     Findings {
         seconds,
         switches_a_request: requests.map(|requests| all.switches as f64 / requests),
-        cost_a_request_ns: all.cost_ns.zip(requests).map(|(cost, requests)| cost.over(requests)),
+        cost_a_request_ns: all
+            .cost_ns
+            .zip(requests)
+            .map(|(cost, requests)| cost.over(requests)),
         widest: widest(observation, &all),
         with_a_tenth: with_a_tenth(observation, &all),
         off: latency::find(observed(observation).map(|tasks| &tasks.off)),
@@ -165,7 +176,9 @@ pub fn analyse(observation: &Observation) -> Findings {
         in_scheduler: inside.and_then(|inside| latency::find(std::iter::once(&inside.times))),
         in_scheduler_ns: inside.map(|inside| inside.ns.0 as f64 / inside.times.count() as f64),
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0.max(1) as f64 + user),
-        own_ns_a_switch: own.filter(|own| own.switches > 0).map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
+        own_ns_a_switch: own
+            .filter(|own| own.switches > 0)
+            .map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,
         names: processes::by_name(&priced, &names),
         runtimes: processes::by_runtime(&priced),
@@ -188,7 +201,9 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
     let mut sums: Vec<(CauseFinding, BTreeMap<&str, u64>)> = Vec::new();
     for tasks in observed(observation) {
         for cause in &tasks.causes {
-            let at = sums.iter().position(|(sum, _)| sum.why == cause.why && sum.entry == cause.entry);
+            let at = sums
+                .iter()
+                .position(|(sum, _)| sum.why == cause.why && sum.entry == cause.entry);
             let at = at.unwrap_or_else(|| {
                 let (why, entry) = (cause.why, cause.entry.clone());
                 let new = CauseFinding {
@@ -212,7 +227,9 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
         }
     }
     let has_times = observation.source != Source::BpfCounts;
-    let all = sums.iter().fold(0u64, |all, (sum, _)| all.saturating_add(sum.switches));
+    let all = sums
+        .iter()
+        .fold(0u64, |all, (sum, _)| all.saturating_add(sum.switches));
     let with_most = |(sum, switches): (CauseFinding, BTreeMap<&str, u64>)| CauseFinding {
         mostly: switches
             .into_iter()
@@ -225,9 +242,15 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
         let count = cause.switches.max(1) as f64;
         cause.share = cause.switches as f64 / all.max(1) as f64;
         // Who ended does not come back, nor has one that was off for no time at all yet.
-        cause.off_ns = cause.off_ns.filter(|sum| *sum > 0.0 && has_times).map(|sum| sum / count);
+        cause.off_ns = cause
+            .off_ns
+            .filter(|sum| *sum > 0.0 && has_times)
+            .map(|sum| sum / count);
         let has_come = cause.off_ns.is_some() || !has_times;
-        cause.wait_ns = cause.wait_ns.filter(|_| cause.why != Why::Ended && has_come).map(|sum| sum / count);
+        cause.wait_ns = cause
+            .wait_ns
+            .filter(|_| cause.why != Why::Ended && has_come)
+            .map(|sum| sum / count);
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));
     causes
@@ -238,7 +261,10 @@ fn widest(observation: &Observation, all: &ProcessFinding) -> Option<Widest> {
     if direct.high - direct.low >= indirect.high - indirect.low {
         return Some(Widest::Direct);
     }
-    let is_bounded = observation.calibration.as_ref().is_some_and(|calibration| has_bound(calibration, observation));
+    let is_bounded = observation
+        .calibration
+        .as_ref()
+        .is_some_and(|calibration| has_bound(calibration, observation));
     Some(match with_a_tenth(observation, all) {
         _ if !is_bounded => Widest::Bound,
         Some(_) => Widest::Footprint,
@@ -260,7 +286,10 @@ fn with_a_tenth(observation: &Observation, all: &ProcessFinding) -> Option<f64> 
         referenced_bytes: tasks.resident_bytes.map(|bytes| Bytes(bytes.0 / 10)),
         ..tasks.clone()
     };
-    let touched = Observation { tasks: observation.tasks.iter().map(tenth).collect(), ..observation.clone() };
+    let touched = Observation {
+        tasks: observation.tasks.iter().map(tenth).collect(),
+        ..observation.clone()
+    };
     let then = processes::all(&Priced::of(&touched)).share?.high;
     (then < NARROWER * now).then_some(then)
 }

@@ -41,8 +41,15 @@ mod tests {
     #[test]
     fn a_tenth_is_cut_off_at_each_end() {
         assert_eq!(trimmed_mean((1..=10).map(f64::from).collect()), Some(5.5));
-        assert_eq!(trimmed_mean(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1e9]), Some(5.5));
-        assert_eq!(trimmed_mean(vec![2.0, 4.0]), Some(3.0), "nothing to cut off");
+        assert_eq!(
+            trimmed_mean(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1e9]),
+            Some(5.5)
+        );
+        assert_eq!(
+            trimmed_mean(vec![2.0, 4.0]),
+            Some(3.0),
+            "nothing to cut off"
+        );
         assert_eq!(trimmed_mean(Vec::new()), None);
     }
 

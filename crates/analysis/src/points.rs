@@ -25,7 +25,11 @@ pub struct Point {
 /// All points of a record, in its order.
 pub fn points(record: &MeasureRecord) -> Vec<Point> {
     let rate = record.header.clock.ticks_per_second;
-    record.cycles.iter().flat_map(|window| of_window(record, window, rate)).collect()
+    record
+        .cycles
+        .iter()
+        .flat_map(|window| of_window(record, window, rate))
+        .collect()
 }
 
 fn of_window(record: &MeasureRecord, window: &Cycles, rate: TickRate) -> Vec<Point> {
@@ -36,12 +40,20 @@ fn of_window(record: &MeasureRecord, window: &Cycles, rate: TickRate) -> Vec<Poi
         sum.1 += f64::from(batch.handoffs);
     }
     let case = record.header.plan.cases.get(window.case as usize);
-    let left_out = case.map(|case| reasons_of_window(window, case)).unwrap_or_default();
+    let left_out = case
+        .map(|case| reasons_of_window(window, case))
+        .unwrap_or_default();
     let point = |(arm, (ticks, handoffs)): (Arm, (f64, f64))| {
         let handoff_seconds = ticks / rate.0 as f64 / handoffs;
         let is_timed = handoff_seconds.is_finite() && handoff_seconds > 0.0;
         let (case, at_seconds) = (window.case, window.at_ns.0 as f64 / 1e9);
-        is_timed.then(|| Point { case, arm, at_seconds, handoff_seconds, left_out: left_out.clone() })
+        is_timed.then(|| Point {
+            case,
+            arm,
+            at_seconds,
+            handoff_seconds,
+            left_out: left_out.clone(),
+        })
     };
     sums.into_iter().filter_map(point).collect()
 }
@@ -58,7 +70,11 @@ mod tests {
         let mut record = fake_record(vec![FakeCase::pipe(), FakeCase::fiber()], 6);
         record.cycles[3].evidence.major_faults = 1;
         record.cycles[3].evidence.is_clock_backwards = true;
-        let of_other = record.cycles.iter().position(|window| window.case == 1).expect("two cases");
+        let of_other = record
+            .cycles
+            .iter()
+            .position(|window| window.case == 1)
+            .expect("two cases");
         record.cycles[of_other].evidence.major_faults = 1_000_000;
         let points = points(&record);
         assert_eq!(points.len(), 2 * record.cycles.len());
@@ -69,7 +85,11 @@ mod tests {
         for (number, finding) in findings.results.iter().enumerate() {
             let of_case = points.iter().filter(|point| point.case as usize == number);
             let dirty = of_case.filter(|point| !point.left_out.is_empty()).count();
-            assert_eq!((dirty, finding.excluded.total), (2, 1), "{number}: one of each arm");
+            assert_eq!(
+                (dirty, finding.excluded.total),
+                (2, 1),
+                "{number}: one of each arm"
+            );
         }
     }
 
@@ -80,7 +100,11 @@ mod tests {
         let points = points(&record);
         assert_eq!(points.len(), 2 * record.cycles.len());
         assert_eq!(points[0].arm, Arm::BaselineDirect);
-        assert!((points[0].handoff_seconds / 900e-9 - 1.0).abs() < 0.01, "{:?}", points[0]);
+        assert!(
+            (points[0].handoff_seconds / 900e-9 - 1.0).abs() < 0.01,
+            "{:?}",
+            points[0]
+        );
         assert_eq!(points[2].left_out, ["faults"]);
     }
 }

@@ -17,7 +17,11 @@ pub const ASSUMED_ACROSS_CPUS: f64 = 0.15;
 /// What is assumed of the runs of a cost of a case. What a task does alone, before any hand-off, is on one CPU wherever the others are.
 pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
     let is_alone = matches!(cost, CostName::Baseline | CostName::Walk);
-    if hands_over_across_cpus(case) && !is_alone { ASSUMED_ACROSS_CPUS } else { ASSUMED_RUN_SPREAD }
+    if hands_over_across_cpus(case) && !is_alone {
+        ASSUMED_ACROSS_CPUS
+    } else {
+        ASSUMED_RUN_SPREAD
+    }
 }
 
 /// What is known of the spread between runs counts as so many degrees of freedom. Calibrated: with it, runs
@@ -33,7 +37,11 @@ impl Estimate {
     /// differ by is theirs, too (`docs/method/statistics.md`).
     pub fn beside_its_run(&self) -> Estimate {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
-        Estimate { low: widened(self.within_run.0), high: widened(self.within_run.1), ..self.clone() }
+        Estimate {
+            low: widened(self.within_run.0),
+            high: widened(self.within_run.1),
+            ..self.clone()
+        }
     }
 
     /// How much longer an interval gets since more than this many repetitions show no more.
@@ -48,7 +56,11 @@ impl Estimate {
 
     /// The same with what is known of how runs differ.
     pub(crate) fn across(self, runs: &RunsDiffer) -> Estimate {
-        let repetitions = if runs.is_own() { 1.0 } else { self.repetitions_shared() };
+        let repetitions = if runs.is_own() {
+            1.0
+        } else {
+            self.repetitions_shared()
+        };
         let spread = runs.half_width(self.confidence, self.n) * self.estimate;
         let widened = |half: f64| (half * repetitions).hypot(spread);
         Estimate {
@@ -76,7 +88,13 @@ pub(crate) struct RunsDiffer {
 impl RunsDiffer {
     /// Without own runs.
     pub(crate) const fn by(assumed: f64) -> RunsDiffer {
-        RunsDiffer { runs: 0.0, repetitions: 0.0, between: 0.0, within: 0.0, assumed }
+        RunsDiffer {
+            runs: 0.0,
+            repetitions: 0.0,
+            between: 0.0,
+            within: 0.0,
+            assumed,
+        }
     }
 
     /// What is assumed of a cost of a case.
@@ -88,7 +106,9 @@ impl RunsDiffer {
     pub(crate) fn known(header: &Header, case: usize, cost: CostName) -> RunsDiffer {
         let of_case = header.plan.cases.get(case);
         let assumed = of_case.map_or(ASSUMED_RUN_SPREAD, |case| assumed_spread(case, cost));
-        let Some(earlier) = earlier_of(header, case) else { return RunsDiffer::by(assumed) };
+        let Some(earlier) = earlier_of(header, case) else {
+            return RunsDiffer::by(assumed);
+        };
         let Some(spread) = earlier.spreads.iter().find(|spread| spread.cost == cost) else {
             return RunsDiffer::by(assumed);
         };
@@ -113,12 +133,18 @@ impl RunsDiffer {
         }
         let shown = student(self.runs - 1.0, confidence).unwrap_or(f64::INFINITY) * self.between;
         let explained = normal(confidence) * self.within;
-        (shown.powi(2) - explained.powi(2)).max(shown.powi(2) / 2.0).sqrt()
+        (shown.powi(2) - explained.powi(2))
+            .max(shown.powi(2) / 2.0)
+            .sqrt()
     }
 
     /// The same of a run with so many repetitions: it may have seen less of its minute than they did of theirs.
     fn half_width(&self, confidence: f64, repetitions: usize) -> f64 {
-        let fewer = if self.is_own() { (self.repetitions / repetitions.max(1) as f64).max(1.0) } else { 1.0 };
+        let fewer = if self.is_own() {
+            (self.repetitions / repetitions.max(1) as f64).max(1.0)
+        } else {
+            1.0
+        };
         self.least_half_width(confidence) * fewer.sqrt()
     }
 
@@ -133,9 +159,17 @@ impl RunsDiffer {
     /// In words for programs.
     pub(crate) fn finding(&self, earlier: Option<&EarlierCase>, confidence: f64) -> BetweenRuns {
         let least_half_width = self.least_half_width(confidence);
-        let freedom = if self.is_own() { self.runs - 1.0 } else { FREEDOM };
+        let freedom = if self.is_own() {
+            self.runs - 1.0
+        } else {
+            FREEDOM
+        };
         BetweenRuns {
-            source: if self.is_own() { Source::EarlierRecords } else { Source::Assumed },
+            source: if self.is_own() {
+                Source::EarlierRecords
+            } else {
+                Source::Assumed
+            },
             earlier_runs: earlier.map_or(0, |earlier| earlier.runs),
             since: earlier.map(|earlier| earlier.since.clone()),
             until: earlier.map(|earlier| earlier.until.clone()),
@@ -147,7 +181,12 @@ impl RunsDiffer {
 
 /// What the header of a record says of earlier runs of a case.
 pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
-    header.earlier.as_ref()?.cases.iter().find(|earlier| earlier.case as usize == case)
+    header
+        .earlier
+        .as_ref()?
+        .cases
+        .iter()
+        .find(|earlier| earlier.case as usize == case)
 }
 
 /// The normal two-sided quantile.
@@ -157,7 +196,9 @@ fn normal(confidence: f64) -> f64 {
 
 /// Student's two-sided quantile.
 pub(crate) fn student(freedom: f64, confidence: f64) -> Option<f64> {
-    StudentsT::new(0.0, 1.0, freedom).ok().map(|student| student.inverse_cdf(0.5 + confidence / 2.0))
+    StudentsT::new(0.0, 1.0, freedom)
+        .ok()
+        .map(|student| student.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 #[cfg(test)]
@@ -174,11 +215,21 @@ mod tests {
     /// Far out, where one of many comparisons is judged; the values are from the incomplete beta function to 30 digits (mpmath).
     #[test]
     fn quantiles_are_right_far_out() {
-        let known = [(6.0, 0.9995, 6.788_339_99), (6.0, 0.999_999, 20.047_856_11), (24.0, 0.999_999, 6.504_063_203)];
-        let further = [(6.0, 0.999_999_98, 38.662_010_45), (57.0, 0.999_999_98, 6.519_732_197)];
+        let known = [
+            (6.0, 0.9995, 6.788_339_99),
+            (6.0, 0.999_999, 20.047_856_11),
+            (24.0, 0.999_999, 6.504_063_203),
+        ];
+        let further = [
+            (6.0, 0.999_999_98, 38.662_010_45),
+            (57.0, 0.999_999_98, 6.519_732_197),
+        ];
         for (freedom, confidence, quantile) in known.into_iter().chain(further) {
             let found = student(freedom, confidence).expect("a quantile");
-            assert!((found / quantile - 1.0).abs() < 1e-5, "{freedom}, {confidence}: {found}, not {quantile}");
+            assert!(
+                (found / quantile - 1.0).abs() < 1e-5,
+                "{freedom}, {confidence}: {found}, not {quantile}"
+            );
         }
     }
 
@@ -186,16 +237,26 @@ mod tests {
     #[test]
     fn intervals_cover_what_other_runs_find() {
         let mut random = ChaCha8Rng::seed_from_u64(9);
-        for (n, between, within) in [(8, 0.02, 0.01), (100, 0.02, 0.01), (8, 0.0, 0.05), (30, 0.01, 0.1)] {
+        for (n, between, within) in [
+            (8, 0.02, 0.01),
+            (100, 0.02, 0.01),
+            (8, 0.0, 0.05),
+            (30, 0.01, 0.1),
+        ] {
             let trials = 1_000;
             let covers = (0..trials).filter(|_| {
                 let run = 100.0 * (1.0 + between * drawn(&mut random));
-                let values: Vec<f64> = (0..n).map(|_| run * (1.0 + within * drawn(&mut random))).collect();
+                let values: Vec<f64> = (0..n)
+                    .map(|_| run * (1.0 + within * drawn(&mut random)))
+                    .collect();
                 let found = estimate(&values, 0.9).expect("enough").across_runs();
                 found.low <= 100.0 && 100.0 <= found.high
             });
             let share = covers.count() as f64 / f64::from(trials);
-            assert!(share > 0.88, "{n} repetitions, {between} and {within}: {share}");
+            assert!(
+                share > 0.88,
+                "{n} repetitions, {between} and {within}: {share}"
+            );
         }
     }
 
@@ -208,36 +269,71 @@ mod tests {
         let trials = 1_000;
         for _ in 0..trials {
             let run = 12_500.0 * (0.13 * drawn(&mut random)).exp();
-            let values: Vec<f64> = (0..12).map(|_| run * (1.0 + 0.02 * drawn(&mut random))).collect();
+            let values: Vec<f64> = (0..12)
+                .map(|_| run * (1.0 + 0.02 * drawn(&mut random)))
+                .collect();
             let own = estimate(&values, 0.9).expect("enough");
             let covers = |case: &FakeCase| {
-                let found = own.clone().across(&RunsDiffer::assumed(&case.case, CostName::Handoff));
+                let found = own
+                    .clone()
+                    .across(&RunsDiffer::assumed(&case.case, CostName::Handoff));
                 u32::from(found.low <= 12_500.0 && 12_500.0 <= found.high)
             };
             on_one += covers(&FakeCase::pipe());
             across += covers(&FakeCase::pipe().across_cpus());
         }
         let share = |covers: u32| f64::from(covers) / f64::from(trials);
-        assert!(share(across) >= 0.9 && share(on_one) < 0.5, "{} and {}", share(across), share(on_one));
+        assert!(
+            share(across) >= 0.9 && share(on_one) < 0.5,
+            "{} and {}",
+            share(across),
+            share(on_one)
+        );
     }
 
     #[test]
     fn the_wide_spread_is_that_of_hand_offs_across_cpus_alone() {
         let apart = FakeCase::pipe().across_cpus();
-        assert_eq!(assumed_spread(&apart.case, CostName::Handoff), ASSUMED_ACROSS_CPUS);
-        assert_eq!(assumed_spread(&apart.case, CostName::Baseline), ASSUMED_RUN_SPREAD, "each task alone");
-        for case in [FakeCase::pipe(), FakeCase::fiber(), FakeCase::fiber().across_cpus()] {
-            assert_eq!(assumed_spread(&case.case, CostName::Handoff), ASSUMED_RUN_SPREAD, "{:?}", case.case);
+        assert_eq!(
+            assumed_spread(&apart.case, CostName::Handoff),
+            ASSUMED_ACROSS_CPUS
+        );
+        assert_eq!(
+            assumed_spread(&apart.case, CostName::Baseline),
+            ASSUMED_RUN_SPREAD,
+            "each task alone"
+        );
+        for case in [
+            FakeCase::pipe(),
+            FakeCase::fiber(),
+            FakeCase::fiber().across_cpus(),
+        ] {
+            assert_eq!(
+                assumed_spread(&case.case, CostName::Handoff),
+                ASSUMED_RUN_SPREAD,
+                "{:?}",
+                case.case
+            );
         }
-        let at_once = apart.change(|case| case.mechanism = switchcost_record::Mechanism::Concurrent);
-        assert_eq!(assumed_spread(&at_once.case, CostName::Total), ASSUMED_RUN_SPREAD, "nothing is handed over");
+        let at_once =
+            apart.change(|case| case.mechanism = switchcost_record::Mechanism::Concurrent);
+        assert_eq!(
+            assumed_spread(&at_once.case, CostName::Total),
+            ASSUMED_RUN_SPREAD,
+            "nothing is handed over"
+        );
     }
 
     /// Own runs replace the wide constant, too; too few only widen it.
     #[test]
     fn own_runs_replace_what_is_assumed_across_cpus() {
         let half = |runs: f64, between: f64| {
-            let own = RunsDiffer { runs, repetitions: 8.0, between, ..RunsDiffer::by(ASSUMED_ACROSS_CPUS) };
+            let own = RunsDiffer {
+                runs,
+                repetitions: 8.0,
+                between,
+                ..RunsDiffer::by(ASSUMED_ACROSS_CPUS)
+            };
             own.least_half_width(0.9)
         };
         let assumed = RunsDiffer::by(ASSUMED_ACROSS_CPUS).least_half_width(0.9);
@@ -251,9 +347,15 @@ mod tests {
         let values: Vec<f64> = (0..20).map(|n| 100.0 + f64::from(n) / 100.0).collect();
         let own = estimate(&values, 0.9).expect("enough");
         let found = own.clone().across_runs();
-        assert_eq!((found.estimate, found.within_run), (own.estimate, (own.low, own.high)));
+        assert_eq!(
+            (found.estimate, found.within_run),
+            (own.estimate, (own.low, own.high))
+        );
         assert!(found.low < own.low && own.high < found.high);
-        assert!((found.high - found.low) / 2.0 > ASSUMED_RUN_SPREAD * found.estimate, "{found:?}");
+        assert!(
+            (found.high - found.low) / 2.0 > ASSUMED_RUN_SPREAD * found.estimate,
+            "{found:?}"
+        );
     }
 
     /// The cost of each repetition, in core cycles where nothing is touched and else in nanoseconds, of runs of a virtual machine with two CPUs, quiet and beside a program that computes
@@ -264,8 +366,13 @@ mod tests {
     fn recorded() -> BTreeMap<(&'static str, &'static str), Vec<Vec<f64>>> {
         let mut groups: BTreeMap<_, Vec<Vec<f64>>> = BTreeMap::new();
         for line in RECORDED.lines().skip(1) {
-            let [side, size, values] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
-            let values = values.split(' ').map(|value| value.parse().expect("a number")).collect();
+            let [side, size, values] = line.split(',').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let values = values
+                .split(' ')
+                .map(|value| value.parse().expect("a number"))
+                .collect();
             groups.entry((side, size)).or_default().push(values);
         }
         groups
@@ -279,16 +386,29 @@ mod tests {
         let mut random = ChaCha8Rng::seed_from_u64(10);
         let (mut all, mut within) = (Vec::new(), Vec::new());
         for (conditions, runs) in recorded() {
-            let found: Vec<Estimate> =
-                runs.iter().map(|values| estimate(values, 0.9).expect("enough").across_runs()).collect();
-            let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>()).expect("runs");
-            let covers = found.iter().filter(|run| run.low <= truth && truth <= run.high).count();
-            assert!(covers * 10 >= runs.len() * 8, "{conditions:?}: {covers} of {}", runs.len());
+            let found: Vec<Estimate> = runs
+                .iter()
+                .map(|values| estimate(values, 0.9).expect("enough").across_runs())
+                .collect();
+            let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>())
+                .expect("runs");
+            let covers = found
+                .iter()
+                .filter(|run| run.low <= truth && truth <= run.high)
+                .count();
+            assert!(
+                covers * 10 >= runs.len() * 8,
+                "{conditions:?}: {covers} of {}",
+                runs.len()
+            );
             all.push(covers as f64 / runs.len() as f64);
             for (values, own) in runs.iter().zip(&found) {
                 let covers = (0..TRIALS).filter(|_| {
-                    let drawn = (0..values.len()).map(|_| values[random.random_range(0..values.len())]);
-                    let (low, high) = estimate(&drawn.collect::<Vec<_>>(), 0.9).expect("enough").within_run;
+                    let drawn =
+                        (0..values.len()).map(|_| values[random.random_range(0..values.len())]);
+                    let (low, high) = estimate(&drawn.collect::<Vec<_>>(), 0.9)
+                        .expect("enough")
+                        .within_run;
                     low <= own.estimate && own.estimate <= high
                 });
                 within.push(covers.count() as f64 / f64::from(TRIALS));
@@ -305,7 +425,17 @@ mod tests {
         let ends = (cost - half, cost + half);
         let (t90, sd, method) = (None, 0.0, "made up");
         let (low, high) = ends;
-        Estimate { estimate: cost, low, high, within_run: ends, n: 8, confidence: 0.9, method, t90, sd }
+        Estimate {
+            estimate: cost,
+            low,
+            high,
+            within_run: ends,
+            n: 8,
+            confidence: 0.9,
+            method,
+            t90,
+            sd,
+        }
     }
 
     /// Earlier runs, the least share of any condition that is to be covered, and the least on average: as without earlier runs.
@@ -313,7 +443,13 @@ mod tests {
 
     fn shown_by(logs: &[f64], within: f64) -> RunsDiffer {
         let (_, between) = crate::estimate::mean_and_sd(logs);
-        RunsDiffer { runs: logs.len() as f64, repetitions: 8.0, between, within, ..RunsDiffer::by(ASSUMED_RUN_SPREAD) }
+        RunsDiffer {
+            runs: logs.len() as f64,
+            repetitions: 8.0,
+            between,
+            within,
+            ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+        }
     }
 
     /// How often the interval of a run holds the cost of its host, with so many earlier runs: against the integral over the chi-square
@@ -344,20 +480,33 @@ mod tests {
                 found.low <= 100.0 && 100.0 <= found.high
             });
             let share = holds.count() as f64 / f64::from(HOSTS);
-            assert!((share - right).abs() < 0.008, "{runs} runs, {between}, {within}, {own}: {share}, not {right}");
+            assert!(
+                (share - right).abs() < 0.008,
+                "{runs} runs, {between}, {within}, {own}: {share}, not {right}"
+            );
         }
     }
 
     #[test]
     fn what_own_runs_show_is_not_gone_below_and_what_too_few_show_only_widens() {
         let half = |runs: f64, between: f64, within: f64| {
-            RunsDiffer { runs, repetitions: 8.0, between, within, ..RunsDiffer::by(ASSUMED_RUN_SPREAD) }
-                .least_half_width(0.9)
+            RunsDiffer {
+                runs,
+                repetitions: 8.0,
+                between,
+                within,
+                ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+            }
+            .least_half_width(0.9)
         };
         let assumed = RunsDiffer::by(ASSUMED_RUN_SPREAD).least_half_width(0.9);
         // Student's quantile of six degrees of freedom is 1.943; of nineteen, 1.729.
         assert!((assumed - 0.038_86).abs() < 1e-5, "{assumed}");
-        assert_eq!(half(6.0, 0.001, 0.0), assumed, "five degrees of freedom are less than six");
+        assert_eq!(
+            half(6.0, 0.001, 0.0),
+            assumed,
+            "five degrees of freedom are less than six"
+        );
         assert!(
             (half(6.0, 0.04, 0.0) / assumed - (26.0_f64 / 11.0).sqrt()).abs() < 1e-9,
             "pooled: (6 x 4 + 5 x 16) / 11 / 4"
@@ -369,10 +518,18 @@ mod tests {
             "at most half is put down to what is within"
         );
         let of = |n| {
-            RunsDiffer { runs: 7.0, repetitions: 32.0, between: 0.01, ..RunsDiffer::by(ASSUMED_RUN_SPREAD) }
-                .half_width(0.9, n)
+            RunsDiffer {
+                runs: 7.0,
+                repetitions: 32.0,
+                between: 0.01,
+                ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+            }
+            .half_width(0.9, n)
         };
-        assert!((of(8) / of(32) - 2.0).abs() < 1e-9 && of(32) == of(100), "a run of fewer repetitions claims no more");
+        assert!(
+            (of(8) / of(32) - 2.0).abs() < 1e-9 && of(32) == of(100),
+            "a run of fewer repetitions claims no more"
+        );
     }
 
     /// Of each condition each run once as the new one, with so many of the others as earlier ones, against the median of all.
@@ -383,24 +540,41 @@ mod tests {
             let mut random = ChaCha8Rng::seed_from_u64(earlier as u64);
             let mut shares = Vec::new();
             for (conditions, runs) in recorded() {
-                let found: Vec<Estimate> = runs.iter().map(|values| estimate(values, 0.9).expect("enough")).collect();
-                let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>()).expect("runs");
+                let found: Vec<Estimate> = runs
+                    .iter()
+                    .map(|values| estimate(values, 0.9).expect("enough"))
+                    .collect();
+                let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>())
+                    .expect("runs");
                 let (mut covers, mut widths, mut trials) = (0, Vec::new(), 0);
                 for (held_back, new) in found.iter().enumerate() {
-                    let others: Vec<&Estimate> =
-                        found.iter().enumerate().filter(|(at, _)| *at != held_back).map(|(_, run)| run).collect();
+                    let others: Vec<&Estimate> = found
+                        .iter()
+                        .enumerate()
+                        .filter(|(at, _)| *at != held_back)
+                        .map(|(_, run)| run)
+                        .collect();
                     for _ in 0..TRIALS {
-                        let chosen = rand::seq::index::sample(&mut random, others.len(), earlier.min(others.len()));
+                        let chosen = rand::seq::index::sample(
+                            &mut random,
+                            others.len(),
+                            earlier.min(others.len()),
+                        );
                         let chosen: Vec<&Estimate> = chosen.iter().map(|at| others[at]).collect();
                         let logs: Vec<f64> = chosen.iter().map(|run| run.estimate.ln()).collect();
                         let within = chosen.iter().map(|run| {
                             let freedom = run.n as f64 - 1.0;
-                            (run.relative_half_width_within_run() / student(freedom, run.confidence).expect("one"))
-                                .powi(2)
+                            (run.relative_half_width_within_run()
+                                / student(freedom, run.confidence).expect("one"))
+                            .powi(2)
                         });
                         let within = (within.sum::<f64>() / chosen.len() as f64).sqrt();
-                        let repetitions = chosen.iter().map(|run| run.n).sum::<usize>() as f64 / chosen.len() as f64;
-                        let differ = RunsDiffer { repetitions, ..shown_by(&logs, within) };
+                        let repetitions = chosen.iter().map(|run| run.n).sum::<usize>() as f64
+                            / chosen.len() as f64;
+                        let differ = RunsDiffer {
+                            repetitions,
+                            ..shown_by(&logs, within)
+                        };
                         let new = (*new).clone().across(&differ);
                         covers += usize::from(new.low <= truth && truth <= new.high);
                         widths.push(new.relative_half_width());
@@ -412,14 +586,21 @@ mod tests {
             }
             shares.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mean = shares.iter().map(|share| share.0).sum::<f64>() / shares.len() as f64;
-            assert!(shares[0].0 >= least && mean >= least_on_average, "{earlier} earlier runs: {mean}, {shares:?}");
+            assert!(
+                shares[0].0 >= least && mean >= least_on_average,
+                "{earlier} earlier runs: {mean}, {shares:?}"
+            );
         }
     }
 
     /// Of the runs of one condition, those whose interval with so many independent repetitions covers the median of all.
     fn covered(runs: &[Vec<f64>], independent: f64) -> f64 {
-        let found: Vec<Estimate> = runs.iter().map(|values| estimate(values, 0.9).expect("enough")).collect();
-        let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>()).expect("runs");
+        let found: Vec<Estimate> = runs
+            .iter()
+            .map(|values| estimate(values, 0.9).expect("enough"))
+            .collect();
+        let truth =
+            median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>()).expect("runs");
         let spread = student(FREEDOM, 0.9).expect("a quantile") * ASSUMED_RUN_SPREAD;
         let covers = found.iter().filter(|run| {
             let repetitions = (run.n as f64 / independent).max(1.0).sqrt();
@@ -437,12 +618,20 @@ mod tests {
         let (all, mut shares) = (recorded(), Vec::new());
         for (held_back, runs) in &all {
             let mean = |independent: f64| {
-                let others = all.iter().filter(|(conditions, _)| *conditions != held_back);
+                let others = all
+                    .iter()
+                    .filter(|(conditions, _)| *conditions != held_back);
                 let shares: Vec<f64> = others.map(|(_, runs)| covered(runs, independent)).collect();
                 shares.iter().sum::<f64>() / shares.len() as f64
             };
-            let chosen = CHOICES.into_iter().find(|independent| mean(*independent) >= 0.9).expect("a choice");
-            assert!(chosen >= INDEPENDENT, "{held_back:?}: the others allow {chosen} alone");
+            let chosen = CHOICES
+                .into_iter()
+                .find(|independent| mean(*independent) >= 0.9)
+                .expect("a choice");
+            assert!(
+                chosen >= INDEPENDENT,
+                "{held_back:?}: the others allow {chosen} alone"
+            );
             shares.push((covered(runs, chosen), chosen, held_back));
         }
         shares.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -459,26 +648,56 @@ mod tests {
     fn ratios_of_cases_of_one_run_cover_on_recorded_noise() {
         let mut runs: BTreeMap<&str, BTreeMap<&str, Estimate>> = BTreeMap::new();
         for line in CASES_OF_A_RUN.lines().skip(1) {
-            let [run, case, values] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
-            let values: Vec<f64> = values.split(' ').map(|value| value.parse().expect("a number")).collect();
-            let found = estimate(&values, 0.9).expect("enough").across_runs().beside_its_run();
+            let [run, case, values] = line.split(',').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let values: Vec<f64> = values
+                .split(' ')
+                .map(|value| value.parse().expect("a number"))
+                .collect();
+            let found = estimate(&values, 0.9)
+                .expect("enough")
+                .across_runs()
+                .beside_its_run();
             runs.entry(run).or_default().insert(case, found);
         }
-        let cases: Vec<&str> = runs.values().next().expect("a run").keys().copied().collect();
+        let cases: Vec<&str> = runs
+            .values()
+            .next()
+            .expect("a run")
+            .keys()
+            .copied()
+            .collect();
         let tasks = |case: &str| case.split(' ').next().map(str::to_owned);
-        let pairs =
-            cases.iter().enumerate().flat_map(|(at, below)| cases[at + 1..].iter().map(move |above| (above, below)));
+        let pairs = cases
+            .iter()
+            .enumerate()
+            .flat_map(|(at, below)| cases[at + 1..].iter().map(move |above| (above, below)));
         let pairs = pairs.filter(|(above, below)| tasks(above) == tasks(below));
         let mut all = Vec::new();
         for (above, below) in pairs {
             let ratios: Vec<[f64; 3]> = runs
                 .values()
                 .map(|cases| (&cases[above], &cases[below]))
-                .map(|(above, below)| [above.low / below.high, above.estimate / below.estimate, above.high / below.low])
+                .map(|(above, below)| {
+                    [
+                        above.low / below.high,
+                        above.estimate / below.estimate,
+                        above.high / below.low,
+                    ]
+                })
                 .collect();
-            let truth = median(&mut ratios.iter().map(|ratio| ratio[1]).collect::<Vec<_>>()).expect("runs");
-            let covers = ratios.iter().filter(|[low, _, high]| *low <= truth && truth <= *high).count();
-            assert!(covers * 5 >= ratios.len() * 4, "{above} over {below}: {covers} of {}", ratios.len());
+            let truth =
+                median(&mut ratios.iter().map(|ratio| ratio[1]).collect::<Vec<_>>()).expect("runs");
+            let covers = ratios
+                .iter()
+                .filter(|[low, _, high]| *low <= truth && truth <= *high)
+                .count();
+            assert!(
+                covers * 5 >= ratios.len() * 4,
+                "{above} over {below}: {covers} of {}",
+                ratios.len()
+            );
             all.push(covers as f64 / ratios.len() as f64);
         }
         let mean = all.iter().sum::<f64>() / all.len() as f64;

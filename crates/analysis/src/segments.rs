@@ -29,7 +29,9 @@ pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
         tables[pieces - 1][n].cost + parameters as f64 * (n as f64).ln()
     };
     let most = (n / FEWEST_POINTS).clamp(1, MOST_PIECES);
-    let pieces = (1..=most).min_by(|a, b| criterion(*a).total_cmp(&criterion(*b))).unwrap_or(1);
+    let pieces = (1..=most)
+        .min_by(|a, b| criterion(*a).total_cmp(&criterion(*b)))
+        .unwrap_or(1);
     move_behind(points, trace_back(&tables, pieces, n))
 }
 
@@ -64,15 +66,27 @@ struct Best {
 fn best_tables(points: &[Point]) -> Vec<Vec<Best>> {
     let n = points.len();
     let sums = Sums::of(points);
-    let impossible = Best { cost: f64::INFINITY, before: 0 };
-    let one = (0..=n).map(|end| Best { cost: sums.cost(0, end), before: 0 }).collect();
+    let impossible = Best {
+        cost: f64::INFINITY,
+        before: 0,
+    };
+    let one = (0..=n)
+        .map(|end| Best {
+            cost: sums.cost(0, end),
+            before: 0,
+        })
+        .collect();
     let mut tables: Vec<Vec<Best>> = vec![one];
     while tables.len() < MOST_PIECES {
         let fewer = &tables[tables.len() - 1];
         let extend = |end: usize| {
             let starts = FEWEST_POINTS..(end + 1).saturating_sub(FEWEST_POINTS);
-            let ways = starts.map(|start| Best { cost: fewer[start].cost + sums.cost(start, end), before: start });
-            ways.min_by(|a, b| a.cost.total_cmp(&b.cost)).unwrap_or(impossible)
+            let ways = starts.map(|start| Best {
+                cost: fewer[start].cost + sums.cost(start, end),
+                before: start,
+            });
+            ways.min_by(|a, b| a.cost.total_cmp(&b.cost))
+                .unwrap_or(impossible)
         };
         let table = (0..=n).map(extend).collect();
         tables.push(table);
@@ -107,25 +121,37 @@ struct Line {
 
 impl Sums {
     fn of(points: &[Point]) -> Sums {
-        let centre =
-            |values: &dyn Fn(&Point) -> f64| points.iter().map(values).sum::<f64>() / points.len().max(1) as f64;
+        let centre = |values: &dyn Fn(&Point) -> f64| {
+            points.iter().map(values).sum::<f64>() / points.len().max(1) as f64
+        };
         let (x0, y0) = (centre(&|point| point.x), centre(&|point| point.y));
         let mut sums = vec![[0.0; 6]];
         let mut last = [0.0; 6];
         for point in points {
             let (x, y, w) = (point.x - x0, point.y - y0, point.sigma.powi(-2));
             let terms = [w, w * x, w * y, w * x * x, w * x * y, w * y * y];
-            last.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            last.iter_mut()
+                .zip(terms)
+                .for_each(|(sum, term)| *sum += term);
             sums.push(last);
         }
-        Sums { centre: (x0, y0), sums }
+        Sums {
+            centre: (x0, y0),
+            sums,
+        }
     }
 
     /// From `start` to before `end`: two points at least.
     fn line(&self, start: usize, end: usize) -> Line {
-        let [w, wx, wy, wxx, wxy, wyy] = std::array::from_fn(|i| self.sums[end][i] - self.sums[start][i]);
+        let [w, wx, wy, wxx, wxy, wyy] =
+            std::array::from_fn(|i| self.sums[end][i] - self.sums[start][i]);
         let (sxx, sxy, syy) = (wxx - wx * wx / w, wxy - wx * wy / w, wyy - wy * wy / w);
-        Line { x: wx / w, y: wy / w, slope: sxy / sxx, squares: (syy - sxy * sxy / sxx).max(0.0) }
+        Line {
+            x: wx / w,
+            y: wy / w,
+            slope: sxy / sxx,
+            squares: (syy - sxy * sxy / sxx).max(0.0),
+        }
     }
 
     /// How far a point is above the line through others.
@@ -148,7 +174,15 @@ mod tests {
     use super::*;
 
     fn points(heights: &[f64], sigma: f64) -> Vec<Point> {
-        heights.iter().enumerate().map(|(x, y)| Point { x: x as f64, y: *y, sigma }).collect()
+        heights
+            .iter()
+            .enumerate()
+            .map(|(x, y)| Point {
+                x: x as f64,
+                y: *y,
+                sigma,
+            })
+            .collect()
     }
 
     #[test]
@@ -165,7 +199,10 @@ mod tests {
 
     #[test]
     fn a_step_is_cut_where_it_is() {
-        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0], 0.05)), [3]);
+        assert_eq!(
+            cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0], 0.05)),
+            [3]
+        );
         let steps = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.5, 3.5, 3.5];
         assert_eq!(cuts(&points(&steps, 0.05)), [2, 5, 8]);
     }
@@ -173,12 +210,19 @@ mod tests {
     #[test]
     fn a_bend_is_cut_at_its_point() {
         let bend = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0];
-        assert_eq!(cuts(&points(&bend, 0.05)), [3], "the point of the bend lies on both lines");
+        assert_eq!(
+            cuts(&points(&bend, 0.05)),
+            [3],
+            "the point of the bend lies on both lines"
+        );
     }
 
     #[test]
     fn a_rise_of_one_point_does_not_take_its_neighbour_along() {
-        assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.5, 4.0, 4.1], 0.05)), [3]);
+        assert_eq!(
+            cuts(&points(&[0.0, 0.0, 0.0, 0.0, 2.5, 4.0, 4.1], 0.05)),
+            [3]
+        );
     }
 
     /// 2 and 4 MiB cost the same and 8 MiB more, the last size: the knee was said to be before 4 MiB.

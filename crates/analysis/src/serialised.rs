@@ -12,5 +12,8 @@ pub(crate) fn or_null<T: Serialize, S: Serializer>(
     found: &Option<Result<T, String>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    found.as_ref().and_then(|found| found.as_ref().ok()).serialize(serializer)
+    found
+        .as_ref()
+        .and_then(|found| found.as_ref().ok())
+        .serialize(serializer)
 }

@@ -31,13 +31,19 @@ pub(crate) fn critical_rank(n: usize, confidence: f64) -> Option<CriticalRank> {
         return None;
     }
     let tail = (1.0 - confidence) / 2.0;
-    Some(if n <= EXACT_UP_TO { exact(n, tail) } else { approximate(n, tail) })
+    Some(if n <= EXACT_UP_TO {
+        exact(n, tail)
+    } else {
+        approximate(n, tail)
+    })
 }
 
 /// The fewest values that give an interval: all n of one sign have probability 2/2^n.
 pub(crate) fn smallest_n(confidence: f64) -> usize {
     let alpha = 1.0 - confidence;
-    (1..=EXACT_UP_TO).find(|n| 0.5_f64.powi(*n as i32 - 1) <= alpha + FUZZ).unwrap_or(usize::MAX)
+    (1..=EXACT_UP_TO)
+        .find(|n| 0.5_f64.powi(*n as i32 - 1) <= alpha + FUZZ)
+        .unwrap_or(usize::MAX)
 }
 
 fn exact(n: usize, tail: f64) -> CriticalRank {
@@ -47,8 +53,14 @@ fn exact(n: usize, tail: f64) -> CriticalRank {
         sum
     };
     let at_most: Vec<f64> = probabilities(n).into_iter().map(cumulate).collect();
-    let rank = at_most.partition_point(|probability| *probability < tail - FUZZ).max(1);
-    CriticalRank { rank, confidence: 1.0 - 2.0 * at_most[rank - 1], is_exact: true }
+    let rank = at_most
+        .partition_point(|probability| *probability < tail - FUZZ)
+        .max(1);
+    CriticalRank {
+        rank,
+        confidence: 1.0 - 2.0 * at_most[rank - 1],
+        is_exact: true,
+    }
 }
 
 /// P(V = v) for every v from 0 to n (n + 1) / 2.
@@ -57,7 +69,11 @@ fn probabilities(n: usize) -> Vec<f64> {
     probabilities[0] = 1.0;
     for rank in 1..=n {
         for v in (0..=rank * (rank + 1) / 2).rev() {
-            let with_it = if v >= rank { probabilities[v - rank] } else { 0.0 };
+            let with_it = if v >= rank {
+                probabilities[v - rank]
+            } else {
+                0.0
+            };
             probabilities[v] = (probabilities[v] + with_it) / 2.0;
         }
     }
@@ -73,7 +89,11 @@ fn approximate(n: usize, tail: f64) -> CriticalRank {
     let normal = Normal::standard();
     let rank = (mean + sd * normal.inverse_cdf(tail) - 0.5).ceil().max(1.0);
     let below = normal.cdf((rank - 0.5 - mean) / sd);
-    CriticalRank { rank: rank as usize, confidence: 1.0 - 2.0 * below, is_exact: false }
+    CriticalRank {
+        rank: rank as usize,
+        confidence: 1.0 - 2.0 * below,
+        is_exact: false,
+    }
 }
 
 #[cfg(test)]
@@ -84,10 +104,16 @@ mod tests {
     fn enumerated(n: usize) -> Vec<f64> {
         let mut counts = vec![0_u32; n * (n + 1) / 2 + 1];
         for signs in 0..1_u32 << n {
-            let v: usize = (0..n).filter(|bit| signs >> bit & 1 == 1).map(|bit| bit + 1).sum();
+            let v: usize = (0..n)
+                .filter(|bit| signs >> bit & 1 == 1)
+                .map(|bit| bit + 1)
+                .sum();
             counts[v] += 1;
         }
-        counts.into_iter().map(|count| f64::from(count) / f64::from(1_u32 << n)).collect()
+        counts
+            .into_iter()
+            .map(|count| f64::from(count) / f64::from(1_u32 << n))
+            .collect()
     }
 
     #[test]
@@ -110,12 +136,18 @@ mod tests {
                         sum
                     })
                     .collect();
-                let q = cumulative.iter().position(|p| *p >= tail - 1e-12).expect("they add up to 1");
+                let q = cumulative
+                    .iter()
+                    .position(|p| *p >= tail - 1e-12)
+                    .expect("they add up to 1");
                 let reached = 1.0 - 2.0 * cumulative[q.max(1) - 1];
                 match critical_rank(n, confidence) {
                     Some(found) => {
                         assert_eq!(found.rank, q.max(1), "n = {n}, {confidence}");
-                        assert!((found.confidence - reached).abs() < 1e-12 && reached >= confidence - 1e-12);
+                        assert!(
+                            (found.confidence - reached).abs() < 1e-12
+                                && reached >= confidence - 1e-12
+                        );
                     }
                     None => assert!(q == 0 && reached < confidence, "n = {n}, {confidence}"),
                 }
@@ -137,9 +169,18 @@ mod tests {
     fn the_approximation_meets_the_distribution() {
         for n in [40, 50, 60] {
             for confidence in [0.8, 0.9, 0.95, 0.99] {
-                let (exact, near) = (exact(n, (1.0 - confidence) / 2.0), approximate(n, (1.0 - confidence) / 2.0));
-                assert!(exact.rank.abs_diff(near.rank) <= 3, "n = {n}: {exact:?} {near:?}");
-                assert!((exact.confidence - near.confidence).abs() < 5e-3, "n = {n}: {exact:?} {near:?}");
+                let (exact, near) = (
+                    exact(n, (1.0 - confidence) / 2.0),
+                    approximate(n, (1.0 - confidence) / 2.0),
+                );
+                assert!(
+                    exact.rank.abs_diff(near.rank) <= 3,
+                    "n = {n}: {exact:?} {near:?}"
+                );
+                assert!(
+                    (exact.confidence - near.confidence).abs() < 5e-3,
+                    "n = {n}: {exact:?} {near:?}"
+                );
             }
         }
     }

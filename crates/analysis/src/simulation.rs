@@ -43,10 +43,11 @@ mod trials;
 pub use analyser::Analyser;
 pub use context::Options;
 pub use findings::{
-    Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, EvictorFinding, ExcessPart, FULL_FROM,
-    Findings, FunctionFinding, FunctionMisses, Group, GroupFinding, Growth, KernelFills, KernelFinding,
-    LengthDistribution, LengthPoint, LevelFinding, LossFinding, OfLevel, OriginFinding, Part, PlaceFinding, Point,
-    PrefetchFinding, ProcessFinding, ProcessLevel, Spread, SurvivorBias, Switches, TASKS, TrafficFinding,
+    Agarwal, AgarwalLevel, CallFinding, Cost, Cut, DesignFinding, EvictionTable, EvictorFinding,
+    ExcessPart, FULL_FROM, Findings, FunctionFinding, FunctionMisses, Group, GroupFinding, Growth,
+    KernelFills, KernelFinding, LengthDistribution, LengthPoint, LevelFinding, LossFinding,
+    OfLevel, OriginFinding, Part, PlaceFinding, Point, PrefetchFinding, ProcessFinding,
+    ProcessLevel, Spread, SurvivorBias, Switches, TASKS, TrafficFinding,
 };
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};

@@ -65,20 +65,36 @@ pub(crate) enum Sharing {
 impl Speed {
     /// Of all cycles of a record; `None` where it has none.
     pub(crate) fn of(record: &MeasureRecord) -> Option<Speed> {
-        Speed::of_cycles(&record.header.core_clock, record.header.clock.ticks_per_second, &record.cycles)
+        Speed::of_cycles(
+            &record.header.core_clock,
+            record.header.clock.ticks_per_second,
+            &record.cycles,
+        )
     }
 
     /// Of some.
-    pub(crate) fn of_cycles(clock: &CoreClock, rate: TickRate, windows: &[Cycles]) -> Option<Speed> {
+    pub(crate) fn of_cycles(
+        clock: &CoreClock,
+        rate: TickRate,
+        windows: &[Cycles],
+    ) -> Option<Speed> {
         let overhead = clock.overhead_ticks.0 as f64;
-        let moments: Vec<(f64, f64)> = windows.iter().flat_map(|window| moments(&window.batches, overhead)).collect();
+        let moments: Vec<(f64, f64)> = windows
+            .iter()
+            .flat_map(|window| moments(&window.batches, overhead))
+            .collect();
         let at = |share: f64, mut values: Vec<f64>| {
             values.sort_unstable_by(f64::total_cmp);
             nearest_rank(&values, share).filter(|value| *value > 0.0)
         };
         let chains = || moments.iter().map(|(chain, _)| *chain).collect();
         let (fastest_chain, reference_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
-        let ratios = || moments.iter().map(|(chain, additions)| additions / chain).collect();
+        let ratios = || {
+            moments
+                .iter()
+                .map(|(chain, additions)| additions / chain)
+                .collect()
+        };
         let (least_ratio, usual_ratio) = (at(FASTEST, ratios())?, at(0.5, ratios())?);
         let cycles = clock.chain_cycles();
         Some(Speed {
@@ -115,15 +131,26 @@ impl Speed {
     /// this one, where there are enough; else twice, since two hardware threads have half of a core each.
     pub(crate) fn most_of_sharing(&self, clock: &CoreClock) -> f64 {
         let is_alike = |ratio: f64| (ratio / self.usual_ratio - 1.0).abs() < ALIKE_WITHIN;
-        let alike = clock.shared_costs.iter().filter(|point| is_alike(f64::from(point.ratio_per_mille) / 1000.0));
-        let costs: Vec<f64> = alike.map(|point| f64::from(point.cost_per_mille) / 1000.0).collect();
-        if costs.len() < POINTS_TO_KNOW { TWICE } else { costs.into_iter().fold(1.0, f64::max).min(TWICE) }
+        let alike = clock
+            .shared_costs
+            .iter()
+            .filter(|point| is_alike(f64::from(point.ratio_per_mille) / 1000.0));
+        let costs: Vec<f64> = alike
+            .map(|point| f64::from(point.cost_per_mille) / 1000.0)
+            .collect();
+        if costs.len() < POINTS_TO_KNOW {
+            TWICE
+        } else {
+            costs.into_iter().fold(1.0, f64::max).min(TWICE)
+        }
     }
 
     /// Time of the additions over that of the chain in some batches together.
     pub(crate) fn ratio(&self, batches: &[Batch]) -> f64 {
         let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
-            let both = |(before, after): (Ticks, Ticks)| net(before, self.overhead) + net(after, self.overhead);
+            let both = |(before, after): (Ticks, Ticks)| {
+                net(before, self.overhead) + net(after, self.overhead)
+            };
             batches.iter().map(|batch| both(ticks(batch))).sum::<f64>()
         };
         sum(|batch| batch.addition_ticks) / sum(|batch| batch.chain_ticks)
@@ -150,7 +177,9 @@ impl Speed {
 
     /// Whose the core was in some batches, by their probes alone: a choice by the times themselves would favour short ones.
     pub(crate) fn sharing(&self, batches: &[Batch]) -> Sharing {
-        let net = |(before, after): (Ticks, Ticks)| (net(before, self.overhead), net(after, self.overhead));
+        let net = |(before, after): (Ticks, Ticks)| {
+            (net(before, self.overhead), net(after, self.overhead))
+        };
         let is_steady = |batch: &Batch| {
             let (before, after) = net(batch.chain_ticks);
             before.min(after) * (1.0 + STEADY_WITHIN) + self.step >= before.max(after)
@@ -165,7 +194,10 @@ impl Speed {
                 .all(|(chain, additions)| additions <= self.unshared_below * chain + self.step)
         };
         let is_unshared_together = || self.ratio(batches) <= self.unshared_below;
-        match (batches.iter().all(is_steady), batches.iter().all(is_unshared) && is_unshared_together()) {
+        match (
+            batches.iter().all(is_steady),
+            batches.iter().all(is_unshared) && is_unshared_together(),
+        ) {
             (false, _) => Sharing::Unsteady,
             (true, true) => Sharing::Unshared,
             (true, false) => Sharing::Shared,
@@ -180,15 +212,26 @@ fn signed(ticks: Ticks) -> f64 {
 
 /// Chain and additions of each moment of a window, in ticks without what reading the clock adds.
 fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
-    let mean = |ticks: &[Ticks]| trimmed_mean(ticks.iter().map(|ticks| net(*ticks, overhead)).collect());
-    let columns = batches.chain_ticks.chunks(MOMENT).zip(batches.addition_ticks.chunks(MOMENT));
-    columns.filter_map(|(chains, additions)| mean(chains).zip(mean(additions))).collect()
+    let mean =
+        |ticks: &[Ticks]| trimmed_mean(ticks.iter().map(|ticks| net(*ticks, overhead)).collect());
+    let columns = batches
+        .chain_ticks
+        .chunks(MOMENT)
+        .zip(batches.addition_ticks.chunks(MOMENT));
+    columns
+        .filter_map(|(chains, additions)| mean(chains).zip(mean(additions)))
+        .collect()
 }
 
 /// The greatest number of ticks that divides all probes.
 fn step(windows: &[Cycles]) -> f64 {
-    let probes =
-        windows.iter().flat_map(|window| window.batches.chain_ticks.iter().chain(&window.batches.addition_ticks));
+    let probes = windows.iter().flat_map(|window| {
+        window
+            .batches
+            .chain_ticks
+            .iter()
+            .chain(&window.batches.addition_ticks)
+    });
     let divisor = |mut a: u64, mut b: u64| {
         while b != 0 {
             (a, b) = (b, a % b);

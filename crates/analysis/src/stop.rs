@@ -24,21 +24,38 @@ pub const MIN_REPETITIONS: usize = 8;
 /// estimation"): simulated, intervals of 90 % then cover the truth in 87 to 91 of 100 runs.
 pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
     let (plan, rate) = (&header.plan, header.clock.ticks_per_second);
-    let Some(case) = plan.cases.get(case_index) else { return false };
-    let own: Vec<_> = cycles.iter().filter(|window| window.case as usize == case_index).collect();
+    let Some(case) = plan.cases.get(case_index) else {
+        return false;
+    };
+    let own: Vec<_> = cycles
+        .iter()
+        .filter(|window| window.case as usize == case_index)
+        .collect();
     let judged = Judged::new(case, rate, Vec::new(), own);
     let speed = Speed::of_cycles(&header.core_clock, rate, cycles);
-    let (Some(speed), false) = (speed, judged.is_too_disturbed()) else { return false };
+    let (Some(speed), false) = (speed, judged.is_too_disturbed()) else {
+        return false;
+    };
     let values = paired::quantities(case, &judged.windows, &speed, 1.0, Choice::Every);
     let runs_differ = RunsDiffer::known(header, case_index, deciding(case));
-    is_precise(values.decisive(case), confidence(plan), precision(plan), &runs_differ)
+    is_precise(
+        values.decisive(case),
+        confidence(plan),
+        precision(plan),
+        &runs_differ,
+    )
 }
 
 fn is_precise(values: &[f64], confidence: f64, precision: f64, runs_differ: &RunsDiffer) -> bool {
     let is_narrow = |found: Estimate| {
         // By the confidence that is wanted: that of an interval from few values is higher, and comes down with more.
-        let can_be_reached = runs_differ.is_own() && runs_differ.least_half_width(confidence) < precision;
-        let found = if can_be_reached { found.across(runs_differ) } else { found };
+        let can_be_reached =
+            runs_differ.is_own() && runs_differ.least_half_width(confidence) < precision;
+        let found = if can_be_reached {
+            found.across(runs_differ)
+        } else {
+            found
+        };
         found.relative_half_width() <= precision
     };
     values.len() >= MIN_REPETITIONS && estimate(values, confidence).is_ok_and(is_narrow)
@@ -67,9 +84,20 @@ mod tests {
     fn a_case_is_done_when_it_is_precise() {
         let record = fake_record(vec![FakeCase::pipe().noise(0.002)], 8);
         assert!(is_case_done(&record.header, 0, &record.cycles));
-        let seven: Vec<_> = record.cycles.iter().filter(|window| window.repetition < 7).cloned().collect();
-        assert!(!is_case_done(&record.header, 0, &seven), "seven repetitions are too few, however precise");
-        assert!(!is_case_done(&record.header, 1, &record.cycles), "no such case");
+        let seven: Vec<_> = record
+            .cycles
+            .iter()
+            .filter(|window| window.repetition < 7)
+            .cloned()
+            .collect();
+        assert!(
+            !is_case_done(&record.header, 0, &seven),
+            "seven repetitions are too few, however precise"
+        );
+        assert!(
+            !is_case_done(&record.header, 1, &record.cycles),
+            "no such case"
+        );
     }
 
     #[test]
@@ -94,35 +122,98 @@ mod tests {
         record.header.plan.precision_per_mille = 10;
         let done_after = |between_ppm: u64, runs: u32| {
             let mut header = record.header.clone();
-            let spread = Spread { cost: deciding(&header.plan.cases[0]), between_ppm, within_ppm: 0 };
+            let spread = Spread {
+                cost: deciding(&header.plan.cases[0]),
+                between_ppm,
+                within_ppm: 0,
+            };
             let (since, until) = (String::new(), String::new());
-            let case = EarlierCase { case: 0, runs, since, until, repetitions: 8, spreads: vec![spread] };
-            header.earlier = Some(EarlierRuns { cases: vec![case], ..EarlierRuns::default() });
-            let of_first =
-                |n: u32| -> Vec<_> { record.cycles.iter().filter(|window| window.repetition < n).cloned().collect() };
-            (1..=60).find(|n| is_case_done(&header, 0, &of_first(*n))).expect("60 are enough")
+            let case = EarlierCase {
+                case: 0,
+                runs,
+                since,
+                until,
+                repetitions: 8,
+                spreads: vec![spread],
+            };
+            header.earlier = Some(EarlierRuns {
+                cases: vec![case],
+                ..EarlierRuns::default()
+            });
+            let of_first = |n: u32| -> Vec<_> {
+                record
+                    .cycles
+                    .iter()
+                    .filter(|window| window.repetition < n)
+                    .cloned()
+                    .collect()
+            };
+            (1..=60)
+                .find(|n| is_case_done(&header, 0, &of_first(*n)))
+                .expect("60 are enough")
         };
         let without = done_after(0, 0);
-        assert_eq!((done_after(2_000, 6), done_after(6_000, 20)), (without, without));
+        assert_eq!(
+            (done_after(2_000, 6), done_after(6_000, 20)),
+            (without, without)
+        );
         let with = done_after(5_000, 20);
         assert!(with > without, "{with} and {without}");
         let mut found = record.clone();
         found.cycles.retain(|window| window.repetition < with);
-        let spread = Spread { cost: CostName::Direct, between_ppm: 5_000, within_ppm: 0 };
-        let (since, until) = ("2026-01-01T00:00:00Z".to_owned(), "2026-01-09T00:00:00Z".to_owned());
-        let case = EarlierCase { case: 0, runs: 20, since, until, repetitions: 8, spreads: vec![spread] };
-        found.header.earlier = Some(EarlierRuns { cases: vec![case.clone()], ..EarlierRuns::default() });
+        let spread = Spread {
+            cost: CostName::Direct,
+            between_ppm: 5_000,
+            within_ppm: 0,
+        };
+        let (since, until) = (
+            "2026-01-01T00:00:00Z".to_owned(),
+            "2026-01-09T00:00:00Z".to_owned(),
+        );
+        let case = EarlierCase {
+            case: 0,
+            runs: 20,
+            since,
+            until,
+            repetitions: 8,
+            spreads: vec![spread],
+        };
+        found.header.earlier = Some(EarlierRuns {
+            cases: vec![case.clone()],
+            ..EarlierRuns::default()
+        });
         let result = &crate::analyse(&found).results[0];
-        let reached = result.direct_ns.as_ref().expect("a cost").relative_half_width();
-        assert!(reached <= 0.01 && result.flags.iter().all(|flag| flag.name != "wide-interval"), "{reached}");
-        let spread = Spread { between_ppm: 6_000, ..case.spreads[0] };
-        let case = EarlierCase { spreads: vec![spread], ..case };
-        found.header.earlier = Some(EarlierRuns { cases: vec![case], ..EarlierRuns::default() });
+        let reached = result
+            .direct_ns
+            .as_ref()
+            .expect("a cost")
+            .relative_half_width();
+        assert!(
+            reached <= 0.01 && result.flags.iter().all(|flag| flag.name != "wide-interval"),
+            "{reached}"
+        );
+        let spread = Spread {
+            between_ppm: 6_000,
+            ..case.spreads[0]
+        };
+        let case = EarlierCase {
+            spreads: vec![spread],
+            ..case
+        };
+        found.header.earlier = Some(EarlierRuns {
+            cases: vec![case],
+            ..EarlierRuns::default()
+        });
         let result = &crate::analyse(&found).results[0];
-        let said = result.flags.iter().find(|flag| flag.name == "wide-interval").expect("it is wide");
+        let said = result
+            .flags
+            .iter()
+            .find(|flag| flag.name == "wide-interval")
+            .expect("it is wide");
         let least = "20 earlier runs of this machine differ by so much that +-1.0";
         assert!(
-            said.detail.contains(least) && said.detail.ends_with("% is the least that can be reached"),
+            said.detail.contains(least)
+                && said.detail.ends_with("% is the least that can be reached"),
             "{}",
             said.detail
         );
@@ -134,9 +225,18 @@ mod tests {
         let misses = |spread: f64| {
             let miss = |seed: &u64| {
                 let mut random = ChaCha8Rng::seed_from_u64(*seed);
-                let values: Vec<f64> = (0..60).map(|_| 1.0 + spread * normal(&mut random)).collect();
+                let values: Vec<f64> = (0..60)
+                    .map(|_| 1.0 + spread * normal(&mut random))
+                    .collect();
                 let stop = (1..60)
-                    .find(|n| is_precise(&values[..*n], level, precision, &RunsDiffer::by(ASSUMED_RUN_SPREAD)))
+                    .find(|n| {
+                        is_precise(
+                            &values[..*n],
+                            level,
+                            precision,
+                            &RunsDiffer::by(ASSUMED_RUN_SPREAD),
+                        )
+                    })
                     .unwrap_or(60);
                 let found = estimate(&values[..stop], level).expect("six or more");
                 !(found.low..=found.high).contains(&1.0)
@@ -145,7 +245,10 @@ mod tests {
         };
         for spread in [0.01, 0.03, 0.05] {
             let misses = misses(spread);
-            assert!(misses <= 150, "spread {spread}: {misses} of {trials} intervals of 90 % miss the truth");
+            assert!(
+                misses <= 150,
+                "spread {spread}: {misses} of {trials} intervals of 90 % miss the truth"
+            );
         }
     }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_record::{
-    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, CountedHandoffs, Cycles, End, EndReason,
-    Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_SCHEMA, MEASURE_VERSION, MeasureRecord, Mechanism,
-    Placement, Plan, Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
+    Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, CountedHandoffs, Cycles,
+    End, EndReason, Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_SCHEMA,
+    MEASURE_VERSION, MeasureRecord, Mechanism, Placement, Plan, Policy, Relation, Sample,
+    SwitchPlan, Tlb, TlbKind,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
@@ -35,12 +36,30 @@ impl FakeCase {
     fn new(mechanism: Mechanism, between: Between, baseline_ns: f64, switch_ns: f64) -> Self {
         let per_mille = if between == Between::User { 0 } else { 1000 };
         let case = Case {
-            switches: Some(SwitchPlan { low_per_mille: per_mille, high_per_mille: per_mille }),
-            ..Case::plain(mechanism, between, Placement::one_cpu(CpuId(1)), Policy::Fifo)
+            switches: Some(SwitchPlan {
+                low_per_mille: per_mille,
+                high_per_mille: per_mille,
+            }),
+            ..Case::plain(
+                mechanism,
+                between,
+                Placement::one_cpu(CpuId(1)),
+                Policy::Fifo,
+            )
         };
         let (walk_ns, reload_ns, switches_per_handoff) = (10_000.0, 4_000.0, 1.0);
         let (colder_ns, noise, outliers) = (0.0, 0.001, 0.0);
-        FakeCase { case, baseline_ns, switch_ns, walk_ns, reload_ns, colder_ns, switches_per_handoff, noise, outliers }
+        FakeCase {
+            case,
+            baseline_ns,
+            switch_ns,
+            walk_ns,
+            reload_ns,
+            colder_ns,
+            switches_per_handoff,
+            noise,
+            outliers,
+        }
     }
 
     pub(crate) fn pipe() -> Self {
@@ -58,7 +77,10 @@ impl FakeCase {
     /// Its tasks have a CPU each.
     pub(crate) fn across_cpus(self) -> Self {
         self.change(|case| {
-            case.placement = Placement { cpus: vec![CpuId(1), CpuId(0)], relation: Relation::SharedCache };
+            case.placement = Placement {
+                cpus: vec![CpuId(1), CpuId(0)],
+                relation: Relation::SharedCache,
+            };
             case.switches = None;
         })
     }
@@ -99,7 +121,11 @@ impl FakeCase {
     /// How much longer than in truth each arm takes in one repetition.
     fn luck(&self, random: &mut ChaCha8Rng) -> Luck {
         Luck([(); 4].map(|()| {
-            let outlier = if random.random_bool(self.outliers) { 1.5 } else { 1.0 };
+            let outlier = if random.random_bool(self.outliers) {
+                1.5
+            } else {
+                1.0
+            };
             (1.0 + self.noise * normal(random)) * outlier
         }))
     }
@@ -137,10 +163,18 @@ struct Shape {
 }
 
 /// As runs have them: a few cycles one right after the other, again and again.
-const USUAL: Shape = Shape { windows: WINDOWS, cycles: 5, few: 8 };
+const USUAL: Shape = Shape {
+    windows: WINDOWS,
+    cycles: 5,
+    few: 8,
+};
 
 /// Enough where the noise between repetitions is all that matters, and records are many; so long that no rounding is seen.
-const LEAST: Shape = Shape { windows: 1, cycles: 1, few: 5_000 };
+const LEAST: Shape = Shape {
+    windows: 1,
+    cycles: 1,
+    few: 5_000,
+};
 
 /// How the core of a machine that never was behaves in one window.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +186,10 @@ pub(crate) struct Core {
 }
 
 /// At its fastest, and ours alone.
-const STEADY: Core = Core { slowness: 1.0, is_shared: false };
+const STEADY: Core = Core {
+    slowness: 1.0,
+    is_shared: false,
+};
 
 /// How much longer everything takes beside a neighbour, and how much longer independent additions do.
 pub(crate) const SHARED_COST: f64 = 1.2;
@@ -169,13 +206,32 @@ const WALKS: u32 = 8;
 
 impl FakeCase {
     /// One window of visits of eight walks, in which the reload halves from walk to walk and is over with the fifth.
-    fn visits(&self, index: usize, repetition: u32, core: Core, luck: Luck, shape: Shape) -> Cycles {
+    fn visits(
+        &self,
+        index: usize,
+        repetition: u32,
+        core: Core,
+        luck: Luck,
+        shape: Shape,
+    ) -> Cycles {
         let mut batches = Batches::default();
         for place in (0..shape.cycles).flat_map(|_| 0..WALKS) {
             push_probe(&mut batches, core);
-            let reload_ns = if place < 5 { self.reload_ns / f64::from(1 << place) } else { 0.0 };
-            let walk = FakeCase { reload_ns: 0.0, walk_ns: self.walk_ns + reload_ns, ..self.clone() };
-            let arm = if place == 0 { Arm::SwitchTotal } else { Arm::BaselineTotal };
+            let reload_ns = if place < 5 {
+                self.reload_ns / f64::from(1 << place)
+            } else {
+                0.0
+            };
+            let walk = FakeCase {
+                reload_ns: 0.0,
+                walk_ns: self.walk_ns + reload_ns,
+                ..self.clone()
+            };
+            let arm = if place == 0 {
+                Arm::SwitchTotal
+            } else {
+                Arm::BaselineTotal
+            };
             walk.push_batch(&mut batches, arm, 1, core, luck);
         }
         push_probe(&mut batches, core);
@@ -199,8 +255,16 @@ impl FakeCase {
         let mut batches = Batches::default();
         for _ in 0..shape.cycles {
             for arms in self.arms().chunks(2) {
-                let [outer, inner] = if random.random() { [arms[1], arms[0]] } else { [arms[0], arms[1]] };
-                for (arm, handoffs) in [(outer, shape.few), (inner, 2 * shape.few), (outer, shape.few)] {
+                let [outer, inner] = if random.random() {
+                    [arms[1], arms[0]]
+                } else {
+                    [arms[0], arms[1]]
+                };
+                for (arm, handoffs) in [
+                    (outer, shape.few),
+                    (inner, 2 * shape.few),
+                    (outer, shape.few),
+                ] {
                     push_probe(&mut batches, core);
                     self.push_batch(&mut batches, arm, handoffs, core, luck);
                 }
@@ -212,22 +276,50 @@ impl FakeCase {
 
     fn push_batch(&self, batches: &mut Batches, arm: Arm, handoffs: u32, core: Core, luck: Luck) {
         let slow = core.slowness * if core.is_shared { SHARED_COST } else { 1.0 };
-        let colder = if arm == Arm::SwitchTotal { self.colder_ns } else { 0.0 };
+        let colder = if arm == Arm::SwitchTotal {
+            self.colder_ns
+        } else {
+            0.0
+        };
         let switch = if arm.switches() { self.switch_ns } else { 0.0 };
         let walk = if arm.walks() { self.walk_ns } else { 0.0 };
-        let reload = if arm == Arm::SwitchTotal { self.reload_ns } else { 0.0 };
+        let reload = if arm == Arm::SwitchTotal {
+            self.reload_ns
+        } else {
+            0.0
+        };
         let luck = luck.0[arm as usize];
-        let ticks = |ns: f64| Ticks((ns * luck * f64::from(handoffs) * RATE.0 as f64 / 1e9).round() as u64);
-        batches.push(arm, handoffs, ticks((self.baseline_ns + switch + colder) * slow), ticks(walk + reload));
+        let ticks =
+            |ns: f64| Ticks((ns * luck * f64::from(handoffs) * RATE.0 as f64 / 1e9).round() as u64);
+        batches.push(
+            arm,
+            handoffs,
+            ticks((self.baseline_ns + switch + colder) * slow),
+            ticks(walk + reload),
+        );
     }
 
-    fn as_window(&self, index: usize, repetition: u32, batches_per_cycle: u32, batches: Batches) -> Cycles {
-        let of_switching = |arm: &u8| *arm == Arm::SwitchDirect as u8 || *arm == Arm::SwitchTotal as u8;
-        let handoffs = batches.arm.iter().zip(&batches.handoffs).filter(|(arm, _)| of_switching(arm));
+    fn as_window(
+        &self,
+        index: usize,
+        repetition: u32,
+        batches_per_cycle: u32,
+        batches: Batches,
+    ) -> Cycles {
+        let of_switching =
+            |arm: &u8| *arm == Arm::SwitchDirect as u8 || *arm == Arm::SwitchTotal as u8;
+        let handoffs = batches
+            .arm
+            .iter()
+            .zip(&batches.handoffs)
+            .filter(|(arm, _)| of_switching(arm));
         let switching_handoffs: u64 = handoffs.map(|(_, handoffs)| u64::from(*handoffs)).sum();
         let switches = (self.switches_per_handoff * switching_handoffs as f64) as u64;
         let is_user = self.case.between == Between::User;
-        let by_kernel = KernelSwitches { voluntary: if is_user { 0 } else { switches }, involuntary: 0 };
+        let by_kernel = KernelSwitches {
+            voluntary: if is_user { 0 } else { switches },
+            involuntary: 0,
+        };
         let of_commands = if is_user { 0 } else { 100 };
         let is_counted = !is_user && self.case.mechanism.hands_over();
         let cpu = self.case.placement.cpus.first().copied();
@@ -238,9 +330,15 @@ impl FakeCase {
             batches_per_cycle,
             switching_handoffs,
             control_switches: of_commands,
-            kernel_switches: KernelSwitches { voluntary: of_commands + by_kernel.voluntary, involuntary: 0 },
+            kernel_switches: KernelSwitches {
+                voluntary: of_commands + by_kernel.voluntary,
+                involuntary: 0,
+            },
             user_switches: if is_user { switches } else { 0 },
-            counted: is_counted.then_some(CountedHandoffs { handoffs: switching_handoffs, switches: by_kernel }),
+            counted: is_counted.then_some(CountedHandoffs {
+                handoffs: switching_handoffs,
+                switches: by_kernel,
+            }),
             evidence: Evidence {
                 wall_ns: Nanos::millis(25),
                 task_cpu_ns: Nanos::millis(25),
@@ -256,13 +354,23 @@ impl FakeCase {
 
 fn push_probe(batches: &mut Batches, core: Core) {
     let chain = CHAIN_TICKS * core.slowness;
-    let additions = ADDITION_TICKS * core.slowness * if core.is_shared { SHARED_ADDITIONS } else { 1.0 };
+    let additions = ADDITION_TICKS
+        * core.slowness
+        * if core.is_shared {
+            SHARED_ADDITIONS
+        } else {
+            1.0
+        };
     let ticks = |net: f64| Ticks(net.round() as u64 + OVERHEAD_TICKS);
     batches.push_probe(ticks(chain), ticks(additions));
 }
 
 /// A complete record, on a core that does as `core` says, window by window.
-pub(crate) fn fake_record_on(cases: Vec<FakeCase>, repetitions: u32, core: impl FnMut() -> Core) -> MeasureRecord {
+pub(crate) fn fake_record_on(
+    cases: Vec<FakeCase>,
+    repetitions: u32,
+    core: impl FnMut() -> Core,
+) -> MeasureRecord {
     fake_record_of(cases, repetitions, 1, USUAL, core)
 }
 
@@ -272,7 +380,11 @@ pub(crate) fn fake_record(cases: Vec<FakeCase>, repetitions: u32) -> MeasureReco
 }
 
 /// One of many, each with other noise: of one cycle a repetition.
-pub(crate) fn fake_record_with_seed(cases: Vec<FakeCase>, repetitions: u32, seed: u64) -> MeasureRecord {
+pub(crate) fn fake_record_with_seed(
+    cases: Vec<FakeCase>,
+    repetitions: u32,
+    seed: u64,
+) -> MeasureRecord {
     fake_record_of(cases, repetitions, seed, LEAST, || STEADY)
 }
 
@@ -375,8 +487,18 @@ pub(crate) fn host() -> HostManifest {
         core_khz: None,
         microcode: None,
         tlbs: Fact::Known(vec![
-            Tlb { level: 1, kind: TlbKind::Data, entries: 64, page_bytes: Bytes::kib(4) },
-            Tlb { level: 2, kind: TlbKind::Unified, entries: 2048, page_bytes: Bytes::kib(4) },
+            Tlb {
+                level: 1,
+                kind: TlbKind::Data,
+                entries: 64,
+                page_bytes: Bytes::kib(4),
+            },
+            Tlb {
+                level: 2,
+                kind: TlbKind::Unified,
+                entries: 2048,
+                page_bytes: Bytes::kib(4),
+            },
         ]),
         page_bytes: Bytes::kib(4),
         huge_pages: Fact::unknown(unknown()),
@@ -402,5 +524,12 @@ pub(crate) fn host() -> HostManifest {
 }
 
 fn cache(level: u32, kind: CacheKind, size_bytes: Bytes) -> Cache {
-    Cache { level, kind, size_bytes, line_bytes: Bytes(64), ways: Some(8), shared_by: vec![CpuId(0)] }
+    Cache {
+        level,
+        kind,
+        size_bytes,
+        line_bytes: Bytes(64),
+        ways: Some(8),
+        shared_by: vec![CpuId(0)],
+    }
 }

@@ -25,11 +25,20 @@ impl Turns {
         }
         let of_arm = |arm: Arm| {
             let batches = windows.iter().flat_map(|window| window.batches.iter());
-            let of_one = batches.filter(|batch| batch.arm == arm).map(|batch| ns(&batch, speed) / handoffs(&batch));
+            let of_one = batches
+                .filter(|batch| batch.arm == arm)
+                .map(|batch| ns(&batch, speed) / handoffs(&batch));
             median(&mut of_one.collect::<Vec<_>>())
         };
-        let arms = [Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal];
-        Some(Turns { usual: arms.map(of_arm) })
+        let arms = [
+            Arm::BaselineDirect,
+            Arm::SwitchDirect,
+            Arm::BaselineTotal,
+            Arm::SwitchTotal,
+        ];
+        Some(Turns {
+            usual: arms.map(of_arm),
+        })
     }
 
     /// Whether another task had one within a cycle.

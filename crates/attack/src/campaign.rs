@@ -48,7 +48,9 @@ pub(crate) struct Count {
 }
 
 pub(crate) fn time_of_day() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
 }
 
 impl Campaign {
@@ -56,19 +58,31 @@ impl Campaign {
     pub(crate) fn attack(&self, kind: &dyn Kind, until: Instant) -> Result<Count, String> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let place = sample::place(&self.program)?;
-        let mut names: Vec<String> =
-            (0..self.times).flat_map(|_| kind.draw(&place, &self.matching, &mut random)).collect();
+        let mut names: Vec<String> = (0..self.times)
+            .flat_map(|_| kind.draw(&place, &self.matching, &mut random))
+            .collect();
         drop(place);
         names.retain(|name| name.contains(&self.matching));
         names.shuffle(&mut random);
-        let (names, count) = (Mutex::new(names), Mutex::new(Count { kind: kind.name(), ..Count::default() }));
+        let (names, count) = (
+            Mutex::new(names),
+            Mutex::new(Count {
+                kind: kind.name(),
+                ..Count::default()
+            }),
+        );
         std::thread::scope(|scope| {
             let worker = || self.work(kind, until, &names, &count);
             let workers: Vec<_> = (0..self.at_once).map(|_| scope.spawn(worker)).collect();
-            workers.into_iter().try_for_each(|worker| worker.join().expect("it does not panic"))
+            workers
+                .into_iter()
+                .try_for_each(|worker| worker.join().expect("it does not panic"))
         })?;
         let mut count = count.into_inner().unwrap_or_else(PoisonError::into_inner);
-        count.late = names.into_inner().unwrap_or_else(PoisonError::into_inner).len();
+        count.late = names
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len();
         Ok(count)
     }
 
@@ -82,9 +96,14 @@ impl Campaign {
         let place = sample::place(&self.program)?;
         // One at least, however late it is.
         loop {
-            let Some(name) = names.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return Ok(()) };
+            let Some(name) = names.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
+                return Ok(());
+            };
             let outcome = attempt(kind, &place, &name)?;
-            count.lock().unwrap_or_else(PoisonError::into_inner).add(&name, outcome);
+            count
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .add(&name, outcome);
             if Instant::now() >= until {
                 return Ok(());
             }
@@ -93,7 +112,10 @@ impl Campaign {
 
     /// One trial, reported in full.
     pub(crate) fn repeat(&self, kind: &dyn Kind, name: &str) -> Result<Count, String> {
-        let mut count = Count { kind: kind.name(), ..Count::default() };
+        let mut count = Count {
+            kind: kind.name(),
+            ..Count::default()
+        };
         let outcome = attempt(kind, &sample::place(&self.program)?, name)?;
         match &outcome {
             Outcome::Passed => println!("passed: {name}"),
@@ -127,7 +149,11 @@ impl Count {
 impl fmt::Display for Count {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tried = self.passed + self.failed;
-        write!(to, "{}: {tried} tried, {} passed, {} failed", self.kind, self.passed, self.failed)?;
+        write!(
+            to,
+            "{}: {tried} tried, {} passed, {} failed",
+            self.kind, self.passed, self.failed
+        )?;
         for (why, times) in &self.untried {
             write!(to, "; {times} not tried: {why}")?;
         }

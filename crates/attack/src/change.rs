@@ -55,8 +55,16 @@ const WORDS: [&str; 12] = [
     "\\n\\n\\n",
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 ];
-const VALUES: [&str; 8] =
-    ["null", "true", "[]", "{}", "\"x\"", "0", "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]", "{\"unknown\":\"x\"}"];
+const VALUES: [&str; 8] = [
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "\"x\"",
+    "0",
+    "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]",
+    "{\"unknown\":\"x\"}",
+];
 /// Longest piece that goes or is doubled.
 const LONGEST_PIECE: usize = 64;
 
@@ -68,7 +76,12 @@ pub(crate) struct Changed {
 }
 
 /// The file with one change, its checksums right again. None where there is nothing to be changed so.
-pub(crate) fn changed(form: Form, change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed> {
+pub(crate) fn changed(
+    form: Form,
+    change: Change,
+    file: &[u8],
+    random: &mut ChaCha8Rng,
+) -> Option<Changed> {
     let unknown = |file| Changed { file, at: None };
     if change == Change::Cut {
         return Some(unknown(file[..random.random_range(0..file.len())].to_vec()));
@@ -91,7 +104,10 @@ fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed
         } else {
             bodies.insert(at, bodies[at].clone())
         }
-        return Some(Changed { file: form::sealed_lines(&bodies), at: None });
+        return Some(Changed {
+            file: form::sealed_lines(&bodies),
+            at: None,
+        });
     }
     let line = random.random_range(0..bodies.len());
     let body = std::mem::take(&mut bodies[line]);
@@ -107,14 +123,19 @@ fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed
             Some(format!("{title}{path}"))
         }
     };
-    Some(Changed { file: form::sealed_lines(&bodies), at })
+    Some(Changed {
+        file: form::sealed_lines(&bodies),
+        at,
+    })
 }
 
 /// What a line is, and of which case; nothing of a record that is one object.
 fn title(body: &[u8]) -> String {
     let line: Value = serde_json::from_slice(&[body, b"}"].concat()).unwrap_or_default();
     let kind = line["line"].as_str().unwrap_or_default();
-    line["case"].as_u64().map_or_else(|| kind.to_owned(), |case| format!("{kind} {case}"))
+    line["case"]
+        .as_u64()
+        .map_or_else(|| kind.to_owned(), |case| format!("{kind} {case}"))
 }
 
 /// The body of an object, without its closing bracket, and where it was changed.
@@ -138,9 +159,17 @@ fn of_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(Vec<
         Change::Number => another_number(&text[value.span.clone()], random),
         Change::Word => format!("\"{}\"", WORDS.choose(random)?),
         Change::Kind => (*VALUES.choose(random)?).to_owned(),
-        _ => return Some((without_or_twice(text, &value.member, random), value.path.clone())),
+        _ => {
+            return Some((
+                without_or_twice(text, &value.member, random),
+                value.path.clone(),
+            ));
+        }
     };
-    Some((replaced(text, value.span.clone(), by.as_bytes()), value.path.clone()))
+    Some((
+        replaced(text, value.span.clone(), by.as_bytes()),
+        value.path.clone(),
+    ))
 }
 
 /// A field or element with the comma before it, or else behind it.
@@ -157,12 +186,22 @@ fn without_or_twice(text: &[u8], member: &Range<usize>, random: &mut ChaCha8Rng)
 
 fn another_number(number: &[u8], random: &mut ChaCha8Rng) -> String {
     let text = String::from_utf8_lossy(number);
-    let near = text.parse::<i128>().ok().filter(|_| random.random_bool(0.4));
+    let near = text
+        .parse::<i128>()
+        .ok()
+        .filter(|_| random.random_bool(0.4));
     match near {
-        Some(number) => [number + 1, number - 1, number * 2, number / 2, number * 1000, -number]
-            .choose(random)
-            .expect("six")
-            .to_string(),
+        Some(number) => [
+            number + 1,
+            number - 1,
+            number * 2,
+            number / 2,
+            number * 1000,
+            -number,
+        ]
+        .choose(random)
+        .expect("six")
+        .to_string(),
         None => (*NUMBERS.choose(random).expect("many")).to_owned(),
     }
 }
@@ -177,32 +216,54 @@ fn raw(change: Change, bytes: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>>
     }
     let at = random.random_range(0..bytes.len());
     match change {
-        Change::Byte => Some(replaced(bytes, at..at + 1, &[another_byte(bytes[at], random)])),
+        Change::Byte => Some(replaced(
+            bytes,
+            at..at + 1,
+            &[another_byte(bytes[at], random)],
+        )),
         Change::Piece => {
             let piece = at..(at + random.random_range(1..=LONGEST_PIECE)).min(bytes.len());
             let twice = [&bytes[piece.clone()], &bytes[piece.clone()]].concat();
-            Some(replaced(bytes, piece, if random.random_bool(0.5) { b"" } else { &twice }))
+            Some(replaced(
+                bytes,
+                piece,
+                if random.random_bool(0.5) { b"" } else { &twice },
+            ))
         }
         Change::Number => {
             let numbers = numbers(bytes);
             let range = numbers.choose(random)?.clone();
-            Some(replaced(bytes, range.clone(), another_number(&bytes[range], random).as_bytes()))
+            Some(replaced(
+                bytes,
+                range.clone(),
+                another_number(&bytes[range], random).as_bytes(),
+            ))
         }
         _ => None,
     }
 }
 
 fn another_byte(byte: u8, random: &mut ChaCha8Rng) -> u8 {
-    *[byte ^ (1 << random.random_range(0..8)), 0, 0xff, 0x7f, 0x80, byte.wrapping_add(1), random.random()]
-        .choose(random)
-        .expect("seven")
+    *[
+        byte ^ (1 << random.random_range(0..8)),
+        0,
+        0xff,
+        0x7f,
+        0x80,
+        byte.wrapping_add(1),
+        random.random(),
+    ]
+    .choose(random)
+    .expect("seven")
 }
 
 /// Where digits stand.
 fn numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let starts = (0..bytes.len()).filter(|&at| is_digit(at) && (at == 0 || !is_digit(at - 1)));
-    starts.map(|start| start..(start..).find(|&at| !is_digit(at)).expect("an end")).collect()
+    starts
+        .map(|start| start..(start..).find(|&at| !is_digit(at)).expect("an end"))
+        .collect()
 }
 
 fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed> {
@@ -216,7 +277,10 @@ fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Chang
             Some(changed)
         })?,
     };
-    Some(Changed { file: form::sealed_simulation(changed), at })
+    Some(Changed {
+        file: form::sealed_simulation(changed),
+        at,
+    })
 }
 
 /// A byte of a record's head or body, or of a column of a chunk as it is unpacked; a piece may be a whole record.
@@ -234,13 +298,16 @@ fn trace(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>
     let (kind, body) = &mut trace.records[at];
     match Columns::of(*kind, body).filter(|_| random.random_bool(0.7)) {
         Some(mut columns) => {
-            let filled: Vec<usize> =
-                (0..columns.columns.len()).filter(|&column| !columns.columns[column].is_empty()).collect();
+            let filled: Vec<usize> = (0..columns.columns.len())
+                .filter(|&column| !columns.columns[column].is_empty())
+                .collect();
             let column = *filled.choose(random)?;
             columns.columns[column] = raw(change, &columns.columns[column], random)?;
             *body = columns.body();
         }
-        None if random.random_bool(0.1) => kind[random.random_range(0..4)] ^= 1 << random.random_range(0..8),
+        None if random.random_bool(0.1) => {
+            kind[random.random_range(0..4)] ^= 1 << random.random_range(0..8)
+        }
         None => *body = raw(change, body, random)?,
     }
     Some(trace.sealed())
@@ -254,9 +321,22 @@ mod tests {
     #[test]
     fn the_same_chance_makes_the_same_change() {
         let file = b"{\"a\":[1,2,{\"b\":\"text\"}],\"check\":\"0000000000000000\"}\n";
-        for change in [Change::Number, Change::Word, Change::Field, Change::Kind, Change::Byte] {
-            let draw =
-                || changed(Form::Document, change, file, &mut ChaCha8Rng::seed_from_u64(4)).map(|changed| changed.file);
+        for change in [
+            Change::Number,
+            Change::Word,
+            Change::Field,
+            Change::Kind,
+            Change::Byte,
+        ] {
+            let draw = || {
+                changed(
+                    Form::Document,
+                    change,
+                    file,
+                    &mut ChaCha8Rng::seed_from_u64(4),
+                )
+                .map(|changed| changed.file)
+            };
             assert!(draw().is_some_and(|changed| changed != file), "{change:?}");
             assert_eq!(draw(), draw());
         }
@@ -265,11 +345,18 @@ mod tests {
     #[test]
     fn a_field_goes_with_its_comma() {
         let text = b"{\"a\":1,\"b\":2,\"c\":3}";
-        for value in json::values(text).iter().filter(|value| value.member.start > 0) {
+        for value in json::values(text)
+            .iter()
+            .filter(|value| value.member.start > 0)
+        {
             for seed in 0..8 {
-                let changed = without_or_twice(text, &value.member, &mut ChaCha8Rng::seed_from_u64(seed));
+                let changed =
+                    without_or_twice(text, &value.member, &mut ChaCha8Rng::seed_from_u64(seed));
                 let changed = String::from_utf8(changed).expect("text");
-                assert!(serde_json::from_str::<serde_json::Value>(&changed).is_ok(), "{changed}");
+                assert!(
+                    serde_json::from_str::<serde_json::Value>(&changed).is_ok(),
+                    "{changed}"
+                );
             }
         }
     }

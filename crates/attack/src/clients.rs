@@ -38,21 +38,41 @@ impl Kind for Clients {
     }
 
     fn draw(&self, _: &Place, _: &str, _: &mut ChaCha8Rng) -> Vec<String> {
-        self.0.iter().map(|client| format!("clients/{}", client.name)).collect()
+        self.0
+            .iter()
+            .map(|client| format!("clients/{}", client.name))
+            .collect()
     }
 
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String> {
         let client = self.0.iter().find(|client| parts == [client.name.as_str()]);
-        let client = client.ok_or_else(|| format!("found {parts:?}, need one of tables/clients.toml"))?;
-        let words = ["observe", "--no-calibration", "-a", "-d", "50s", "--listen", "0", "--record", "{made}/run.json"];
+        let client =
+            client.ok_or_else(|| format!("found {parts:?}, need one of tables/clients.toml"))?;
+        let words = [
+            "observe",
+            "--no-calibration",
+            "-a",
+            "-d",
+            "50s",
+            "--listen",
+            "0",
+            "--record",
+            "{made}/run.json",
+        ];
         let words = words.map(str::to_owned);
         let running = Run::of(place, &words).start();
         let Some(address) = address(place, &running) else {
-            return Ok(Outcome::Untried(format!("it does not listen here: {}", running.end(LONGEST).reported())));
+            return Ok(Outcome::Untried(format!(
+                "it does not listen here: {}",
+                running.end(LONGEST).reported()
+            )));
         };
         // From the first answer on it has all that it needs by itself.
         if let Err(why) = is_served(address) {
-            return Ok(Outcome::Failed(format!("{why}: {}", running.end(Duration::ZERO).reported())));
+            return Ok(Outcome::Failed(format!(
+                "{why}: {}",
+                running.end(Duration::ZERO).reported()
+            )));
         }
         let used = used(&running);
         let attacked = attack(client, address).and_then(|stayed| {
@@ -71,8 +91,9 @@ fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
     let start = Instant::now();
     while start.elapsed() < LONGEST && running.is_there() {
         let said = fs::read_to_string(place.path("stderr")).unwrap_or_default();
-        let found =
-            said.split(|letter: char| letter.is_whitespace() || letter == '/').find_map(|word| word.parse().ok());
+        let found = said
+            .split(|letter: char| letter.is_whitespace() || letter == '/')
+            .find_map(|word| word.parse().ok());
         if found.is_some() && said.contains("observing all tasks") {
             return found;
         }
@@ -87,8 +108,12 @@ fn attack(client: &Client, address: SocketAddr) -> Result<Vec<TcpStream>, String
     // Every letter is one byte, as the table says.
     let bytes: Vec<u8> = sends.chars().map(|letter| letter as u8).collect();
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..client.count).map(|_| scope.spawn(|| play(client, &bytes, address))).collect();
-        let played = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
+        let threads: Vec<_> = (0..client.count)
+            .map(|_| scope.spawn(|| play(client, &bytes, address)))
+            .collect();
+        let played = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("it does not panic"));
         let stayed: Result<Vec<_>, String> = played.collect();
         stayed.map(|stayed| stayed.into_iter().flatten().collect())
     })
@@ -101,21 +126,33 @@ fn play(client: &Client, bytes: &[u8], address: SocketAddr) -> Result<Option<Tcp
         let answer = answer(&mut stream);
         // Who is refused before it has said all may lose the answer with the rest of what it says.
         let may_be_lost = !is_sent && answer.is_empty();
-        if !may_be_lost && !client.answers.iter().any(|wanted| is_answer(wanted, &answer)) {
-            return Err(format!("found the answer {answer:.80?}, need one of {:?}", client.answers));
+        if !may_be_lost
+            && !client
+                .answers
+                .iter()
+                .any(|wanted| is_answer(wanted, &answer))
+        {
+            return Err(format!(
+                "found the answer {answer:.80?}, need one of {:?}",
+                client.answers
+            ));
         }
     }
     match client.then {
         Then::Close => Ok(None),
         Then::Stay => Ok(Some(stream)),
-        Then::Reset => {
-            set_socket_linger(&stream, Some(Duration::ZERO)).map(|()| None).map_err(|error| error.to_string())
-        }
+        Then::Reset => set_socket_linger(&stream, Some(Duration::ZERO))
+            .map(|()| None)
+            .map_err(|error| error.to_string()),
     }
 }
 
 fn is_answer(wanted: &str, answer: &str) -> bool {
-    if wanted.is_empty() { answer.is_empty() } else { answer.starts_with(wanted) }
+    if wanted.is_empty() {
+        answer.is_empty()
+    } else {
+        answer.starts_with(wanted)
+    }
 }
 
 fn connect(address: SocketAddr) -> Result<TcpStream, String> {
@@ -165,7 +202,13 @@ fn is_served(address: SocketAddr) -> Result<(), String> {
 fn used(running: &Running<'_>) -> (u64, usize, usize) {
     let folder = format!("/proc/{}", running.child.id());
     let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
-    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let memory = status.lines().find_map(|line| {
+        line.strip_prefix("VmRSS:")?
+            .trim()
+            .strip_suffix(" kB")?
+            .parse()
+            .ok()
+    });
     let count = |name: &str| fs::read_dir(format!("{folder}/{name}")).map_or(0, Iterator::count);
     (memory.unwrap_or(0), count("fd"), count("task"))
 }
@@ -189,7 +232,8 @@ fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result
 
 /// A signal ends it in time, and what it has counted is kept.
 fn end(place: &Place, running: Running<'_>) -> Result<(), String> {
-    kill_process(Pid::from_child(&running.child), Signal::TERM).map_err(|error| error.to_string())?;
+    kill_process(Pid::from_child(&running.child), Signal::TERM)
+        .map_err(|error| error.to_string())?;
     let ran = running.end(ENDS_WITHIN);
     judge::is_orderly(&ran)?;
     if ran.code() != Some(143) {

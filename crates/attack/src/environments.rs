@@ -14,8 +14,10 @@ use crate::verb::{self, Verb};
 use crate::whole::Whole;
 
 /// Programs that make an environment, when they cannot: they say so under their own names.
-const MAKERS: [&str; 11] =
-    ["unshare:", "setpriv:", "prlimit:", "mount:", "strace:", "chrt:", "taskset:", "setarch:", "nice:", "env:", "sh:"];
+const MAKERS: [&str; 11] = [
+    "unshare:", "setpriv:", "prlimit:", "mount:", "strace:", "chrt:", "taskset:", "setarch:",
+    "nice:", "env:", "sh:",
+];
 /// SIGKILL, SIGXCPU: how the kernel ends who uses more than its limits.
 const LIMIT_SIGNALS: [i32; 2] = [9, 24];
 
@@ -27,7 +29,10 @@ pub(crate) struct Environments {
 impl Environments {
     pub(crate) fn new() -> Environments {
         let table: table::Environments = table::read(include_str!("../tables/environments.toml"));
-        Environments { verbs: table::verbs(), environments: table.environment }
+        Environments {
+            verbs: table::verbs(),
+            environments: table.environment,
+        }
     }
 }
 
@@ -39,16 +44,27 @@ impl Kind for Environments {
     fn draw(&self, _: &Place, _: &str, _: &mut ChaCha8Rng) -> Vec<String> {
         let mut names = Vec::new();
         for environment in &self.environments {
-            let verbs = self.verbs.iter().filter(|verb| !environment.not_in.contains(&verb.name));
-            names.extend(verbs.map(|verb| format!("environments/{}/{}", environment.name, verb.name)));
+            let verbs = self
+                .verbs
+                .iter()
+                .filter(|verb| !environment.not_in.contains(&verb.name));
+            names.extend(
+                verbs.map(|verb| format!("environments/{}/{}", environment.name, verb.name)),
+            );
         }
         names
     }
 
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String> {
-        let [environment, verb] = parts else { return Err("need environments/NAME/VERB".to_owned()) };
-        let found = self.environments.iter().find(|found| found.name == *environment);
-        let environment = found.ok_or_else(|| format!("found {environment}, need one of tables/environments.toml"))?;
+        let [environment, verb] = parts else {
+            return Err("need environments/NAME/VERB".to_owned());
+        };
+        let found = self
+            .environments
+            .iter()
+            .find(|found| found.name == *environment);
+        let environment = found
+            .ok_or_else(|| format!("found {environment}, need one of tables/environments.toml"))?;
         let verb = verb::named(&self.verbs, verb)?;
         let whole = match verb.whole(place) {
             Ok(whole) => whole,
@@ -68,9 +84,15 @@ impl Kind for Environments {
         }
         // Texts may be others there, and results where no one else sees them.
         let is_visible = !environment.wrap.iter().any(|word| word.contains("{made}"));
-        let whole = if is_visible { whole.with_other_texts() } else { whole.hidden() };
+        let whole = if is_visible {
+            whole.with_other_texts()
+        } else {
+            whole.hidden()
+        };
         let judged = judge::after(verb, place, &whole, &ran, &bystander);
-        Ok(judged.and_then(|()| is_as_promised(environment, &whole, &ran)).into())
+        Ok(judged
+            .and_then(|()| is_as_promised(environment, &whole, &ran))
+            .into())
     }
 }
 
@@ -79,14 +101,30 @@ fn is_as_promised(environment: &Environment, whole: &Whole, ran: &Ran) -> Result
         judge::is_explained(ran)?;
     }
     let has_failed = !environment.silent && matches!(ran.code(), Some(1 | 2 | 5));
-    if environment.says.as_ref().is_some_and(|words| has_failed && !ran.stderr.contains(words)) {
-        return Err(format!("need a message with {:?}: {}", environment.says, ran.reported()));
+    if environment
+        .says
+        .as_ref()
+        .is_some_and(|words| has_failed && !ran.stderr.contains(words))
+    {
+        return Err(format!(
+            "need a message with {:?}: {}",
+            environment.says,
+            ran.reported()
+        ));
     }
-    if environment.forbids.as_ref().is_some_and(|path| Path::new(path).exists()) {
-        return Err(format!("it made {}", environment.forbids.as_deref().unwrap_or_default()));
+    if environment
+        .forbids
+        .as_ref()
+        .is_some_and(|path| Path::new(path).exists())
+    {
+        return Err(format!(
+            "it made {}",
+            environment.forbids.as_deref().unwrap_or_default()
+        ));
     }
     // What could not be measured beside a neighbour is another matter.
-    let is_same = ran.code() == Some(whole.code) || matches!((ran.code(), whole.code), (Some(0 | 3), 0 | 3));
+    let is_same =
+        ran.code() == Some(whole.code) || matches!((ran.code(), whole.code), (Some(0 | 3), 0 | 3));
     if environment.works && !is_same {
         Err(format!("need exit code {}: {}", whole.code, ran.reported()))
     } else {
@@ -96,10 +134,16 @@ fn is_as_promised(environment: &Environment, whole: &Whole, ran: &Ran) -> Result
 
 /// By the kernel, or by itself when the kernel says that it will: 128 and the number of SIGXCPU.
 fn is_ended_by_limit(ran: &Ran) -> bool {
-    ran.code() == Some(152) || ran.signal().is_some_and(|signal| LIMIT_SIGNALS.contains(&signal))
+    ran.code() == Some(152)
+        || ran
+            .signal()
+            .is_some_and(|signal| LIMIT_SIGNALS.contains(&signal))
 }
 
 fn cannot_be_made(ran: &Ran) -> Option<String> {
-    let line = ran.stderr.lines().find(|line| MAKERS.iter().any(|maker| line.starts_with(maker)))?;
+    let line = ran
+        .stderr
+        .lines()
+        .find(|line| MAKERS.iter().any(|maker| line.starts_with(maker)))?;
     matches!(ran.code(), Some(1 | 2 | 32 | 125..=127)).then(|| line.to_owned())
 }

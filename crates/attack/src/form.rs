@@ -10,8 +10,12 @@ const DIGITS: usize = 16;
 
 /// The bodies of all lines, without their checksums and closing brackets.
 pub(crate) fn bodies(file: &[u8]) -> Vec<Vec<u8>> {
-    let lines = file.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(|line| line[..last(line, CHECK).unwrap_or(line.len().saturating_sub(1))].to_vec()).collect()
+    let lines = file
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    lines
+        .map(|line| line[..last(line, CHECK).unwrap_or(line.len().saturating_sub(1))].to_vec())
+        .collect()
 }
 
 /// These lines, each with the checksum of all before.
@@ -28,8 +32,12 @@ pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
 
 /// The record of a simulation, with the checksum of all its bytes; as it is, where there is no place for one.
 pub(crate) fn sealed_simulation(mut file: Vec<u8>) -> Vec<u8> {
-    let Some(at) = last(&file, SIMULATION_CHECK).map(|at| at + SIMULATION_CHECK.len()) else { return file };
-    let Some(place) = file.get_mut(at..at + DIGITS) else { return file };
+    let Some(at) = last(&file, SIMULATION_CHECK).map(|at| at + SIMULATION_CHECK.len()) else {
+        return file;
+    };
+    let Some(place) = file.get_mut(at..at + DIGITS) else {
+        return file;
+    };
     place.fill(b'0');
     let mut hasher = Xxh3::new();
     hasher.update(&file);
@@ -39,7 +47,9 @@ pub(crate) fn sealed_simulation(mut file: Vec<u8>) -> Vec<u8> {
 }
 
 fn last(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).rposition(|window| window == wanted)
+    bytes
+        .windows(wanted.len())
+        .rposition(|window| window == wanted)
 }
 
 /// A trace as its records: kind and flags, and body.
@@ -64,10 +74,16 @@ impl Records {
         let mut records = Vec::new();
         while let Some((head, behind)) = rest.split_at_checked(HEAD_BYTES) {
             let length = u32::from_le_bytes(head[12..16].try_into().expect("four bytes")) as usize;
-            records.push((head[4..8].try_into().expect("four bytes"), behind[..length].to_vec()));
+            records.push((
+                head[4..8].try_into().expect("four bytes"),
+                behind[..length].to_vec(),
+            ));
             rest = &behind[length..];
         }
-        Records { magic: magic.to_vec(), records }
+        Records {
+            magic: magic.to_vec(),
+            records,
+        }
     }
 
     /// With right lengths, numbers, checksums, and places of chunks in the index.
@@ -99,11 +115,21 @@ impl Records {
                 Some(begin)
             })
             .collect();
-        let of_kind =
-            |kind| self.records.iter().zip(&begins).filter(move |((is, _), _)| is[0] == kind).map(|(_, begin)| *begin);
-        let (chunks, index): (Vec<u64>, Option<u64>) = (of_kind(CHUNK).collect(), of_kind(INDEX).next());
+        let of_kind = |kind| {
+            self.records
+                .iter()
+                .zip(&begins)
+                .filter(move |((is, _), _)| is[0] == kind)
+                .map(|(_, begin)| *begin)
+        };
+        let (chunks, index): (Vec<u64>, Option<u64>) =
+            (of_kind(CHUNK).collect(), of_kind(INDEX).next());
         for (kind, body) in &mut self.records {
-            let starts = if kind[0] == INDEX { chunks.clone() } else { Vec::new() };
+            let starts = if kind[0] == INDEX {
+                chunks.clone()
+            } else {
+                Vec::new()
+            };
             for (entry, begin) in starts.into_iter().enumerate() {
                 write(body, INDEX_SUMS + INDEX_ENTRY * entry, begin);
             }
@@ -134,15 +160,24 @@ const MOST_UNPACKED: usize = 64 << 20;
 impl Columns {
     /// None of a record that is no chunk.
     pub(crate) fn of(kind: [u8; 4], body: &[u8]) -> Option<Columns> {
-        let (head, rest) = body.split_at_checked(CHUNK_HEAD).filter(|_| kind[0] == CHUNK)?;
+        let (head, rest) = body
+            .split_at_checked(CHUNK_HEAD)
+            .filter(|_| kind[0] == CHUNK)?;
         let (directory, mut packed) = rest.split_at_checked(COLUMNS * ENTRY)?;
         let columns = directory.chunks(ENTRY).map(|entry| {
             let length = u32::from_le_bytes(entry[8..].try_into().ok()?) as usize;
             let (column, behind) = packed.split_at_checked(length)?;
             packed = behind;
-            if entry[1] == 0 { Some(column.to_vec()) } else { zstd::bulk::decompress(column, MOST_UNPACKED).ok() }
+            if entry[1] == 0 {
+                Some(column.to_vec())
+            } else {
+                zstd::bulk::decompress(column, MOST_UNPACKED).ok()
+            }
         });
-        Some(Columns { head: head.to_vec(), columns: columns.collect::<Option<_>>()? })
+        Some(Columns {
+            head: head.to_vec(),
+            columns: columns.collect::<Option<_>>()?,
+        })
     }
 
     /// As a body, with nothing packed.
@@ -154,7 +189,9 @@ impl Columns {
             body.extend_from_slice(&length);
             body.extend_from_slice(&length);
         }
-        self.columns.iter().for_each(|column| body.extend_from_slice(column));
+        self.columns
+            .iter()
+            .for_each(|column| body.extend_from_slice(column));
         body
     }
 }
@@ -185,7 +222,9 @@ mod tests {
         let before = sealed_lines(&bodies);
         bodies[1].push(b' ');
         assert_ne!(
-            sealed_lines(&bodies).split(|byte| *byte == b'\n').next_back(),
+            sealed_lines(&bodies)
+                .split(|byte| *byte == b'\n')
+                .next_back(),
             before.split(|byte| *byte == b'\n').nth_back(1)
         );
     }
@@ -193,8 +232,15 @@ mod tests {
     #[test]
     fn a_chunk_has_eight_columns() {
         let trace = Records::of(&sample("crates/trace/tests/samples/trace-3-shapes.sctrace"));
-        let chunk = trace.records.iter().find_map(|(kind, body)| Columns::of(*kind, body)).expect("a chunk");
-        assert_eq!(chunk.columns.iter().map(Vec::len).collect::<Vec<_>>(), [230, 186, 253, 750, 1254, 1360, 26710, 0]);
+        let chunk = trace
+            .records
+            .iter()
+            .find_map(|(kind, body)| Columns::of(*kind, body))
+            .expect("a chunk");
+        assert_eq!(
+            chunk.columns.iter().map(Vec::len).collect::<Vec<_>>(),
+            [230, 186, 253, 750, 1254, 1360, 26710, 0]
+        );
         let again = Columns::of([CHUNK, 0, 0, 0], &chunk.body()).expect("a chunk");
         assert_eq!(again.columns, chunk.columns);
     }

@@ -29,24 +29,39 @@ type Calls = BTreeMap<String, (usize, usize)>;
 impl Injections {
     pub(crate) fn new() -> Injections {
         let table: table::Injections = table::read(include_str!("../tables/injections.toml"));
-        Injections { verbs: table::verbs(), injections: table.injection }
+        Injections {
+            verbs: table::verbs(),
+            injections: table.injection,
+        }
     }
 
     /// The calls of a verb that nothing hinders; none where strace may not look.
     fn calls(&self, place: &Place, verb: &Verb) -> Calls {
         place.clear();
-        let names: Vec<&str> = self.injections.iter().map(|injection| injection.call.as_str()).collect();
-        traced(place, verb, &["-e", &format!("trace={},sigaltstack", names.join(","))]).whole();
+        let names: Vec<&str> = self
+            .injections
+            .iter()
+            .map(|injection| injection.call.as_str())
+            .collect();
+        traced(
+            place,
+            verb,
+            &["-e", &format!("trace={},sigaltstack", names.join(","))],
+        )
+        .whole();
         let log = fs::read_to_string(log(place)).unwrap_or_default();
-        names.into_iter().filter_map(|name| Some((name.to_owned(), counted(&log, name)?))).collect()
+        names
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), counted(&log, name)?)))
+            .collect()
     }
 }
 
 /// Looking at the calls of a verb takes as long as it.
 fn may_match(verb: &str, matching: &str) -> bool {
-    matching
-        .strip_prefix("injections/")
-        .is_none_or(|rest| format!("{verb}/").starts_with(rest) || rest.starts_with(&format!("{verb}/")))
+    matching.strip_prefix("injections/").is_none_or(|rest| {
+        format!("{verb}/").starts_with(rest) || rest.starts_with(&format!("{verb}/"))
+    })
 }
 
 fn log(place: &Place) -> PathBuf {
@@ -55,8 +70,18 @@ fn log(place: &Place) -> PathBuf {
 
 fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> {
     let mut run = verb.run(place);
-    run.wrap = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "{folder}/calls"].map(str::to_owned).to_vec();
-    run.wrap.extend(expression.iter().map(|&word| word.to_owned()));
+    run.wrap = [
+        "strace",
+        "-f",
+        "-qq",
+        "--seccomp-bpf",
+        "-o",
+        "{folder}/calls",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    run.wrap
+        .extend(expression.iter().map(|&word| word.to_owned()));
     run
 }
 
@@ -85,13 +110,26 @@ impl Kind for Injections {
 
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String> {
         let mut names = Vec::new();
-        for verb in self.verbs.iter().filter(|verb| may_match(&verb.name, matching)) {
+        for verb in self
+            .verbs
+            .iter()
+            .filter(|verb| may_match(&verb.name, matching))
+        {
             let calls = self.calls(place, verb);
-            for injection in self.injections.iter().filter(|injection| !(verb.captures && injection.not_in_captures)) {
-                let Some((first, last)) = calls.get(&injection.call) else { continue };
+            for injection in self
+                .injections
+                .iter()
+                .filter(|injection| !(verb.captures && injection.not_in_captures))
+            {
+                let Some((first, last)) = calls.get(&injection.call) else {
+                    continue;
+                };
                 let numbers = (*first..=*last).choose_multiple(random, injection.runs);
                 for (number, error) in numbers.into_iter().zip(injection.errors.iter().cycle()) {
-                    names.push(format!("injections/{}/{}/{error}/{number}", verb.name, injection.call));
+                    names.push(format!(
+                        "injections/{}/{}/{error}/{number}",
+                        verb.name, injection.call
+                    ));
                 }
             }
         }
@@ -108,14 +146,26 @@ impl Kind for Injections {
             Err(why) => return Ok(Outcome::Untried(why)),
         };
         let bystander = place.bystander()?;
-        let (error, on) = error.strip_suffix('+').map_or((*error, ""), |error| (error, "+"));
+        let (error, on) = error
+            .strip_suffix('+')
+            .map_or((*error, ""), |error| (error, "+"));
         let refusal = format!("inject={call}:error={error}:when={number}{on}");
-        let ran = traced(place, verb, &["-e", &format!("trace={call}"), "-e", &refusal]).whole();
-        if !fs::read_to_string(log(place)).unwrap_or_default().contains("(INJECTED)") {
-            return Ok(judge::is_orderly(&ran)
-                .map_or_else(Outcome::Failed, |()| Outcome::Untried("the call was not made as often".to_owned())));
+        let ran = traced(
+            place,
+            verb,
+            &["-e", &format!("trace={call}"), "-e", &refusal],
+        )
+        .whole();
+        if !fs::read_to_string(log(place))
+            .unwrap_or_default()
+            .contains("(INJECTED)")
+        {
+            return Ok(judge::is_orderly(&ran).map_or_else(Outcome::Failed, |()| {
+                Outcome::Untried("the call was not made as often".to_owned())
+            }));
         }
-        let judged = judge::after(verb, place, &whole, &ran, &bystander).and_then(|()| is_explained(call, on, &ran));
+        let judged = judge::after(verb, place, &whole, &ran, &bystander)
+            .and_then(|()| is_explained(call, on, &ran));
         Ok(judged.into())
     }
 }
@@ -123,7 +173,11 @@ impl Kind for Injections {
 /// It may have been the message that was refused, which is not printed then.
 fn is_explained(call: &str, on: &str, ran: &Ran) -> Result<(), String> {
     let is_refused = call == "write" && (on == "+" || ran.stderr.is_empty());
-    if is_refused { Ok(()) } else { judge::is_explained(ran) }
+    if is_refused {
+        Ok(())
+    } else {
+        judge::is_explained(ran)
+    }
 }
 
 #[cfg(test)]

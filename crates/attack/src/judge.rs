@@ -11,11 +11,17 @@ const FAULTS: [i32; 7] = [6, 7, 11, 4, 8, 31, 5];
 
 /// No panic, no fault, no hang.
 pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
-    let has_panicked =
-        ran.code() == Some(101) || ran.stderr.contains("panicked at") || ran.stdout.contains("panicked at");
-    let has_aborted = ran.stderr.contains("memory allocation of") || ran.stderr.contains("stack overflow");
+    let has_panicked = ran.code() == Some(101)
+        || ran.stderr.contains("panicked at")
+        || ran.stdout.contains("panicked at");
+    let has_aborted =
+        ran.stderr.contains("memory allocation of") || ran.stderr.contains("stack overflow");
     let is_faulty = ran.signal().is_some_and(|signal| FAULTS.contains(&signal));
-    if ran.status.is_none() || has_panicked || has_aborted || is_faulty { Err(ran.reported()) } else { Ok(()) }
+    if ran.status.is_none() || has_panicked || has_aborted || is_faulty {
+        Err(ran.reported())
+    } else {
+        Ok(())
+    }
 }
 
 /// Who fails says what was found and what is needed, on standard error; `trace check` says it as its result.
@@ -25,11 +31,18 @@ pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     let is_reported = match ran.code() {
         _ if is_of_command(ran) => true,
         Some(1) => ran.stderr.lines().any(is_reason),
-        Some(2) => ran.stderr.lines().any(|line| is_reason(line) || line.starts_with("error: ")),
+        Some(2) => ran
+            .stderr
+            .lines()
+            .any(|line| is_reason(line) || line.starts_with("error: ")),
         Some(5) => ran.stderr.lines().any(is_reason) || ran.stdout.contains("need "),
         _ => true,
     };
-    if is_reported { Ok(()) } else { Err(format!("no word of what is needed: {}", ran.reported())) }
+    if is_reported {
+        Ok(())
+    } else {
+        Err(format!("no word of what is needed: {}", ran.reported()))
+    }
 }
 
 /// A command that was run and failed hands its code on, and that is said.
@@ -42,19 +55,35 @@ pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String
     await_none(|| place.processes())?;
     let (found, left) = (place.bystander()?, place.temporary());
     if found != *bystander {
-        return Err(format!("the process beside it was left as {found:?}, need {bystander:?}"));
+        return Err(format!(
+            "the process beside it was left as {found:?}, need {bystander:?}"
+        ));
     }
-    if left.is_empty() { Ok(()) } else { Err(format!("left in TMPDIR: {left:?}")) }
+    if left.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("left in TMPDIR: {left:?}"))
+    }
 }
 
 /// All of it, for a verb that ended by itself.
-pub(crate) fn after(verb: &Verb, place: &Place, whole: &Whole, ran: &Ran, bystander: &Condition) -> Result<(), String> {
+pub(crate) fn after(
+    verb: &Verb,
+    place: &Place,
+    whole: &Whole,
+    ran: &Ran,
+    bystander: &Condition,
+) -> Result<(), String> {
     is_orderly(ran)?;
     if !is_of_command(ran) && !ran.code().is_some_and(|code| verb.may_end_with(code)) {
-        return Err(format!("found an exit code that is in no table: {}", ran.reported()));
+        return Err(format!(
+            "found an exit code that is in no table: {}",
+            ran.reported()
+        ));
     }
     is_tidy(place, bystander)?;
     let has_succeeded = ran.code() == Some(whole.code);
-    verb.check_made(place, whole, has_succeeded).map_err(|why| format!("{why}: {}", ran.reported()))?;
+    verb.check_made(place, whole, has_succeeded)
+        .map_err(|why| format!("{why}: {}", ran.reported()))?;
     ran.terminal.clone().map_or(Ok(()), Err)
 }

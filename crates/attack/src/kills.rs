@@ -24,7 +24,10 @@ pub(crate) struct Kills {
 
 impl Kills {
     pub(crate) fn new() -> Kills {
-        Kills { verbs: table::verbs(), kills: table::read::<table::Kills>(include_str!("../tables/kills.toml")).kill }
+        Kills {
+            verbs: table::verbs(),
+            kills: table::read::<table::Kills>(include_str!("../tables/kills.toml")).kill,
+        }
     }
 
     fn kill(&self, name: &str) -> Result<&Kill, String> {
@@ -35,14 +38,31 @@ impl Kills {
 
 impl Kill {
     fn title(&self) -> String {
-        let victim = if self.victim == Victim::Child { "-child" } else { "" };
+        let victim = if self.victim == Victim::Child {
+            "-child"
+        } else {
+            ""
+        };
         format!("{}{victim}", self.signal)
     }
 
     fn signal(&self) -> Result<Signal, String> {
-        let signals = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
-        let found = signals.into_iter().find(|signal| format!("{signal:?}").contains(&self.signal));
-        found.ok_or_else(|| format!("found the signal {}, need one that ends a program", self.signal))
+        let signals = [
+            Signal::KILL,
+            Signal::TERM,
+            Signal::INT,
+            Signal::HUP,
+            Signal::QUIT,
+        ];
+        let found = signals
+            .into_iter()
+            .find(|signal| format!("{signal:?}").contains(&self.signal));
+        found.ok_or_else(|| {
+            format!(
+                "found the signal {}, need one that ends a program",
+                self.signal
+            )
+        })
     }
 }
 
@@ -65,9 +85,13 @@ impl Kind for Kills {
     }
 
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String> {
-        let [verb, kill, moment] = parts else { return Err("need kills/VERB/SIGNAL/MOMENT".to_owned()) };
+        let [verb, kill, moment] = parts else {
+            return Err("need kills/VERB/SIGNAL/MOMENT".to_owned());
+        };
         let (verb, kill) = (verb::named(&self.verbs, verb)?, self.kill(kill)?);
-        let moment = moment.strip_suffix("us").and_then(|number| number.parse().ok());
+        let moment = moment
+            .strip_suffix("us")
+            .and_then(|number| number.parse().ok());
         let moment = Duration::from_micros(moment.ok_or("need a moment such as 350us")?);
         let whole = match verb.whole(place) {
             Ok(whole) => whole,
@@ -80,19 +104,30 @@ impl Kind for Kills {
             let _ = running.end(LONGEST);
             return Ok(Outcome::Untried("it had no child then".to_owned()));
         }
-        let longest = if kill.answers { ANSWERS_WITHIN } else { LONGEST };
+        let longest = if kill.answers {
+            ANSWERS_WITHIN
+        } else {
+            LONGEST
+        };
         let ran = running.end(longest);
         if kill.victim == Victim::Child || ran.code() == Some(whole.code) {
             return Ok(judge::after(verb, place, &whole, &ran, &bystander).into());
         }
         let judged = is_ended_by(kill, &ran).and_then(|()| judge::is_tidy(place, &bystander));
         let judged = judged.and_then(|()| verb.check_made(place, &whole, false));
-        Ok(judged.and_then(|()| ran.terminal.clone().map_or(Ok(()), Err)).into())
+        Ok(judged
+            .and_then(|()| ran.terminal.clone().map_or(Ok(()), Err))
+            .into())
     }
 }
 
 /// Whether there was a process to send it to.
-fn send(place: &Place, running: &Running<'_>, kill: &Kill, moment: Duration) -> Result<bool, String> {
+fn send(
+    place: &Place,
+    running: &Running<'_>,
+    kill: &Kill,
+    moment: Duration,
+) -> Result<bool, String> {
     let signal = kill.signal()?;
     let program = Pid::from_child(&running.child);
     if kill.victim == Victim::Program {
@@ -101,8 +136,15 @@ fn send(place: &Place, running: &Running<'_>, kill: &Kill, moment: Duration) -> 
         return Ok(true);
     }
     let own = program.as_raw_nonzero().get();
-    let children: Vec<i32> = place.processes().into_iter().filter(|pid| *pid != own).collect();
-    let victim = children.get(moment.as_micros() as usize % children.len().max(1)).copied().and_then(Pid::from_raw);
+    let children: Vec<i32> = place
+        .processes()
+        .into_iter()
+        .filter(|pid| *pid != own)
+        .collect();
+    let victim = children
+        .get(moment.as_micros() as usize % children.len().max(1))
+        .copied()
+        .and_then(Pid::from_raw);
     Ok(victim.is_some_and(|victim| kill_process(victim, signal).is_ok()))
 }
 
@@ -111,5 +153,13 @@ fn is_ended_by(kill: &Kill, ran: &Ran) -> Result<(), String> {
     judge::is_orderly(ran)?;
     let number = kill.signal()?.as_raw();
     let is_ended = ran.signal() == Some(number) || kill.answers && ran.code() == Some(128 + number);
-    if is_ended { Ok(()) } else { Err(format!("need the end by {}: {}", kill.signal, ran.reported())) }
+    if is_ended {
+        Ok(())
+    } else {
+        Err(format!(
+            "need the end by {}: {}",
+            kill.signal,
+            ran.reported()
+        ))
+    }
 }

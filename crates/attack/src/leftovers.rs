@@ -14,7 +14,9 @@ pub(crate) fn marked(mark: &str) -> Vec<i32> {
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let has_mark = |pid: &i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == mark.as_bytes())
     };
     numbers.filter(has_mark).collect()
 }
@@ -38,12 +40,22 @@ pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String>
 
 /// What these are, and what they wait for.
 pub(crate) fn described(processes: &[i32]) -> String {
-    let read = |pid: &i32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let read = |pid: &i32, file: &str| {
+        fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
+    };
     let describe = |pid: &i32| {
         let words = read(pid, "cmdline").replace('\0', " ");
-        format!("{pid} ({:.120}) in {}", words.trim_end(), read(pid, "wchan"))
+        format!(
+            "{pid} ({:.120}) in {}",
+            words.trim_end(),
+            read(pid, "wchan")
+        )
     };
-    processes.iter().map(describe).collect::<Vec<_>>().join("; ")
+    processes
+        .iter()
+        .map(describe)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Ends processes of ours.
@@ -55,7 +67,11 @@ pub(crate) fn kill(processes: &[i32]) {
 
 /// Whether it runs or waits at this moment is its own affair; whether it is stopped is not.
 fn awake_or_not(state: &str) -> String {
-    if state.starts_with(['R', 'S', 'D']) { "at work".to_owned() } else { state.to_owned() }
+    if state.starts_with(['R', 'S', 'D']) {
+        "at work".to_owned()
+    } else {
+        state.to_owned()
+    }
 }
 
 /// How a process that has nothing to do with it is found: none of this may change.
@@ -71,15 +87,30 @@ pub(crate) struct Condition {
 impl Condition {
     pub(crate) fn of(pid: u32) -> Result<Condition, String> {
         let read = |file: &str| {
-            fs::read_to_string(format!("/proc/{pid}/{file}")).map_err(|error| format!("the process beside it: {error}"))
+            fs::read_to_string(format!("/proc/{pid}/{file}"))
+                .map_err(|error| format!("the process beside it: {error}"))
         };
         let status = read("status")?;
-        let field =
-            |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim().to_owned();
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        };
         // Behind the name, in brackets: priority and nice value are fields 18 and 19, policy is 41.
         let stat = read("stat")?;
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let policy_and_priority = [15, 16, 38].iter().filter_map(|&at| fields.get(at)).map(|field| (*field).to_owned());
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        let policy_and_priority = [15, 16, 38]
+            .iter()
+            .filter_map(|&at| fields.get(at))
+            .map(|field| (*field).to_owned());
         Ok(Condition {
             state: awake_or_not(&field("State:")),
             tracer: field("TracerPid:"),

@@ -56,7 +56,12 @@ struct Arguments {
     only: Vec<Of>,
 
     /// Only trials whose names contain this, such as observe/KILL
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
     matching: String,
 
     /// Repeat this one trial, and say how it went
@@ -84,7 +89,11 @@ struct Arguments {
 fn kinds() -> Vec<(Of, u32, Box<dyn Kind>)> {
     vec![
         (Of::Clients, 2, Box::new(clients::Clients::new())),
-        (Of::Environments, 4, Box::new(environments::Environments::new())),
+        (
+            Of::Environments,
+            4,
+            Box::new(environments::Environments::new()),
+        ),
         (Of::Injections, 4, Box::new(injections::Injections::new())),
         (Of::Kills, 4, Box::new(kills::Kills::new())),
         (Of::Mutants, 3, Box::new(mutants::Mutants::new())),
@@ -106,7 +115,13 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<usize, String> {
     let program = arguments.program.map_or_else(beside_this_one, Ok)?;
     let seed = arguments.seed.unwrap_or_else(campaign::time_of_day);
-    let campaign = Campaign { program, seed, matching: arguments.matching, times: arguments.times, at_once: AT_ONCE };
+    let campaign = Campaign {
+        program,
+        seed,
+        matching: arguments.matching,
+        times: arguments.times,
+        at_once: AT_ONCE,
+    };
     if let Some(name) = &arguments.trial {
         return repeat(&campaign, name);
     }
@@ -128,8 +143,13 @@ fn run(arguments: Arguments) -> Result<usize, String> {
 fn repeat(campaign: &Campaign, name: &str) -> Result<usize, String> {
     let of = name.split('/').next().unwrap_or_default();
     let kinds = kinds();
-    let kind = kinds.iter().map(|(.., kind)| kind).find(|kind| kind.name() == of);
-    let kind = kind.ok_or_else(|| format!("found the trial {name}, need one that was printed by this program"))?;
+    let kind = kinds
+        .iter()
+        .map(|(.., kind)| kind)
+        .find(|kind| kind.name() == of);
+    let kind = kind.ok_or_else(|| {
+        format!("found the trial {name}, need one that was printed by this program")
+    })?;
     let count: Count = campaign.repeat(kind.as_ref(), name)?;
     Ok(count.failed)
 }
@@ -139,6 +159,9 @@ fn beside_this_one() -> Result<PathBuf, String> {
     let program = own.with_file_name("switchcost");
     match program.is_file() {
         true => Ok(program),
-        false => Err(format!("found no {}, need it built first: make attack builds it", program.display())),
+        false => Err(format!(
+            "found no {}, need it built first: make attack builds it",
+            program.display()
+        )),
     }
 }

@@ -16,8 +16,7 @@ use crate::whole::Whole;
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
 /// A server that has next to nothing to do: a twentieth of a CPU, and some words each hundredth of a second.
-const BYSTANDER: &str =
-    "for (;;) { $i = 0; $i++ while $i < 40000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
+const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 40000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
 const EMPTIED: [&str; 5] = ["made", "tmp", "state", "home", "scratch"];
@@ -33,15 +32,25 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new(program: &Path) -> Result<Place, String> {
         let reported = |error: std::io::Error| format!("failed to prepare a place: {error}");
-        let folder = tempfile::Builder::new().prefix("attack-").tempdir().map_err(reported)?;
+        let folder = tempfile::Builder::new()
+            .prefix("attack-")
+            .tempdir()
+            .map_err(reported)?;
         // It does not outlive the thread that made this.
         let bystander = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "perl", "-e", BYSTANDER])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
-            .map_err(|error| format!("failed to start setpriv: {error}, need util-linux; install it"))?;
-        let place = Place { folder, program: program.to_owned(), bystander, wholes: RefCell::default() };
+            .map_err(|error| {
+                format!("failed to start setpriv: {error}, need util-linux; install it")
+            })?;
+        let place = Place {
+            folder,
+            program: program.to_owned(),
+            bystander,
+            wholes: RefCell::default(),
+        };
         open_to_all(place.folder()).map_err(reported)?;
         fs::create_dir(place.path("in")).map_err(reported)?;
         place.clear();
@@ -80,15 +89,23 @@ impl Place {
 
     /// What is left of temporary files.
     pub(crate) fn temporary(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path("tmp")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        let entries = fs::read_dir(self.path("tmp"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
     }
 
     /// A word of a table, with what its placeholders stand for.
     pub(crate) fn expanded(&self, word: &str) -> String {
         let mut word = word.replace("{bystander}", &self.bystander.id().to_string());
         for name in ["in", "made", "scratch"] {
-            word = word.replace(&format!("{{{name}}}"), &self.path(name).display().to_string());
+            word = word.replace(
+                &format!("{{{name}}}"),
+                &self.path(name).display().to_string(),
+            );
         }
         word = word.replace("{folder}", &self.folder().display().to_string());
         word.replace("{repository}", &repository().display().to_string())

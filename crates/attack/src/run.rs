@@ -55,7 +55,15 @@ pub(crate) struct Ran {
 
 impl<'a> Run<'a> {
     pub(crate) fn of(place: &'a Place, words: &'a [String]) -> Run<'a> {
-        Run { place, words, wrap: Vec::new(), set: Vec::new(), unset: &[], memory_mib: None, is_on_terminal: false }
+        Run {
+            place,
+            words,
+            wrap: Vec::new(),
+            set: Vec::new(),
+            unset: &[],
+            memory_mib: None,
+            is_on_terminal: false,
+        }
     }
 
     /// Runs it to its end, or to the end of the time.
@@ -67,17 +75,33 @@ impl<'a> Run<'a> {
         let mut command = self.command();
         let terminal = self.is_on_terminal.then(|| Terminal::of(&mut command));
         if terminal.is_none() {
-            let file = |name: &str| File::create(self.place.path(name)).expect("room for what it says");
-            command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
+            let file =
+                |name: &str| File::create(self.place.path(name)).expect("room for what it says");
+            command
+                .stdin(Stdio::null())
+                .stdout(file("stdout"))
+                .stderr(file("stderr"));
         }
         let child = command.spawn().expect("setpriv is part of util-linux");
-        Running { child, place: self.place, terminal, words: self.words.join(" ") }
+        Running {
+            child,
+            place: self.place,
+            terminal,
+            words: self.words.join(" "),
+        }
     }
 
     fn command(&self) -> Command {
         let place = self.place;
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "prlimit", "--core=0", MOST_CPU, MOST_DATA]);
+        command.args([
+            "--pdeathsig",
+            "KILL",
+            "prlimit",
+            "--core=0",
+            MOST_CPU,
+            MOST_DATA,
+        ]);
         command.args(self.memory_mib.map(|mib| format!("--as={}", mib << 20)));
         command.args(["env", "--default-signal"]);
         if self.is_on_terminal {
@@ -85,13 +109,32 @@ impl<'a> Run<'a> {
         }
         command.args(self.wrap.iter().map(|word| place.expanded(word)));
         // Of what the trial sets only the program shall know: PATH, too.
-        command.arg("env").args(self.unset.iter().flat_map(|name| ["-u", name]));
-        command.args(self.set.iter().map(|(name, value)| format!("{name}={}", place.expanded(value))));
-        command.arg(&place.program).args(self.words.iter().map(|word| place.expanded(word)));
-        command.current_dir(place.path("scratch")).env(MARK, place.folder());
-        command.env("HOME", place.path("home")).env("XDG_STATE_HOME", place.path("state"));
-        command.env("TMPDIR", place.path("tmp")).env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
-        command.env("SHELL", "/bin/sh").env_remove("NO_COLOR").env_remove("COLUMNS").env_remove("LINES");
+        command
+            .arg("env")
+            .args(self.unset.iter().flat_map(|name| ["-u", name]));
+        command.args(
+            self.set
+                .iter()
+                .map(|(name, value)| format!("{name}={}", place.expanded(value))),
+        );
+        command
+            .arg(&place.program)
+            .args(self.words.iter().map(|word| place.expanded(word)));
+        command
+            .current_dir(place.path("scratch"))
+            .env(MARK, place.folder());
+        command
+            .env("HOME", place.path("home"))
+            .env("XDG_STATE_HOME", place.path("state"));
+        command
+            .env("TMPDIR", place.path("tmp"))
+            .env("TERM", "xterm-256color")
+            .env("LANG", "C.UTF-8");
+        command
+            .env("SHELL", "/bin/sh")
+            .env_remove("NO_COLOR")
+            .env_remove("COLUMNS")
+            .env_remove("LINES");
         command
     }
 }
@@ -115,20 +158,38 @@ impl Running<'_> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(10));
         };
-        let hang = if status.is_none() { self.stop(longest) } else { String::new() };
+        let hang = if status.is_none() {
+            self.stop(longest)
+        } else {
+            String::new()
+        };
         let (stdout, stderr, terminal) = match self.terminal {
             Some(terminal) => {
                 let (shown, wrong) = terminal.end();
                 (shown.clone(), shown, wrong)
             }
-            None => (read(&self.place.path("stdout")), read(&self.place.path("stderr")), None),
+            None => (
+                read(&self.place.path("stdout")),
+                read(&self.place.path("stderr")),
+                None,
+            ),
         };
-        Ran { status, stdout, stderr, hang, terminal, words: self.words }
+        Ran {
+            status,
+            stdout,
+            stderr,
+            hang,
+            terminal,
+            words: self.words,
+        }
     }
 
     fn stop(&mut self, longest: Duration) -> String {
         let processes = self.place.processes();
-        let hang = format!("still there after {longest:?}: {}", leftovers::described(&processes));
+        let hang = format!(
+            "still there after {longest:?}: {}",
+            leftovers::described(&processes)
+        );
         leftovers::kill(&processes);
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -148,7 +209,9 @@ impl Ran {
 
     /// What happened, in one line.
     pub(crate) fn reported(&self) -> String {
-        let end = self.status.map_or_else(|| self.hang.clone(), |status| status.to_string());
+        let end = self
+            .status
+            .map_or_else(|| self.hang.clone(), |status| status.to_string());
         let said: Vec<&str> = self.stderr.lines().rev().take(4).collect();
         let said: Vec<&str> = said.into_iter().rev().collect();
         format!("{}: {end}: {:.700}", self.words, said.join(" | "))

@@ -20,7 +20,8 @@ pub(crate) fn verbs() -> Vec<Verb> {
 
 /// A table that is part of this program.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> T {
-    toml::from_str(text).unwrap_or_else(|error| panic!("a table of this program cannot be read: {error}"))
+    toml::from_str(text)
+        .unwrap_or_else(|error| panic!("a table of this program cannot be read: {error}"))
 }
 
 #[derive(Debug, Deserialize)]
@@ -183,7 +184,8 @@ pub(crate) enum Change {
 impl Change {
     /// As it stands in names of trials.
     pub(crate) fn named(name: &str) -> Option<Change> {
-        Change::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name)).ok()
+        Change::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name))
+            .ok()
     }
 }
 
@@ -194,19 +196,43 @@ mod tests {
     #[test]
     fn every_table_can_be_read() {
         assert!(verbs().len() > 10);
-        assert!(!read::<Kills>(include_str!("../tables/kills.toml")).kill.is_empty());
-        assert!(!read::<Injections>(include_str!("../tables/injections.toml")).injection.is_empty());
-        assert!(!read::<Environments>(include_str!("../tables/environments.toml")).environment.is_empty());
-        assert!(!read::<Clients>(include_str!("../tables/clients.toml")).client.is_empty());
-        assert!(!read::<Mutants>(include_str!("../tables/mutants.toml")).format.is_empty());
+        assert!(
+            !read::<Kills>(include_str!("../tables/kills.toml"))
+                .kill
+                .is_empty()
+        );
+        assert!(
+            !read::<Injections>(include_str!("../tables/injections.toml"))
+                .injection
+                .is_empty()
+        );
+        assert!(
+            !read::<Environments>(include_str!("../tables/environments.toml"))
+                .environment
+                .is_empty()
+        );
+        assert!(
+            !read::<Clients>(include_str!("../tables/clients.toml"))
+                .client
+                .is_empty()
+        );
+        assert!(
+            !read::<Mutants>(include_str!("../tables/mutants.toml"))
+                .format
+                .is_empty()
+        );
     }
 
     #[test]
     fn no_name_stands_for_two_trials() {
-        let environments = read::<Environments>(include_str!("../tables/environments.toml")).environment;
+        let environments =
+            read::<Environments>(include_str!("../tables/environments.toml")).environment;
         let clients = read::<Clients>(include_str!("../tables/clients.toml")).client;
         let verbs = verbs();
-        let mut names: Vec<&str> = environments.iter().map(|environment| environment.name.as_str()).collect();
+        let mut names: Vec<&str> = environments
+            .iter()
+            .map(|environment| environment.name.as_str())
+            .collect();
         names.extend(clients.iter().map(|client| client.name.as_str()));
         names.extend(verbs.iter().map(|verb| verb.name.as_str()));
         let all = names.len();

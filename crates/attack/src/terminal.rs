@@ -11,8 +11,10 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OutputModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
 /// What turns a mode on, and what turns it off again.
-const MODES: [(&str, &str, &str); 2] =
-    [("the other screen", "\u{1b}[?1049h", "\u{1b}[?1049l"), ("the hidden cursor", "\u{1b}[?25l", "\u{1b}[?25h")];
+const MODES: [(&str, &str, &str); 2] = [
+    ("the other screen", "\u{1b}[?1049h", "\u{1b}[?1049l"),
+    ("the hidden cursor", "\u{1b}[?25l", "\u{1b}[?25h"),
+];
 
 pub(crate) struct Terminal {
     /// Held open, so that what is left of the modes can be read when all others have closed it.
@@ -25,15 +27,31 @@ impl Terminal {
     /// One that the command will have.
     pub(crate) fn of(command: &mut Command) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&master).and_then(|()| unlockpt(&master)).expect("our own terminal");
+        grantpt(&master)
+            .and_then(|()| unlockpt(&master))
+            .expect("our own terminal");
         let name = ptsname(&master, Vec::new()).expect("it has a name");
-        let line = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("our own terminal");
-        tcsetwinsize(&line, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).expect("our own terminal");
+        let line =
+            open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("our own terminal");
+        tcsetwinsize(
+            &line,
+            Winsize {
+                ws_row: 24,
+                ws_col: 80,
+                ws_xpixel: 0,
+                ws_ypixel: 0,
+            },
+        )
+        .expect("our own terminal");
         let copy = || Stdio::from(line.try_clone().expect("a free descriptor"));
         command.stdin(copy()).stdout(copy()).stderr(copy());
         let before = tcgetattr(&line).expect("our own terminal");
         let reader = std::thread::spawn(|| read(File::from(master)));
-        Terminal { line, before, reader }
+        Terminal {
+            line,
+            before,
+            reader,
+        }
     }
 
     /// What was shown, and what is wrong with how it was left.
@@ -48,14 +66,20 @@ impl Terminal {
         drop(self.line);
         let shown = self.reader.join().unwrap_or_default();
         let is_left = |(_, on, off): &&(&str, &str, &str)| shown.rfind(on) > shown.rfind(off);
-        let left = MODES.iter().find(is_left).map(|(what, ..)| format!("the terminal is left with {what}"));
+        let left = MODES
+            .iter()
+            .find(is_left)
+            .map(|(what, ..)| format!("the terminal is left with {what}"));
         (shown, modes.or(left))
     }
 
     fn changed_modes(&self) -> Option<String> {
-        let modes = |termios: &Termios| -> (LocalModes, OutputModes) { (termios.local_modes, termios.output_modes) };
+        let modes = |termios: &Termios| -> (LocalModes, OutputModes) {
+            (termios.local_modes, termios.output_modes)
+        };
         let now = tcgetattr(&self.line).ok()?;
-        (modes(&now) != modes(&self.before)).then(|| format!("the terminal is left with {:?}", now.local_modes))
+        (modes(&now) != modes(&self.before))
+            .then(|| format!("the terminal is left with {:?}", now.local_modes))
     }
 }
 

@@ -42,7 +42,11 @@ pub(crate) enum Made {
 
 impl Verb {
     pub(crate) fn run<'a>(&'a self, place: &'a Place) -> Run<'a> {
-        Run { memory_mib: self.memory_mib, is_on_terminal: self.terminal, ..Run::of(place, &self.words) }
+        Run {
+            memory_mib: self.memory_mib,
+            is_on_terminal: self.terminal,
+            ..Run::of(place, &self.words)
+        }
     }
 
     /// Whether it may end with this code by what docs/reference.md says.
@@ -55,7 +59,10 @@ impl Verb {
         let known = place.wholes.borrow().get(&self.name).cloned();
         known.unwrap_or_else(|| {
             let whole = self.run_unhindered(place);
-            place.wholes.borrow_mut().insert(self.name.clone(), whole.clone());
+            place
+                .wholes
+                .borrow_mut()
+                .insert(self.name.clone(), whole.clone());
             whole
         })
     }
@@ -72,13 +79,23 @@ impl Verb {
         let files: BTreeMap<_, _> = self.makes.keys().filter_map(read).collect();
         place.clear();
         match files.len() == self.makes.len() {
-            true => Ok(Whole { code, files, is_same_text: true, is_visible: true }),
+            true => Ok(Whole {
+                code,
+                files,
+                is_same_text: true,
+                is_visible: true,
+            }),
             false => Err(format!("{} makes no file here: {last}", self.name)),
         }
     }
 
     /// What is there of its results is whole, or as much as was promised; all of it where it has succeeded.
-    pub(crate) fn check_made(&self, place: &Place, whole: &Whole, has_succeeded: bool) -> Result<(), String> {
+    pub(crate) fn check_made(
+        &self,
+        place: &Place,
+        whole: &Whole,
+        has_succeeded: bool,
+    ) -> Result<(), String> {
         for (name, made) in &self.makes {
             match fs::read(place.made(name)) {
                 Ok(found) => check(place, &place.made(name), *made, &found, whole.text(name))?,
@@ -88,15 +105,35 @@ impl Verb {
                 Err(_) => {}
             }
         }
-        let entries = fs::read_dir(place.made("")).map_err(|error| error.to_string())?.flatten();
+        let entries = fs::read_dir(place.made(""))
+            .map_err(|error| error.to_string())?
+            .flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let foreign: Vec<String> = names.filter(|name| !self.makes.contains_key(name)).collect();
-        if foreign.is_empty() { Ok(()) } else { Err(format!("left behind: {foreign:?}")) }
+        let foreign: Vec<String> = names
+            .filter(|name| !self.makes.contains_key(name))
+            .collect();
+        if foreign.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("left behind: {foreign:?}"))
+        }
     }
 }
 
-fn check(place: &Place, path: &Path, made: Made, found: &[u8], whole: Option<&[u8]>) -> Result<(), String> {
-    let half = || Err(format!("half a result of {} bytes in {}", found.len(), path.display()));
+fn check(
+    place: &Place,
+    path: &Path,
+    made: Made,
+    found: &[u8],
+    whole: Option<&[u8]>,
+) -> Result<(), String> {
+    let half = || {
+        Err(format!(
+            "half a result of {} bytes in {}",
+            found.len(),
+            path.display()
+        ))
+    };
     match made {
         Made::Result if whole.is_some_and(|whole| found != whole) => half(),
         Made::Result | Made::Reading if !ENDS.iter().any(|end| found.ends_with(end)) => half(),
@@ -117,7 +154,11 @@ fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     match ran.code() {
         Some(0 | 3) => Ok(()),
         _ if is_cut => Ok(()),
-        _ => Err(format!("{} cannot be read: {}", path.display(), ran.reported())),
+        _ => Err(format!(
+            "{} cannot be read: {}",
+            path.display(),
+            ran.reported()
+        )),
     }
 }
 

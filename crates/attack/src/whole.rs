@@ -11,16 +11,25 @@ pub(crate) struct Whole {
 
 impl Whole {
     pub(crate) fn text(&self, name: &str) -> Option<&[u8]> {
-        self.files.get(name).filter(|_| self.is_same_text).map(Vec::as_slice)
+        self.files
+            .get(name)
+            .filter(|_| self.is_same_text)
+            .map(Vec::as_slice)
     }
 
     /// The same, of which texts may differ: lines are drawn for another terminal.
     pub(crate) fn with_other_texts(self) -> Whole {
-        Whole { is_same_text: false, ..self }
+        Whole {
+            is_same_text: false,
+            ..self
+        }
     }
 
     /// The same, of which nothing can be seen afterwards.
     pub(crate) fn hidden(self) -> Whole {
-        Whole { is_visible: false, ..self }
+        Whole {
+            is_visible: false,
+            ..self
+        }
     }
 }

@@ -64,14 +64,24 @@ enum Of {
 }
 
 fn effect(name: &'static str) -> Effect {
-    Effect { name, of: Of::Switch, setup: String::new(), wrapper: "", undo: "", is_for_all: true }
+    Effect {
+        name,
+        of: Of::Switch,
+        setup: String::new(),
+        wrapper: "",
+        undo: "",
+        is_for_all: true,
+    }
 }
 
 /// Each adds work to each switch, or to each of its system calls.
 fn all(program: &Program) -> Vec<Effect> {
-    let observe = program.command(&[]).get_program().to_string_lossy().into_owned();
-    let group =
-        "for level in 1 2 3 4 5 6 7 8; do root=$root/$level; mkdir -p $root; done; echo $$ > $root/cgroup.procs";
+    let observe = program
+        .command(&[])
+        .get_program()
+        .to_string_lossy()
+        .into_owned();
+    let group = "for level in 1 2 3 4 5 6 7 8; do root=$root/$level; mkdir -p $root; done; echo $$ > $root/cgroup.procs";
     vec![
         Effect {
             wrapper: "perf stat -o /dev/null -e context-switches,cpu-migrations,page-faults --",
@@ -90,7 +100,11 @@ fn all(program: &Program) -> Vec<Effect> {
             ),
             ..effect("BPF on sched_switch")
         },
-        Effect { wrapper: SECCOMP, of: Of::HandOff, ..effect("20 seccomp filters, with its calls") },
+        Effect {
+            wrapper: SECCOMP,
+            of: Of::HandOff,
+            ..effect("20 seccomp filters, with its calls")
+        },
         Effect {
             setup: format!(
                 "root=/sys/fs/cgroup/cpu; [ -d $root ] || root=/sys/fs/cgroup; root=$root/switchcost-bench; {group}"
@@ -112,21 +126,45 @@ struct Found {
 }
 
 pub(crate) fn effects(program: &Program) -> Vec<Row> {
-    let must_reach =
-        format!("slower in all; within {:.0} % of the ping-pong's ratio in {OF_TEN} of 10", WITHIN * 100.0);
-    let command = format!("ab -n {RUNS} --budget 1s --new SETUP -- --budget 2s --policy P; ping_pong under the same");
+    let must_reach = format!(
+        "slower in all; within {:.0} % of the ping-pong's ratio in {OF_TEN} of 10",
+        WITHIN * 100.0
+    );
+    let command = format!(
+        "ab -n {RUNS} --budget 1s --new SETUP -- --budget 2s --policy P; ping_pong under the same"
+    );
     let what = "ab: known effects, both policies";
     let found = match ping_pong(program) {
         Err(why) => return vec![Row::failed(what, &must_reach, why, command)],
         Ok(ping_pong) => each(program, &ping_pong),
     };
-    let known: Vec<&Found> = found.iter().filter_map(|(_, found)| found.as_ref().ok()).collect();
+    let known: Vec<&Found> = found
+        .iter()
+        .filter_map(|(_, found)| found.as_ref().ok())
+        .collect();
     let slower = known.iter().filter(|found| found.is_slower).count();
-    let near = known.iter().filter(|found| (found.ours / found.theirs - 1.0).abs() <= WITHIN).count();
-    let texts: Vec<String> = found.iter().map(|(name, found)| text(name, found)).collect();
-    let measured = format!("{slower} slower, {near} near, of {}: {}", known.len(), texts.join("; "));
-    let is_met = (!known.is_empty()).then_some(slower == known.len() && near * 10 >= known.len() * OF_TEN);
-    vec![Row { what: what.to_owned(), must_reach, measured, is_met, command }]
+    let near = known
+        .iter()
+        .filter(|found| (found.ours / found.theirs - 1.0).abs() <= WITHIN)
+        .count();
+    let texts: Vec<String> = found
+        .iter()
+        .map(|(name, found)| text(name, found))
+        .collect();
+    let measured = format!(
+        "{slower} slower, {near} near, of {}: {}",
+        known.len(),
+        texts.join("; ")
+    );
+    let is_met =
+        (!known.is_empty()).then_some(slower == known.len() && near * 10 >= known.len() * OF_TEN);
+    vec![Row {
+        what: what.to_owned(),
+        must_reach,
+        measured,
+        is_met,
+        command,
+    }]
 }
 
 fn text(name: &str, found: &Result<Found, String>) -> String {
@@ -138,41 +176,94 @@ fn text(name: &str, found: &Result<Found, String>) -> String {
 
 fn each(program: &Program, ping_pong: &PathBuf) -> Vec<(String, Result<Found, String>)> {
     let of = |effect: &Effect| -> Vec<(String, Result<Found, String>)> {
-        let policies = POLICIES.iter().filter(|(name, _)| effect.is_for_all || *name == "other");
+        let policies = POLICIES
+            .iter()
+            .filter(|(name, _)| effect.is_for_all || *name == "other");
         policies
-            .map(|policy| (format!("{} ({})", effect.name, policy.0), one(program, ping_pong, effect, *policy)))
+            .map(|policy| {
+                (
+                    format!("{} ({})", effect.name, policy.0),
+                    one(program, ping_pong, effect, *policy),
+                )
+            })
             .collect()
     };
     all(program).iter().flat_map(of).collect()
 }
 
-fn one(program: &Program, ping_pong: &PathBuf, effect: &Effect, policy: (&str, &str)) -> Result<Found, String> {
-    let words = ["ab", "-n", RUNS, "--budget", "1s", "--new", &effect.setup, "--new-with", effect.wrapper];
+fn one(
+    program: &Program,
+    ping_pong: &PathBuf,
+    effect: &Effect,
+    policy: (&str, &str),
+) -> Result<Found, String> {
+    let words = [
+        "ab",
+        "-n",
+        RUNS,
+        "--budget",
+        "1s",
+        "--new",
+        &effect.setup,
+        "--new-with",
+        effect.wrapper,
+    ];
     let rest = ["--new-undo", effect.undo];
-    let flags = ["--", "--mechanism", "pipe", "--budget", "2s", "--no-counters", "--cpu", "1", "--policy", policy.0];
+    let flags = [
+        "--",
+        "--mechanism",
+        "pipe",
+        "--budget",
+        "2s",
+        "--no-counters",
+        "--cpu",
+        "1",
+        "--policy",
+        policy.0,
+    ];
     let comparison = run(program, &[&words[..], &rest].concat(), &flags)?["comparison"].take();
     let pair = match effect.of {
         Of::Switch => &comparison["pairs"][0],
         Of::HandOff => &comparison["calls"][1],
     };
-    let ours = pair["ratio"].as_f64().ok_or_else(|| pair["why"].to_string())?;
+    let ours = pair["ratio"]
+        .as_f64()
+        .ok_or_else(|| pair["why"].to_string())?;
     let theirs = theirs(ping_pong, effect, policy.1)?;
-    Ok(Found { is_slower: pair["verdict"] == "slower", ours, theirs })
+    Ok(Found {
+        is_slower: pair["verdict"] == "slower",
+        ours,
+        theirs,
+    })
 }
 
 /// `--format json` before the flags of the runs.
 fn run(program: &Program, words: &[&str], flags: &[&str]) -> Result<serde_json::Value, String> {
-    let output =
-        program.command(&[words, &["--format", "json"], flags].concat()).output().map_err(|error| error.to_string())?;
-    serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)))
+    let output = program
+        .command(&[words, &["--format", "json"], flags].concat())
+        .output()
+        .map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        format!(
+            "{}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )
+    })
 }
 
 /// The ratio of the medians of runs in turns.
 fn theirs(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, String> {
     let (mut base, mut new) = (Vec::new(), Vec::new());
     for _ in 0..PING_PONGS {
-        base.push(takes(ping_pong, &Effect { of: effect.of, ..self::effect("") }, policy)?);
+        base.push(takes(
+            ping_pong,
+            &Effect {
+                of: effect.of,
+                ..self::effect("")
+            },
+            policy,
+        )?);
         new.push(takes(ping_pong, effect, policy)?);
     }
     Ok(median(new) / median(base))
@@ -180,26 +271,51 @@ fn theirs(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, Str
 
 /// What a switch or a hand-off takes, in nanoseconds; what the set-up has started is ended.
 fn takes(ping_pong: &PathBuf, effect: &Effect, policy: &str) -> Result<f64, String> {
-    let Effect { of, setup, wrapper, undo, .. } = effect;
+    let Effect {
+        of,
+        setup,
+        wrapper,
+        undo,
+        ..
+    } = effect;
     let script = format!("{setup}\n{wrapper} \"$@\"\n{undo}\ntrap '' TERM; kill 0; wait; exit 0");
     let mut command = Command::new("sh");
     // What the set-up has started is in its process group.
-    command.process_group(0).args(["-c", &script, "sh"]).arg(ping_pong).args(["1", policy, HANDOFFS]);
+    command
+        .process_group(0)
+        .args(["-c", &script, "sh"])
+        .arg(ping_pong)
+        .args(["1", policy, HANDOFFS]);
     let output = command.output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [handoff, own, ..] = numbers[..] else { return Err(String::from_utf8_lossy(&output.stderr).into_owned()) };
-    Ok(if *of == Of::Switch { handoff - own } else { handoff })
+    let numbers: Vec<f64> = text
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let [handoff, own, ..] = numbers[..] else {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    };
+    Ok(if *of == Of::Switch {
+        handoff - own
+    } else {
+        handoff
+    })
 }
 
 pub(crate) fn nulls(program: &Program) -> Vec<Row> {
     let what = format!("ab of the same on both sides, {NULLS} times: differences called");
     let is_called = |trial: usize| -> Result<bool, String> {
         let policy = POLICIES[trial % POLICIES.len()].0;
-        let json = run(program, &["ab", "--budget", "20s"], &["--", "--policy", policy])?;
+        let json = run(
+            program,
+            &["ab", "--budget", "20s"],
+            &["--", "--policy", policy],
+        )?;
         Ok(json["comparison"]["pairs"][0]["verdict"] != "no-difference-shown")
     };
-    let called: Result<usize, String> = (0..NULLS).map(|trial| is_called(trial).map(usize::from)).sum();
+    let called: Result<usize, String> = (0..NULLS)
+        .map(|trial| is_called(trial).map(usize::from))
+        .sum();
     let found = called.map(|called| (called.to_string(), Some(called == 0)));
     vec![Row::of(what, "0", "ab --budget 20s -- --policy P", found)]
 }
@@ -210,14 +326,19 @@ fn made_up(ns: f64) -> String {
 }
 
 pub(crate) fn minute(program: &Program) -> Vec<Row> {
-    let mut rows: Vec<Row> = POLICIES.iter().map(|(policy, _)| power(program, policy)).collect();
+    let mut rows: Vec<Row> = POLICIES
+        .iter()
+        .map(|(policy, _)| power(program, policy))
+        .collect();
     rows.push(small(program));
     rows
 }
 
 /// What would be shown with 80 % power behind at most a minute, of a real switch.
 fn power(program: &Program, policy: &str) -> Row {
-    let what = format!("ab of a pipe's switch under {policy}, {MINUTES} times: the change that a minute would show");
+    let what = format!(
+        "ab of a pipe's switch under {policy}, {MINUTES} times: the change that a minute would show"
+    );
     let must_reach = format!("<= {:.0} % each time, within 62 s", CHANGE * 100.0);
     let command = format!("ab -- --policy {policy}");
     let one = |_| -> Result<(f64, f64), String> {
@@ -225,25 +346,57 @@ fn power(program: &Program, policy: &str) -> Row {
         let of = |path| number(&json, path).ok_or_else(|| format!("no {path}"));
         Ok((of("detectable")?, of("elapsed_ns")? / 1e9))
     };
-    let found = (0..MINUTES).map(one).collect::<Result<Vec<_>, _>>().map(|found| {
-        let texts: Vec<String> =
-            found.iter().map(|(change, seconds)| format!("{:.2} % in {seconds:.0} s", change * 100.0)).collect();
-        (texts.join(", "), Some(found.iter().all(|(change, seconds)| *change <= CHANGE && *seconds <= 62.0)))
-    });
+    let found = (0..MINUTES)
+        .map(one)
+        .collect::<Result<Vec<_>, _>>()
+        .map(|found| {
+            let texts: Vec<String> = found
+                .iter()
+                .map(|(change, seconds)| format!("{:.2} % in {seconds:.0} s", change * 100.0))
+                .collect();
+            (
+                texts.join(", "),
+                Some(
+                    found
+                        .iter()
+                        .all(|(change, seconds)| *change <= CHANGE && *seconds <= 62.0),
+                ),
+            )
+        });
     Row::of(what, must_reach, command, found)
 }
 
 /// A made-up switch that is longer by the change.
 fn small(program: &Program) -> Row {
-    let what = format!("ab of made-up switches of 2 us and 2.04 us, {MINUTES} times: slower, and within 1 % of it");
+    let what = format!(
+        "ab of made-up switches of 2 us and 2.04 us, {MINUTES} times: slower, and within 1 % of it"
+    );
     let (base, new) = (made_up(2_000.0), made_up(2_000.0 * (1.0 + CHANGE)));
     let is_found = |_| -> Result<bool, String> {
-        let words = ["ab", "--budget", "60s", "--base-with", &base, "--new-with", &new];
-        let pair = run(program, &words, &["--", "--budget", "1s", "--tasks", "2"])?["comparison"]["pairs"][0].clone();
+        let words = [
+            "ab",
+            "--budget",
+            "60s",
+            "--base-with",
+            &base,
+            "--new-with",
+            &new,
+        ];
+        let pair =
+            run(program, &words, &["--", "--budget", "1s", "--tasks", "2"])?["comparison"]["pairs"]
+                [0]
+            .clone();
         let ratio = pair["ratio"].as_f64().unwrap_or(f64::NAN);
         Ok(pair["verdict"] == "slower" && (ratio / (1.0 + CHANGE) - 1.0).abs() <= 0.01)
     };
-    let found = (0..MINUTES).map(|trial| is_found(trial).map(usize::from)).sum::<Result<usize, String>>();
+    let found = (0..MINUTES)
+        .map(|trial| is_found(trial).map(usize::from))
+        .sum::<Result<usize, String>>();
     let found = found.map(|found| (found.to_string(), Some(found + 1 >= MINUTES)));
-    Row::of(what, format!(">= {}", MINUTES - 1), "ab --base-with SWITCH --new-with SWITCH", found)
+    Row::of(
+        what,
+        format!(">= {}", MINUTES - 1),
+        "ab --base-with SWITCH --new-with SWITCH",
+        found,
+    )
 }

@@ -23,11 +23,21 @@ struct Round {
 }
 
 pub(crate) fn all(shipped: &Program) -> Vec<Row> {
-    let command = "switchcost trace -o FILE -- gzip -c TEXT; switchcost simulate --design host FILE".to_owned();
-    match shipped.of_profile("release").and_then(|built| rows(&[built, shipped.clone()], &command)) {
+    let command =
+        "switchcost trace -o FILE -- gzip -c TEXT; switchcost simulate --design host FILE"
+            .to_owned();
+    match shipped
+        .of_profile("release")
+        .and_then(|built| rows(&[built, shipped.clone()], &command))
+    {
         Ok(rows) => rows,
         Err(why) => {
-            vec![Row::failed("the program of make build over the one that is shipped", "<= 1.15", why, command)]
+            vec![Row::failed(
+                "the program of make build over the one that is shipped",
+                "<= 1.15",
+                why,
+                command,
+            )]
         }
     }
 }
@@ -37,22 +47,40 @@ fn rows(both: &[Program; 2], command: &str) -> Result<Vec<Row>, String> {
     input::write_text(&text, TEXT_BYTES).map_err(|error| error.to_string())?;
     let gzip = ["gzip", "-c", text.to_str().unwrap_or_default()];
     run(words(&gzip), None)?;
-    let rounds: Vec<Round> = (0..ROUNDS).map(|_| round(both, &gzip, &trace)).collect::<Result<_, _>>()?;
+    let rounds: Vec<Round> = (0..ROUNDS)
+        .map(|_| round(both, &gzip, &trace))
+        .collect::<Result<_, _>>()?;
     let row = |what: &str, most: f64, of: &dyn Fn(&Round) -> f64| {
         let ratio = Spread::of(&rounds.iter().map(of).collect::<Vec<_>>()).ok_or("no round");
-        let found = ratio.map(|ratio| (format!("{ratio}; {ROUNDS} rounds"), Some(ratio.median <= most)));
-        Row::of(format!("{what}, elapsed time, in turn"), format!("<= {most}"), command, found)
+        let found = ratio.map(|ratio| {
+            (
+                format!("{ratio}; {ROUNDS} rounds"),
+                Some(ratio.median <= most),
+            )
+        });
+        Row::of(
+            format!("{what}, elapsed time, in turn"),
+            format!("<= {most}"),
+            command,
+            found,
+        )
     };
     Ok(vec![
-        row("capture of gzip by the program of make build over gzip alone", MOST_OF_NATIVE, &|round| {
-            round.captured[0] / round.native
-        }),
-        row("capture by the program of make build over the one that is shipped", MOST, &|round| {
-            round.captured[0] / round.captured[1]
-        }),
-        row("simulation by the program of make build over the one that is shipped", MOST, &|round| {
-            round.simulated[0] / round.simulated[1]
-        }),
+        row(
+            "capture of gzip by the program of make build over gzip alone",
+            MOST_OF_NATIVE,
+            &|round| round.captured[0] / round.native,
+        ),
+        row(
+            "capture by the program of make build over the one that is shipped",
+            MOST,
+            &|round| round.captured[0] / round.captured[1],
+        ),
+        row(
+            "simulation by the program of make build over the one that is shipped",
+            MOST,
+            &|round| round.simulated[0] / round.simulated[1],
+        ),
     ])
 }
 
@@ -63,10 +91,24 @@ fn round(both: &[Program; 2], gzip: &[&str], trace: &Path) -> Result<Round, Stri
     for (program, seconds) in both.iter().zip(&mut captured) {
         // A trace is never written over another.
         let _ = std::fs::remove_file(trace);
-        *seconds = run(program.command(&[&["trace", "-o", path, "--"][..], gzip].concat()), None)?.wall.as_secs_f64();
+        *seconds = run(
+            program.command(&[&["trace", "-o", path, "--"][..], gzip].concat()),
+            None,
+        )?
+        .wall
+        .as_secs_f64();
     }
     for (program, seconds) in both.iter().zip(&mut simulated) {
-        *seconds = run(program.command(&["simulate", "--design", "host", path]), None)?.wall.as_secs_f64();
+        *seconds = run(
+            program.command(&["simulate", "--design", "host", path]),
+            None,
+        )?
+        .wall
+        .as_secs_f64();
     }
-    Ok(Round { native, captured, simulated })
+    Ok(Round {
+        native,
+        captured,
+        simulated,
+    })
 }

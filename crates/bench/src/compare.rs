@@ -22,26 +22,51 @@ const NOMINAL_PERCENT: usize = 10;
 
 pub(crate) fn against_itself(program: &Program) -> Vec<Row> {
     let whats = [
-        format!("compare of the same machine, {RUNS} runs two by two: comparisons that call any difference"),
-        format!("the first {IN_SETS} of them in sets of {}, all ways to make them", IN_SETS / 2),
+        format!(
+            "compare of the same machine, {RUNS} runs two by two: comparisons that call any difference"
+        ),
+        format!(
+            "the first {IN_SETS} of them in sets of {}, all ways to make them",
+            IN_SETS / 2
+        ),
     ];
     let must_reach = format!("<= {NOMINAL_PERCENT} %, on average over such sets of runs");
     let command = format!("{RUNS} x {}; compare", MEASURE.join(" "));
     let records = match records(program) {
         Ok(records) => records,
         Err(why) => {
-            return whats.iter().map(|what| Row::failed(what, &must_reach, why.clone(), command.clone())).collect();
+            return whats
+                .iter()
+                .map(|what| Row::failed(what, &must_reach, why.clone(), command.clone()))
+                .collect();
         }
     };
-    let counts = [of_pairs(program, &records), of_sets(program, &records[..IN_SETS])];
+    let counts = [
+        of_pairs(program, &records),
+        of_sets(program, &records[..IN_SETS]),
+    ];
     let row = |(what, count): (String, Result<Count, String>)| {
-        let found = count.map(|Count { called, compared, failed }| {
-            let is_met = (compared > 0).then_some(called * 100 <= compared * NOMINAL_PERCENT);
-            (format!("{called} of {compared} ({failed} could not be compared)"), is_met)
-        });
+        let found = count.map(
+            |Count {
+                 called,
+                 compared,
+                 failed,
+             }| {
+                let is_met = (compared > 0).then_some(called * 100 <= compared * NOMINAL_PERCENT);
+                (
+                    format!("{called} of {compared} ({failed} could not be compared)"),
+                    is_met,
+                )
+            },
+        );
         Row::of(what, &must_reach, &command, found)
     };
-    whats.into_iter().zip(counts).map(row).chain([made_up_change(program)]).collect()
+    whats
+        .into_iter()
+        .zip(counts)
+        .map(row)
+        .chain([made_up_change(program)])
+        .collect()
 }
 
 /// Trials with three records a side, of a made-up switch and one that is a twentieth longer.
@@ -53,24 +78,42 @@ fn made_up_change(program: &Program) -> Row {
         "made-up switches of 2 us and 2.1 us, 3 records a side: of {TRIALS} trials, slower and within 3 % of it"
     );
     let command = "measure --mechanism synthetic --synthetic-switch 2us --budget 1s; compare";
-    let found: Result<usize, String> = (0..TRIALS).map(|trial| finds_change(program, trial).map(usize::from)).sum();
+    let found: Result<usize, String> = (0..TRIALS)
+        .map(|trial| finds_change(program, trial).map(usize::from))
+        .sum();
     let found = found.map(|found| (found.to_string(), Some(found + 1 >= TRIALS)));
     Row::of(what, format!(">= {}", TRIALS - 1), command, found)
 }
 
 fn finds_change(program: &Program, trial: usize) -> Result<bool, String> {
-    let sides = ["2us", "2100ns"].map(|length| (length, program.path(&format!("change-{trial}-{length}"))));
+    let sides =
+        ["2us", "2100ns"].map(|length| (length, program.path(&format!("change-{trial}-{length}"))));
     for (_, folder) in &sides {
         fs::create_dir(folder).map_err(|error| error.to_string())?;
     }
     for run in 0..3 {
         for (length, folder) in &sides {
             let record = folder.join(format!("{run}.jsonl"));
-            let usual = ["measure", "--mechanism", "synthetic", "--no-counters", "--budget", "1s"];
-            program.run(&[&usual[..], &["--synthetic-switch", length, "--record", text(&record)?]].concat())?;
+            let usual = [
+                "measure",
+                "--mechanism",
+                "synthetic",
+                "--no-counters",
+                "--budget",
+                "1s",
+            ];
+            program.run(
+                &[
+                    &usual[..],
+                    &["--synthetic-switch", length, "--record", text(&record)?],
+                ]
+                .concat(),
+            )?;
         }
     }
-    let pair = &program.run(&["compare", text(&sides[0].1)?, text(&sides[1].1)?])?.json["pairs"][0];
+    let pair = &program
+        .run(&["compare", text(&sides[0].1)?, text(&sides[1].1)?])?
+        .json["pairs"][0];
     let ratio = pair["ratio"].as_f64().unwrap_or(f64::NAN);
     Ok(pair["verdict"] == "slower" && (ratio / CHANGE - 1.0).abs() <= 0.03)
 }
@@ -96,14 +139,21 @@ impl Count {
     /// Adds a comparison.
     fn add(&mut self, program: &Program, base: &Path, new: &Path) -> Result<(), String> {
         let json = program.run(&["compare", text(base)?, text(new)?])?.json;
-        let pairs = json["pairs"].as_array().ok_or("found no pairs in a comparison")?;
+        let pairs = json["pairs"]
+            .as_array()
+            .ok_or("found no pairs in a comparison")?;
         let is_called = |verdict: &str| ["slower", "faster"].contains(&verdict);
         if json["compared"].as_u64().unwrap_or(0) == 0 {
             self.failed += 1;
             return Ok(());
         }
         self.compared += 1;
-        self.called += usize::from(pairs.iter().filter_map(|pair| pair["verdict"].as_str()).any(is_called));
+        self.called += usize::from(
+            pairs
+                .iter()
+                .filter_map(|pair| pair["verdict"].as_str())
+                .any(is_called),
+        );
         Ok(())
     }
 }
@@ -125,9 +175,13 @@ fn of_sets(program: &Program, records: &[PathBuf]) -> Result<Count, String> {
         for (folder, is_new) in folders.iter().zip([false, true]) {
             let _ = fs::remove_dir_all(folder);
             fs::create_dir(folder).map_err(|error| error.to_string())?;
-            for (place, record) in records.iter().enumerate().filter(|(place, _)| (members >> place & 1 == 1) == is_new)
+            for (place, record) in records
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| (members >> place & 1 == 1) == is_new)
             {
-                fs::hard_link(record, folder.join(format!("{place}.jsonl"))).map_err(|error| error.to_string())?;
+                fs::hard_link(record, folder.join(format!("{place}.jsonl")))
+                    .map_err(|error| error.to_string())?;
             }
         }
         count.add(program, &folders[0], &folders[1])?;
@@ -138,11 +192,13 @@ fn of_sets(program: &Program, records: &[PathBuf]) -> Result<Count, String> {
 /// Every way to make two halves of so many, as bits of the second; the first member is in the first half always, so that
 /// no way is there twice.
 fn halves(count: usize) -> impl Iterator<Item = u32> {
-    (0..1_u32 << count).filter(move |members| members & 1 == 0 && members.count_ones() as usize == count / 2)
+    (0..1_u32 << count)
+        .filter(move |members| members & 1 == 0 && members.count_ones() as usize == count / 2)
 }
 
 fn text(path: &Path) -> Result<&str, String> {
-    path.to_str().ok_or_else(|| format!("found a name that is no text: {}", path.display()))
+    path.to_str()
+        .ok_or_else(|| format!("found a name that is no text: {}", path.display()))
 }
 
 #[cfg(test)]

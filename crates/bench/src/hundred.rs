@@ -66,9 +66,21 @@ fn text(name: &str, varied: Varied, size: u64, ways: u64) -> String {
              miss_cycles = {miss_cycles}\n"
         )
     };
-    let (first, first_ways) = if varied == Varied::First { (size, ways) } else { (32 << 10, 8) };
-    let second = if varied == Varied::First { String::new() } else { level("L2", "both", size, ways, 100) };
-    let third = if varied == Varied::Between { level("L3", "both", 16 << 20, 16, 200) } else { String::new() };
+    let (first, first_ways) = if varied == Varied::First {
+        (size, ways)
+    } else {
+        (32 << 10, 8)
+    };
+    let second = if varied == Varied::First {
+        String::new()
+    } else {
+        level("L2", "both", size, ways, 100)
+    };
+    let third = if varied == Varied::Between {
+        level("L3", "both", 16 << 20, 16, 200)
+    } else {
+        String::new()
+    };
     let instructions = level("L1I", "instructions", first, first_ways, 10);
     let data = level("L1D", "data", first, first_ways, 10);
     head + &instructions + &data + &second + &third
@@ -81,7 +93,11 @@ mod tests {
     #[test]
     fn so_many_that_differ() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (varied, number) in [(Varied::First, 100), (Varied::Second, 100), (Varied::Between, 20)] {
+        for (varied, number) in [
+            (Varied::First, 100),
+            (Varied::Second, 100),
+            (Varied::Between, 20),
+        ] {
             let mut texts: Vec<String> = write(folder.path(), varied)
                 .expect("room")
                 .iter()

@@ -21,8 +21,11 @@ const TRIALS: usize = 100;
 
 /// Sizes with some 100 ms of steps, and what the other task touches. 32 KiB is the first level of most: a chase that fills a level to its
 /// last line loses lines of its own again and again once it has lost any, so there is less.
-const CHASES: [(&str, &str, &str); 3] =
-    [("24576", "24KiB", "90000000"), ("262144", "256KiB", "30000000"), ("786432", "768KiB", "20000000")];
+const CHASES: [(&str, &str, &str); 3] = [
+    ("24576", "24KiB", "90000000"),
+    ("262144", "256KiB", "30000000"),
+    ("786432", "768KiB", "20000000"),
+];
 
 /// Touched by the other task.
 const AWAY: &str = "4MiB";
@@ -46,13 +49,22 @@ const TIMES: usize = 600;
 /// Goes through the lines of so many bytes in one cycle of random order.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let unfit = || io::Error::new(io::ErrorKind::InvalidInput, "need bytes and steps");
-    let [bytes, steps] = words else { return Err(unfit()) };
+    let [bytes, steps] = words else {
+        return Err(unfit());
+    };
     if bytes == TOUCH {
         return touch(steps.parse().map_err(|_| unfit())?);
     }
-    let (bytes, steps): (usize, u64) = (bytes.parse().map_err(|_| unfit())?, steps.parse().map_err(|_| unfit())?);
+    let (bytes, steps): (usize, u64) = (
+        bytes.parse().map_err(|_| unfit())?,
+        steps.parse().map_err(|_| unfit())?,
+    );
     let next = cycle((bytes / 4 / LINE).max(1));
-    if follow(&next, 0, steps) == u32::MAX { Err(unfit()) } else { Ok(()) }
+    if follow(&next, 0, steps) == u32::MAX {
+        Err(unfit())
+    } else {
+        Ok(())
+    }
 }
 
 /// Where so many steps lead.
@@ -95,11 +107,18 @@ struct Other {
 impl Other {
     fn start(bytes: usize) -> io::Result<Other> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args([ARGUMENT, TOUCH, &bytes.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args([ARGUMENT, TOUCH, &bytes.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let ends = child.stdin.take().zip(child.stdout.take());
         let (asks, answers) = ends.ok_or(io::ErrorKind::BrokenPipe)?;
-        let mut other = Other { asks, answers, child };
+        let mut other = Other {
+            asks,
+            answers,
+            child,
+        };
         other.run(true)?;
         Ok(other)
     }
@@ -125,7 +144,10 @@ fn touch(bytes: usize) -> io::Result<()> {
     let mut does_touch = [0];
     while asked.read(&mut does_touch)? == 1 {
         if does_touch == [1] {
-            std::hint::black_box(&mut lines).iter_mut().step_by(LINE).for_each(|word| *word += 1);
+            std::hint::black_box(&mut lines)
+                .iter_mut()
+                .step_by(LINE)
+                .for_each(|word| *word += 1);
         }
         answer.write_all(&does_touch)?;
         answer.flush()?;
@@ -144,35 +166,69 @@ fn cycle(lines: usize) -> Vec<u32> {
         order.swap(last, state as usize % last);
     }
     let mut next = vec![0; lines * LINE];
-    order.iter().enumerate().for_each(|(line, after)| next[line * LINE] = (after * LINE) as u32);
+    order
+        .iter()
+        .enumerate()
+        .for_each(|(line, after)| next[line * LINE] = (after * LINE) as u32);
     next
 }
 
 fn chase(bytes: &str, steps: &str) -> Vec<String> {
-    let own = std::env::current_exe().unwrap_or_default().display().to_string();
-    ["--", &own, ARGUMENT, bytes, steps].map(str::to_owned).to_vec()
+    let own = std::env::current_exe()
+        .unwrap_or_default()
+        .display()
+        .to_string();
+    ["--", &own, ARGUMENT, bytes, steps]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 fn inject(program: &Program, options: &[&str], command: &[String]) -> Result<Value, String> {
-    let arguments: Vec<&str> = ["inject", "--format", "json"].into_iter().chain(options.iter().copied()).collect();
+    let arguments: Vec<&str> = ["inject", "--format", "json"]
+        .into_iter()
+        .chain(options.iter().copied())
+        .collect();
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
-    let output = program.command(&[&arguments[..], &command].concat()).output().map_err(|error| error.to_string())?;
-    serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
+    let output = program
+        .command(&[&arguments[..], &command].concat())
+        .output()
+        .map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// A loop with hardly any data, beside the loop of `measure`.
 fn direct(program: &Program) -> Row {
-    let what = "a preemption of a loop by a task that touches nothing, less the preempt row of measure";
-    let injected = inject(program, &["--footprint", "0", "--budget", "20s"], &chase("64", "90000000"));
-    let measured = program.run(&["measure", "--mechanism", "preempt", "--between", "process", "--budget", "20s"]);
+    let what =
+        "a preemption of a loop by a task that touches nothing, less the preempt row of measure";
+    let injected = inject(
+        program,
+        &["--footprint", "0", "--budget", "20s"],
+        &chase("64", "90000000"),
+    );
+    let measured = program.run(&[
+        "measure",
+        "--mechanism",
+        "preempt",
+        "--between",
+        "process",
+        "--budget",
+        "20s",
+    ]);
     let found = injected.and_then(|injected| {
         let measured = measured?.json;
         let preemption = switches(&measured).ok_or("measure found no preemption")?;
-        let cost = number(&injected, "footprints.0.cost_ns.estimate").ok_or("inject found no cost")?;
+        let cost =
+            number(&injected, "footprints.0.cost_ns.estimate").ok_or("inject found no cost")?;
         let measured = format!("{:.2} us less {:.2} us", cost / 1e3, preemption / 1e3);
         Ok((measured, Some((cost - preemption).abs() <= 300.0)))
     });
-    Row::of(what, "within 0.3 us", "inject --footprint 0 -- CHASE of 64 B", found)
+    Row::of(
+        what,
+        "within 0.3 us",
+        "inject --footprint 0 -- CHASE of 64 B",
+        found,
+    )
 }
 
 /// What a whole preemption takes, by `measure`.
@@ -183,7 +239,11 @@ fn switches(measured: &Value) -> Option<f64> {
 /// What cold caches cost, and half its interval, in nanoseconds.
 fn cold(injected: &Value) -> Result<(f64, f64), String> {
     let of = |end| number(injected, &format!("footprints.1.reload_ns.{end}"));
-    let cost = of("estimate").zip(of("low").zip(of("high")).map(|(low, high)| (high - low) / 2.0));
+    let cost = of("estimate").zip(
+        of("low")
+            .zip(of("high"))
+            .map(|(low, high)| (high - low) / 2.0),
+    );
     cost.ok_or_else(|| "inject found no cost of cold caches".to_owned())
 }
 
@@ -194,13 +254,14 @@ fn reload(program: &Program, (bytes, size, steps): (&str, &str, &str)) -> Row {
     );
     let command = format!("inject --footprint {AWAY} --budget 60s -- CHASE of {size}");
     let options = ["--footprint", AWAY, "--budget", "60s"];
-    let [injected, without_data] =
-        [chase(bytes, steps), chase("64", "90000000")].map(|command| inject(program, &options, &command));
+    let [injected, without_data] = [chase(bytes, steps), chase("64", "90000000")]
+        .map(|command| inject(program, &options, &command));
     let found = injected.and_then(|injected| {
         let ((found, half), (loops, loops_half)) = (cold(&injected)?, cold(&without_data?)?);
         let cpu = number(&injected, "plan.cpu").ok_or("inject names no CPU")?;
         let bytes = bytes.parse().map_err(|_| "no number of bytes")?;
-        let whole = own_reload(CpuId(cpu as u32), bytes, AWAY_BYTES).map_err(|error| error.to_string())?;
+        let whole =
+            own_reload(CpuId(cpu as u32), bytes, AWAY_BYTES).map_err(|error| error.to_string())?;
         let (found, half) = (found - loops, half.hypot(loops_half));
         let [us, low, high, of] = [found, found - half, found + half, whole].map(|ns| ns / 1e3);
         let ratio = found / whole;
@@ -217,7 +278,8 @@ fn without_difference(program: &Program) -> Row {
         .filter_map(|_| {
             let options = ["--no-preemption", "--footprint", "0", "--budget", "2s"];
             let json = inject(program, &options, &chase("64", "40000000")).ok()?;
-            let ends = ["low", "high"].map(|end| number(&json, &format!("footprints.0.cost_ns.{end}")));
+            let ends =
+                ["low", "high"].map(|end| number(&json, &format!("footprints.0.cost_ns.{end}")));
             Some(ends[0]? > 0.0 || ends[1]? < 0.0)
         })
         .collect();

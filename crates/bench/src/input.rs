@@ -26,7 +26,9 @@ fn word(dice: &mut Lcg) -> String {
     let number = dice.below(VOCABULARY) * dice.below(VOCABULARY) / VOCABULARY;
     let mut letters = Lcg(number + 1);
     let length = 2 + letters.below(8);
-    (0..length).map(|_| char::from(b'a' + letters.below(26) as u8)).collect()
+    (0..length)
+        .map(|_| char::from(b'a' + letters.below(26) as u8))
+        .collect()
 }
 
 /// A linear congruential generator (Knuth's MMIX): the same bytes for ever, whatever a library changes.
@@ -34,7 +36,10 @@ struct Lcg(u64);
 
 impl Lcg {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }

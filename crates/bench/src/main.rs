@@ -160,11 +160,16 @@ fn main() -> ExitCode {
         (Part::Range, &range::of_pairs),
         (Part::RangeOfServices, &range::of_services),
         (Part::Inject, &inject::all),
-        (Part::Model, &|program| model::all(program, &arguments.programs)),
+        (Part::Model, &|program| {
+            model::all(program, &arguments.programs)
+        }),
         (Part::Report, &report::all),
     ];
-    let rows: Vec<Row> =
-        parts.into_iter().filter(|(part, _)| wants(*part)).flat_map(|(_, measure)| measure(&program)).collect();
+    let rows: Vec<Row> = parts
+        .into_iter()
+        .filter(|(part, _)| wants(*part))
+        .flat_map(|(_, measure)| measure(&program))
+        .collect();
     println!("{}", table(&rows));
     ExitCode::SUCCESS
 }
@@ -192,7 +197,13 @@ fn table(rows: &[Row]) -> Table {
             Some(false) => "NO",
             None => "-",
         };
-        table.add_row([&row.what, &row.must_reach, &row.measured, is_met, &row.command]);
+        table.add_row([
+            &row.what,
+            &row.must_reach,
+            &row.measured,
+            is_met,
+            &row.command,
+        ]);
     }
     table
 }

@@ -37,16 +37,32 @@ pub(crate) fn all(program: &Program, named: &[String]) -> Vec<Row> {
     let prices = match prices(program) {
         Ok(prices) => prices,
         Err(why) => {
-            return vec![Row::failed("the model of a switch", "7 of 10", why, "measure --prices FILE".to_owned())];
+            return vec![Row::failed(
+                "the model of a switch",
+                "7 of 10",
+                why,
+                "measure --prices FILE".to_owned(),
+            )];
         }
     };
     let subjects = match subjects(program) {
         Ok(subjects) => subjects,
-        Err(why) => return vec![Row::failed("the model of a switch", "7 of 10", why, "inject -- COMMAND".to_owned())],
+        Err(why) => {
+            return vec![Row::failed(
+                "the model of a switch",
+                "7 of 10",
+                why,
+                "inject -- COMMAND".to_owned(),
+            )];
+        }
     };
-    let is_wanted = |subject: &&Subject| named.is_empty() || named.iter().any(|name| name == subject.name);
-    let found: Vec<(Row, bool)> =
-        subjects.iter().filter(is_wanted).map(|subject| beside(program, &prices, subject)).collect();
+    let is_wanted =
+        |subject: &&Subject| named.is_empty() || named.iter().any(|name| name == subject.name);
+    let found: Vec<(Row, bool)> = subjects
+        .iter()
+        .filter(is_wanted)
+        .map(|subject| beside(program, &prices, subject))
+        .collect();
     let is_whole = named.is_empty();
     let right = found.iter().filter(|(_, is_right)| *is_right).count();
     let of = found.len();
@@ -83,7 +99,11 @@ fn text(path: &Path) -> String {
 fn ran(mut command: std::process::Command) -> Result<(), String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(()) } else { Err(said) }
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(said)
+    }
 }
 
 /// One footprint.
@@ -104,16 +124,26 @@ impl Compared {
     fn text(&self) -> String {
         let ([low, likely, high], [from, found, to]) = (self.model_us, self.found_us);
         let right = if self.is_right() { "" } else { " (miss)" };
-        format!("{}: {likely:.1} [{low:.1} {high:.1}], found {found:.1} [{from:.1} {to:.1}] us{right}", self.away)
+        format!(
+            "{}: {likely:.1} [{low:.1} {high:.1}], found {found:.1} [{from:.1} {to:.1}] us{right}",
+            self.away
+        )
     }
 }
 
 fn beside(program: &Program, prices: &Prices, subject: &Subject) -> (Row, bool) {
     let what = format!("cold caches of {}: by the model, and found", subject.name);
-    let (must_reach, command) = ("within 25 % or the interval".to_owned(), subject.words.join(" "));
+    let (must_reach, command) = (
+        "within 25 % or the interval".to_owned(),
+        subject.words.join(" "),
+    );
     let command: String = command.chars().take(60).collect();
     let found = compared(program, prices, subject).map(|all| {
-        let measured = all.iter().map(Compared::text).collect::<Vec<_>>().join("; ");
+        let measured = all
+            .iter()
+            .map(Compared::text)
+            .collect::<Vec<_>>()
+            .join("; ");
         eprintln!("{}: {measured}", subject.name);
         (measured, Some(all.iter().all(Compared::is_right)))
     });
@@ -122,26 +152,50 @@ fn beside(program: &Program, prices: &Prices, subject: &Subject) -> (Row, bool) 
     (row, is_right)
 }
 
-fn compared(program: &Program, prices: &Prices, subject: &Subject) -> Result<Vec<Compared>, String> {
+fn compared(
+    program: &Program,
+    prices: &Prices,
+    subject: &Subject,
+) -> Result<Vec<Compared>, String> {
     let words: Vec<&str> = subject.words.iter().map(String::as_str).collect();
-    let [profile, injection] = ["profile", "injection"].map(|of| program.path(&format!("{}.{of}.json", subject.name)));
+    let [profile, injection] =
+        ["profile", "injection"].map(|of| program.path(&format!("{}.{of}.json", subject.name)));
     let traced = ["trace", "--profile", &text(&profile), "--"];
-    unless_there(&profile, || ran(program.command(&[&traced[..], &words].concat())))?;
-    let injected = ["inject", "--format", "json", "--out", &text(&injection), "--budget", "40s", "--footprint"];
+    unless_there(&profile, || {
+        ran(program.command(&[&traced[..], &words].concat()))
+    })?;
+    let injected = [
+        "inject",
+        "--format",
+        "json",
+        "--out",
+        &text(&injection),
+        "--budget",
+        "40s",
+        "--footprint",
+    ];
     let injected = [&injected[..], &["0,256KiB,1MiB,4MiB", "--"], &words].concat();
     unless_there(&injection, || ran(program.command(&injected)))?;
     let profile = read_profile(&profile).map_err(|error| error.to_string())?;
     let json = std::fs::read(&injection).map_err(|error| error.to_string())?;
-    let json: serde_json::Value = serde_json::from_slice(&json).map_err(|error| error.to_string())?;
+    let json: serde_json::Value =
+        serde_json::from_slice(&json).map_err(|error| error.to_string())?;
     let cpu_ns = number(&json, "cpu_ns").ok_or("inject tells no CPU time")?;
     let instructions = profile.instructions as f64 / cpu_ns * PERIOD_NS;
     let of = |(place, away): (usize, Bytes)| -> Result<Compared, String> {
-        let found =
-            ["low", "estimate", "high"].map(|end| number(&json, &format!("footprints.{}.reload_ns.{end}", place + 1)));
-        let [Some(low), Some(estimate), Some(high)] = found else { return Err("inject found no cost".to_owned()) };
-        let model = switchcost_analysis::model::reload(&profile, prices, away, instructions).with_switch_path();
+        let found = ["low", "estimate", "high"]
+            .map(|end| number(&json, &format!("footprints.{}.reload_ns.{end}", place + 1)));
+        let [Some(low), Some(estimate), Some(high)] = found else {
+            return Err("inject found no cost".to_owned());
+        };
+        let model = switchcost_analysis::model::reload(&profile, prices, away, instructions)
+            .with_switch_path();
         let us = |ns: f64| ns / 1e3;
-        Ok(Compared { away, model_us: model.map(us), found_us: [low, estimate, high].map(us) })
+        Ok(Compared {
+            away,
+            model_us: model.map(us),
+            found_us: [low, estimate, high].map(us),
+        })
     };
     FOOTPRINTS.into_iter().enumerate().map(of).collect()
 }

@@ -39,7 +39,10 @@ impl Neighbour {
             let _held = prepare();
             disturb(&own);
         };
-        Neighbour { is_over, thread: Some(std::thread::spawn(work)) }
+        Neighbour {
+            is_over,
+            thread: Some(std::thread::spawn(work)),
+        }
     }
 }
 

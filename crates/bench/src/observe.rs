@@ -40,25 +40,87 @@ type Watcher = (&'static str, &'static [&'static str], Option<f64>);
 
 /// The observers of a ping-pong over a pipe; `{}` is an unused file.
 const WATCHERS: [Watcher; 6] = [
-    ("observe", &["{switchcost}", "observe", "--no-calibration", "--record", "{}", "--"], Some(300.0)),
+    (
+        "observe",
+        &[
+            "{switchcost}",
+            "observe",
+            "--no-calibration",
+            "--record",
+            "{}",
+            "--",
+        ],
+        Some(300.0),
+    ),
     (
         "observe --counts-only",
-        &["{switchcost}", "observe", "--no-calibration", "--counts-only", "--record", "{}", "--"],
+        &[
+            "{switchcost}",
+            "observe",
+            "--no-calibration",
+            "--counts-only",
+            "--record",
+            "{}",
+            "--",
+        ],
         Some(150.0),
     ),
-    ("observe --wakers", &["{switchcost}", "observe", "--no-calibration", "--wakers", "--record", "{}", "--"], None),
-    ("perf stat -a -e context-switches", &["perf", "stat", "-a", "-e", "context-switches", "-o", "{}", "--"], None),
     (
-        "perf record -e sched:sched_switch -a",
-        &["perf", "record", "-q", "-e", "sched:sched_switch", "-a", "-o", "{}", "--"],
+        "observe --wakers",
+        &[
+            "{switchcost}",
+            "observe",
+            "--no-calibration",
+            "--wakers",
+            "--record",
+            "{}",
+            "--",
+        ],
         None,
     ),
-    ("perf sched record", &["perf", "sched", "record", "-q", "-o", "{}", "--"], None),
+    (
+        "perf stat -a -e context-switches",
+        &[
+            "perf",
+            "stat",
+            "-a",
+            "-e",
+            "context-switches",
+            "-o",
+            "{}",
+            "--",
+        ],
+        None,
+    ),
+    (
+        "perf record -e sched:sched_switch -a",
+        &[
+            "perf",
+            "record",
+            "-q",
+            "-e",
+            "sched:sched_switch",
+            "-a",
+            "-o",
+            "{}",
+            "--",
+        ],
+        None,
+    ),
+    (
+        "perf sched record",
+        &["perf", "sched", "record", "-q", "-o", "{}", "--"],
+        None,
+    ),
 ];
 
 fn overhead(program: &Program) -> Vec<Row> {
     let scratch = program.path("watched");
-    let binary = program.command(&[]).get_program().to_string_lossy().into_owned();
+    let binary = program
+        .command(&[])
+        .get_program()
+        .to_string_lossy()
+        .into_owned();
     let mut added: Vec<Vec<f64>> = vec![Vec::new(); WATCHERS.len()];
     let trip = |watcher: &[&str]| trip_ns(watcher, &binary, &scratch);
     for round in 0..ROUNDS {
@@ -71,17 +133,37 @@ fn overhead(program: &Program) -> Vec<Row> {
                 let watched = trip(watcher.1);
                 (trip(&[]), watched)
             };
-            added.extend(watched.zip(alone).map(|(watched, alone)| (watched - alone) / 2.0));
+            added.extend(
+                watched
+                    .zip(alone)
+                    .map(|(watched, alone)| (watched - alone) / 2.0),
+            );
         }
     }
     let row = |(watcher, added): (&Watcher, &Vec<f64>)| {
-        let what = format!("{} of a pinned perf bench sched pipe, added to each switch", watcher.0);
-        let command = format!("{} taskset -c {CPU} perf bench sched pipe -l {TRIPS}", watcher.1.join(" "));
-        let most = watcher.2.map_or("-".to_owned(), |most| format!("<= {most} ns"));
+        let what = format!(
+            "{} of a pinned perf bench sched pipe, added to each switch",
+            watcher.0
+        );
+        let command = format!(
+            "{} taskset -c {CPU} perf bench sched pipe -l {TRIPS}",
+            watcher.1.join(" ")
+        );
+        let most = watcher
+            .2
+            .map_or("-".to_owned(), |most| format!("<= {most} ns"));
         let found = Spread::of(added).map(|Spread { low, median, high }| {
-            (format!("{median:.0} ns ({low:.0} to {high:.0})"), watcher.2.map(|most| median <= most))
+            (
+                format!("{median:.0} ns ({low:.0} to {high:.0})"),
+                watcher.2.map(|most| median <= most),
+            )
         });
-        Row::of(what, most, command, found.ok_or("perf bench is not to be had, or what watches it"))
+        Row::of(
+            what,
+            most,
+            command,
+            found.ok_or("perf bench is not to be had, or what watches it"),
+        )
     };
     WATCHERS.iter().zip(&added).map(row).collect()
 }
@@ -90,13 +172,26 @@ fn overhead(program: &Program) -> Vec<Row> {
 fn trip_ns(watcher: &[&str], binary: &str, scratch: &Path) -> Option<f64> {
     let _ = std::fs::remove_file(scratch);
     let scratch = scratch.to_string_lossy();
-    let mut line: Vec<String> =
-        watcher.iter().map(|word| word.replace("{switchcost}", binary).replace("{}", &scratch)).collect();
-    line.extend(["taskset", "-c", CPU, "perf", "bench", "sched", "pipe", "-l", TRIPS].map(str::to_owned));
-    let output = words(&line.iter().map(String::as_str).collect::<Vec<_>>()).output().ok()?;
+    let mut line: Vec<String> = watcher
+        .iter()
+        .map(|word| word.replace("{switchcost}", binary).replace("{}", &scratch))
+        .collect();
+    line.extend(
+        [
+            "taskset", "-c", CPU, "perf", "bench", "sched", "pipe", "-l", TRIPS,
+        ]
+        .map(str::to_owned),
+    );
+    let output = words(&line.iter().map(String::as_str).collect::<Vec<_>>())
+        .output()
+        .ok()?;
     // What is observed prints to standard error.
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    let line = text.lines().find_map(|line| line.trim().strip_suffix("usecs/op"))?;
+    let text = [output.stdout, output.stderr]
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .concat();
+    let line = text
+        .lines()
+        .find_map(|line| line.trim().strip_suffix("usecs/op"))?;
     line.trim().parse::<f64>().ok().map(|us| us * 1000.0)
 }
 
@@ -112,11 +207,13 @@ struct Known {
 
 impl Known {
     fn is_inside(&self) -> bool {
-        self.reported.is_some_and(|(low, _, high)| (low..=high).contains(&self.cost.median))
+        self.reported
+            .is_some_and(|(low, _, high)| (low..=high).contains(&self.cost.median))
     }
 
     fn is_near(&self) -> bool {
-        self.reported.is_some_and(|(_, likely, _)| (likely / self.cost.median - 1.0).abs() <= 0.25)
+        self.reported
+            .is_some_and(|(_, likely, _)| (likely / self.cost.median - 1.0).abs() <= 0.25)
     }
 }
 
@@ -125,7 +222,9 @@ fn truth(program: &Program) -> Vec<Row> {
         "cost reported of ping-pongs with arrays of 0 to 4 MiB holds the CPU time that they take above the same work without switches",
         "the same: what is reported as likely, against it",
     );
-    let command = "observe -- ping-pong, each beside itself and beside the same work alone, 7 times in turn".to_owned();
+    let command =
+        "observe -- ping-pong, each beside itself and beside the same work alone, 7 times in turn"
+            .to_owned();
     // Measured as users have it: once, before anything is observed.
     if let Err(why) = program.run(&["measure"]) {
         return vec![Row::failed(inside, ">= 9 of 10", why, command)];
@@ -145,15 +244,25 @@ fn truth(program: &Program) -> Vec<Row> {
         is_met: Some(count >= least),
         command: command.clone(),
     };
-    vec![row(inside, ">= 9 of 10", held, 9, &format!(": {list}")), row(near, "within 25 % in >= 7 of 10", hit, 7, "")]
+    vec![
+        row(inside, ">= 9 of 10", held, 9, &format!(": {list}")),
+        row(near, "within 25 % in >= 7 of 10", hit, 7, ""),
+    ]
 }
 
 /// `64 KiB: 2.31 us a switch (2.10 to 2.52), reported 2.20 (1.71 to 4.80)`.
 fn reported(known: &Known) -> String {
     let each = |ns: f64| ns / known.switches / 1000.0;
-    let reported = known.reported.map_or("nothing".to_owned(), |(low, likely, high)| {
-        format!("{:.2} ({:.2} to {:.2})", each(likely), each(low), each(high))
-    });
+    let reported = known
+        .reported
+        .map_or("nothing".to_owned(), |(low, likely, high)| {
+            format!(
+                "{:.2} ({:.2} to {:.2})",
+                each(likely),
+                each(low),
+                each(high)
+            )
+        });
     let Spread { low, median, high } = known.cost;
     format!(
         "{} KiB: {:.2} us a switch ({:.2} to {:.2}), reported {reported}",
@@ -168,7 +277,12 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
     let bytes = kib << 10;
     // A walk takes about a nanosecond for each three elements, a hand-off some microseconds.
     let rounds = (SECONDS * 1e9 / (bytes as f64 / 8.0 / 2.0 + 5_000.0) / 2.0) as usize;
-    let work = Work { order: Order::Sequential, bytes, rounds, walks: 1 };
+    let work = Work {
+        order: Order::Sequential,
+        bytes,
+        rounds,
+        walks: 1,
+    };
     let workload = |role| ping_pong::command(CPU, role, work).map_err(|error| error.to_string());
     let (mut costs, mut reported, mut switches) = (Vec::new(), Vec::new(), Vec::new());
     let cpu = |role| Ok::<f64, String>(run(workload(role)?, None)?.cpu.as_nanos() as f64);
@@ -184,12 +298,23 @@ fn known(program: &Program, kib: usize) -> Result<Known, String> {
         let observed = observed(program, &workload("pair")?)?;
         let of = |path: &str| number(&observed, path);
         switches.extend(of("all.switches"));
-        reported.extend(of("all.cost_ns.low").zip(of("all.cost_ns.likely")).zip(of("all.cost_ns.high")));
+        reported.extend(
+            of("all.cost_ns.low")
+                .zip(of("all.cost_ns.likely"))
+                .zip(of("all.cost_ns.high")),
+        );
     }
-    let median =
-        |figures: &[f64]| Spread::of(figures).map(|spread| spread.median).ok_or("nothing was counted".to_owned());
-    let part = |of: fn(&((f64, f64), f64)) -> f64| median(&reported.iter().map(of).collect::<Vec<_>>()).ok();
-    let ends = part(|((low, _), _)| *low).zip(part(|((_, likely), _)| *likely)).zip(part(|(_, high)| *high));
+    let median = |figures: &[f64]| {
+        Spread::of(figures)
+            .map(|spread| spread.median)
+            .ok_or("nothing was counted".to_owned())
+    };
+    let part = |of: fn(&((f64, f64), f64)) -> f64| {
+        median(&reported.iter().map(of).collect::<Vec<_>>()).ok()
+    };
+    let ends = part(|((low, _), _)| *low)
+        .zip(part(|((_, likely), _)| *likely))
+        .zip(part(|(_, high)| *high));
     Ok(Known {
         kib,
         cost: Spread::of(&costs).ok_or("nothing ran".to_owned())?,

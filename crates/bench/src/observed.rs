@@ -13,7 +13,12 @@ pub(crate) fn observed(program: &Program, workload: &Command) -> Result<Value, S
     let record = program.path("observed.json");
     let _ = std::fs::remove_file(&record);
     let mut observe = program.command(&["observe", "--format", "json", "--record"]);
-    observe.arg(&record).arg("--").arg(workload.get_program()).args(workload.get_args());
+    observe
+        .arg(&record)
+        .arg("--")
+        .arg(workload.get_program())
+        .args(workload.get_args());
     let output = observe.output().map_err(|error| error.to_string())?;
-    serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
+    serde_json::from_slice(&output.stdout)
+        .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
 }

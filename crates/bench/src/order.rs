@@ -23,7 +23,12 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    pub(crate) const ALL: [Order; 4] = [Order::Sequential, Order::Chase, Order::WordALine, Order::LineAPage];
+    pub(crate) const ALL: [Order; 4] = [
+        Order::Sequential,
+        Order::Chase,
+        Order::WordALine,
+        Order::LineAPage,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -71,11 +76,12 @@ impl Order {
         match self {
             Order::Chase => chase(array),
             // The lines of pages differ, or all would fall on a few sets of the caches.
-            Order::LineAPage => {
-                (0..array.len() / PAGE).for_each(|page| touch(&mut array[page * PAGE + page * LINE % PAGE]))
-            }
+            Order::LineAPage => (0..array.len() / PAGE)
+                .for_each(|page| touch(&mut array[page * PAGE + page * LINE % PAGE])),
             Order::WordALine => array.iter_mut().step_by(LINE).for_each(touch),
-            Order::Sequential => black_box(array).iter_mut().for_each(|word| *word = word.wrapping_mul(3)),
+            Order::Sequential => black_box(array)
+                .iter_mut()
+                .for_each(|word| *word = word.wrapping_mul(3)),
         }
     }
 }
@@ -103,7 +109,10 @@ mod tests {
             order.walk(&mut array);
             array.iter().filter(|word| **word == 3).count()
         };
-        assert_eq!([Order::Sequential, Order::WordALine, Order::LineAPage].map(touched), [8_192, 1_024, 16]);
+        assert_eq!(
+            [Order::Sequential, Order::WordALine, Order::LineAPage].map(touched),
+            [8_192, 1_024, 16]
+        );
     }
 
     #[test]

@@ -23,21 +23,45 @@ const AUTOGROUP: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 pub(crate) fn all(program: &Program) -> Vec<Row> {
     let bench = match Bench::new(program) {
         Ok(bench) => bench,
-        Err(why) => return vec![Row::failed("the ordinary scheduler beside a ping-pong", "", why, String::new())],
+        Err(why) => {
+            return vec![Row::failed(
+                "the ordinary scheduler beside a ping-pong",
+                "",
+                why,
+                String::new(),
+            )];
+        }
     };
     let (other, batch) = (bench.both(OTHER), bench.both(BATCH));
-    let mut rows = vec![row("SCHED_OTHER", 0.03, &other), row("SCHED_BATCH", 0.03, &batch)];
+    let mut rows = vec![
+        row("SCHED_OTHER", 0.03, &other),
+        row("SCHED_BATCH", 0.03, &batch),
+    ];
     rows.push(ratio("SCHED_BATCH over SCHED_OTHER", &batch, &other));
     {
         let _neighbour = Neighbour::start_on(bench.cpu);
-        rows.extend([("SCHED_OTHER", OTHER), ("SCHED_BATCH", BATCH)].map(|(name, policy)| {
-            row(&format!("{name}, another task in bursts on the same CPU"), 0.05, &bench.both(policy))
-        }));
+        rows.extend(
+            [("SCHED_OTHER", OTHER), ("SCHED_BATCH", BATCH)].map(|(name, policy)| {
+                row(
+                    &format!("{name}, another task in bursts on the same CPU"),
+                    0.05,
+                    &bench.both(policy),
+                )
+            }),
+        );
     }
-    let deep = Groups::make().map(|_groups| bench.both(OTHER)).unwrap_or_default();
+    let deep = Groups::make()
+        .map(|_groups| bench.both(OTHER))
+        .unwrap_or_default();
     rows.push(ratio("control groups of 8 levels over none", &deep, &other));
-    let without = Setting::change(AUTOGROUP).map(|_setting| bench.both(OTHER)).unwrap_or_default();
-    rows.push(ratio("with autogroup the other way over as it is", &without, &other));
+    let without = Setting::change(AUTOGROUP)
+        .map(|_setting| bench.both(OTHER))
+        .unwrap_or_default();
+    rows.push(ratio(
+        "with autogroup the other way over as it is",
+        &without,
+        &other,
+    ));
     rows
 }
 
@@ -61,9 +85,17 @@ struct Bench<'a> {
 pub(crate) fn ping_pong(program: &Program) -> Result<PathBuf, String> {
     let (source, ping_pong) = (program.path("ping_pong.c"), program.path("ping_pong"));
     std::fs::write(&source, SOURCE).map_err(|error| error.to_string())?;
-    match Command::new("cc").arg("-O2").arg("-o").arg(&ping_pong).arg(&source).status() {
+    match Command::new("cc")
+        .arg("-O2")
+        .arg("-o")
+        .arg(&ping_pong)
+        .arg(&source)
+        .status()
+    {
         Ok(status) if status.success() => Ok(ping_pong),
-        made => Err(format!("found no compiler ({made:?}), need cc to make the ping-pong")),
+        made => Err(format!(
+            "found no compiler ({made:?}), need cc to make the ping-pong"
+        )),
     }
 }
 
@@ -72,28 +104,52 @@ impl Bench<'_> {
         let ping_pong = ping_pong(program)?;
         let cpus = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system());
         let cpu = *cpus.last().ok_or("found no CPU allowed, need one")?;
-        Ok(Bench { program, ping_pong, cpu })
+        Ok(Bench {
+            program,
+            ping_pong,
+            cpu,
+        })
     }
 
     fn both(&self, policy: Policy) -> Pairs {
-        (0..RUNS).filter_map(|_| Some((self.ours(policy.0)?, self.theirs(policy.1)?))).collect()
+        (0..RUNS)
+            .filter_map(|_| Some((self.ours(policy.0)?, self.theirs(policy.1)?)))
+            .collect()
     }
 
     fn ours(&self, policy: &str) -> Option<Cost> {
         let cpu = self.cpu.to_string();
-        let what = ["measure", "--mechanism", "pipe", "--between", "process", "--no-counters", "--budget", "2s"];
+        let what = [
+            "measure",
+            "--mechanism",
+            "pipe",
+            "--between",
+            "process",
+            "--no-counters",
+            "--budget",
+            "2s",
+        ];
         let how = ["--precision", "0.1%", "--policy", policy, "--cpu", &cpu];
         let json = self.program.run(&[&what[..], &how].concat()).ok()?.json;
         let at = |name: &str| number(&json, &format!("results.0.{name}.estimate"));
-        Some(Cost { handoff: at("round_trip_ns")? / 2.0, direct: at("direct_ns")? })
+        Some(Cost {
+            handoff: at("round_trip_ns")? / 2.0,
+            direct: at("direct_ns")?,
+        })
     }
 
     fn theirs(&self, policy: &str) -> Option<Cost> {
-        let output = Command::new(&self.ping_pong).args([&self.cpu.to_string(), policy, HANDOFFS]).output().ok()?;
+        let output = Command::new(&self.ping_pong)
+            .args([&self.cpu.to_string(), policy, HANDOFFS])
+            .output()
+            .ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let mut numbers = text.split_whitespace().map(|word| word.parse::<f64>());
         let (handoff, own) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-        Some(Cost { handoff, direct: handoff - own })
+        Some(Cost {
+            handoff,
+            direct: handoff - own,
+        })
     }
 }
 
@@ -114,9 +170,17 @@ fn row(name: &str, within: f64, pairs: &[(Cost, Cost)]) -> Row {
     let must_reach = format!("hand-off and direct within {:.0} %", within * 100.0);
     let command = "measure --mechanism pipe --policy P --cpu C | ping_pong C P 150000".to_owned();
     if pairs.len() < RUNS {
-        return Row::failed(&what, &must_reach, format!("{} of {RUNS} runs measured", pairs.len()), command);
+        return Row::failed(
+            &what,
+            &must_reach,
+            format!("{} of {RUNS} runs measured", pairs.len()),
+            command,
+        );
     }
-    let (handoff, direct) = (medians(pairs, |cost| cost.handoff), medians(pairs, |cost| cost.direct));
+    let (handoff, direct) = (
+        medians(pairs, |cost| cost.handoff),
+        medians(pairs, |cost| cost.direct),
+    );
     let apart = [handoff, direct].map(|(ours, theirs)| ours / theirs);
     Row {
         what,
@@ -132,12 +196,23 @@ fn row(name: &str, within: f64, pairs: &[(Cost, Cost)]) -> Row {
 
 /// A known effect: by how much it changes a hand-off without its calls, by us and by the ping-pong.
 fn ratio(name: &str, with: &[(Cost, Cost)], without: &[(Cost, Cost)]) -> Row {
-    let (what, must_reach) = (format!("direct cost, {name}"), "the same ratio within 3 %".to_owned());
+    let (what, must_reach) = (
+        format!("direct cost, {name}"),
+        "the same ratio within 3 %".to_owned(),
+    );
     let command = "the same, with the ping-pong's ratio beside ours".to_owned();
     if with.len() < RUNS || without.len() < RUNS {
-        return Row::failed(&what, &must_reach, "not to be had here, or not measured".to_owned(), command);
+        return Row::failed(
+            &what,
+            &must_reach,
+            "not to be had here, or not measured".to_owned(),
+            command,
+        );
     }
-    let (with, without) = (medians(with, |cost| cost.direct), medians(without, |cost| cost.direct));
+    let (with, without) = (
+        medians(with, |cost| cost.direct),
+        medians(without, |cost| cost.direct),
+    );
     let (ours, theirs) = (with.0 / without.0, with.1 / without.1);
     Row {
         what,
@@ -178,8 +253,14 @@ struct Groups {
 impl Groups {
     fn make() -> Option<Groups> {
         let roots = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(Path::new);
-        let root = roots.into_iter().find(|root| root.join("cgroup.procs").is_file())?.to_owned();
-        let mut groups = Groups { made: Vec::new(), root: root.clone() };
+        let root = roots
+            .into_iter()
+            .find(|root| root.join("cgroup.procs").is_file())?
+            .to_owned();
+        let mut groups = Groups {
+            made: Vec::new(),
+            root: root.clone(),
+        };
         let mut innermost = root;
         for level in 1..=LEVELS {
             innermost = innermost.join(format!("switchcost-bench-{level}"));
@@ -198,6 +279,9 @@ impl Groups {
 impl Drop for Groups {
     fn drop(&mut self) {
         let _ = std::fs::write(self.root.join("cgroup.procs"), "0");
-        self.made.iter().rev().for_each(|group| drop(std::fs::remove_dir(group)));
+        self.made
+            .iter()
+            .rev()
+            .for_each(|group| drop(std::fs::remove_dir(group)));
     }
 }

@@ -45,24 +45,49 @@ const STOPWATCH: &str = r#"<script>(async () => {
 pub(crate) fn opened(program: &Program, full: Result<PathBuf, String>) -> Row {
     let what = "opening the page of 100,000 samples in headless Chromium";
     let command = "report SAMPLES.jsonl -o FILE; chromium --headless FILE";
-    let found = full.and_then(|full| rounds(program, &full)).map(|(opened, scrolled)| {
-        let is_met = opened.median < MOST_MS && scrolled.median < MOST_MS;
-        (format!("{opened} ms, then {scrolled} ms; {ROUNDS} rounds"), Some(is_met))
-    });
-    Row::of(what, "first screen < 2 s, the samples scrolled to < 2 s", command, found)
+    let found = full
+        .and_then(|full| rounds(program, &full))
+        .map(|(opened, scrolled)| {
+            let is_met = opened.median < MOST_MS && scrolled.median < MOST_MS;
+            (
+                format!("{opened} ms, then {scrolled} ms; {ROUNDS} rounds"),
+                Some(is_met),
+            )
+        });
+    Row::of(
+        what,
+        "first screen < 2 s, the samples scrolled to < 2 s",
+        command,
+        found,
+    )
 }
 
 fn rounds(program: &Program, full: &Path) -> Result<(Spread, Spread), String> {
     let (record, page) = (program.path("samples.jsonl"), program.path("samples.html"));
     repeat(full, &record)?;
-    let words = ["report", record.to_str().unwrap_or_default(), "-o", page.to_str().unwrap_or_default()];
+    let words = [
+        "report",
+        record.to_str().unwrap_or_default(),
+        "-o",
+        page.to_str().unwrap_or_default(),
+    ];
     run(program.command(&words), None)?;
     let html = fs::read_to_string(&page).map_err(|error| error.to_string())?;
-    let (before, after) = html.rsplit_once("</body>").ok_or("found a page without an end")?;
+    let (before, after) = html
+        .rsplit_once("</body>")
+        .ok_or("found a page without an end")?;
     fs::write(&page, [before, STOPWATCH, after].concat()).map_err(|error| error.to_string())?;
-    let reported = (0..ROUNDS).map(|_| look(&page)).collect::<Result<Vec<[f64; 2]>, String>>()?;
+    let reported = (0..ROUNDS)
+        .map(|_| look(&page))
+        .collect::<Result<Vec<[f64; 2]>, String>>()?;
     let of = |place: usize| {
-        Spread::of(&reported.iter().map(|reported| reported[place]).collect::<Vec<_>>()).ok_or("no round")
+        Spread::of(
+            &reported
+                .iter()
+                .map(|reported| reported[place])
+                .collect::<Vec<_>>(),
+        )
+        .ok_or("no round")
     };
     Ok((of(0)?, of(1)?))
 }
@@ -75,7 +100,8 @@ fn repeat(full: &Path, into: &Path) -> Result<(), String> {
     if windows.is_empty() {
         return Err("found no cycles in the record".to_owned());
     }
-    let mut writer = MeasureWriter::create(into, record.header).map_err(|error| error.to_string())?;
+    let mut writer =
+        MeasureWriter::create(into, record.header).map_err(|error| error.to_string())?;
     let mut points = 0;
     for (index, window) in windows.iter().cycle().enumerate() {
         if points >= SAMPLES {
@@ -85,9 +111,15 @@ fn repeat(full: &Path, into: &Path) -> Result<(), String> {
         window.repetition += 10_000 * (index / windows.len()) as u32;
         // Two arms in each batch of three.
         points += window.batches_per_cycle as usize / 3 * 2;
-        writer.append(&Line::Cycles(Box::new(window))).map_err(|error| error.to_string())?;
+        writer
+            .append(&Line::Cycles(Box::new(window)))
+            .map_err(|error| error.to_string())?;
     }
-    record.end.into_iter().try_for_each(|end| writer.append(&Line::End(end))).map_err(|error| error.to_string())
+    record
+        .end
+        .into_iter()
+        .try_for_each(|end| writer.append(&Line::End(end)))
+        .map_err(|error| error.to_string())
 }
 
 fn first_cycle(window: &Cycles) -> Cycles {
@@ -105,16 +137,29 @@ fn first_cycle(window: &Cycles) -> Cycles {
 }
 
 fn look(page: &Path) -> Result<[f64; 2], String> {
-    let browser = Browser::find().ok_or_else(|| format!("found no Chromium in PATH ({})", NAMES.join(", ")))?;
+    let browser = Browser::find()
+        .ok_or_else(|| format!("found no Chromium in PATH ({})", NAMES.join(", ")))?;
     let own = tempfile::tempdir().map_err(|error| error.to_string())?;
     let opened = browser.open(page, &["--window-size=1200,900", "--dump-dom"], own.path());
-    let dom = opened.map_err(|error| format!("{}: {error}", browser.path().display()))?.elements;
-    let reported = dom.split_once("<pre id=\"stopwatch\">").and_then(|(_, rest)| rest.split_once("</pre>"));
-    let reported: Value =
-        reported.and_then(|(reported, _)| serde_json::from_str(reported).ok()).ok_or("the page reported nothing")?;
-    let of = |name: &str| reported[name].as_f64().ok_or(format!("the page reported no {name}"));
+    let dom = opened
+        .map_err(|error| format!("{}: {error}", browser.path().display()))?
+        .elements;
+    let reported = dom
+        .split_once("<pre id=\"stopwatch\">")
+        .and_then(|(_, rest)| rest.split_once("</pre>"));
+    let reported: Value = reported
+        .and_then(|(reported, _)| serde_json::from_str(reported).ok())
+        .ok_or("the page reported nothing")?;
+    let of = |name: &str| {
+        reported[name]
+            .as_f64()
+            .ok_or(format!("the page reported no {name}"))
+    };
     if of("points")? < SAMPLES as f64 * 0.8 {
-        return Err(format!("found {} points drawn, need some {SAMPLES}", of("points")?));
+        return Err(format!(
+            "found {} points drawn, need some {SAMPLES}",
+            of("points")?
+        ));
     }
     Ok([of("opened")?, of("scrolled")?])
 }

@@ -85,9 +85,13 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
     let inside = "cost reported of pairs that touch 0 to 16 MiB in four orders between switches holds the CPU time that they take above \
                   the same work without switches";
     let must_reach = format!(">= {LEAST} of {}", CASES.len());
-    let command =
-        format!("observe -- ping-pong, beside itself and beside the same work alone, {RUNS} times in turn; medians");
-    let cases: Result<Vec<Case>, String> = CASES.iter().map(|&(order, kib)| case(program, order, kib)).collect();
+    let command = format!(
+        "observe -- ping-pong, beside itself and beside the same work alone, {RUNS} times in turn; medians"
+    );
+    let cases: Result<Vec<Case>, String> = CASES
+        .iter()
+        .map(|&(order, kib)| case(program, order, kib))
+        .collect();
     let cases = match cases {
         Ok(cases) => cases,
         Err(why) => return vec![Row::failed(inside, &must_reach, why, command)],
@@ -116,25 +120,54 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
 fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
     let bytes = kib << 10;
     let rounds = (SECONDS * 1e9 / (order.walk_ns(bytes) + 5_000.0) / 2.0).max(4.0) as usize;
-    let work = Work { order, bytes, rounds, walks: 1 };
+    let work = Work {
+        order,
+        bytes,
+        rounds,
+        walks: 1,
+    };
     let workload = |role| ping_pong::command(CPU, role, work).map_err(|error| error.to_string());
     let (mut costs, mut reported) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
     for run in 0..RUNS {
         // Each is first in every other round.
-        let roles = if run % 2 == 0 { ["alone", "pair"] } else { ["pair", "alone"] };
-        let [first, second] = [ping_pong::used(workload(roles[0])?)?.0, ping_pong::used(workload(roles[1])?)?.0];
-        let more = if run % 2 == 0 { second - first } else { first - second };
+        let roles = if run % 2 == 0 {
+            ["alone", "pair"]
+        } else {
+            ["pair", "alone"]
+        };
+        let [first, second] = [
+            ping_pong::used(workload(roles[0])?)?.0,
+            ping_pong::used(workload(roles[1])?)?.0,
+        ];
+        let more = if run % 2 == 0 {
+            second - first
+        } else {
+            first - second
+        };
         // Of all its switches, of which those of its start are a few.
         let switches = (2 * rounds) as f64;
         costs.push(more / switches);
-        let ends = ends(&observed(program, &workload("pair")?)?).ok_or("no cost was reported".to_owned())?;
-        reported.iter_mut().zip(ends).for_each(|(reported, end)| reported.push(end / switches));
+        let ends = ends(&observed(program, &workload("pair")?)?)
+            .ok_or("no cost was reported".to_owned())?;
+        reported
+            .iter_mut()
+            .zip(ends)
+            .for_each(|(reported, end)| reported.push(end / switches));
     }
-    let [low, likely, high] = reported.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
-    Ok(Case { order, kib, cost: Spread::of(&costs).ok_or("nothing ran".to_owned())?, low, likely, high })
+    let [low, likely, high] =
+        reported.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
+    Ok(Case {
+        order,
+        kib,
+        cost: Spread::of(&costs).ok_or("nothing ran".to_owned())?,
+        low,
+        likely,
+        high,
+    })
 }
 
 pub(crate) fn ends(observed: &Value) -> Option<[f64; 3]> {
-    let [low, likely, high] = ["low", "likely", "high"].map(|end| number(observed, &format!("all.cost_ns.{end}")));
+    let [low, likely, high] =
+        ["low", "likely", "high"].map(|end| number(observed, &format!("all.cost_ns.{end}")));
     Some([low?, likely?, high?])
 }

@@ -25,22 +25,43 @@ pub(crate) struct Work {
 
 impl Work {
     fn words(self) -> [String; 4] {
-        [self.order.name().to_owned(), self.bytes.to_string(), self.rounds.to_string(), self.walks.to_string()]
+        [
+            self.order.name().to_owned(),
+            self.bytes.to_string(),
+            self.rounds.to_string(),
+            self.walks.to_string(),
+        ]
     }
 
     fn of(words: &[String]) -> Option<Work> {
-        let [order, numbers @ ..] = words else { return None };
+        let [order, numbers @ ..] = words else {
+            return None;
+        };
         let order = Order::ALL.into_iter().find(|known| known.name() == order)?;
-        let numbers: Vec<usize> = numbers.iter().map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let [bytes, rounds, walks] = numbers[..] else { return None };
-        Some(Work { order, bytes, rounds, walks })
+        let numbers: Vec<usize> = numbers
+            .iter()
+            .map(|word| word.parse().ok())
+            .collect::<Option<_>>()?;
+        let [bytes, rounds, walks] = numbers[..] else {
+            return None;
+        };
+        Some(Work {
+            order,
+            bytes,
+            rounds,
+            walks,
+        })
     }
 }
 
 /// A command for it, on one CPU.
 pub(crate) fn command(cpu: &str, role: &str, work: Work) -> io::Result<Command> {
     let mut command = Command::new("taskset");
-    command.args(["-c", cpu]).arg(std::env::current_exe()?).args([ARGUMENT, role]).args(work.words());
+    command
+        .args(["-c", cpu])
+        .arg(std::env::current_exe()?)
+        .args([ARGUMENT, role])
+        .args(work.words());
     Ok(command)
 }
 
@@ -60,7 +81,12 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
             let (mut reader, mut writer) = io::pipe()?;
             writer.write_all(&[0])?;
             hand(work, &mut array, &mut reader, &mut writer)?;
-            hand(work, &mut work.order.array(work.bytes), &mut reader, &mut writer)
+            hand(
+                work,
+                &mut work.order.array(work.bytes),
+                &mut reader,
+                &mut writer,
+            )
         }
         _ => Err(unfit()),
     }
@@ -69,9 +95,14 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
 fn pair(work: Work, array: &mut [u64]) -> io::Result<()> {
     let mut partner = Command::new(std::env::current_exe()?);
     partner.args([ARGUMENT, "partner"]).args(work.words());
-    let mut partner: Child = partner.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut partner: Child = partner
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
     let (to, from) = (partner.stdin.take(), partner.stdout.take());
-    let (Some(mut to), Some(mut from)) = (to, from) else { return Err(io::ErrorKind::BrokenPipe.into()) };
+    let (Some(mut to), Some(mut from)) = (to, from) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
     // The first byte is on its way already.
     to.write_all(&[0])?;
     hand(work, array, &mut from, &mut to)?;
@@ -79,7 +110,12 @@ fn pair(work: Work, array: &mut [u64]) -> io::Result<()> {
 }
 
 /// Takes a byte, walks, and hands it on, so often. Between the walks of a turn it hands the byte to itself: each walk has as many calls.
-fn hand(work: Work, array: &mut [u64], from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+fn hand(
+    work: Work,
+    array: &mut [u64],
+    from: &mut impl Read,
+    to: &mut impl Write,
+) -> io::Result<()> {
     let mut byte = [0];
     let (mut own_reader, mut own_writer) = io::pipe()?;
     work.order.walk(array);
@@ -108,7 +144,10 @@ fn hand(work: Work, array: &mut [u64], from: &mut impl Read, to: &mut impl Write
 
 /// What both processes together printed: CPU time in nanoseconds, and switches.
 pub(crate) fn used(mut workload: Command) -> Result<(f64, f64), String> {
-    let output = workload.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    let output = workload
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let of = |line: &str| {
         let (cpu, switches) = line.split_once(' ')?;

@@ -42,29 +42,53 @@ impl Program {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let binary = own.with_file_name("switchcost");
         if !binary.is_file() {
-            return Err(format!("found no {}, need it built first: make build", binary.display()));
+            return Err(format!(
+                "found no {}, need it built first: make build",
+                binary.display()
+            ));
         }
         let folder = match kept {
             Some(kept) => std::fs::create_dir_all(kept).map(|()| Folder::Kept(kept.to_owned())),
             None => tempfile::tempdir().map(Folder::Own),
         };
-        Ok(Program { binary, folder: Arc::new(folder.map_err(|error| error.to_string())?) })
+        Ok(Program {
+            binary,
+            folder: Arc::new(folder.map_err(|error| error.to_string())?),
+        })
     }
 
     /// The same program as another profile of cargo builds it.
     pub(crate) fn of_profile(&self, profile: &str) -> Result<Program, String> {
-        let target = self.binary.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        let target = self
+            .binary
+            .parent()
+            .and_then(Path::parent)
+            .unwrap_or(Path::new(""));
         let binary = target.join(profile).join("switchcost");
         match binary.is_file() {
-            true => Ok(Program { binary, ..self.clone() }),
-            false => Err(format!("found no {}, need it built first: make bench builds it", binary.display())),
+            true => Ok(Program {
+                binary,
+                ..self.clone()
+            }),
+            false => Err(format!(
+                "found no {}, need it built first: make bench builds it",
+                binary.display()
+            )),
         }
     }
 
     /// Which binary that is, and by which profile of cargo it was built.
     pub(crate) fn built(&self) -> String {
-        let profile = self.binary.parent().and_then(Path::file_name).unwrap_or_default();
-        format!("{}, built by the profile {}", self.binary.display(), profile.display())
+        let profile = self
+            .binary
+            .parent()
+            .and_then(Path::file_name)
+            .unwrap_or_default();
+        format!(
+            "{}, built by the profile {}",
+            self.binary.display(),
+            profile.display()
+        )
     }
 
     /// The capture tool without its reader: an example of the crate that runs it, where it has been built.
@@ -72,7 +96,10 @@ impl Program {
         let example = self.binary.with_file_name("examples").join("unread");
         match example.is_file() {
             true => Ok(example),
-            false => Err(format!("found no {}, need it built first: make bench builds it", example.display())),
+            false => Err(format!(
+                "found no {}, need it built first: make bench builds it",
+                example.display()
+            )),
         }
     }
 
@@ -84,25 +111,42 @@ impl Program {
     /// The program with these arguments, to be run.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
-        command.args(arguments).env("XDG_STATE_HOME", self.folder.path());
+        command
+            .args(arguments)
+            .env("XDG_STATE_HOME", self.folder.path());
         command
     }
 
     /// The same, on one CPU alone.
     pub(crate) fn command_on(&self, cpu: Option<&str>, arguments: &[&str]) -> Command {
-        let Some(cpu) = cpu else { return self.command(arguments) };
+        let Some(cpu) = cpu else {
+            return self.command(arguments);
+        };
         let mut command = Command::new("taskset");
-        command.args(["-c", cpu]).arg(&self.binary).args(arguments).env("XDG_STATE_HOME", self.folder.path());
+        command
+            .args(["-c", cpu])
+            .arg(&self.binary)
+            .args(arguments)
+            .env("XDG_STATE_HOME", self.folder.path());
         command
     }
 
     /// Runs with these arguments, and reads what it prints as JSON.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<Ran, String> {
         let start = Instant::now();
-        let output = self.command(arguments).args(["--format", "json"]).output().map_err(|error| error.to_string())?;
+        let output = self
+            .command(arguments)
+            .args(["--format", "json"])
+            .output()
+            .map_err(|error| error.to_string())?;
         let elapsed = start.elapsed();
-        let json = serde_json::from_slice(&output.stdout)
-            .map_err(|_| format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)))?;
+        let json = serde_json::from_slice(&output.stdout).map_err(|_| {
+            format!(
+                "{}: {}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            )
+        })?;
         Ok(Ran { json, elapsed })
     }
 
@@ -110,8 +154,14 @@ impl Program {
     pub(crate) fn machine(&self) -> String {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let info = read("/proc/cpuinfo");
-        let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown CPU");
-        let count = info.lines().filter(|line| line.starts_with("processor")).count();
+        let model = info
+            .lines()
+            .find_map(|line| line.strip_prefix("model name"))
+            .unwrap_or(": unknown CPU");
+        let count = info
+            .lines()
+            .filter(|line| line.starts_with("processor"))
+            .count();
         let kernel = read("/proc/sys/kernel/osrelease");
         let load = read("/proc/loadavg");
         format!(
@@ -129,7 +179,9 @@ pub(crate) fn number(json: &Value, path: &str) -> Option<f64> {
         Ok(index) => value.get(index).cloned(),
         Err(_) => value.get(name).cloned(),
     };
-    path.split('.').try_fold(json.clone(), |value, name| step(&value, name))?.as_f64()
+    path.split('.')
+        .try_fold(json.clone(), |value, name| step(&value, name))?
+        .as_f64()
 }
 
 /// Whether the first result carries a flag.

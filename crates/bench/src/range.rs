@@ -69,12 +69,18 @@ impl Case {
 
 pub(crate) fn of_pairs(program: &Program) -> Vec<Row> {
     let command = "observe -- ping-pong, whose walks are done one and four a turn";
-    rows("pairs that touch 0 to 4 MiB in four orders", command, || pairs::all(measured(program)?))
+    rows(
+        "pairs that touch 0 to 4 MiB in four orders",
+        command,
+        || pairs::all(measured(program)?),
+    )
 }
 
 pub(crate) fn of_services(program: &Program) -> Vec<Row> {
     let command = "observe -p SERVER, beside a task that takes half of its CPU in turns of 100 us and of 2 ms";
-    rows("redis, nginx and PostgreSQL under load", command, || services::all(measured(program)?))
+    rows("redis, nginx and PostgreSQL under load", command, || {
+        services::all(measured(program)?)
+    })
 }
 
 /// Measured as users have it: once, before anything is observed.
@@ -99,7 +105,13 @@ fn rows(of: &str, command: &str, cases: impl FnOnce() -> Result<Vec<Case>, Strin
         command: command.to_owned(),
     };
     vec![
-        row(held, ">= 9 of 10", count(Case::is_held), 9, format!("\n{}", table.join("\n"))),
+        row(
+            held,
+            ">= 9 of 10",
+            count(Case::is_held),
+            9,
+            format!("\n{}", table.join("\n")),
+        ),
         row(
             "the same: what is reported as likely, within 30 %".to_owned(),
             ">= 7 of 10",

@@ -20,7 +20,13 @@ impl Row {
         found: Result<(String, Option<bool>), impl Into<String>>,
     ) -> Row {
         let (measured, is_met) = found.unwrap_or_else(|why| (why.into(), None));
-        Row { what: what.into(), must_reach: must_reach.into(), measured, is_met, command: command.into() }
+        Row {
+            what: what.into(),
+            must_reach: must_reach.into(),
+            measured,
+            is_met,
+            command: command.into(),
+        }
     }
 
     /// A figure that could not be measured, and why.

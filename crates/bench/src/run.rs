@@ -21,9 +21,16 @@ pub(crate) struct Cost {
 pub(crate) fn run(mut command: Command, output: Option<&Path>) -> Result<Cost, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut outcome = || -> io::Result<_> {
-        let into = output.map(File::create).transpose()?.map_or_else(Stdio::null, Stdio::from);
+        let into = output
+            .map(File::create)
+            .transpose()?
+            .map_or_else(Stdio::null, Stdio::from);
         let start = Instant::now();
-        let child = command.stdin(Stdio::null()).stdout(into).stderr(Stdio::null()).spawn()?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(into)
+            .stderr(Stdio::null())
+            .spawn()?;
         let (status, used) = usage::wait(child)?;
         Ok((start.elapsed(), status, used))
     };
@@ -32,7 +39,11 @@ pub(crate) fn run(mut command: Command, output: Option<&Path>) -> Result<Cost, S
     if !(status.success() || status.code() == Some(3)) {
         return Err(format!("{name}: {status}"));
     }
-    Ok(Cost { wall, cpu: used.cpu, peak_bytes: used.peak_bytes })
+    Ok(Cost {
+        wall,
+        cpu: used.cpu,
+        peak_bytes: used.peak_bytes,
+    })
 }
 
 /// A command line of plain words.

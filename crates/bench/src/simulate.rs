@@ -23,7 +23,11 @@ const RATES: [(&str, &str, f64); 6] = [
     ("xeon-sapphire-rapids", "a server of 2023", 150.0),
     ("plain-lru", "two plain levels", 250.0),
     ("mogul-1a", "a workstation of 1990", 350.0),
-    ("mogul-1a,mogul-1b,mogul-2a,mogul-2b", "the four designs of Mogul and Borg 1990", 120.0),
+    (
+        "mogul-1a,mogul-1b,mogul-2a,mogul-2b",
+        "the four designs of Mogul and Borg 1990",
+        120.0,
+    ),
 ];
 
 /// Two designs of today that take about as long, for CPUs.
@@ -54,16 +58,39 @@ struct Many {
 pub(crate) fn all(program: &Program) -> Vec<Row> {
     match rows(program) {
         Ok(rows) => rows,
-        Err(why) => vec![Row::failed("simulation from a trace", "see the other rows", why, "simulate FILE".to_owned())],
+        Err(why) => vec![Row::failed(
+            "simulation from a trace",
+            "see the other rows",
+            why,
+            "simulate FILE".to_owned(),
+        )],
     }
 }
 
 fn rows(program: &Program) -> Result<Vec<Row>, String> {
-    let (long, short) = (capture(program, "long", LONG_TEXT_BYTES)?, capture(program, "short", SHORT_TEXT_BYTES)?);
+    let (long, short) = (
+        capture(program, "long", LONG_TEXT_BYTES)?,
+        capture(program, "short", SHORT_TEXT_BYTES)?,
+    );
     let mut many = [
-        many(program, "a hundred sizes of first-level caches", 8.0, Varied::First)?,
-        many(program, "a hundred sizes of a second-level cache", 8.0, Varied::Second)?,
-        many(program, "twenty sizes of a second-level cache before a third", 5.0, Varied::Between)?,
+        many(
+            program,
+            "a hundred sizes of first-level caches",
+            8.0,
+            Varied::First,
+        )?,
+        many(
+            program,
+            "a hundred sizes of a second-level cache",
+            8.0,
+            Varied::Second,
+        )?,
+        many(
+            program,
+            "twenty sizes of a second-level cache before a third",
+            5.0,
+            Varied::Between,
+        )?,
     ];
     let mut seconds: [Vec<f64>; RATES.len()] = Default::default();
     let mut on_cpus: [Vec<f64>; ON_CPUS.len()] = Default::default();
@@ -81,7 +108,14 @@ fn rows(program: &Program) -> Result<Vec<Row>, String> {
     }
     let mut rows: Vec<Row> = Vec::new();
     for (seconds, (designs, what, least)) in seconds.iter().zip(RATES) {
-        rows.push(rate(what, least, seconds, &long, designs, structures(program, designs)?));
+        rows.push(rate(
+            what,
+            least,
+            seconds,
+            &long,
+            designs,
+            structures(program, designs)?,
+        ));
     }
     rows.push(two_cpus(&on_cpus));
     rows.extend(many.iter().map(ratio));
@@ -90,15 +124,28 @@ fn rows(program: &Program) -> Result<Vec<Row>, String> {
 }
 
 fn many(program: &Program, what: &'static str, most: f64, varied: Varied) -> Result<Many, String> {
-    let paths = hundred::write(&program.path("hundred"), varied).map_err(|error| error.to_string())?;
-    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let paths =
+        hundred::write(&program.path("hundred"), varied).map_err(|error| error.to_string())?;
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     let one = names.get(names.len() / 2 + 3).cloned().unwrap_or_default();
-    Ok(Many { what, most, one, all: names.join(","), seconds: Default::default() })
+    Ok(Many {
+        what,
+        most,
+        one,
+        all: names.join(","),
+        seconds: Default::default(),
+    })
 }
 
 /// Four programs that take turns: packing, sorting, hashing and searching the same text.
 fn capture(program: &Program, name: &str, text_bytes: usize) -> Result<Trace, String> {
-    let (text, path) = (program.path(&format!("{name}.txt")), program.path(&format!("{name}.sct")));
+    let (text, path) = (
+        program.path(&format!("{name}.txt")),
+        program.path(&format!("{name}.sct")),
+    );
     input::write_text(&text, text_bytes).map_err(|error| error.to_string())?;
     let text = text.to_str().unwrap_or_default();
     let lines = [
@@ -114,31 +161,61 @@ fn capture(program: &Program, name: &str, text_bytes: usize) -> Result<Trace, St
     }
     command.arg("--").args(&lines[0]);
     run(command, None)?;
-    let info = program.run(&["trace", "info", path.to_str().unwrap_or_default()])?.json;
+    let info = program
+        .run(&["trace", "info", path.to_str().unwrap_or_default()])?
+        .json;
     let at = |name: &str| number(&info, name).ok_or(format!("trace info names no {name}"));
     let references = at("instructions")? + at("loads")? + at("stores")?;
-    Ok(Trace { path, references, lines })
+    Ok(Trace {
+        path,
+        references,
+        lines,
+    })
 }
 
 /// How many caches and TLBs the designs have: each has a line of its own, which begins with spaces.
 fn structures(program: &Program, designs: &str) -> Result<usize, String> {
     let mut command = program.command(&["simulate", "--explain", "--design", designs]);
     let output = command.output().map_err(|error| error.to_string())?;
-    Ok(String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.starts_with(' ')).count())
+    Ok(String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter(|line| line.starts_with(' '))
+        .count())
 }
 
-fn simulate(program: &Program, trace: &Path, designs: &str, cpu: Option<&str>, threads: &str) -> Result<f64, String> {
+fn simulate(
+    program: &Program,
+    trace: &Path,
+    designs: &str,
+    cpu: Option<&str>,
+    threads: &str,
+) -> Result<f64, String> {
     let record = program.path("record.parquet");
     // A record is never written over another.
     let _ = std::fs::remove_file(&record);
     let mut command = program.command_on(cpu, &["simulate", trace.to_str().unwrap_or_default()]);
-    command.args(["--design", designs, "--threads", threads, "--record"]).arg(&record);
+    command
+        .args(["--design", designs, "--threads", threads, "--record"])
+        .arg(&record);
     Ok(run(command, None)?.wall.as_secs_f64())
 }
 
-fn rate(what: &str, least: f64, seconds: &[f64], trace: &Trace, designs: &str, structures: usize) -> Row {
-    let rates: Vec<f64> = seconds.iter().map(|seconds| trace.references / seconds / 1e6).collect();
-    let (what, must_reach) = (format!("simulation of {what}, references a second"), format!(">= {least} M/s"));
+fn rate(
+    what: &str,
+    least: f64,
+    seconds: &[f64],
+    trace: &Trace,
+    designs: &str,
+    structures: usize,
+) -> Row {
+    let rates: Vec<f64> = seconds
+        .iter()
+        .map(|seconds| trace.references / seconds / 1e6)
+        .collect();
+    let (what, must_reach) = (
+        format!("simulation of {what}, references a second"),
+        format!(">= {least} M/s"),
+    );
     let command = format!("simulate FILE --design {designs}");
     let found = Spread::of(&rates).ok_or("no round").map(|spread| {
         let measured = format!(
@@ -155,13 +232,29 @@ fn rate(what: &str, least: f64, seconds: &[f64], trace: &Trace, designs: &str, s
 /// The same two designs on one CPU and on two.
 fn two_cpus(seconds: &[Vec<f64>; ON_CPUS.len()]) -> Row {
     let what = "simulation of two designs of today, on one CPU over on two, in turn";
-    let command = format!("taskset -c 0 simulate FILE --design {TWO_DESIGNS} --threads 1 | simulate ... --threads 2");
+    let command = format!(
+        "taskset -c 0 simulate FILE --design {TWO_DESIGNS} --threads 1 | simulate ... --threads 2"
+    );
     let [one, beside, two] = seconds;
-    let over_two = |seconds: &[f64]| -> Vec<f64> { seconds.iter().zip(two).map(|(one, two)| one / two).collect() };
-    let both = Spread::of(&over_two(one)).zip(Spread::of(&over_two(beside))).ok_or("no round");
+    let over_two = |seconds: &[f64]| -> Vec<f64> {
+        seconds
+            .iter()
+            .zip(two)
+            .map(|(one, two)| one / two)
+            .collect()
+    };
+    let both = Spread::of(&over_two(one))
+        .zip(Spread::of(&over_two(beside)))
+        .ok_or("no round");
     let found = both.map(|(ratio, beside)| {
-        let rest = format!("{beside} where one thread simulates and another reads the trace; {} rounds", one.len());
-        (format!("{ratio}; {rest}"), Some(ratio.median >= LEAST_OF_TWO_CPUS))
+        let rest = format!(
+            "{beside} where one thread simulates and another reads the trace; {} rounds",
+            one.len()
+        );
+        (
+            format!("{ratio}; {rest}"),
+            Some(ratio.median >= LEAST_OF_TWO_CPUS),
+        )
     });
     Row::of(what, format!(">= {LEAST_OF_TWO_CPUS}"), command, found)
 }
@@ -171,24 +264,44 @@ fn ratio(many: &Many) -> Row {
     let command = "simulate FILE --design ONE.toml | simulate FILE --design ONE.toml,...";
     let [one, all] = &many.seconds;
     let ratios: Vec<f64> = all.iter().zip(one).map(|(all, one)| all / one).collect();
-    let spreads = Spread::of(&ratios).zip(Spread::of(one)).zip(Spread::of(all)).ok_or("no round");
+    let spreads = Spread::of(&ratios)
+        .zip(Spread::of(one))
+        .zip(Spread::of(all))
+        .ok_or("no round");
     let found = spreads.map(|((ratio, one), all)| {
-        (format!("{ratio}; one {one} s, all {all} s; {} rounds", ratios.len()), Some(ratio.median <= many.most))
+        (
+            format!("{ratio}; one {one} s, all {all} s; {} rounds", ratios.len()),
+            Some(ratio.median <= many.most),
+        )
     });
     Row::of(what, format!("<= {}", many.most), command, found)
 }
 
 fn cachegrind(trace: &Trace) -> Row {
     let what = "cachegrind, one design, on the same programs one after another";
-    let flags = ["valgrind", "-q", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"];
+    let flags = [
+        "valgrind",
+        "-q",
+        "--tool=cachegrind",
+        "--cache-sim=yes",
+        "--cachegrind-out-file=/dev/null",
+    ];
     let seconds = |line: &Vec<String>| {
         let mut command = words(&flags);
         command.args(line);
         run(command, None).map(|cost| cost.wall.as_secs_f64())
     };
-    let found = trace.lines.iter().map(seconds).sum::<Result<f64, String>>().map(|seconds| {
-        let rate = trace.references / seconds / 1e6;
-        (format!("{rate:.0} M/s with the running of the programs; {seconds:.1} s"), None)
-    });
+    let found = trace
+        .lines
+        .iter()
+        .map(seconds)
+        .sum::<Result<f64, String>>()
+        .map(|seconds| {
+            let rate = trace.references / seconds / 1e6;
+            (
+                format!("{rate:.0} M/s with the running of the programs; {seconds:.1} s"),
+                None,
+            )
+        });
     Row::of(what, "side by side", flags.join(" "), found)
 }

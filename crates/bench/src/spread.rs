@@ -17,7 +17,11 @@ impl Spread {
         sorted.sort_by(f64::total_cmp);
         let (low, high) = (*sorted.first()?, *sorted.last()?);
         let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+        let median = if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            (sorted[middle - 1] + sorted[middle]) / 2.0
+        };
         Some(Spread { low, median, high })
     }
 
@@ -37,7 +41,11 @@ impl Spread {
 
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3} ({:.3} to {:.3})", self.median, self.low, self.high)
+        write!(
+            f,
+            "{:.3} ({:.3} to {:.3})",
+            self.median, self.low, self.high
+        )
     }
 }
 
@@ -48,10 +56,25 @@ mod tests {
     #[test]
     fn the_median_is_in_the_middle() {
         let spread = Spread::of(&[3.0, 1.0, 2.0, 10.0]).expect("figures");
-        assert_eq!(spread, Spread { low: 1.0, median: 2.5, high: 10.0 });
+        assert_eq!(
+            spread,
+            Spread {
+                low: 1.0,
+                median: 2.5,
+                high: 10.0
+            }
+        );
         assert_eq!(spread.largest_deviation_percent(), 300.0);
         assert_eq!(Spread::of(&[]), None);
-        let half = Spread::middle_half(&[100.0, 2.0, 1.0, -50.0, 3.0, 4.0, 5.0, 6.0]).expect("figures");
-        assert_eq!(half, Spread { low: 2.0, median: 3.5, high: 5.0 });
+        let half =
+            Spread::middle_half(&[100.0, 2.0, 1.0, -50.0, 3.0, 4.0, 5.0, 6.0]).expect("figures");
+        assert_eq!(
+            half,
+            Spread {
+                low: 2.0,
+                median: 3.5,
+                high: 5.0
+            }
+        );
     }
 }

@@ -62,7 +62,12 @@ pub(crate) fn all(program: &Program) -> Vec<Row> {
     match rows(program, &command) {
         Ok(rows) => rows,
         Err(why) => {
-            vec![Row::failed("capture of a whole system", ">= 300 million instructions a second", why, command)]
+            vec![Row::failed(
+                "capture of a whole system",
+                ">= 300 million instructions a second",
+                why,
+                command,
+            )]
         }
     }
 }
@@ -78,13 +83,16 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
     let (mut rates, mut rates_physical, mut rates_without) = (Vec::new(), Vec::new(), Vec::new());
     let (mut size, mut size_physical) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        let [(rate, mixed, millions), (rate_physical, physical, _)] =
-            [round(program, &mix, &[])?, round(program, &mix, &["--physical"])?];
+        let [(rate, mixed, millions), (rate_physical, physical, _)] = [
+            round(program, &mix, &[])?,
+            round(program, &mix, &["--physical"])?,
+        ];
         let nothing_without = elapsed(program, &["true"], &[], Some(&path))?;
         let mixed_without = elapsed(program, &mix, &[], Some(&path))?;
         rates.push(rate);
         rates_physical.push(rate_physical);
-        rates_without.push(millions / (mixed_without.as_secs_f64() - nothing_without.as_secs_f64()));
+        rates_without
+            .push(millions / (mixed_without.as_secs_f64() - nothing_without.as_secs_f64()));
         (size, size_physical) = (mixed.size(), physical.size());
     }
     let short = capture(program, &["wc", &text], &[])?;
@@ -93,7 +101,8 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
     let rate_without = Spread::of(&rates_without).ok_or("no round")?;
     Ok(vec![
         Row {
-            what: "capture of a whole system, millions of instructions a second, without booting".to_owned(),
+            what: "capture of a whole system, millions of instructions a second, without booting"
+                .to_owned(),
             must_reach: ">= 300".to_owned(),
             measured: format!("{rate}; QEMU without a plugin {rate_without}; {ROUNDS} rounds"),
             is_met: Some(rate.median >= LEAST_RATE),
@@ -102,7 +111,9 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
         Row {
             what: "the same with where its pages lie (--physical)".to_owned(),
             must_reach: "side by side".to_owned(),
-            measured: format!("{rate_physical}; {size_physical:.3} B an instruction; {ROUNDS} rounds"),
+            measured: format!(
+                "{rate_physical}; {size_physical:.3} B an instruction; {ROUNDS} rounds"
+            ),
             is_met: None,
             command: command.replace("--system", "--system --physical"),
         },
@@ -125,23 +136,37 @@ fn rows(program: &Program, command: &str) -> Result<Vec<Row>, String> {
 
 /// Millions of instructions a second that the mix of programs takes beyond what it takes to run nothing, its capture, and how many
 /// millions these are.
-fn round(program: &Program, mix: &[&str], options: &[&str]) -> Result<(f64, Captured, f64), String> {
+fn round(
+    program: &Program,
+    mix: &[&str],
+    options: &[&str],
+) -> Result<(f64, Captured, f64), String> {
     let nothing = capture(program, &["true"], options)?;
     let mixed = capture(program, mix, options)?;
     let millions = (mixed.instructions - nothing.instructions) / 1e6;
-    Ok((millions / (mixed.elapsed.as_secs_f64() - nothing.elapsed.as_secs_f64()), mixed, millions))
+    Ok((
+        millions / (mixed.elapsed.as_secs_f64() - nothing.elapsed.as_secs_f64()),
+        mixed,
+        millions,
+    ))
 }
 
 /// A PATH whose first folder has a QEMU that drops the plugin.
 fn path_without_plugin(folder: &Path) -> Result<OsString, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let qemu = folders.iter().map(|folder| folder.join(QEMU)).find(|path| path.is_file());
+    let qemu = folders
+        .iter()
+        .map(|folder| folder.join(QEMU))
+        .find(|path| path.is_file());
     let qemu = qemu.ok_or("no QEMU in PATH")?;
     let script = folder.join(QEMU);
     let write = || {
         fs::create_dir_all(folder)?;
-        fs::write(&script, format!("#!/bin/bash\nqemu='{}'\n{WITHOUT_PLUGIN}", qemu.display()))?;
+        fs::write(
+            &script,
+            format!("#!/bin/bash\nqemu='{}'\n{WITHOUT_PLUGIN}", qemu.display()),
+        )?;
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
     };
     write().map_err(|error| format!("{}: {error}", script.display()))?;
@@ -154,19 +179,36 @@ fn capture(program: &Program, words: &[&str], options: &[&str]) -> Result<Captur
     let trace = program.path("system.sct").display().to_string();
     let info = program.run(&["trace", "info", &trace])?.json;
     let at = |name: &str| number(&info, name).ok_or(format!("trace info names no {name}"));
-    Ok(Captured { elapsed, instructions: at("instructions")?, bytes: at("bytes")? })
+    Ok(Captured {
+        elapsed,
+        instructions: at("instructions")?,
+        bytes: at("bytes")?,
+    })
 }
 
 /// How long a capture takes, with the QEMU of a PATH.
-fn elapsed(program: &Program, words: &[&str], options: &[&str], path: Option<&OsString>) -> Result<Duration, String> {
+fn elapsed(
+    program: &Program,
+    words: &[&str],
+    options: &[&str],
+    path: Option<&OsString>,
+) -> Result<Duration, String> {
     let trace = program.path("system.sct");
     // A trace is never written over another.
     let _ = fs::remove_file(&trace);
     let trace = trace.display().to_string();
     let started = STARTED.map(|name| format!("/usr/bin/{name}"));
     let files: Vec<&str> = started.iter().flat_map(|path| ["--file", path]).collect();
-    let mut command =
-        program.command(&[&["trace", "--system", "-o", &trace], options, &files[..], &["--"], words].concat());
+    let mut command = program.command(
+        &[
+            &["trace", "--system", "-o", &trace],
+            options,
+            &files[..],
+            &["--"],
+            words,
+        ]
+        .concat(),
+    );
     command.envs(path.map(|path| ("PATH", path)));
     Ok(run(command, None)?.wall)
 }

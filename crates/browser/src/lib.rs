@@ -51,9 +51,12 @@ impl Browser {
     /// The first of [`NAMES`] in PATH.
     pub fn find() -> Option<Browser> {
         let path = std::env::var_os("PATH")?;
-        let mut places =
-            NAMES.iter().flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)));
-        places.find(|place| place.is_file()).map(|path| Browser { path })
+        let mut places = NAMES
+            .iter()
+            .flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)));
+        places
+            .find(|place| place.is_file())
+            .map(|path| Browser { path })
     }
 
     /// Its file.
@@ -67,7 +70,11 @@ impl Browser {
     /// # Errors
     /// Where it cannot be started, fails, or is not done after five minutes.
     pub fn open(&self, page: &Path, flags: &[&str], folder: &Path) -> io::Result<Opened> {
-        let (input, output, errors) = (File::open("/dev/null")?, folder.join("stdout"), folder.join("stderr"));
+        let (input, output, errors) = (
+            File::open("/dev/null")?,
+            folder.join("stdout"),
+            folder.join("stderr"),
+        );
         let setting = Setting {
             in_pid_namespace: false,
             shared: None,
@@ -85,7 +92,10 @@ impl Browser {
         let read = |path| io::Result::Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned());
         let log = read(errors)?;
         ended.map_err(|error| io::Error::new(error.kind(), with_last_line(&error, &log)))?;
-        Ok(Opened { elements: read(output)?, log })
+        Ok(Opened {
+            elements: read(output)?,
+            log,
+        })
     }
 
     fn program(&self, page: &Path, flags: &[&str], folder: &Path) -> io::Result<Program> {
@@ -95,14 +105,22 @@ impl Browser {
             // Chromium refuses root otherwise. The pages are ours, and may fetch nothing.
             arguments.push("--no-sandbox".into());
         }
-        arguments.push(joined("--user-data-dir".into(), "=", folder.join("profile").into()));
+        arguments.push(joined(
+            "--user-data-dir".into(),
+            "=",
+            folder.join("profile").into(),
+        ));
         arguments.push(joined("file".into(), "://", page.into()));
-        let others = std::env::vars_os().filter(|(name, _)| !ITS_FOLDERS.iter().any(|own| name == own));
+        let others =
+            std::env::vars_os().filter(|(name, _)| !ITS_FOLDERS.iter().any(|own| name == own));
         let variables = others.chain(ITS_FOLDERS.map(|own| (own.into(), folder.into())));
         let environment = variables.map(|(name, value)| zero_terminated(joined(name, "=", value)));
         Ok(Program {
             path: zero_terminated(self.path.clone().into())?,
-            arguments: arguments.into_iter().map(zero_terminated).collect::<io::Result<_>>()?,
+            arguments: arguments
+                .into_iter()
+                .map(zero_terminated)
+                .collect::<io::Result<_>>()?,
             environment: environment.collect::<io::Result<_>>()?,
             directory: None,
         })
@@ -111,7 +129,12 @@ impl Browser {
 
 /// Why it ended, and the last that it said, if anything.
 fn with_last_line(error: &io::Error, log: &str) -> String {
-    match log.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
+    match log
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+    {
         Some(line) => format!("{error} (it said: {line})"),
         None => error.to_string(),
     }
@@ -142,7 +165,10 @@ fn wait(supervisor: &mut Supervisor) -> io::Result<()> {
             Some(Report::Launched { .. }) | None => {}
         }
     }
-    Err(io::Error::other(format!("no page after {} s", LONGEST.as_secs())))
+    Err(io::Error::other(format!(
+        "no page after {} s",
+        LONGEST.as_secs()
+    )))
 }
 
 #[cfg(test)]
@@ -162,12 +188,23 @@ mod tests {
     #[test]
     fn it_gets_the_page_the_flags_and_a_folder_for_all_that_it_keeps() {
         let folder = tempfile::tempdir().expect("a folder");
-        let browser = scripted(folder.path(), "printf '%s\\n' \"$TMPDIR\" \"$@\"; echo heard >&2");
-        let opened = browser.open(Path::new("/a/page.html"), &["--dump-dom"], folder.path()).expect("it ends");
+        let browser = scripted(
+            folder.path(),
+            "printf '%s\\n' \"$TMPDIR\" \"$@\"; echo heard >&2",
+        );
+        let opened = browser
+            .open(Path::new("/a/page.html"), &["--dump-dom"], folder.path())
+            .expect("it ends");
         let words: Vec<&str> = opened.elements.lines().collect();
         let own = folder.path().display();
-        assert_eq!((words[0], words[1]), (own.to_string().as_str(), "--headless"));
-        assert!(words.contains(&"--dump-dom") && words.contains(&format!("--user-data-dir={own}/profile").as_str()));
+        assert_eq!(
+            (words[0], words[1]),
+            (own.to_string().as_str(), "--headless")
+        );
+        assert!(
+            words.contains(&"--dump-dom")
+                && words.contains(&format!("--user-data-dir={own}/profile").as_str())
+        );
         assert_eq!(words.last(), Some(&"file:///a/page.html"));
         assert_eq!(opened.log, "heard\n");
     }
@@ -176,15 +213,24 @@ mod tests {
     fn one_that_fails_is_an_error_with_the_last_that_it_said() {
         let folder = tempfile::tempdir().expect("a folder");
         let browser = scripted(folder.path(), "echo no display >&2; echo >&2; exit 7");
-        let error = browser.open(Path::new("/a"), &[], folder.path()).expect_err("it failed");
+        let error = browser
+            .open(Path::new("/a"), &[], folder.path())
+            .expect_err("it failed");
         assert_eq!(error.to_string(), "exit status: 7 (it said: no display)");
         let silent = scripted(folder.path(), "exit 7");
         assert_eq!(
-            silent.open(Path::new("/a"), &[], folder.path()).expect_err("it failed").to_string(),
+            silent
+                .open(Path::new("/a"), &[], folder.path())
+                .expect_err("it failed")
+                .to_string(),
             "exit status: 7"
         );
-        let none = Browser { path: folder.path().join("none") };
-        let error = none.open(Path::new("/a"), &[], folder.path()).expect_err("there is none");
+        let none = Browser {
+            path: folder.path().join("none"),
+        };
+        let error = none
+            .open(Path::new("/a"), &[], folder.path())
+            .expect_err("there is none");
         assert_eq!(error.to_string(), "No such file or directory (os error 2)");
     }
 }

@@ -15,7 +15,11 @@ pub(crate) const KERNEL: u32 = u32::MAX;
 /// (Documentation/arch/x86/x86_64/mm.rst; on aarch64, too).
 #[inline]
 pub(crate) const fn owner(process: u32, address: u64) -> u32 {
-    if address >> (VIRTUAL_BITS - 1) & 1 == 1 { KERNEL } else { process }
+    if address >> (VIRTUAL_BITS - 1) & 1 == 1 {
+        KERNEL
+    } else {
+        process
+    }
 }
 
 /// Set in every key, so that 0 means an empty way and fresh memory is an empty cache.
@@ -42,10 +46,18 @@ impl KeyFormat {
     pub(crate) fn address_of(self, key: u64) -> Address {
         let key = key & !VALID;
         if self.is_physical {
-            return Address { process: 0, virtual_address: 0, physical: key << self.line_bits };
+            return Address {
+                process: 0,
+                virtual_address: 0,
+                physical: key << self.line_bits,
+            };
         }
         let process = (key >> (VIRTUAL_BITS - self.line_bits)) as u32;
-        Address { process, virtual_address: key << self.line_bits & VIRTUAL_MASK, physical: 0 }
+        Address {
+            process,
+            virtual_address: key << self.line_bits & VIRTUAL_MASK,
+            physical: 0,
+        }
     }
 }
 
@@ -63,6 +75,10 @@ impl Address {
     /// The start of a line before or behind, in the same page.
     pub(crate) fn lines_away(&self, line_bits: u32, lines: i64) -> Address {
         let away = |address: u64| (address >> line_bits).wrapping_add_signed(lines) << line_bits;
-        Address { process: self.process, virtual_address: away(self.virtual_address), physical: away(self.physical) }
+        Address {
+            process: self.process,
+            virtual_address: away(self.virtual_address),
+            physical: away(self.physical),
+        }
     }
 }

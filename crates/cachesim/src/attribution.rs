@@ -29,8 +29,16 @@ use working_sets::WorkingSets;
 use crate::machine::LevelRequests;
 
 /// Everything that is asked of a design that is simulated in full, and what its levels ask where others answer, too.
-pub(crate) type Attribution =
-    (((((Origins, MissDifferences), LostLines), (WorkingSets, Evictions)), (KernelUse, ByPlace)), LevelRequests);
+pub(crate) type Attribution = (
+    (
+        (
+            ((Origins, MissDifferences), LostLines),
+            (WorkingSets, Evictions),
+        ),
+        (KernelUse, ByPlace),
+    ),
+    LevelRequests,
+);
 
 /// What is attributed to places.
 pub(crate) fn by_place(all: Attribution) -> ByPlace {

@@ -28,7 +28,11 @@ pub(crate) trait Lookups {
 }
 
 /// Everything that blocks touch.
-pub(crate) fn look_up_all(mut blocks: BlockRun<'_>, mut references: &[Reference], lookups: &mut impl Lookups) {
+pub(crate) fn look_up_all(
+    mut blocks: BlockRun<'_>,
+    mut references: &[Reference],
+    lookups: &mut impl Lookups,
+) {
     while let Some(block) = blocks.get(0) {
         let found = lookups.finds_code(blocks);
         let (passed, used) = if found == 0 {
@@ -48,7 +52,11 @@ pub(crate) fn look_up_all(mut blocks: BlockRun<'_>, mut references: &[Reference]
 ///
 /// Most references are found, whatever their block is. So this is one loop over all of them, and a block is looked for only
 /// where it matters: a loop over the few references of each block would end unforeseeably.
-fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl Lookups) -> (usize, usize) {
+fn only_data(
+    blocks: BlockRun<'_>,
+    references: &[Reference],
+    lookups: &mut impl Lookups,
+) -> (usize, usize) {
     let losses = lookups.code_losses();
     let mut left = 0;
     let mut all = 0;
@@ -63,7 +71,9 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
     let mut next = 0;
     loop {
         next += lookups.finds_data(&references[next..]);
-        let Some(&reference) = references.get(next) else { break };
+        let Some(&reference) = references.get(next) else {
+            break;
+        };
         let mut instructions = 0;
         while next >= end {
             let Some(block) = ahead.next() else { break };
@@ -78,9 +88,16 @@ fn only_data(blocks: BlockRun<'_>, references: &[Reference], lookups: &mut impl 
         next += 1;
         if lookups.code_losses() != losses {
             // The code behind this reference is looked up again, which is the same where it is not lost.
-            let (start, end) = (end - usize::from(block.references), end.min(references.len()));
+            let (start, end) = (
+                end - usize::from(block.references),
+                end.min(references.len()),
+            );
             let (before, rest) = references[start..end].split_at(next - start);
-            let through = before.iter().map(|reference| reference.through()).max().unwrap_or_default();
+            let through = before
+                .iter()
+                .map(|reference| reference.through())
+                .max()
+                .unwrap_or_default();
             let done = end_of_first(block).max(block.address.saturating_add(through.into()));
             rest_in_order(block, done, rest, lookups);
             return (begun, end);
@@ -101,7 +118,12 @@ fn in_order(block: &Block, references: &[Reference], lookups: &mut impl Lookups)
 
 /// All of a block behind a byte of its code.
 #[inline(never)]
-fn rest_in_order(block: &Block, mut done: u64, references: &[Reference], lookups: &mut impl Lookups) {
+fn rest_in_order(
+    block: &Block,
+    mut done: u64,
+    references: &[Reference],
+    lookups: &mut impl Lookups,
+) {
     for &reference in references {
         let reached = block.address.saturating_add(reference.through().into());
         if reached > done {
@@ -119,20 +141,27 @@ fn rest_in_order(block: &Block, mut done: u64, references: &[Reference], lookups
 
 /// The last byte of a block's first instruction.
 fn end_of_first(block: &Block) -> u64 {
-    block.address.saturating_add(u64::from(block.first_bytes).saturating_sub(1))
+    block
+        .address
+        .saturating_add(u64::from(block.first_bytes).saturating_sub(1))
 }
 
 /// The last byte of a block's code.
 #[inline(always)]
 pub(crate) fn last_byte(block: &Block) -> u64 {
-    block.address.saturating_add(u64::from(block.bytes).saturating_sub(1))
+    block
+        .address
+        .saturating_add(u64::from(block.bytes).saturating_sub(1))
 }
 
 /// The first and the last byte of a load or store.
 #[inline(always)]
 pub(crate) fn bytes_of(reference: Reference) -> (u64, u64) {
     let first = reference.address();
-    (first, first.saturating_add(u64::from(reference.bytes()) - 1))
+    (
+        first,
+        first.saturating_add(u64::from(reference.bytes()) - 1),
+    )
 }
 
 /// A touch of the kernel as loads or stores: their first and last bytes.

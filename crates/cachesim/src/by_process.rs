@@ -17,12 +17,18 @@ pub(crate) struct ByProcess {
 impl ByProcess {
     /// Of a row of so many counters, which are all 0.
     pub(crate) fn new(width: usize) -> ByProcess {
-        ByProcess { sums: BTreeMap::new(), since: vec![0; width] }
+        ByProcess {
+            sums: BTreeMap::new(),
+            since: vec![0; width],
+        }
     }
 
     /// What has been counted since the last time is this process's.
     pub(crate) fn count(&mut self, process: u32, row: &[u64]) {
-        let sums = self.sums.entry(process).or_insert_with(|| vec![0; row.len()]);
+        let sums = self
+            .sums
+            .entry(process)
+            .or_insert_with(|| vec![0; row.len()]);
         for ((sum, then), now) in sums.iter_mut().zip(&mut self.since).zip(row) {
             *sum += now - std::mem::replace(then, *now);
         }
@@ -35,11 +41,21 @@ impl ByProcess {
 
     /// Rows that are misses by level, of each by view, of all that ran.
     pub(crate) fn misses(&self) -> impl Iterator<Item = ProcessMisses> {
-        self.sums.iter().map(|(&process, row)| ProcessMisses { process, misses: by_view(row) })
+        self.sums.iter().map(|(&process, row)| ProcessMisses {
+            process,
+            misses: by_view(row),
+        })
     }
 }
 
 fn by_view(row: &[u64]) -> Vec<ByView<u64>> {
     let (levels, _) = row.as_chunks::<VIEWS>();
-    levels.iter().map(|&[shared, private, flushed]| ByView { shared, private, flushed }).collect()
+    levels
+        .iter()
+        .map(|&[shared, private, flushed]| ByView {
+            shared,
+            private,
+            flushed,
+        })
+        .collect()
 }

@@ -48,19 +48,27 @@ fn described(why: Why) -> SwitchCause {
     let (is_voluntary, entry, syscall) = match why {
         Why::Birth => (false, "birth", None),
         Why::EndOfTrace => (false, "unknown", None),
-        Why::Left { is_voluntary, cause } => {
+        Why::Left {
+            is_voluntary,
+            cause,
+        } => {
             let (entry, syscall) = entry_of(cause);
             (is_voluntary, entry, syscall)
         }
     };
-    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall }
+    SwitchCause {
+        is_voluntary,
+        entry: entry.to_owned(),
+        syscall,
+    }
 }
 
 fn entry_of(cause: Cause) -> (&'static str, Option<String>) {
     match cause {
-        Cause::Syscall(number) => {
-            ("syscall", Some(syscall_name(number).map_or_else(|| format!("syscall {number}"), str::to_owned)))
-        }
+        Cause::Syscall(number) => (
+            "syscall",
+            Some(syscall_name(number).map_or_else(|| format!("syscall {number}"), str::to_owned)),
+        ),
         Cause::PageFault => ("page-fault", None),
         Cause::Quantum => ("quantum", None),
         Cause::WakeUp => ("wake-up", None),
@@ -77,11 +85,20 @@ mod tests {
     #[test]
     fn equal_causes_have_one_number() {
         let mut causes = Causes::default();
-        let unknown = Why::Left { is_voluntary: false, cause: Cause::Unknown };
+        let unknown = Why::Left {
+            is_voluntary: false,
+            cause: Cause::Unknown,
+        };
         assert_eq!(causes.number(Why::Birth), 0);
         assert_eq!(causes.number(Why::EndOfTrace), 1);
         assert_eq!(causes.number(unknown), 1);
-        assert_eq!(causes.number(Why::Left { is_voluntary: true, cause: Cause::Syscall(0) }), 2);
+        assert_eq!(
+            causes.number(Why::Left {
+                is_voluntary: true,
+                cause: Cause::Syscall(0)
+            }),
+            2
+        );
         let list = causes.into_list();
         assert_eq!(list.len(), 3);
         assert_eq!(list[2].syscall.as_deref(), Some("read"));

@@ -73,14 +73,22 @@ pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError>
     let source_name = || printable(source_name);
     let found = Bytes(text.len() as u64);
     if found > LONGEST_FILE {
-        return Err(DesignError::TooLong { source_name: source_name(), found });
+        return Err(DesignError::TooLong {
+            source_name: source_name(),
+            found,
+        });
     }
-    let design = parse(text).map_err(|(at, message)| DesignError::Text { source_name: source_name(), at, message })?;
+    let design = parse(text).map_err(|(at, message)| DesignError::Text {
+        source_name: source_name(),
+        at,
+        message,
+    })?;
     match design.check() {
         Ok(()) => Ok(design),
-        Err(unrealisable) => {
-            Err(DesignError::Unrealisable { source_name: source_name(), unrealisable: Box::new(unrealisable) })
-        }
+        Err(unrealisable) => Err(DesignError::Unrealisable {
+            source_name: source_name(),
+            unrealisable: Box::new(unrealisable),
+        }),
     }
 }
 
@@ -90,12 +98,17 @@ pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError>
 /// A design that could not be built.
 pub fn write_design(design: &Design) -> Result<String, DesignError> {
     let source_name = || printable(&design.name);
-    design
-        .check()
-        .map_err(|error| DesignError::Unrealisable { source_name: source_name(), unrealisable: Box::new(error) })?;
+    design.check().map_err(|error| DesignError::Unrealisable {
+        source_name: source_name(),
+        unrealisable: Box::new(error),
+    })?;
     toml::to_string(design).map_err(|error| DesignError::Text {
         source_name: source_name(),
-        at: Location { line: 1, column: 1, text: String::new() },
+        at: Location {
+            line: 1,
+            column: 1,
+            text: String::new(),
+        },
         message: error.to_string(),
     })
 }
@@ -110,11 +123,20 @@ fn parse(text: &str) -> Result<Design, (Location, String)> {
 
 fn location(text: &str, span: Option<Range<usize>>) -> Location {
     let start = span.map_or(0, |span| span.start.min(text.len()));
-    let offset = (0..=start).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0);
+    let offset = (0..=start)
+        .rev()
+        .find(|offset| text.is_char_boundary(*offset))
+        .unwrap_or(0);
     let (before, after) = text.split_at(offset);
     let start = before.rfind('\n').map_or(0, |end| end + 1);
-    let end = after.find('\n').map_or(text.len(), |length| offset + length);
-    let shown: String = text[start..end].trim().chars().take(SHOWN_CHARACTERS).collect();
+    let end = after
+        .find('\n')
+        .map_or(text.len(), |length| offset + length);
+    let shown: String = text[start..end]
+        .trim()
+        .chars()
+        .take(SHOWN_CHARACTERS)
+        .collect();
     Location {
         line: before.matches('\n').count() + 1,
         column: text[start..offset].chars().count() + 1,

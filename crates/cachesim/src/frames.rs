@@ -109,24 +109,40 @@ impl Frames {
 
     /// Where physical addresses were from.
     pub(crate) fn counts(&self) -> PhysicalPages {
-        PhysicalPages { recorded: self.marks, assigned: self.next.into() }
+        PhysicalPages {
+            recorded: self.marks,
+            assigned: self.next.into(),
+        }
     }
 
     /// The physical address behind a virtual one, of which 48 bits count.
     #[inline]
-    pub(crate) fn translate(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
+    pub(crate) fn translate(
+        &mut self,
+        process: u32,
+        address: u64,
+        is_store: bool,
+        mappings: &Mappings,
+    ) -> u64 {
         let address = sign_extended(address);
         let page = (address & VIRTUAL_MASK) >> 12;
         let key = 1 << 63 | u64::from(process) << 37 | page << 1 | 1;
         let place = (page as usize ^ process as usize) % CACHED;
         let cached = self.cached[place];
         let wanted = if is_store { key } else { key & !1 };
-        let held = if is_store { cached.key } else { cached.key & !1 };
+        let held = if is_store {
+            cached.key
+        } else {
+            cached.key & !1
+        };
         if held == wanted && self.is_exact(process) {
             return address.wrapping_add(cached.distance);
         }
         let physical = self.look_up(process, address, is_store, mappings);
-        self.cached[place] = CachedTranslation { key: wanted, distance: physical.wrapping_sub(address) };
+        self.cached[place] = CachedTranslation {
+            key: wanted,
+            distance: physical.wrapping_sub(address),
+        };
         physical
     }
 
@@ -149,7 +165,8 @@ impl Frames {
     }
 
     fn share(&mut self, frame: u32) {
-        self.shared.add(self.allocation.physical_address(frame) >> self.page_bits);
+        self.shared
+            .add(self.allocation.physical_address(frame) >> self.page_bits);
     }
 
     fn look_up(&mut self, process: u32, address: u64, is_store: bool, mappings: &Mappings) -> u64 {
@@ -162,17 +179,29 @@ impl Frames {
         let frame = match space.made_up.get(&page) {
             Some(&frame) => frame,
             None => {
-                let frame = if process == KERNEL { self.first_of_kernel() } else { self.first_frame(page, mappings) };
+                let frame = if process == KERNEL {
+                    self.first_of_kernel()
+                } else {
+                    self.first_frame(page, mappings)
+                };
                 self.set(process, page, frame);
                 frame
             }
         };
-        let frame = if is_store { self.own(process, page, frame) } else { frame };
+        let frame = if is_store {
+            self.own(process, page, frame)
+        } else {
+            frame
+        };
         self.allocation.physical_address(frame) + (address & ((1 << self.page_bits) - 1))
     }
 
     fn set(&mut self, process: u32, page: u64, frame: u32) {
-        self.spaces.entry(process).or_default().made_up.insert(page, frame);
+        self.spaces
+            .entry(process)
+            .or_default()
+            .made_up
+            .insert(page, frame);
     }
 
     fn take_next(&mut self) -> u32 {
@@ -238,33 +267,58 @@ impl Frames {
         self.marks += 1;
         // Which other address spaces have it would have to be remembered for ever.
         self.shared.add_all();
-        let recorded = Recorded { physical: physical >> bits << bits, order: self.marks };
+        let recorded = Recorded {
+            physical: physical >> bits << bits,
+            order: self.marks,
+        };
         let address = sign_extended(virtual_address);
         let (process, page) = (owner(process, address), address >> bits);
-        self.spaces.entry(process).or_default().recorded.entry(bits).or_default().insert(page, recorded);
+        self.spaces
+            .entry(process)
+            .or_default()
+            .recorded
+            .entry(bits)
+            .or_default()
+            .insert(page, recorded);
         self.forget_cached();
     }
 
     /// A new address space has the frames of its parent.
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
-        let made_up = self.spaces.get(&parent).map(|space| space.made_up.clone()).unwrap_or_default();
+        let made_up = self
+            .spaces
+            .get(&parent)
+            .map(|space| space.made_up.clone())
+            .unwrap_or_default();
         for &frame in made_up.values() {
             *self.holders.entry(frame).or_insert(1) += 1;
             self.share(frame);
         }
-        self.spaces.insert(child, Space { made_up, ..Space::default() });
+        self.spaces.insert(
+            child,
+            Space {
+                made_up,
+                ..Space::default()
+            },
+        );
         self.forget_cached();
     }
 
     /// Something else is, or nothing is any more, in a range of an address space.
     pub(crate) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
-        let Some(space) = self.spaces.get_mut(&process) else { return };
+        let Some(space) = self.spaces.get_mut(&process) else {
+            return;
+        };
         let first = (u128::from(start)).div_ceil(1 << self.page_bits) as u64;
         let end = ((u128::from(start) + u128::from(bytes)) >> self.page_bits) as u64;
         if first >= end {
             return;
         }
-        let lost: Vec<(u64, u32)> = space.made_up.range(first..end).map(|(&page, &frame)| (page, frame)).collect();
+        let lost: Vec<(u64, u32)> = space
+            .made_up
+            .range(first..end)
+            .map(|(&page, &frame)| (page, frame))
+            .collect();
         for (page, _) in &lost {
             space.made_up.remove(page);
         }
@@ -274,8 +328,13 @@ impl Frames {
 
     /// An address space is gone.
     pub(crate) fn drop_space(&mut self, process: u32) {
-        let Some(space) = self.spaces.remove(&process) else { return };
-        space.made_up.values().for_each(|&frame| self.release(frame));
+        let Some(space) = self.spaces.remove(&process) else {
+            return;
+        };
+        space
+            .made_up
+            .values()
+            .for_each(|&frame| self.release(frame));
         self.forget_cached();
     }
 }
@@ -287,7 +346,10 @@ fn bits_of(bytes: u64) -> Option<u32> {
 
 impl Space {
     fn recorded_address(&self, address: u64) -> Option<u64> {
-        let covering = self.recorded.iter().filter_map(|(&bits, pages)| Some((bits, pages.get(&(address >> bits))?)));
+        let covering = self
+            .recorded
+            .iter()
+            .filter_map(|(&bits, pages)| Some((bits, pages.get(&(address >> bits))?)));
         let (bits, recorded) = covering.max_by_key(|(_, recorded)| recorded.order)?;
         Some(recorded.physical | address & ((1 << bits) - 1))
     }
@@ -302,7 +364,11 @@ mod tests {
     #[test]
     fn the_kernels_pages_are_the_same_in_all_address_spaces() {
         let size = switchcost_units::Bytes(4096);
-        let mut frames = Frames::new(PageAllocation { size, order: PageOrder::Random, seed: 1 });
+        let mut frames = Frames::new(PageAllocation {
+            size,
+            order: PageOrder::Random,
+            seed: 1,
+        });
         let mappings = Mappings::default();
         let mut at = |process, address| frames.translate(process, address, true, &mappings);
         let (kernel, user) = (0xffff_8880_0000_1040, 0x7fff_0000_1040);
@@ -310,10 +376,24 @@ mod tests {
         assert_eq!(at(2, kernel), first);
         assert_ne!(at(1, user), at(2, user));
         frames.drop_space(1);
-        assert_eq!(frames.translate(3, kernel, false, &mappings), first, "it outlives those who entered it");
+        assert_eq!(
+            frames.translate(3, kernel, false, &mappings),
+            first,
+            "it outlives those who entered it"
+        );
         assert!(frames.may_be_shared(first));
         frames.record(4, kernel, 0x7000, 4096);
-        assert_eq!(frames.translate(5, kernel, false, &mappings), 0x7040, "a mark of one process holds for all");
-        assert_eq!(frames.counts(), PhysicalPages { recorded: 1, assigned: 3 });
+        assert_eq!(
+            frames.translate(5, kernel, false, &mappings),
+            0x7040,
+            "a mark of one process holds for all"
+        );
+        assert_eq!(
+            frames.counts(),
+            PhysicalPages {
+                recorded: 1,
+                assigned: 3
+            }
+        );
     }
 }

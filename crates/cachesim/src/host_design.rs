@@ -4,8 +4,8 @@
 //! so.
 
 use switchcost_design::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Level, OnSwitch, PageAllocation, PageOrder, Replacement, TlbLevel,
-    UnrealisableDesign, Ways,
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Level, OnSwitch, PageAllocation, PageOrder,
+    Replacement, TlbLevel, UnrealisableDesign, Ways,
 };
 use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
@@ -66,12 +66,21 @@ pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
     let design = Design {
         schema: DESIGN_SCHEMA.to_owned(),
         name: "host".to_owned(),
-        title: format!("This machine: {}", host.cpu_model.known().map_or("unknown model", |model| model.as_str())),
+        title: format!(
+            "This machine: {}",
+            host.cpu_model
+                .known()
+                .map_or("unknown model", |model| model.as_str())
+        ),
         source: source(host),
         cycle_ns: host.core_khz.map(cycle_ns),
         levels: levels(&host.caches)?,
         tlbs: tlbs(host, on_switch),
-        pages: Some(PageAllocation { size: host.page_bytes, order: PageOrder::Random, seed: 1 }),
+        pages: Some(PageAllocation {
+            size: host.page_bytes,
+            order: PageOrder::Random,
+            seed: 1,
+        }),
     };
     design.check()?;
     Ok(design)
@@ -85,9 +94,17 @@ fn cycle_ns([sustained, highest]: [u64; 2]) -> [f64; 2] {
 /// Whether cycles have a time, and from where.
 fn clock(core_khz: Option<[u64; 2]>) -> String {
     match core_khz {
-        None => "No time of a cycle: this machine does not report the rate of its cores.".to_owned(),
-        Some([sustained, highest]) if sustained == highest => format!("Cores of {}.", gigahertz(highest)),
-        Some([sustained, highest]) => format!("Cores of {} to {}.", gigahertz(sustained), gigahertz(highest)),
+        None => {
+            "No time of a cycle: this machine does not report the rate of its cores.".to_owned()
+        }
+        Some([sustained, highest]) if sustained == highest => {
+            format!("Cores of {}.", gigahertz(highest))
+        }
+        Some([sustained, highest]) => format!(
+            "Cores of {} to {}.",
+            gigahertz(sustained),
+            gigahertz(highest)
+        ),
     }
 }
 
@@ -102,7 +119,9 @@ fn source(host: &HostManifest) -> String {
             tlb.entries
         ),
         (Fact::Known(_), None) => "TLBs as this machine reports them.".to_owned(),
-        (Fact::Unknown { unknown }, _) => format!("No TLBs: this machine does not report them ({unknown})."),
+        (Fact::Unknown { unknown }, _) => {
+            format!("No TLBs: this machine does not report them ({unknown}).")
+        }
     };
     let ids = match &host.has_pcid {
         Fact::Known(true) => "TLBs kept on a switch: it has address-space ids.".to_owned(),
@@ -123,10 +142,14 @@ fn levels(caches: &[Cache]) -> Result<Vec<Level>, HostDesignError> {
     let mut ordered: Vec<&Cache> = caches.iter().collect();
     ordered.sort_by_key(|cache| (cache.level, order_of(cache.kind)));
     let is_last = |cache: &Cache| {
-        let is_behind = |later: &&Cache| later.level > cache.level && holds_same(later.kind, cache.kind);
+        let is_behind =
+            |later: &&Cache| later.level > cache.level && holds_same(later.kind, cache.kind);
         !ordered.iter().any(is_behind)
     };
-    ordered.iter().map(|cache| level(cache, is_last(cache))).collect()
+    ordered
+        .iter()
+        .map(|cache| level(cache, is_last(cache)))
+        .collect()
 }
 
 /// Instruction caches first: the order of the shipped designs.
@@ -149,14 +172,27 @@ fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
         CacheKind::Unified => ("", Holds::Both),
     };
     let name = format!("L{}{suffix}", cache.level);
-    let Some(ways) = cache.ways else { return Err(HostDesignError::NoWays { name }) };
+    let Some(ways) = cache.ways else {
+        return Err(HostDesignError::NoWays { name });
+    };
     let is_first = cache.level <= 1;
     let miss_cycles = if is_last { MEMORY_CYCLES } else { 0 };
     Ok(Level {
         hit_cycles: by_level(cache.level),
-        index: if is_first { AddressKind::Virtual } else { AddressKind::Physical },
+        index: if is_first {
+            AddressKind::Virtual
+        } else {
+            AddressKind::Physical
+        },
         tag: AddressKind::Physical,
-        ..Level::plain(&name, holds, cache.size_bytes, cache.line_bytes, Ways::Count(ways), miss_cycles)
+        ..Level::plain(
+            &name,
+            holds,
+            cache.size_bytes,
+            cache.line_bytes,
+            Ways::Count(ways),
+            miss_cycles,
+        )
     })
 }
 
@@ -169,13 +205,22 @@ fn by_level(level: u32) -> u32 {
 fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
     let mut ordered = host.plausible_tlbs();
     ordered.retain(|tlb| tlb.page_bytes == host.page_bytes);
-    ordered.sort_by_key(|tlb| (tlb.level, tlb_order(tlb.kind), std::cmp::Reverse(tlb.entries)));
+    ordered.sort_by_key(|tlb| {
+        (
+            tlb.level,
+            tlb_order(tlb.kind),
+            std::cmp::Reverse(tlb.entries),
+        )
+    });
     ordered.dedup_by_key(|tlb| (tlb.level, tlb.kind));
     let is_last = |tlb: &Tlb| {
         let is_behind = |later: &&Tlb| later.level > tlb.level && serves_same(later.kind, tlb.kind);
         !ordered.iter().any(is_behind)
     };
-    ordered.iter().map(|tlb| tlb_level(tlb, is_last(tlb), on_switch)).collect()
+    ordered
+        .iter()
+        .map(|tlb| tlb_level(tlb, is_last(tlb), on_switch))
+        .collect()
 }
 
 const fn tlb_order(kind: TlbKind) -> u32 {
@@ -202,7 +247,11 @@ fn tlb_level(tlb: &Tlb, is_last: bool, on_switch: OnSwitch) -> TlbLevel {
         name: format!("L{}-{kind}", tlb.level),
         holds,
         entries: tlb.entries,
-        ways: if is_in_sets { Ways::Count(LATER_TLB_WAYS) } else { Ways::Full },
+        ways: if is_in_sets {
+            Ways::Count(LATER_TLB_WAYS)
+        } else {
+            Ways::Full
+        },
         page: tlb.page_bytes,
         replacement: Replacement::Lru,
         seed: 0,

@@ -31,4 +31,7 @@ pub use side_by_side::{NoLastLevel, SideBySide};
 pub use simulator::{Options, Outcome, SimulationError, Simulator};
 pub use vary::{VaryError, vary};
 // Whose types this crate takes and gives.
-pub use {switchcost_design as design, switchcost_simulation_result as simulation_result, switchcost_trace as trace};
+pub use {
+    switchcost_design as design, switchcost_simulation_result as simulation_result,
+    switchcost_trace as trace,
+};

@@ -140,7 +140,12 @@ pub(crate) enum PageChange {
     /// A range is mapped or unmapped.
     Remapped { space: u32, start: u64, bytes: u64 },
     /// The trace says where a page is.
-    Recorded { space: u32, virtual_address: u64, physical: u64, bytes: u64 },
+    Recorded {
+        space: u32,
+        virtual_address: u64,
+        physical: u64,
+        bytes: u64,
+    },
     /// No task is left in an address space.
     Ended { space: u32 },
 }
@@ -155,7 +160,9 @@ impl<L: Listener> Machine<L> {
     /// What some levels are asked is an event.
     pub(crate) fn with_requests_to(design: Design, levels: &[usize]) -> Machine<L> {
         let mut plan = Plan::new(&design);
-        levels.iter().for_each(|&level| plan.levels[level].has_wanted_requests = true);
+        levels
+            .iter()
+            .for_each(|&level| plan.levels[level].has_wanted_requests = true);
         Machine::planned(design, plan)
     }
 
@@ -165,7 +172,9 @@ impl<L: Listener> Machine<L> {
     }
 
     fn planned(design: Design, mut plan: Plan) -> Machine<L> {
-        plan.levels.iter_mut().for_each(|level| level.is_compared = L::COMPARES);
+        plan.levels
+            .iter_mut()
+            .for_each(|level| level.is_compared = L::COMPARES);
         Machine {
             entry: Entry::new(&plan),
             known_blocks: KnownBlocks::default(),
@@ -212,7 +221,8 @@ impl<L: Listener> Machine<L> {
         self.state.requester = self.state.requester.next(NO_PROCESS);
         let context = RunContext::without_task();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
-        let is_flushed = |at: &usize| to.is_other_space && self.plan.levels[*at].is_flushed_on_switch;
+        let is_flushed =
+            |at: &usize| to.is_other_space && self.plan.levels[*at].is_flushed_on_switch;
         for at in (0..self.plan.levels.len()).filter(is_flushed) {
             hierarchies.flush(SHARED, at);
         }
@@ -260,16 +270,30 @@ impl<L: Listener> Machine<L> {
     }
 
     pub(crate) fn change_pages(&mut self, change: PageChange) {
-        let Some(frames) = &mut self.state.frames else { return };
+        let Some(frames) = &mut self.state.frames else {
+            return;
+        };
         match change {
             PageChange::Forked { parent, child } => frames.fork(parent, child),
-            PageChange::Remapped { space, start, bytes } => frames.unmap(space, start, bytes),
-            PageChange::Recorded { space, virtual_address, physical, bytes } => {
+            PageChange::Remapped {
+                space,
+                start,
+                bytes,
+            } => frames.unmap(space, start, bytes),
+            PageChange::Recorded {
+                space,
+                virtual_address,
+                physical,
+                bytes,
+            } => {
                 frames.record(space, virtual_address, physical, bytes);
             }
             PageChange::Ended { space } => frames.drop_space(space),
         }
-        self.state.levels.iter_mut().for_each(|level| level.common_lines.forget_predictions());
+        self.state
+            .levels
+            .iter_mut()
+            .for_each(|level| level.common_lines.forget_predictions());
     }
 
     /// Before the mappings change, for instance.
@@ -281,16 +305,31 @@ impl<L: Listener> Machine<L> {
     pub(crate) fn close_interval(&mut self, interval: Interval) -> Option<ByView<u64>> {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
-        let cycles = ByView { shared: passed(SHARED), private: passed(PRIVATE), flushed: passed(FLUSHED) };
-        let of_others =
-            || OfOthers { lost: passed(LOST), gained: passed(GAINED), first_touches: passed(FIRST_TOUCHES) };
-        self.intervals.push(Interval { cycles, of_others: L::COMPARES.then(of_others), ..interval });
+        let cycles = ByView {
+            shared: passed(SHARED),
+            private: passed(PRIVATE),
+            flushed: passed(FLUSHED),
+        };
+        let of_others = || OfOthers {
+            lost: passed(LOST),
+            gained: passed(GAINED),
+            first_touches: passed(FIRST_TOUCHES),
+        };
+        self.intervals.push(Interval {
+            cycles,
+            of_others: L::COMPARES.then(of_others),
+            ..interval
+        });
         Some(cycles)
     }
 
     /// The segment is over: its intervals are given out.
     pub(crate) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
-        intervals.extend(self.intervals.drain(..).map(|interval| Interval { end, ..interval }));
+        intervals.extend(
+            self.intervals
+                .drain(..)
+                .map(|interval| Interval { end, ..interval }),
+        );
     }
 }
 
@@ -303,11 +342,18 @@ impl<L: Listener> State<L> {
             history: History::default(),
             frames: plan.pages.map(Frames::new),
             requester: Requester::NONE,
-            listener: L::of(Levels { caches: plan.caches, all: plan.levels.len() }),
+            listener: L::of(Levels {
+                caches: plan.caches,
+                all: plan.levels.len(),
+            }),
         }
     }
 
-    fn hierarchies<'a>(&'a mut self, plan: &'a Plan, context: &'a RunContext<'a>) -> Hierarchies<'a, L> {
+    fn hierarchies<'a>(
+        &'a mut self,
+        plan: &'a Plan,
+        context: &'a RunContext<'a>,
+    ) -> Hierarchies<'a, L> {
         Hierarchies {
             plan,
             levels: &mut self.levels,
@@ -347,6 +393,13 @@ static NOTHING_MAPPED: Mappings = Mappings::nothing();
 impl RunContext<'_> {
     /// Where no program looks anything up.
     fn without_task() -> RunContext<'static> {
-        RunContext { space: NO_PROCESS, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED }
+        RunContext {
+            space: NO_PROCESS,
+            code: Context {
+                program: 0,
+                cause: 0,
+            },
+            mappings: &NOTHING_MAPPED,
+        }
     }
 }

@@ -21,7 +21,9 @@ pub(crate) struct Mappings {
 
 impl Mappings {
     pub(crate) const fn nothing() -> Mappings {
-        Mappings { pieces: BTreeMap::new() }
+        Mappings {
+            pieces: BTreeMap::new(),
+        }
     }
 
     /// A file is mapped over whatever was there.
@@ -29,7 +31,13 @@ impl Mappings {
         self.unmap(mapping.start, mapping.bytes);
         if mapping.bytes > 0 {
             let last = mapping.start.saturating_add(mapping.bytes - 1);
-            self.pieces.insert(mapping.start, Piece { last, mapping: Arc::new(mapping.clone()) });
+            self.pieces.insert(
+                mapping.start,
+                Piece {
+                    last,
+                    mapping: Arc::new(mapping.clone()),
+                },
+            );
         }
     }
 
@@ -40,9 +48,15 @@ impl Mappings {
         }
         let last = start.saturating_add(bytes - 1);
         self.cut_before(start);
-        let inside: Vec<u64> = self.pieces.range(start..=last).map(|(&first, _)| first).collect();
+        let inside: Vec<u64> = self
+            .pieces
+            .range(start..=last)
+            .map(|(&first, _)| first)
+            .collect();
         for first in inside {
-            let Some(piece) = self.pieces.remove(&first) else { continue };
+            let Some(piece) = self.pieces.remove(&first) else {
+                continue;
+            };
             if piece.last > last {
                 self.pieces.insert(last + 1, piece);
             }
@@ -51,7 +65,9 @@ impl Mappings {
 
     /// Divides the piece that covers an address but does not start there.
     fn cut_before(&mut self, start: u64) {
-        let Some((_, piece)) = self.pieces.range_mut(..start).next_back() else { return };
+        let Some((_, piece)) = self.pieces.range_mut(..start).next_back() else {
+            return;
+        };
         if piece.last >= start {
             let behind = piece.clone();
             piece.last = start - 1;
@@ -63,7 +79,12 @@ impl Mappings {
     pub(crate) fn find(&self, address: u64) -> Option<(&Arc<Mapping>, u64)> {
         let (_, piece) = self.pieces.range(..=address).next_back()?;
         let mapping = &piece.mapping;
-        (address <= piece.last).then(|| (mapping, mapping.offset.wrapping_add(address - mapping.start)))
+        (address <= piece.last).then(|| {
+            (
+                mapping,
+                mapping.offset.wrapping_add(address - mapping.start),
+            )
+        })
     }
 
     /// The file and offset of a page that holds code of a file.
@@ -88,12 +109,22 @@ mod tests {
 
     fn mapping(start: u64, bytes: u64, path: &str) -> Mapping {
         let path = path.as_bytes().to_vec();
-        Mapping { start, bytes, offset: 0x1000, path, build_id: Vec::new(), is_executable: true }
+        Mapping {
+            start,
+            bytes,
+            offset: 0x1000,
+            path,
+            build_id: Vec::new(),
+            is_executable: true,
+        }
     }
 
     fn path(mappings: &Mappings, address: u64) -> Option<(String, u64)> {
         let (mapping, offset) = mappings.find(address)?;
-        Some((String::from_utf8(mapping.path.clone()).expect("a plain path"), offset))
+        Some((
+            String::from_utf8(mapping.path.clone()).expect("a plain path"),
+            offset,
+        ))
     }
 
     #[test]

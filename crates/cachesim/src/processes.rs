@@ -73,7 +73,10 @@ pub(crate) struct Processes {
 impl Processes {
     /// Nothing yet; who has a private hierarchy.
     pub(crate) fn new(private_by: PrivateBy) -> Processes {
-        Processes { private_by, ..Processes::default() }
+        Processes {
+            private_by,
+            ..Processes::default()
+        }
     }
 
     /// The running process; process 0 before the first switch.
@@ -116,7 +119,10 @@ impl Processes {
 
     /// What distinguishes a task of a process from others.
     fn key(&self, process: ProcessId, task: TaskId) -> (ProcessId, Option<TaskId>) {
-        (process, (self.private_by == PrivateBy::Task).then_some(task))
+        (
+            process,
+            (self.private_by == PrivateBy::Task).then_some(task),
+        )
     }
 
     fn number_of(&mut self, process: ProcessId, task: TaskId, name: &[u8]) -> u32 {
@@ -128,9 +134,18 @@ impl Processes {
         let name = String::from_utf8_lossy(name).into_owned();
         let program = self.program_number(&name);
         let task = key.1.map(|task| task.0);
-        let facts = ProcessFacts { process: process.0, task, name, ..ProcessFacts::default() };
+        let facts = ProcessFacts {
+            process: process.0,
+            task,
+            name,
+            ..ProcessFacts::default()
+        };
         let space = self.space_of(process);
-        self.processes.push(Process { facts, program, space });
+        self.processes.push(Process {
+            facts,
+            program,
+            space,
+        });
         self.numbers.insert(key, number);
         number
     }
@@ -156,7 +171,8 @@ impl Processes {
 
     /// A task begins, gets another address space, or ends.
     pub(crate) fn follow(&mut self, mark: &Mark) -> Change {
-        let (Mark::Birth { task, .. } | Mark::Exec { task, .. } | Mark::Exit { task }) = mark else {
+        let (Mark::Birth { task, .. } | Mark::Exec { task, .. } | Mark::Exit { task }) = mark
+        else {
             return Change::default();
         };
         if let Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } = mark {
@@ -164,7 +180,9 @@ impl Processes {
         }
         let before = self.process_of(*task);
         let changed = self.table.follow(mark);
-        let fork = changed.fork.map(|(parent, child)| (self.spaces[&parent], self.spaces[&child]));
+        let fork = changed
+            .fork
+            .map(|(parent, child)| (self.spaces[&parent], self.spaces[&child]));
         if let Some((parent, child)) = fork {
             *self.mappings_mut(child) = self.mappings(parent).clone();
         }
@@ -179,17 +197,29 @@ impl Processes {
         };
         let ended = ended.map(|process| self.numbers[&self.key(process, *task)]);
         let is_of_running = *task == self.table.running && !matches!(mark, Mark::Exit { .. });
-        Change { fork, ended, ended_space, is_other: is_of_running && self.take_running() }
+        Change {
+            fork,
+            ended,
+            ended_space,
+            is_other: is_of_running && self.take_running(),
+        }
     }
 
     /// Where a living task is.
     fn process_of(&self, task: TaskId) -> Option<ProcessId> {
-        self.table.tasks.get(&task).filter(|task| !task.has_ended).map(|task| task.process)
+        self.table
+            .tasks
+            .get(&task)
+            .filter(|task| !task.has_ended)
+            .map(|task| task.process)
     }
 
     /// Another task runs. Gives the number of the cause, and whether the running process changes.
     pub(crate) fn switch(&mut self, mark: &Mark, is_voluntary: bool, cause: Cause) -> (u32, bool) {
-        let end = self.causes.number(Why::Left { is_voluntary, cause });
+        let end = self.causes.number(Why::Left {
+            is_voluntary,
+            cause,
+        });
         self.left_because.insert(self.table.running, end);
         self.table.follow(mark);
         let is_other = self.take_running();
@@ -207,7 +237,11 @@ impl Processes {
         let space = self.processes[process as usize].space;
         let before = self.running;
         let is_other_space = before.is_none_or(|before| before.space != space);
-        self.running = Some(Running { process, space, is_other_space });
+        self.running = Some(Running {
+            process,
+            space,
+            is_other_space,
+        });
         before.is_none_or(|before| before.process != process)
     }
 
@@ -217,7 +251,11 @@ impl Processes {
         if self.segment.is_none() {
             self.begin_segment();
         }
-        self.segment.get_or_insert(Segment { number: 0, instructions: 0, cause: 0 })
+        self.segment.get_or_insert(Segment {
+            number: 0,
+            instructions: 0,
+            cause: 0,
+        })
     }
 
     /// The cause of the segment that runs.
@@ -232,7 +270,11 @@ impl Processes {
         };
         let running = self.running().process;
         self.processes[running as usize].facts.segments += 1;
-        self.segment = Some(Segment { number: self.segments, instructions: 0, cause });
+        self.segment = Some(Segment {
+            number: self.segments,
+            instructions: 0,
+            cause,
+        });
         self.segments = self.segments.saturating_add(1);
     }
 
@@ -263,8 +305,18 @@ impl Processes {
     }
 
     /// The processes, the causes, and the names of programs by their numbers.
-    pub(crate) fn into_facts(self) -> (Vec<ProcessFacts>, Vec<switchcost_simulation_result::SwitchCause>, Vec<String>) {
-        let processes = self.processes.into_iter().map(|process| process.facts).collect();
+    pub(crate) fn into_facts(
+        self,
+    ) -> (
+        Vec<ProcessFacts>,
+        Vec<switchcost_simulation_result::SwitchCause>,
+        Vec<String>,
+    ) {
+        let processes = self
+            .processes
+            .into_iter()
+            .map(|process| process.facts)
+            .collect();
         (processes, self.causes.into_list(), self.programs)
     }
 }

@@ -10,10 +10,22 @@ const FILES: [(&str, &str); 10] = [
     ("mogul-2a", include_str!("../designs/mogul-2a.toml")),
     ("mogul-2b", include_str!("../designs/mogul-2b.toml")),
     ("li2007-xeon", include_str!("../designs/li2007-xeon.toml")),
-    ("michigan-xeon-d1541", include_str!("../designs/michigan-xeon-d1541.toml")),
-    ("blog-i7-9850h", include_str!("../designs/blog-i7-9850h.toml")),
-    ("zen4-epyc-9004", include_str!("../designs/zen4-epyc-9004.toml")),
-    ("xeon-sapphire-rapids", include_str!("../designs/xeon-sapphire-rapids.toml")),
+    (
+        "michigan-xeon-d1541",
+        include_str!("../designs/michigan-xeon-d1541.toml"),
+    ),
+    (
+        "blog-i7-9850h",
+        include_str!("../designs/blog-i7-9850h.toml"),
+    ),
+    (
+        "zen4-epyc-9004",
+        include_str!("../designs/zen4-epyc-9004.toml"),
+    ),
+    (
+        "xeon-sapphire-rapids",
+        include_str!("../designs/xeon-sapphire-rapids.toml"),
+    ),
     ("plain-lru", include_str!("../designs/plain-lru.toml")),
 ];
 
@@ -24,7 +36,10 @@ pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
 
 /// The file of a shipped design, comments and all.
 pub fn text(name: &str) -> Option<&'static str> {
-    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    FILES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, text)| *text)
 }
 
 /// A shipped design.

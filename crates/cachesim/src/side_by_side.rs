@@ -82,7 +82,11 @@ impl SideBySide {
     /// # Errors
     /// A design whose last level is not plain. It must have passed its check.
     pub fn new(design: Design, private_by: PrivateBy) -> Result<SideBySide, NoLastLevel> {
-        let last = design.levels.len().checked_sub(1).ok_or(NoLastLevel::OneLevel)?;
+        let last = design
+            .levels
+            .len()
+            .checked_sub(1)
+            .ok_or(NoLastLevel::OneLevel)?;
         let level = &design.levels[last];
         let all = level.holds.instructions() && level.holds.data();
         if last == 0 || !all {
@@ -94,12 +98,24 @@ impl SideBySide {
         let ways = level.ways.of(level.lines());
         let sets = level.lines() / ways;
         let odd = [
-            (level.inclusion != Inclusion::Neither, "lines of other levels"),
-            (level.replacement != Replacement::Lru, "another order of replacement"),
+            (
+                level.inclusion != Inclusion::Neither,
+                "lines of other levels",
+            ),
+            (
+                level.replacement != Replacement::Lru,
+                "another order of replacement",
+            ),
             (level.prefetches() || level.streams.is_some(), "prefetching"),
             (level.victim.is_some(), "a victim cache"),
-            (!sets.is_power_of_two(), "a number of sets that is no power of two"),
-            (level.index != level.tag, "another kind of address in its tags"),
+            (
+                !sets.is_power_of_two(),
+                "a number of sets that is no power of two",
+            ),
+            (
+                level.index != level.tag,
+                "another kind of address in its tags",
+            ),
         ];
         if let Some((_, what)) = odd.iter().find(|(is, _)| *is) {
             return Err(NoLastLevel::NotPlain(what));
@@ -140,17 +156,36 @@ impl SideBySide {
     /// What was counted.
     pub fn finish(self) -> LastLevelCounts {
         let held = self.shared.0.iter().map(|lines| lines.len() as u64).sum();
-        LastLevelCounts { held, ..self.counts }
+        LastLevelCounts {
+            held,
+            ..self.counts
+        }
     }
 
     /// What the first levels of the running process have asked.
     fn answer(&mut self, process: u32) {
-        let SideBySide { machine, sets, ways, allocates, shared, own, counts, .. } = self;
-        let own = own.entry(process).or_insert_with(|| Lines(vec![Vec::new(); *sets]));
+        let SideBySide {
+            machine,
+            sets,
+            ways,
+            allocates,
+            shared,
+            own,
+            counts,
+            ..
+        } = self;
+        let own = own
+            .entry(process)
+            .or_insert_with(|| Lines(vec![Vec::new(); *sets]));
         machine.listener_mut().take(|requests| {
-            for &LevelRequest { key, kind, .. } in requests.iter().filter(|request| request.views.has(PRIVATE)) {
+            for &LevelRequest { key, kind, .. } in
+                requests.iter().filter(|request| request.views.has(PRIVATE))
+            {
                 let Some(kind) = kind else { continue };
-                let (set, comes_in) = (key as usize & (*sets - 1), kind != Kind::Store || *allocates);
+                let (set, comes_in) = (
+                    key as usize & (*sets - 1),
+                    kind != Kind::Store || *allocates,
+                );
                 counts.lookups += 1;
                 counts.shared += u64::from(!shared.look_up(set, key, *ways, comes_in));
                 counts.alone += u64::from(!own.look_up(set, key, *ways, comes_in));
@@ -166,7 +201,8 @@ impl SideBySide {
 
     fn change(&mut self, change: Change) {
         if let Some((parent, child)) = change.fork {
-            self.machine.change_pages(PageChange::Forked { parent, child });
+            self.machine
+                .change_pages(PageChange::Forked { parent, child });
         }
         if change.is_other {
             self.change_process();
@@ -182,7 +218,11 @@ impl SideBySide {
 }
 
 impl TakePieces for SideBySide {
-    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
+    fn blocks<'a>(
+        &mut self,
+        mut blocks: BlockRun<'_>,
+        mut references: &'a [Reference],
+    ) -> &'a [Reference] {
         while !blocks.is_empty() {
             if !self.has_begun {
                 self.change_process();
@@ -192,7 +232,14 @@ impl TakePieces for SideBySide {
             let (own, rest) = references.split_at(count);
             let Running { process, space, .. } = self.processes.running();
             // Nothing is attributed to code.
-            let context = RunContext { space, code: Context { program: 0, cause: 0 }, mappings: &NOTHING_MAPPED };
+            let context = RunContext {
+                space,
+                code: Context {
+                    program: 0,
+                    cause: 0,
+                },
+                mappings: &NOTHING_MAPPED,
+            };
             self.machine.run(now, own, &context);
             self.answer(process);
             (blocks, references) = (later, rest);
@@ -206,23 +253,47 @@ impl TakePieces for SideBySide {
                 let change = self.processes.follow(mark);
                 self.change(change);
             }
-            Mark::Switch { is_voluntary, cause, .. } => {
+            Mark::Switch {
+                is_voluntary,
+                cause,
+                ..
+            } => {
                 let (_, is_other) = self.processes.switch(mark, is_voluntary, cause);
-                self.change(Change { is_other, ..Change::default() });
+                self.change(Change {
+                    is_other,
+                    ..Change::default()
+                });
             }
             Mark::Unmap { start, bytes } if self.has_begun => {
                 let space = self.processes.running().space;
-                self.machine.change_pages(PageChange::Remapped { space, start, bytes });
+                self.machine.change_pages(PageChange::Remapped {
+                    space,
+                    start,
+                    bytes,
+                });
             }
             Mark::Map(ref mapping) if self.has_begun => {
                 let space = self.processes.running().space;
                 let (start, bytes) = (mapping.start, mapping.bytes);
-                self.machine.change_pages(PageChange::Remapped { space, start, bytes });
+                self.machine.change_pages(PageChange::Remapped {
+                    space,
+                    start,
+                    bytes,
+                });
             }
-            Mark::Page { virtual_address, physical_address, bytes } if self.has_begun => {
+            Mark::Page {
+                virtual_address,
+                physical_address,
+                bytes,
+            } if self.has_begun => {
                 let space = self.processes.running().space;
                 let physical = physical_address;
-                self.machine.change_pages(PageChange::Recorded { space, virtual_address, physical, bytes });
+                self.machine.change_pages(PageChange::Recorded {
+                    space,
+                    virtual_address,
+                    physical,
+                    bytes,
+                });
             }
             _ => (),
         }

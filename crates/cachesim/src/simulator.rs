@@ -8,7 +8,9 @@ mod runner;
 mod workers;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{DesignResult, Interval, PartResult, PrivateBy, ProcessFacts, SwitchCause};
+use switchcost_simulation_result::{
+    DesignResult, Interval, PartResult, PrivateBy, ProcessFacts, SwitchCause,
+};
 use switchcost_trace::{Chunk, Purpose};
 
 use crate::attribution::Names;
@@ -117,7 +119,11 @@ impl Simulator {
             return Err(SimulationError::TooManyDesigns(designs.len()));
         }
         let (most_in_full, threads) = (options.most_in_full, options.threads);
-        let fewest_swept = if designs.len() > most_in_full { FEWEST_SWEPT } else { usize::MAX };
+        let fewest_swept = if designs.len() > most_in_full {
+            FEWEST_SWEPT
+        } else {
+            usize::MAX
+        };
         let mut runners = runners(designs, fewest_swept);
         if !options.skips_repeats {
             runners.iter_mut().for_each(Runner::skip_no_repeats);
@@ -125,10 +131,18 @@ impl Simulator {
         if options.private_by == PrivateBy::Task {
             runners.iter_mut().for_each(Runner::tell_tasks_apart);
         }
-        let passes = runners.into_iter().map(|runner| Pass::new(runner, options.clone()));
+        let passes = runners
+            .into_iter()
+            .map(|runner| Pass::new(runner, options.clone()));
         let passes: Vec<Pass> = passes.collect();
         Ok(Simulator {
-            check: Check::new(passes.iter().map(Pass::most_processes).min().unwrap_or(u64::MAX)),
+            check: Check::new(
+                passes
+                    .iter()
+                    .map(Pass::most_processes)
+                    .min()
+                    .unwrap_or(u64::MAX),
+            ),
             designs_in_full: passes.iter().map(Pass::designs_in_full).sum(),
             most_in_full,
             places: options.places,
@@ -136,7 +150,9 @@ impl Simulator {
                 0 | 1 => Passes::Here(passes),
                 threads => {
                     let started = Workers::start(passes, threads);
-                    Passes::OnThreads(started.map_err(|error| SimulationError::NoThread(error.to_string()))?)
+                    Passes::OnThreads(
+                        started.map_err(|error| SimulationError::NoThread(error.to_string()))?,
+                    )
                 }
             },
         })
@@ -144,7 +160,11 @@ impl Simulator {
 
     /// How many designs are simulated one by one, though there are more than are wanted in full: they cannot be swept.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
-        if self.designs_in_full > self.most_in_full { self.designs_in_full } else { 0 }
+        if self.designs_in_full > self.most_in_full {
+            self.designs_in_full
+        } else {
+            0
+        }
     }
 
     /// Simulates the next chunk of the trace, which may be taken: what is left in its place is a chunk to use again. Appends intervals
@@ -154,7 +174,11 @@ impl Simulator {
     /// # Errors
     /// A chunk that contradicts itself, or with more processes than can be distinguished: no design has seen anything of it, and
     /// nothing can be said about what follows it.
-    pub fn feed(&mut self, chunk: &mut Chunk, intervals: &mut Vec<Interval>) -> Result<(), SimulationError> {
+    pub fn feed(
+        &mut self,
+        chunk: &mut Chunk,
+        intervals: &mut Vec<Interval>,
+    ) -> Result<(), SimulationError> {
         self.feed_for(chunk, WHOLE, intervals)
     }
 
@@ -171,10 +195,22 @@ impl Simulator {
         since_switch: Option<u64>,
         intervals: &mut Vec<Interval>,
     ) -> Result<(), SimulationError> {
-        self.feed_for(chunk, Fed { purpose, since_switch }, intervals)
+        self.feed_for(
+            chunk,
+            Fed {
+                purpose,
+                since_switch,
+            },
+            intervals,
+        )
     }
 
-    fn feed_for(&mut self, chunk: &mut Chunk, fed: Fed, intervals: &mut Vec<Interval>) -> Result<(), SimulationError> {
+    fn feed_for(
+        &mut self,
+        chunk: &mut Chunk,
+        fed: Fed,
+        intervals: &mut Vec<Interval>,
+    ) -> Result<(), SimulationError> {
         self.check.chunk(chunk)?;
         match &mut self.passes {
             Passes::Here(passes) => {
@@ -202,7 +238,13 @@ impl Simulator {
             outcome.parts = join_parts(parts, ended.parts);
             for (number, mut result, by_place) in ended.designs {
                 if let (Some(by_place), Some(detail)) = (by_place, &mut result.detail) {
-                    by_place.fill(&result.design, detail, self.places, (&ended.programs, &ended.kernel_blocks), names);
+                    by_place.fill(
+                        &result.design,
+                        detail,
+                        self.places,
+                        (&ended.programs, &ended.kernel_blocks),
+                        names,
+                    );
                 }
                 designs.push((number, result));
             }

@@ -7,7 +7,10 @@ use switchcost_capture::{Command, Options, Order, Output, Tool, run};
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
-    let commands: Vec<_> = words.split(|word| word == "--with").map(|words| Command::new(words.to_vec())).collect();
+    let commands: Vec<_> = words
+        .split(|word| word == "--with")
+        .map(|words| Command::new(words.to_vec()))
+        .collect();
     let tool = match Tool::find() {
         Ok(tool) => tool,
         Err(error) => {
@@ -16,7 +19,10 @@ fn main() -> ExitCode {
         }
     };
     let mut options = Options::new(tool);
-    options.cpu = std::env::var("CPU").ok().and_then(|cpu| cpu.parse().ok()).map(switchcost_units::CpuId);
+    options.cpu = std::env::var("CPU")
+        .ok()
+        .and_then(|cpu| cpu.parse().ok())
+        .map(switchcost_units::CpuId);
     if std::env::var_os("AS_RUN").is_some() {
         options.order = Order::AsRun;
     }
@@ -33,10 +39,22 @@ fn main() -> ExitCode {
         }
         Ok::<(), std::io::Error>(())
     });
-    for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+    for task in std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let spent = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-        eprintln!("thread {:?}: {} ns on a CPU", task.file_name(), spent.split(' ').next().unwrap_or_default());
+        eprintln!(
+            "thread {:?}: {} ns on a CPU",
+            task.file_name(),
+            spent.split(' ').next().unwrap_or_default()
+        );
     }
     eprintln!("{blocks} blocks, {references} references, {summary:?}");
-    if summary.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if summary.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

@@ -19,8 +19,16 @@ fn main() -> ExitCode {
     // As `switchcost trace` does it.
     let mut allowed = allowed_cpus(&Root::system());
     let cpu = allowed.pop();
-    let _guard = if allowed.is_empty() { None } else { pin(&allowed).ok() };
-    let options = Options { cpu, output: Output::Nowhere, ..Options::new(tool) };
+    let _guard = if allowed.is_empty() {
+        None
+    } else {
+        pin(&allowed).ok()
+    };
+    let options = Options {
+        cpu,
+        output: Output::Nowhere,
+        ..Options::new(tool)
+    };
     match run_unread(&[command], options, &AtomicBool::new(false)) {
         Ok(words) => {
             println!("{words} words");

@@ -184,7 +184,12 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             ));
         }
         let switches_elsewhere = self.account.counted.saturating_sub(self.account.marked);
-        Outcome { ending, statuses: self.programs.into_statuses(), warnings: self.warnings, switches_elsewhere }
+        Outcome {
+            ending,
+            statuses: self.programs.into_statuses(),
+            warnings: self.warnings,
+            switches_elsewhere,
+        }
     }
 
     fn drive(&mut self) -> Result<(), Halt<T::Error>> {
@@ -220,10 +225,14 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         let detail = self.ring.u64_at(header::FAULT_DETAIL).load(SeqCst);
         match self.ring.u32_at(header::FAULT).load(SeqCst) {
             0 => Ok(()),
-            fault::RSEQ => Err(CaptureError::NoPreemption(std::io::Error::from_raw_os_error(detail as i32)).into()),
-            fault::CPU => {
-                Err(CaptureError::OtherCpu { cpu: self.ring.u32_at(header::CPU).load(SeqCst), other: detail }.into())
+            fault::RSEQ => Err(
+                CaptureError::NoPreemption(std::io::Error::from_raw_os_error(detail as i32)).into(),
+            ),
+            fault::CPU => Err(CaptureError::OtherCpu {
+                cpu: self.ring.u32_at(header::CPU).load(SeqCst),
+                other: detail,
             }
+            .into()),
             _ => Err(CaptureError::TooManyTasks.into()),
         }
     }
@@ -233,23 +242,32 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         if self.is_over {
             return order::oldest(self.ring.full());
         }
-        order::next(self.ring.full(), || self.oldest_open(), || order::oldest(self.ring.full()))
+        order::next(
+            self.ring.full(),
+            || self.oldest_open(),
+            || order::oldest(self.ring.full()),
+        )
     }
 
     fn oldest_open(&self) -> Option<u64> {
         let open = (0..self.ring.slots_used()).map(|slot| self.ring.slot(slot).open_stamp());
-        open.filter(|stamp| *stamp != 0 && !self.suspended.contains(stamp)).min()
+        open.filter(|stamp| *stamp != 0 && !self.suspended.contains(stamp))
+            .min()
     }
 
     /// Decodes a buffer. False where it cannot be said yet why the task before lost the CPU.
     fn take(&mut self, full: &Full) -> Result<bool, Halt<T::Error>> {
         let words = self.ring.words(full);
-        let is_new = self.run.is_none_or(|run| (run.slot, run.stamp) != (full.slot, full.stamp));
+        let is_new = self
+            .run
+            .is_none_or(|run| (run.slot, run.stamp) != (full.slot, full.stamp));
         let mut at = 0;
         if is_new {
             let stamp = self.stamp(full, words)?;
             at = stamp.map_or(0, |_| Stamp::WORDS);
-            let Some(begin) = self.beginning(full, is_birth(words, at), stamp.unwrap_or_default())? else {
+            let Some(begin) =
+                self.beginning(full, is_birth(words, at), stamp.unwrap_or_default())?
+            else {
                 return Ok(false);
             };
             at += self.decoder.birth_at(full.order, words, at)?;
@@ -265,7 +283,11 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
     fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
         let stamp = Stamp::read(words);
         if stamp.is_none() && full.stamp > self.newest {
-            let damaged = DecodeError { buffer: full.order, word: 0, problem: Problem::NoStamp };
+            let damaged = DecodeError {
+                buffer: full.order,
+                word: 0,
+                problem: Problem::NoStamp,
+            };
             return Err(Stopped::Damaged(damaged).into());
         }
         Ok(stamp)
@@ -284,7 +306,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
     }
 
     fn pause(&mut self, rings: u32, is_pending: bool) -> Result<(), Halt<T::Error>> {
-        self.ring.await_ring(rings, if is_pending { SHORT_PAUSE } else { TIMEOUT })?;
+        self.ring
+            .await_ring(rings, if is_pending { SHORT_PAUSE } else { TIMEOUT })?;
         let since = *self.stuck_since.get_or_insert_with(Instant::now);
         if since.elapsed() > TIMEOUT || self.ring.rings() == rings {
             self.poll_tasks(since)?;

@@ -20,7 +20,11 @@ pub(crate) fn of_file(path: &[u8]) -> Option<Vec<u8>> {
     if !path.is_absolute() || !path.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).ok()?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(O_NONBLOCK)
+        .open(path)
+        .ok()?;
     let cache = ReadCache::new(file);
     let id = object::File::parse(&cache).ok()?.build_id().ok()??.to_vec();
     (id.len() <= LONGEST).then_some(id)
@@ -32,9 +36,15 @@ mod tests {
 
     #[test]
     fn finds_the_id_that_file_reports() {
-        let output = std::process::Command::new("file").args(["-L", "/bin/sh"]).output().expect("file runs");
+        let output = std::process::Command::new("file")
+            .args(["-L", "/bin/sh"])
+            .output()
+            .expect("file runs");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let reported = text.split_once("BuildID[sha1]=").expect("sh has a build ID").1;
+        let reported = text
+            .split_once("BuildID[sha1]=")
+            .expect("sh has a build ID")
+            .1;
         let path = std::fs::canonicalize("/bin/sh").expect("sh");
         let id = of_file(path.as_os_str().as_bytes()).expect("an ID");
         let hexadecimal: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -43,7 +53,15 @@ mod tests {
 
     #[test]
     fn what_is_no_program_has_none() {
-        for path in [&b"/etc/passwd"[..], b"/dev/zero", b"/no/such/file", b"relative", b"", b"/nul\0inside", b"/etc"] {
+        for path in [
+            &b"/etc/passwd"[..],
+            b"/dev/zero",
+            b"/no/such/file",
+            b"relative",
+            b"",
+            b"/nul\0inside",
+            b"/etc",
+        ] {
             assert_eq!(of_file(path), None);
         }
     }

@@ -25,37 +25,69 @@ pub struct Command {
 impl Command {
     /// A command that starts where we are, with our environment.
     pub fn new<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Command {
-        Command { words: words.into_iter().map(Into::into).collect(), ..Command::default() }
+        Command {
+            words: words.into_iter().map(Into::into).collect(),
+            ..Command::default()
+        }
     }
 
     /// As the user would type it, without quotes.
     pub(crate) fn shown(&self) -> String {
-        self.words.join(OsStr::new(" ")).to_string_lossy().into_owned()
+        self.words
+            .join(OsStr::new(" "))
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// The last part of the program's path.
     pub(crate) fn name(&self) -> Vec<u8> {
-        let program = self.words.first().map(OsString::as_os_str).unwrap_or_default();
-        Path::new(program).file_name().unwrap_or(program).as_bytes().to_vec()
+        let program = self
+            .words
+            .first()
+            .map(OsString::as_os_str)
+            .unwrap_or_default();
+        Path::new(program)
+            .file_name()
+            .unwrap_or(program)
+            .as_bytes()
+            .to_vec()
     }
 
     /// The file of its program.
     pub(crate) fn program(&self) -> Result<PathBuf, CaptureError> {
-        let Some(program) = self.words.first() else { return Err(CaptureError::NoCommand) };
+        let Some(program) = self.words.first() else {
+            return Err(CaptureError::NoCommand);
+        };
         let found = self.find(program).and_then(|path| match path.metadata() {
             Ok(facts) if facts.is_file() => Ok(path),
-            Ok(_) => Err(unfit(format!("{}, which is no file", path.display()), "a program")),
-            Err(error) => Err(unfit(format!("no usable file {} ({error})", path.display()), "a program that is there")),
+            Ok(_) => Err(unfit(
+                format!("{}, which is no file", path.display()),
+                "a program",
+            )),
+            Err(error) => Err(unfit(
+                format!("no usable file {} ({error})", path.display()),
+                "a program that is there",
+            )),
         });
-        found.map_err(|Unfit { reason, need }| CaptureError::Unfit { command: self.shown(), reason, need })
+        found.map_err(|Unfit { reason, need }| CaptureError::Unfit {
+            command: self.shown(),
+            reason,
+            need,
+        })
     }
 
     /// Refuses what Valgrind would not run, with the reason.
     pub(crate) fn check(&self) -> Result<(), CaptureError> {
-        let Some(program) = self.words.first() else { return Err(CaptureError::NoCommand) };
+        let Some(program) = self.words.first() else {
+            return Err(CaptureError::NoCommand);
+        };
         self.find(program)
             .and_then(|path| check_file(&path, MOST_INTERPRETERS))
-            .map_err(|Unfit { reason, need }| CaptureError::Unfit { command: self.shown(), reason, need })
+            .map_err(|Unfit { reason, need }| CaptureError::Unfit {
+                command: self.shown(),
+                reason,
+                need,
+            })
     }
 
     fn find(&self, program: &OsStr) -> Result<PathBuf, Unfit> {
@@ -63,14 +95,28 @@ impl Command {
             let directory = self.directory.as_deref().unwrap_or(Path::new(""));
             return Ok(directory.join(program));
         }
-        let of_command = self.environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
-        let path = of_command.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+        let of_command = self
+            .environment
+            .iter()
+            .rev()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, path)| path.clone());
+        let path = of_command
+            .or_else(|| std::env::var_os("PATH"))
+            .unwrap_or_default();
         let is_program = |path: &PathBuf| {
-            path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+            path.metadata()
+                .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
         };
-        std::env::split_paths(&path).map(|folder| folder.join(program)).find(is_program).ok_or_else(|| {
-            unfit(format!("no program '{}' in PATH", program.to_string_lossy()), "one that is there, or its whole path")
-        })
+        std::env::split_paths(&path)
+            .map(|folder| folder.join(program))
+            .find(is_program)
+            .ok_or_else(|| {
+                unfit(
+                    format!("no program '{}' in PATH", program.to_string_lossy()),
+                    "one that is there, or its whole path",
+                )
+            })
     }
 }
 
@@ -80,7 +126,10 @@ struct Unfit {
 }
 
 fn unfit(reason: impl Into<String>, need: &str) -> Unfit {
-    Unfit { reason: reason.into(), need: need.to_owned() }
+    Unfit {
+        reason: reason.into(),
+        need: need.to_owned(),
+    }
 }
 
 /// As deep as the kernel follows scripts that are interpreted by scripts.
@@ -96,9 +145,12 @@ fn gives_rights(mode: u32, user: u32, group: u32, users: [u32; 2], groups: [u32;
 
 fn check_file(path: &Path, interpreters: u32) -> Result<(), Unfit> {
     let shown = path.display();
-    let facts = path
-        .metadata()
-        .map_err(|error| unfit(format!("no usable file {shown} ({error})"), "a program that is there"))?;
+    let facts = path.metadata().map_err(|error| {
+        unfit(
+            format!("no usable file {shown} ({error})"),
+            "a program that is there",
+        )
+    })?;
     if !facts.is_file() {
         return Err(unfit(format!("{shown}, which is no file"), "a program"));
     }
@@ -113,9 +165,17 @@ fn check_file(path: &Path, interpreters: u32) -> Result<(), Unfit> {
     let mut start = [0; 256];
     let bytes = File::open(path)
         .and_then(|mut file| file.read(&mut start))
-        .map_err(|error| unfit(format!("the unreadable file {shown} ({error})"), "read permission on it"))?;
+        .map_err(|error| {
+            unfit(
+                format!("the unreadable file {shown} ({error})"),
+                "read permission on it",
+            )
+        })?;
     if facts.mode() & 0o111 == 0 {
-        return Err(unfit(format!("{shown}, which may not be executed"), "execute permission on it (chmod +x)"));
+        return Err(unfit(
+            format!("{shown}, which may not be executed"),
+            "execute permission on it (chmod +x)",
+        ));
     }
     check_start(&start[..bytes], path, interpreters)
 }
@@ -126,20 +186,36 @@ fn check_start(start: &[u8], path: &Path, interpreters: u32) -> Result<(), Unfit
     const X86_64: [u8; 2] = [62, 0];
     let shown = path.display();
     if let Some(line) = start.strip_prefix(b"#!") {
-        let interpreter = line.trim_ascii_start().split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        let interpreter = line
+            .trim_ascii_start()
+            .split(u8::is_ascii_whitespace)
+            .next()
+            .unwrap_or_default();
         if interpreters == 0 || interpreter.is_empty() {
-            return Err(unfit(format!("the script {shown} without an interpreter"), "one behind its #!"));
+            return Err(unfit(
+                format!("the script {shown} without an interpreter"),
+                "one behind its #!",
+            ));
         }
         return check_file(Path::new(OsStr::from_bytes(interpreter)), interpreters - 1);
     }
     if !start.starts_with(b"\x7fELF") {
-        return Err(unfit(format!("{shown}, which is neither an ELF file nor a script with #!"), "a program"));
+        return Err(unfit(
+            format!("{shown}, which is neither an ELF file nor a script with #!"),
+            "a program",
+        ));
     }
     if start.starts_with(ELF_32) {
-        return Err(unfit(format!("{shown}, a program of 32 bits"), "a 64-bit x86 program"));
+        return Err(unfit(
+            format!("{shown}, a program of 32 bits"),
+            "a 64-bit x86 program",
+        ));
     }
     if !start.starts_with(ELF_64_LITTLE_ENDIAN) || start.get(18..20) != Some(&X86_64) {
-        return Err(unfit(format!("{shown}, a program for another kind of processor"), "a 64-bit x86 program"));
+        return Err(unfit(
+            format!("{shown}, a program for another kind of processor"),
+            "a 64-bit x86 program",
+        ));
     }
     Ok(())
 }

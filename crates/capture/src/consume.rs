@@ -56,9 +56,15 @@ impl Read for Written {
 }
 
 /// Has buffers read in their order until the controller has finished and all are read.
-pub(crate) fn consume<R: Read>(ring: &Ring, end_flags: &EndFlags, reader: &mut R) -> Result<(), Failure<R::Error>> {
+pub(crate) fn consume<R: Read>(
+    ring: &Ring,
+    end_flags: &EndFlags,
+    reader: &mut R,
+) -> Result<(), Failure<R::Error>> {
     for order in 0.. {
-        let Some((index, words)) = await_submitted(ring, end_flags, order, reader)? else { break };
+        let Some((index, words)) = await_submitted(ring, end_flags, order, reader)? else {
+            break;
+        };
         reader.buffer(order, words)?;
         ring.free(index).map_err(CaptureError::from)?;
     }

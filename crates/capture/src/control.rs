@@ -145,7 +145,9 @@ impl<'a> Control<'a> {
 
     /// Makes the running task give the CPU up, so that what it has written is not lost.
     fn await_end_of_period(&mut self) {
-        let Some(slot) = self.scheduler.running() else { return };
+        let Some(slot) = self.scheduler.running() else {
+            return;
+        };
         self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let deadline = Instant::now() + LONGEST_PERIOD;
         while self.ring.slot(slot).state() == state::GRANTED && Instant::now() < deadline {
@@ -156,7 +158,11 @@ impl<'a> Control<'a> {
 
     fn outcome(mut self, ending: Ending) -> Outcome {
         self.warnings.extend(self.pace.remark(Instant::now()));
-        Outcome { ending, statuses: self.programs.into_statuses(), warnings: self.warnings }
+        Outcome {
+            ending,
+            statuses: self.programs.into_statuses(),
+            warnings: self.warnings,
+        }
     }
 
     fn drive(&mut self) -> Result<(), Halt> {
@@ -190,13 +196,17 @@ impl<'a> Control<'a> {
     fn keep_pace(&mut self, decision: &Decision) {
         let now = Instant::now();
         match decision {
-            Decision::Wait { is_idle: true } if self.scheduler.running().is_none() => self.pace.all_sleep(now),
+            Decision::Wait { is_idle: true } if self.scheduler.running().is_none() => {
+                self.pace.all_sleep(now)
+            }
             Decision::Wait { .. } => {}
             Decision::Switch(switch) => {
                 self.pace.someone_wakes(now);
                 self.pace.switched(now, switch.is_voluntary);
             }
-            Decision::GoOn(_) | Decision::Renew(_) | Decision::Finished => self.pace.someone_wakes(now),
+            Decision::GoOn(_) | Decision::Renew(_) | Decision::Finished => {
+                self.pace.someone_wakes(now)
+            }
         }
     }
 
@@ -226,7 +236,10 @@ impl<'a> Control<'a> {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                return Err(CaptureError::SlowStart { command: self.commands[command as usize].clone() }.into());
+                return Err(CaptureError::SlowStart {
+                    command: self.commands[command as usize].clone(),
+                }
+                .into());
             }
             self.ring.await_ring(rings, LONG_PAUSE)?;
         }
@@ -249,7 +262,9 @@ impl<'a> Control<'a> {
     fn is_granted(&mut self) -> bool {
         let running = self.scheduler.running();
         let sightings = self.tasks.look(self.ring, running).unwrap_or(&[]);
-        sightings.iter().any(|sighting| sighting.seen == Seen::Running)
+        sightings
+            .iter()
+            .any(|sighting| sighting.seen == Seen::Running)
     }
 
     fn decide(&mut self) -> Result<Decision, Halt> {
@@ -264,7 +279,10 @@ impl<'a> Control<'a> {
             return Ok(Decision::Wait { is_idle: false });
         }
         let sightings = self.tasks.look(self.ring, running)?;
-        if sightings.iter().any(|sighting| matches!(sighting.seen, Seen::OnItsWay | Seen::Running)) {
+        if sightings
+            .iter()
+            .any(|sighting| matches!(sighting.seen, Seen::OnItsWay | Seen::Running))
+        {
             return Ok(Decision::Wait { is_idle: false });
         }
         Ok(self.scheduler.decide(sightings, false))
@@ -276,7 +294,14 @@ impl<'a> Control<'a> {
         } else if wait.looks <= EAGER_LOOKS {
             std::thread::yield_now();
         } else {
-            self.ring.await_ring(rings, if wait.looks < 10 * EAGER_LOOKS { SHORT_PAUSE } else { LONG_PAUSE })?;
+            self.ring.await_ring(
+                rings,
+                if wait.looks < 10 * EAGER_LOOKS {
+                    SHORT_PAUSE
+                } else {
+                    LONG_PAUSE
+                },
+            )?;
         }
         if self.ring.rings() == rings && (is_idle || wait.looks.is_multiple_of(LOOKS_AROUND)) {
             self.poll_tasks()?;
@@ -312,7 +337,9 @@ impl<'a> Control<'a> {
 
     /// A task that has been stopped in its turn, by another that is not traced, leaves the CPU all the same.
     fn look_after_stopped(&mut self) -> Result<(), Halt> {
-        let Some(slot) = self.scheduler.running() else { return Ok(()) };
+        let Some(slot) = self.scheduler.running() else {
+            return Ok(());
+        };
         let state = || self.ring.slot(slot).state();
         if state() != state::GRANTED {
             return Ok(());
@@ -328,7 +355,8 @@ impl<'a> Control<'a> {
         self.looks_at_stopped = 0;
         self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let has_left = || state() != state::GRANTED;
-        let outcome = task.and_then(|task| switchcost_host::stopped::run_until(task, LONGEST_PERIOD, has_left));
+        let outcome = task
+            .and_then(|task| switchcost_host::stopped::run_until(task, LONGEST_PERIOD, has_left));
         self.ring.u32_at(header::IS_STOPPING).store(0, SeqCst);
         match outcome {
             Ok(true) => self.tasks.left_stopped(slot),
@@ -357,7 +385,9 @@ impl<'a> Control<'a> {
 
     /// The turn of a task that is alone does not end.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
-        self.ring.u32_at(header::IS_ALONE).store(self.tasks.is_one_alone().into(), SeqCst);
+        self.ring
+            .u32_at(header::IS_ALONE)
+            .store(self.tasks.is_one_alone().into(), SeqCst);
         Ok(self.ring.slot(slot).grant(budget)?)
     }
 
@@ -365,14 +395,21 @@ impl<'a> Control<'a> {
         // Where someone rings all the time, there is no other time for it.
         self.read_reports()?;
         if switch.from.is_some() {
-            if self.stop_after_switches.is_some_and(|limit| self.switches >= limit) {
+            if self
+                .stop_after_switches
+                .is_some_and(|limit| self.switches >= limit)
+            {
                 return Err(Halt::Ending(Ending::SwitchLimit));
             }
             self.switches += 1;
         }
         self.announce()?;
         let slots = u64::from(switch.from.unwrap_or(NO_SLOT)) << 32 | u64::from(switch.to);
-        self.append(&[head(tag::SWITCH, 2, 0), slots, reason(switch.is_voluntary, switch.cause)])?;
+        self.append(&[
+            head(tag::SWITCH, 2, 0),
+            slots,
+            reason(switch.is_voluntary, switch.cause),
+        ])?;
         self.give_turn(switch.to, Some(self.quantum_instructions))
     }
 
@@ -383,7 +420,13 @@ impl<'a> Control<'a> {
         }
         for event in self.tasks.events(self.ring) {
             match event {
-                TaskEvent::Created { slot, parent, process_slot, pid, tid } => self.append(&[
+                TaskEvent::Created {
+                    slot,
+                    parent,
+                    process_slot,
+                    pid,
+                    tid,
+                } => self.append(&[
                     head(tag::BORN, 2, slot.into()),
                     u64::from(parent) << 32 | u64::from(process_slot),
                     u64::from(pid) << 32 | u64::from(tid),
@@ -422,7 +465,9 @@ fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
 
 /// What is said of a process that ended in the middle of an exec.
 pub(crate) fn lost_in_exec(pid: u32) -> String {
-    format!("process {pid} ended while it started another program: Valgrind could not run that; see its message")
+    format!(
+        "process {pid} ended while it started another program: Valgrind could not run that; see its message"
+    )
 }
 
 fn reason(is_voluntary: bool, cause: Cause) -> u64 {

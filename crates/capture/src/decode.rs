@@ -106,7 +106,10 @@ impl<'a, T: Take> Decoder<'a, T> {
 
     /// Takes nothing behind so many switches.
     pub(crate) fn up_to(self, most_switches: Option<u64>) -> Self {
-        Decoder { most_switches, ..self }
+        Decoder {
+            most_switches,
+            ..self
+        }
     }
 
     /// Whether it takes no more.
@@ -130,7 +133,11 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 
     /// Decodes one buffer, handing on what is full.
-    pub(crate) fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Stopped<T::Error>> {
+    pub(crate) fn buffer(
+        &mut self,
+        order: u64,
+        words: &[AtomicU64],
+    ) -> Result<(), Stopped<T::Error>> {
         self.buffer_from(order, words, 0)
     }
 
@@ -143,16 +150,27 @@ impl<'a, T: Take> Decoder<'a, T> {
     ) -> Result<(), Stopped<T::Error>> {
         // Nearly all words are simple blocks: those are taken as many as there are, and the others one by one.
         let mut at = from;
-        let damaged = |word, problem| Stopped::Damaged(DecodeError { buffer: order, word, problem });
+        let damaged = |word, problem| {
+            Stopped::Damaged(DecodeError {
+                buffer: order,
+                word,
+                problem,
+            })
+        };
         while at < words.len() && !self.has_all() {
             let numbers = self.slots.running().numbers();
-            let taken = self.take.shapes::<SharedWords>(&words[at..], numbers).map_err(Stopped::Refused)?;
+            let taken = self
+                .take
+                .shapes::<SharedWords>(&words[at..], numbers)
+                .map_err(Stopped::Refused)?;
             if taken == 0 {
                 let Some(word) = words.get(at) else { break };
                 at += if word.load(Relaxed) >> 56 == tag::BLOCK {
                     self.guarded(&words[at..], |problem| damaged(at, problem))?
                 } else {
-                    let (mark, length) = self.record(&words[at..]).map_err(|problem| damaged(at, problem))?;
+                    let (mark, length) = self
+                        .record(&words[at..])
+                        .map_err(|problem| damaged(at, problem))?;
                     if let Some(mark) = mark {
                         self.take.mark(mark).map_err(Stopped::Refused)?;
                     }
@@ -183,25 +201,57 @@ impl<'a, T: Take> Decoder<'a, T> {
         damaged: impl Fn(Problem) -> Stopped<T::Error>,
     ) -> Result<usize, Stopped<T::Error>> {
         let (id, explicit) = block_head(words[0].load(Relaxed));
-        let addresses = words.get(1..=explicit).ok_or_else(|| damaged(Problem::Short))?;
+        let addresses = words
+            .get(1..=explicit)
+            .ok_or_else(|| damaged(Problem::Short))?;
         let shapes = self.slots.running();
-        let problem = || if shapes.plain(id).is_some() { Problem::Short } else { Problem::Shape(id.into()) };
-        let guarded = shapes.guarded(id).map(Arc::clone).ok_or_else(|| damaged(problem()))?;
-        let addresses: Vec<u64> = addresses.iter().map(|address| address.load(Relaxed)).collect();
-        let is_done = |number: usize| addresses.get(number).is_some_and(|&address| address != NOT_DONE);
+        let problem = || {
+            if shapes.plain(id).is_some() {
+                Problem::Short
+            } else {
+                Problem::Shape(id.into())
+            }
+        };
+        let guarded = shapes
+            .guarded(id)
+            .map(Arc::clone)
+            .ok_or_else(|| damaged(problem()))?;
+        let addresses: Vec<u64> = addresses
+            .iter()
+            .map(|address| address.load(Relaxed))
+            .collect();
+        let is_done = |number: usize| {
+            addresses
+                .get(number)
+                .is_some_and(|&address| address != NOT_DONE)
+        };
         let done = guarded.without_undone(is_done).map_err(&damaged)?;
-        let shape = self.take.define(&done.blocks, &done.forms).map_err(&damaged)?;
+        let shape = self
+            .take
+            .define(&done.blocks, &done.forms)
+            .map_err(&damaged)?;
         let happened = addresses.into_iter().filter(|&address| address != NOT_DONE);
         let mut ran: Vec<u64> = std::iter::once(0).chain(happened).collect();
         ran[0] = (ran.len() as u64 - 1) << 32;
-        let taken = self.take.shapes::<OwnWords>(&ran, &[shape]).map_err(Stopped::Refused)?;
-        if taken == ran.len() { Ok(explicit + 1) } else { Err(damaged(Problem::Short)) }
+        let taken = self
+            .take
+            .shapes::<OwnWords>(&ran, &[shape])
+            .map_err(Stopped::Refused)?;
+        if taken == ran.len() {
+            Ok(explicit + 1)
+        } else {
+            Err(damaged(Problem::Short))
+        }
     }
 
     /// Decodes a record other than a block; returns the mark that it is, if it is one, and its length.
     fn record(&mut self, words: &[AtomicU64]) -> Result<(Option<Mark>, usize), Problem> {
         let head = words[0].load(Relaxed);
-        let (tag, count, immediate) = (head >> 56, (head >> 48 & 0xff) as usize, head & 0xffff_ffff_ffff);
+        let (tag, count, immediate) = (
+            head >> 56,
+            (head >> 48 & 0xff) as usize,
+            head & 0xffff_ffff_ffff,
+        );
         // As many as a count of eight bits can say.
         let mut operands = [0; 255];
         let body = words.get(1..=count).ok_or(Problem::Short)?;

@@ -40,10 +40,15 @@ pub enum CaptureError {
         command: String,
     },
     /// More tasks at once than there are slots.
-    #[error("found more than {} tasks at once, need no more; trace fewer processes and threads", crate::ring::SLOTS)]
+    #[error(
+        "found more than {} tasks at once, need no more; trace fewer processes and threads",
+        crate::ring::SLOTS
+    )]
     TooManyTasks,
     /// What the tool wrote makes no sense.
-    #[error("found a damaged stream of events: {0}; this is an error of switchcost, please report it")]
+    #[error(
+        "found a damaged stream of events: {0}; this is an error of switchcost, please report it"
+    )]
     Decode(#[from] DecodeError),
     /// The kernel does not notify tasks when it takes the CPU from them.
     #[error(
@@ -108,7 +113,10 @@ mod tests {
         let command = || "prog -x".to_owned();
         let expected = [
             (
-                CaptureError::NotStarted { command: command(), status: ExitStatus::from_raw(1 << 8) },
+                CaptureError::NotStarted {
+                    command: command(),
+                    status: ExitStatus::from_raw(1 << 8),
+                },
                 "found no traced program behind the command 'prog -x' (exit status: 1), need one that Valgrind can run; \
                  see its message, and try `valgrind --tool=none prog -x`",
             ),
@@ -122,7 +130,12 @@ mod tests {
                 "found more than 2048 tasks at once, need no more; trace fewer processes and threads",
             ),
             (
-                DecodeError { buffer: 3, word: 17, problem: Problem::Short }.into(),
+                DecodeError {
+                    buffer: 3,
+                    word: 17,
+                    problem: Problem::Short,
+                }
+                .into(),
                 "found a damaged stream of events: buffer 3, word 17: found a record cut short; this is an error of \
                  switchcost, please report it",
             ),
@@ -137,7 +150,10 @@ mod tests {
                 "found a task on CPU 0, need all on CPU 1 for the order as-run; trace with --order scheduled, or without \
                  what moves it (such as taskset)",
             ),
-            (CaptureError::NoCpu, "found no CPU that this process may run on, need one; name it with --cpu"),
+            (
+                CaptureError::NoCpu,
+                "found no CPU that this process may run on, need one; name it with --cpu",
+            ),
             (
                 io::Error::from_raw_os_error(24).into(),
                 "found no way to go on (Too many open files (os error 24)), need one more open file than this process may have; \

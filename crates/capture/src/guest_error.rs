@@ -124,17 +124,29 @@ pub enum GuestError {
 }
 
 fn shown(folders: &[PathBuf]) -> String {
-    folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+    folders
+        .iter()
+        .map(|folder| folder.display().to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What programs wrote, if anything.
 fn wrote(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("; what they wrote: {}", in_a_line(text)) }
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("; what they wrote: {}", in_a_line(text))
+    }
 }
 
 /// What was said last, if anything was.
 fn last(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!("; what it said last: {}", in_a_line(said)) }
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!("; what it said last: {}", in_a_line(said))
+    }
 }
 
 /// Where nothing was said, memory was too little for its kernel to say anything, most often.

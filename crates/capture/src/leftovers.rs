@@ -16,13 +16,26 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
 /// Removes such files of this user from a folder. What cannot be removed stays.
 pub(crate) fn sweep(within: &Path) {
-    let (Ok(entries), Ok(own)) = (fs::read_dir(within), fs::metadata("/proc/self").map(|ours| ours.uid())) else {
+    let (Ok(entries), Ok(own)) = (
+        fs::read_dir(within),
+        fs::metadata("/proc/self").map(|ours| ours.uid()),
+    ) else {
         return;
     };
-    for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes())) {
+    for entry in entries.flatten().filter(|entry| {
+        entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(PREFIX.as_bytes())
+    }) {
         // Of the entry itself: a symbolic link is not followed.
-        let Ok(facts) = entry.metadata() else { continue };
-        let age = facts.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+        let Ok(facts) = entry.metadata() else {
+            continue;
+        };
+        let age = facts
+            .modified()
+            .ok()
+            .and_then(|at| SystemTime::now().duration_since(at).ok());
         if facts.is_file() && facts.uid() == own && age.is_some_and(|age| age > ABANDONED_AFTER) {
             let _ = fs::remove_file(entry.path());
         }
@@ -39,10 +52,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         let old = SystemTime::now() - 2 * ABANDONED_AFTER;
-        let (abandoned, recent, other) =
-            (path("valgrind_proc_3_cmdline_29635b13"), path("valgrind_proc_4_auxv_1"), path("mine"));
-        for (name, time) in [(&abandoned, old), (&recent, SystemTime::now()), (&other, old)] {
-            File::create(name).and_then(|file| file.set_modified(time)).expect("a file");
+        let (abandoned, recent, other) = (
+            path("valgrind_proc_3_cmdline_29635b13"),
+            path("valgrind_proc_4_auxv_1"),
+            path("mine"),
+        );
+        for (name, time) in [
+            (&abandoned, old),
+            (&recent, SystemTime::now()),
+            (&other, old),
+        ] {
+            File::create(name)
+                .and_then(|file| file.set_modified(time))
+                .expect("a file");
         }
         let link = path("valgrind_proc_5_auxv_2");
         std::os::unix::fs::symlink(&other, &link).expect("a link");

@@ -38,6 +38,7 @@ pub use error::{CaptureError, Failure};
 pub use guest_error::GuestError;
 pub use run::{Input, Options, Order, Output, Summary, record, run, run_unread};
 pub use system::{
-    GuestSummary, Kernel, Package, Parts, PlacedFolder, System, fetch, find_kernel, record_system, run_system,
+    GuestSummary, Kernel, Package, Parts, PlacedFolder, System, fetch, find_kernel, record_system,
+    run_system,
 };
 pub use tool::{Tool, ToolError};

@@ -31,7 +31,10 @@ impl Pace {
 
     /// One has woken.
     pub(crate) fn someone_wakes(&mut self, now: Instant) {
-        self.asleep += self.asleep_since.take().map_or(Duration::ZERO, |since| now - since);
+        self.asleep += self
+            .asleep_since
+            .take()
+            .map_or(Duration::ZERO, |since| now - since);
     }
 
     /// What is to be known of clocks.
@@ -74,7 +77,11 @@ mod tests {
                 .starts_with("for each of 2000 voluntary switches 3.0 ms passed by the programs' clock, 6.0 s while"),
             "{message}"
         );
-        assert_eq!(said(2000, 4300, 4000), None, "0.15 ms each: the rest of the time all slept");
+        assert_eq!(
+            said(2000, 4300, 4000),
+            None,
+            "0.15 ms each: the rest of the time all slept"
+        );
         assert_eq!(said(900, 10_000, 0), None, "too few");
         assert_eq!(Pace::default().remark(Instant::now()), None);
     }

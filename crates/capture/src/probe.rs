@@ -42,7 +42,11 @@ pub(crate) struct Probe {
 
 impl Probe {
     pub(crate) fn new(pid: u32, tid: u32) -> Probe {
-        Probe { pid, tid, files: None }
+        Probe {
+            pid,
+            tid,
+            files: None,
+        }
     }
 
     /// Asks the kernel now.
@@ -63,9 +67,16 @@ impl Probe {
     }
 
     /// The same of one that was asleep in this system call, and has reported nothing since: half as much is to be read.
-    pub(crate) fn ask_again(&mut self, kernel: &TaskFiles, syscall: u32) -> std::io::Result<Kernel> {
+    pub(crate) fn ask_again(
+        &mut self,
+        kernel: &TaskFiles,
+        syscall: u32,
+    ) -> std::io::Result<Kernel> {
         let mut text = [0; 256];
-        match self.files(kernel).and_then(|(_, stat)| text_of(stat, &mut text)) {
+        match self
+            .files(kernel)
+            .and_then(|(_, stat)| text_of(stat, &mut text))
+        {
             Ok(stat) => Ok(judge(Some(syscall.into()), task_state(&stat))),
             Err(error) if is_gone(&error) => Ok(Kernel::Gone),
             Err(error) => Err(error),
@@ -102,7 +113,12 @@ fn text_of(file: &File, text: &mut [u8; 256]) -> std::io::Result<Vec<u8>> {
 
 /// None where the task runs.
 fn syscall_number(text: &[u8]) -> Option<i64> {
-    std::str::from_utf8(text).ok()?.split_whitespace().next()?.parse().ok()
+    std::str::from_utf8(text)
+        .ok()?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// The letter behind the name, which stands in brackets and may hold any.
@@ -114,9 +130,18 @@ fn task_state(text: &[u8]) -> u8 {
 fn judge(syscall: Option<i64>, state: u8) -> Kernel {
     match (state, syscall) {
         (b'Z' | b'X' | b'x', _) => Kernel::Gone,
-        (b'S', Some(syscall)) => Kernel::Asleep { syscall, is_stopped: false },
-        (b'T' | b't', Some(syscall)) => Kernel::Asleep { syscall, is_stopped: true },
-        (b'D', Some(syscall)) if FORKS.contains(&syscall) => Kernel::Asleep { syscall, is_stopped: false },
+        (b'S', Some(syscall)) => Kernel::Asleep {
+            syscall,
+            is_stopped: false,
+        },
+        (b'T' | b't', Some(syscall)) => Kernel::Asleep {
+            syscall,
+            is_stopped: true,
+        },
+        (b'D', Some(syscall)) if FORKS.contains(&syscall) => Kernel::Asleep {
+            syscall,
+            is_stopped: false,
+        },
         _ => Kernel::Busy,
     }
 }
@@ -129,7 +154,10 @@ mod tests {
     fn reads_the_kernels_lines() {
         assert_eq!(syscall_number(b"running\n"), None);
         assert_eq!(syscall_number(b"-1 0x7ffc 0x7f\n"), Some(-1));
-        assert_eq!(syscall_number(b"61 0xffffffff 0x7ffd 0x0 0x0 0x0 0x0 0x7ffd 0x7f\n"), Some(61));
+        assert_eq!(
+            syscall_number(b"61 0xffffffff 0x7ffd 0x0 0x0 0x0 0x0 0x7ffd 0x7f\n"),
+            Some(61)
+        );
         assert_eq!(task_state(b"12 (sh) S 1 12"), b'S');
         assert_eq!(task_state(b"12 (a) R b) D 1 12"), b'D');
         assert_eq!(task_state(b""), b'R');
@@ -137,10 +165,28 @@ mod tests {
 
     #[test]
     fn only_a_sleep_that_a_signal_would_end_counts_as_blocked() {
-        assert_eq!(judge(Some(0), b'S'), Kernel::Asleep { syscall: 0, is_stopped: false });
-        assert_eq!(judge(Some(0), b'T'), Kernel::Asleep { syscall: 0, is_stopped: true });
+        assert_eq!(
+            judge(Some(0), b'S'),
+            Kernel::Asleep {
+                syscall: 0,
+                is_stopped: false
+            }
+        );
+        assert_eq!(
+            judge(Some(0), b'T'),
+            Kernel::Asleep {
+                syscall: 0,
+                is_stopped: true
+            }
+        );
         assert_eq!(judge(Some(0), b'D'), Kernel::Busy);
-        assert_eq!(judge(Some(58), b'D'), Kernel::Asleep { syscall: 58, is_stopped: false });
+        assert_eq!(
+            judge(Some(58), b'D'),
+            Kernel::Asleep {
+                syscall: 58,
+                is_stopped: false
+            }
+        );
         assert_eq!(judge(None, b'R'), Kernel::Busy);
         assert_eq!(judge(None, b'S'), Kernel::Busy);
         assert_eq!(judge(Some(-1), b'Z'), Kernel::Gone);
@@ -154,19 +200,31 @@ mod tests {
 
     #[test]
     fn sees_a_child_sleep_and_end() {
-        let mut child = std::process::Command::new("sleep").arg("1000").spawn().expect("sleep starts");
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .spawn()
+            .expect("sleep starts");
         let mut probe = Probe::new(child.id(), child.id());
         let kernel = TaskFiles::ours().expect("/proc");
         let mut ask = || probe.ask(&kernel).expect("readable");
         const CLOCK_NANOSLEEP: i64 = 230;
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        let asleep = Kernel::Asleep { syscall: CLOCK_NANOSLEEP, is_stopped: false };
+        let asleep = Kernel::Asleep {
+            syscall: CLOCK_NANOSLEEP,
+            is_stopped: false,
+        };
         while ask() != asleep {
             assert!(std::time::Instant::now() < deadline, "sleep sleeps in time");
         }
-        let again = probe.ask_again(&kernel, CLOCK_NANOSLEEP as u32).expect("readable");
+        let again = probe
+            .ask_again(&kernel, CLOCK_NANOSLEEP as u32)
+            .expect("readable");
         assert_eq!(again, asleep);
-        let mut ask = || probe.ask_again(&kernel, CLOCK_NANOSLEEP as u32).expect("readable");
+        let mut ask = || {
+            probe
+                .ask_again(&kernel, CLOCK_NANOSLEEP as u32)
+                .expect("readable")
+        };
         child.kill().expect("killed");
         while ask() != Kernel::Gone {
             assert!(std::time::Instant::now() < deadline, "it ends in time");

@@ -19,7 +19,11 @@ pub(crate) struct Programs {
 impl Programs {
     /// `count` commands, none of which has been started.
     pub(crate) fn new(supervisor: Supervisor, count: usize, end_with_any: bool) -> Programs {
-        Programs { supervisor, statuses: vec![None; count], end_with_any }
+        Programs {
+            supervisor,
+            statuses: vec![None; count],
+            end_with_any,
+        }
     }
 
     /// The kernel's files about their tasks.

@@ -60,7 +60,9 @@ fn undecoded(pid: u32, code: [u8; 8]) -> String {
             "process {pid} came to an instruction of AVX-512 ({bytes}) and got SIGILL: this processor may have these, but Valgrind does \
              not; build the program for one without (-march=x86-64-v3)"
         ),
-        _ => format!("process {pid} came to an instruction that Valgrind does not know ({bytes}), and got SIGILL"),
+        _ => format!(
+            "process {pid} came to an instruction that Valgrind does not know ({bytes}), and got SIGILL"
+        ),
     }
 }
 
@@ -76,7 +78,8 @@ mod tests {
         ring.u32_at(header::RESTRICTED_PID).store(4, SeqCst);
         ring.u32_at(header::UNDECODED_PID).store(7, SeqCst);
         let noted = |code: [u8; 8]| {
-            ring.u64_at(header::UNDECODED).store(u64::from_le_bytes(code), SeqCst);
+            ring.u64_at(header::UNDECODED)
+                .store(u64::from_le_bytes(code), SeqCst);
             remarks(&ring)
         };
         assert_eq!(
@@ -102,7 +105,8 @@ mod tests {
         ring.u32_at(header::RIGHTS_PID).store(11, SeqCst);
         let refused = remarks(&ring)[3..].join("\n");
         assert!(
-            refused.contains("process 10 asked for a PID namespace") && refused.contains("process 11 executed"),
+            refused.contains("process 10 asked for a PID namespace")
+                && refused.contains("process 11 executed"),
             "{refused}"
         );
     }

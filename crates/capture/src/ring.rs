@@ -46,7 +46,9 @@ pub(crate) struct Ring {
 
 impl Ring {
     pub(crate) fn create(mode: u32) -> io::Result<Ring> {
-        let ring = Ring { shared: SharedFile::create("switchcost-ring", TOTAL_BYTES / 8)? };
+        let ring = Ring {
+            shared: SharedFile::create("switchcost-ring", TOTAL_BYTES / 8)?,
+        };
         for (offset, value) in [
             (header::VERSION, protocol::VERSION),
             (header::MODE, mode),
@@ -80,7 +82,8 @@ impl Ring {
 
     /// Tasks in a PID namespace cannot see us, and need not: the kernel ends them with their supervisor.
     pub(crate) fn hide_controller(&self) {
-        self.u32_at(header::CONTROLLER_PID).store(protocol::NO_PROCESS, SeqCst);
+        self.u32_at(header::CONTROLLER_PID)
+            .store(protocol::NO_PROCESS, SeqCst);
     }
 
     /// A number of 32 bits of the header.
@@ -95,7 +98,10 @@ impl Ring {
 
     /// Task slot `index`, below [`SLOTS`].
     pub(crate) fn slot(&self, index: u32) -> Slot<'_> {
-        Slot { ring: self, start: SLOTS_OFFSET + index as usize * slot::BYTES }
+        Slot {
+            ring: self,
+            start: SLOTS_OFFSET + index as usize * slot::BYTES,
+        }
     }
 
     fn info(&self, index: usize) -> usize {
@@ -118,28 +124,36 @@ impl Ring {
     /// The words of the submitted buffer that is number `order`, and its index; none where it is not there yet.
     pub(crate) fn submitted(&self, order: u64) -> Option<(usize, &[AtomicU64])> {
         let index = (0..BUFFERS).find(|&index| {
-            self.buffer_state(index).load(SeqCst) == buffer::FULL && self.order(index).load(SeqCst) == order
+            self.buffer_state(index).load(SeqCst) == buffer::FULL
+                && self.order(index).load(SeqCst) == order
         })?;
         let words = self.u64_at(self.info(index) + info::WORDS).load(SeqCst);
-        Some((index, &self.buffer(index)[..(words as usize).min(BUFFER_WORDS)]))
+        Some((
+            index,
+            &self.buffer(index)[..(words as usize).min(BUFFER_WORDS)],
+        ))
     }
 
     /// All submitted buffers.
     pub(crate) fn full(&self) -> impl Iterator<Item = Full> + '_ {
-        (0..BUFFERS).filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::FULL).map(|index| {
-            let start = self.info(index);
-            Full {
-                index,
-                slot: self.u32_at(start + info::SLOT).load(SeqCst),
-                order: self.order(index).load(SeqCst),
-                stamp: self.u64_at(start + info::STAMP).load(SeqCst),
-            }
-        })
+        (0..BUFFERS)
+            .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::FULL)
+            .map(|index| {
+                let start = self.info(index);
+                Full {
+                    index,
+                    slot: self.u32_at(start + info::SLOT).load(SeqCst),
+                    order: self.order(index).load(SeqCst),
+                    stamp: self.u64_at(start + info::STAMP).load(SeqCst),
+                }
+            })
     }
 
     /// What a submitted buffer holds.
     pub(crate) fn words(&self, full: &Full) -> &[AtomicU64] {
-        let words = self.u64_at(self.info(full.index) + info::WORDS).load(SeqCst);
+        let words = self
+            .u64_at(self.info(full.index) + info::WORDS)
+            .load(SeqCst);
         &self.buffer(full.index)[..(words as usize).min(BUFFER_WORDS)]
     }
 
@@ -158,8 +172,9 @@ impl Ring {
     /// in the order is as good as submitted, and is waited for.
     pub(crate) fn take_back(&self) -> io::Result<()> {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
-        let is_held =
-            |index: &usize| self.buffer_state(*index).load(SeqCst) == buffer::HELD && *index as u64 != current;
+        let is_held = |index: &usize| {
+            self.buffer_state(*index).load(SeqCst) == buffer::HELD && *index as u64 != current
+        };
         for index in (0..BUFFERS).filter(is_held) {
             if self.order(index).load(SeqCst) == protocol::NO_ORDER {
                 self.free(index)?;
@@ -173,31 +188,42 @@ impl Ring {
 
     /// Slots from here on were never used.
     pub(crate) fn slots_used(&self) -> u32 {
-        self.u32_at(header::SLOTS_USED).load(SeqCst).min(SLOTS as u32)
+        self.u32_at(header::SLOTS_USED)
+            .load(SeqCst)
+            .min(SLOTS as u32)
     }
 
     /// Gives a buffer that was read back to the tasks.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
         // Its next owner claims it after that: until then it must not seem to be another's.
-        self.u32_at(self.info(index) + info::SLOT).store(protocol::NO_SLOT, SeqCst);
+        self.u32_at(self.info(index) + info::SLOT)
+            .store(protocol::NO_SLOT, SeqCst);
         self.order(index).store(protocol::NO_ORDER, SeqCst);
         self.buffer_state(index).store(buffer::EMPTY, SeqCst);
         let freed = self.u32_at(header::FREED);
         freed.fetch_add(1, SeqCst);
-        if self.may_wait_for_more() { Ok(()) } else { shared_file::wake(freed) }
+        if self.may_wait_for_more() {
+            Ok(())
+        } else {
+            shared_file::wake(freed)
+        }
     }
 
     /// Whether a task that waits for an empty buffer had better wait for some more: to sleep and to be woken for each takes
     /// as long as to fill it. In turns, all that are full are about to be read; as run, they may have to wait.
     fn may_wait_for_more(&self) -> bool {
-        let empty = (0..BUFFERS).filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY).count();
+        let empty = (0..BUFFERS)
+            .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY)
+            .count();
         self.u32_at(header::MODE).load(SeqCst) != protocol::AS_RUN && empty < WORTH_WAKING
     }
 
     /// Claims an empty buffer, if there is one.
     fn claim(&self) -> Option<usize> {
         (0..BUFFERS).find(|&index| {
-            self.buffer_state(index).compare_exchange(buffer::EMPTY, buffer::HELD, SeqCst, SeqCst).is_ok()
+            self.buffer_state(index)
+                .compare_exchange(buffer::EMPTY, buffer::HELD, SeqCst, SeqCst)
+                .is_ok()
         })
     }
 
@@ -210,9 +236,12 @@ impl Ring {
             return true;
         }
         self.submit_current();
-        let Some(index) = self.claim() else { return false };
+        let Some(index) = self.claim() else {
+            return false;
+        };
         self.u64_at(header::CURRENT_WORDS).store(0, SeqCst);
-        self.u64_at(header::CURRENT_BUFFER).store(index as u64, SeqCst);
+        self.u64_at(header::CURRENT_BUFFER)
+            .store(index as u64, SeqCst);
         true
     }
 
@@ -222,24 +251,32 @@ impl Ring {
             return false;
         }
         let used = self.u64_at(header::CURRENT_WORDS).load(SeqCst) as usize;
-        let buffer = self.buffer(self.u64_at(header::CURRENT_BUFFER).load(SeqCst) as usize % BUFFERS);
-        let Some(room) = buffer.get(used..used + record.len()) else { return false };
+        let buffer =
+            self.buffer(self.u64_at(header::CURRENT_BUFFER).load(SeqCst) as usize % BUFFERS);
+        let Some(room) = buffer.get(used..used + record.len()) else {
+            return false;
+        };
         for (place, &word) in room.iter().zip(record) {
             place.store(word, SeqCst);
         }
-        self.u64_at(header::CURRENT_WORDS).store((used + record.len()) as u64, SeqCst);
+        self.u64_at(header::CURRENT_WORDS)
+            .store((used + record.len()) as u64, SeqCst);
         true
     }
 
     /// Submits what is in the current buffer, while no task runs.
     pub(crate) fn submit_current(&self) {
-        let current = self.u64_at(header::CURRENT_BUFFER).swap(protocol::NO_BUFFER, SeqCst);
+        let current = self
+            .u64_at(header::CURRENT_BUFFER)
+            .swap(protocol::NO_BUFFER, SeqCst);
         if current >= BUFFERS as u64 {
             return;
         }
         let start = self.info(current as usize);
-        self.u64_at(start + info::WORDS).store(self.u64_at(header::CURRENT_WORDS).load(SeqCst), SeqCst);
-        self.u32_at(start + info::SLOT).store(protocol::NO_SLOT, SeqCst);
+        self.u64_at(start + info::WORDS)
+            .store(self.u64_at(header::CURRENT_WORDS).load(SeqCst), SeqCst);
+        self.u32_at(start + info::SLOT)
+            .store(protocol::NO_SLOT, SeqCst);
         let order = self.u64_at(header::NEXT_ORDER).fetch_add(1, SeqCst);
         self.order(current as usize).store(order, SeqCst);
         self.u32_at(start + info::STATE).store(buffer::FULL, SeqCst);
@@ -318,7 +355,9 @@ impl<'a> Slot<'a> {
 
     /// As run: ends the run of a task that is gone.
     pub(crate) fn clear_open_stamp(self) {
-        self.ring.u64_at(self.start + slot::OPEN_STAMP).store(0, SeqCst);
+        self.ring
+            .u64_at(self.start + slot::OPEN_STAMP)
+            .store(0, SeqCst);
     }
 
     /// As run: what the kernel has counted while the task was away, once it is back from a system call.
@@ -345,7 +384,9 @@ impl<'a> Slot<'a> {
     /// Lets the task run, with so many instructions at the start of a turn.
     pub(crate) fn grant(self, budget: Option<u64>) -> io::Result<()> {
         if let Some(instructions) = budget {
-            self.ring.u64_at(self.start + slot::BUDGET).store(instructions, SeqCst);
+            self.ring
+                .u64_at(self.start + slot::BUDGET)
+                .store(instructions, SeqCst);
         }
         self.u32_at(slot::STATE).store(state::GRANTED, SeqCst);
         self.u32_at(slot::GRANT).store(1, SeqCst);
@@ -364,7 +405,11 @@ mod tests {
         while ring.append(&[written; 3]) {
             written += 1;
         }
-        assert_eq!(written as usize, BUFFERS * (BUFFER_WORDS / 3), "as much as fits without a reader");
+        assert_eq!(
+            written as usize,
+            BUFFERS * (BUFFER_WORDS / 3),
+            "as much as fits without a reader"
+        );
         let (index, words) = ring.submitted(0).expect("the first is full");
         assert_eq!(words.len(), BUFFER_WORDS / 3 * 3);
         assert_eq!(words[3].load(SeqCst), 1);
@@ -394,7 +439,10 @@ mod tests {
         let numbered = hold(&ring, Some(0));
         while ring.claim().is_some() {}
         ring.take_back().expect("no error of the kernel's");
-        assert_eq!(ring.submitted(0).map(|(index, words)| (index, words.len())), Some((numbered, 1)));
+        assert_eq!(
+            ring.submitted(0).map(|(index, words)| (index, words.len())),
+            Some((numbered, 1))
+        );
         assert_eq!(
             (0..BUFFERS).filter(|_| ring.claim().is_some()).count(),
             BUFFERS - 2,

@@ -42,7 +42,9 @@ const QUANTUM_INSTRUCTIONS: u64 = 400_000;
 
 impl Default for Order {
     fn default() -> Order {
-        Order::Scheduled { quantum_instructions: QUANTUM_INSTRUCTIONS }
+        Order::Scheduled {
+            quantum_instructions: QUANTUM_INSTRUCTIONS,
+        }
     }
 }
 
@@ -146,7 +148,9 @@ pub fn run<E: std::error::Error + 'static>(
     stop: &AtomicBool,
     sink: impl FnMut(&mut Chunk) -> Result<(), E>,
 ) -> Result<Summary, Failure<E>> {
-    hand_on(sink, |chunks| capture_chunks(commands, options, stop, chunks))
+    hand_on(sink, |chunks| {
+        capture_chunks(commands, options, stop, chunks)
+    })
 }
 
 /// Captures into chunks, which go to `sink`. Nothing that sees each shape knows what the sink is, or why it refuses a chunk.
@@ -196,7 +200,10 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     stop: &AtomicBool,
     take: &mut T,
 ) -> Result<Summary, Failure<T::Error>> {
-    let Order::Scheduled { quantum_instructions } = options.order else {
+    let Order::Scheduled {
+        quantum_instructions,
+    } = options.order
+    else {
         return capture_as_run(commands, options, stop, take);
     };
     let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
@@ -205,9 +212,24 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         // Whatever else has ended it, what was captured until then is handed on.
         decoder.flush().map_err(Failure::Sink)?;
     }
-    let (Outcome { ending, statuses, warnings }, no_pid_namespace) = outcome?;
+    let (
+        Outcome {
+            ending,
+            statuses,
+            warnings,
+        },
+        no_pid_namespace,
+    ) = outcome?;
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
-    Ok(Summary { ending, switches, instructions, statuses, warnings, no_pid_namespace, switches_elsewhere: 0 })
+    Ok(Summary {
+        ending,
+        switches,
+        instructions,
+        statuses,
+        warnings,
+        no_pid_namespace,
+        switches_elsewhere: 0,
+    })
 }
 
 /// Runs the commands in turns, and throws away what the tool writes, unread: what a capture costs without us. Returns how
@@ -215,7 +237,11 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_unread(commands: &[Command], options: Options, stop: &AtomicBool) -> Result<u64, CaptureError> {
+pub fn run_unread(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+) -> Result<u64, CaptureError> {
     let mut written = Written(0);
     match schedule(commands, QUANTUM_INSTRUCTIONS, options, stop, &mut written) {
         Ok(_) => Ok(written.0),
@@ -242,19 +268,23 @@ fn schedule<R: Read>(
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let stop_after_switches = options.stop_after_switches;
-    let (programs, no_pid_namespace) = programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, no_pid_namespace) =
+        programs(commands, options, &ring).map_err(CaptureError::from)?;
     let end_flags = EndFlags::default();
     let mut control = Control::new(&ring, programs, &end_flags, stop);
     control.quantum_instructions = quantum_instructions;
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
     std::thread::scope(|scope| {
-        let controller =
-            std::thread::Builder::new().spawn_scoped(scope, || control.run()).map_err(CaptureError::from)?;
+        let controller = std::thread::Builder::new()
+            .spawn_scoped(scope, || control.run())
+            .map_err(CaptureError::from)?;
         let finish = FinishOnDrop(&end_flags);
         let consumed = consume(&ring, &end_flags, reader);
         drop(finish);
-        let outcome = controller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let outcome = controller
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
         let mut outcome = outcome?;
         outcome.warnings.extend(remarks(&ring));
@@ -274,25 +304,59 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     let ring = Ring::create(protocol::AS_RUN).map_err(CaptureError::from)?;
     ring.u32_at(header::CPU).store(cpu.0, SeqCst);
     let stop_after_switches = options.stop_after_switches;
-    let (programs, no_pid_namespace) = programs(commands, options, &ring).map_err(CaptureError::from)?;
+    let (programs, no_pid_namespace) =
+        programs(commands, options, &ring).map_err(CaptureError::from)?;
     let shown = commands.iter().map(Command::shown).collect();
     let mut decoder = Decoder::new(Vec::new(), take).ordered_as_run();
-    let outcome = AsRun::new(&ring, programs, stop, stop_after_switches, shown, &mut decoder).run()?;
-    let as_run::Outcome { ending, statuses, mut warnings, switches_elsewhere } = outcome;
+    let outcome = AsRun::new(
+        &ring,
+        programs,
+        stop,
+        stop_after_switches,
+        shown,
+        &mut decoder,
+    )
+    .run()?;
+    let as_run::Outcome {
+        ending,
+        statuses,
+        mut warnings,
+        switches_elsewhere,
+    } = outcome;
     warnings.extend(remarks(&ring));
     let (switches, instructions) = (decoder.switches(), decoder.instructions());
-    Ok(Summary { ending, switches, instructions, statuses, warnings, no_pid_namespace, switches_elsewhere })
+    Ok(Summary {
+        ending,
+        switches,
+        instructions,
+        statuses,
+        warnings,
+        no_pid_namespace,
+        switches_elsewhere,
+    })
 }
 
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Option<CpuId> {
-    switchcost_facts::allowed_cpus(&switchcost_facts::Root::system()).last().copied()
+    switchcost_facts::allowed_cpus(&switchcost_facts::Root::system())
+        .last()
+        .copied()
 }
 
 /// The commands, ready to be launched; and why they have no PID namespace, where they were to have one.
-fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(Programs, Option<String>)> {
+fn programs(
+    commands: &[Command],
+    options: Options,
+    ring: &Ring,
+) -> io::Result<(Programs, Option<String>)> {
     leftovers::sweep(&std::env::temp_dir());
-    let null = || OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
+    let null = || {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/null")
+            .map(OwnedFd::from)
+    };
     let ours = |file: BorrowedFd<'_>| file.try_clone_to_owned();
     let input = match options.input {
         Input::Ours => ours(io::stdin().as_fd()),
@@ -315,7 +379,11 @@ fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(
     };
     let mut supervisor = supervisor(commands, &options.tool, ring, &setting);
     let mut no_pid_namespace = None;
-    if let Some(refusal) = supervisor.as_ref().err().filter(|_| setting.in_pid_namespace) {
+    if let Some(refusal) = supervisor
+        .as_ref()
+        .err()
+        .filter(|_| setting.in_pid_namespace)
+    {
         no_pid_namespace = Some(refusal.to_string());
         setting.in_pid_namespace = false;
         supervisor = self::supervisor(commands, &options.tool, ring, &setting);
@@ -323,13 +391,31 @@ fn programs(commands: &[Command], options: Options, ring: &Ring) -> io::Result<(
     if setting.in_pid_namespace {
         ring.hide_controller();
     }
-    Ok((Programs::new(supervisor?, commands.len(), options.end_with_any), no_pid_namespace))
+    Ok((
+        Programs::new(supervisor?, commands.len(), options.end_with_any),
+        no_pid_namespace,
+    ))
 }
 
-fn supervisor(commands: &[Command], tool: &Tool, ring: &Ring, setting: &Setting<'_>) -> io::Result<Supervisor> {
-    let ring = if setting.in_pid_namespace { ring.shared().path_at(PID_IN_NAMESPACE) } else { ring.shared().path() };
+fn supervisor(
+    commands: &[Command],
+    tool: &Tool,
+    ring: &Ring,
+    setting: &Setting<'_>,
+) -> io::Result<Supervisor> {
+    let ring = if setting.in_pid_namespace {
+        ring.shared().path_at(PID_IN_NAMESPACE)
+    } else {
+        ring.shared().path()
+    };
     let program = |command| start::program(command, tool, &ring);
-    Supervisor::start(&commands.iter().map(program).collect::<io::Result<Vec<_>>>()?, setting)
+    Supervisor::start(
+        &commands
+            .iter()
+            .map(program)
+            .collect::<io::Result<Vec<_>>>()?,
+        setting,
+    )
 }
 
 /// Ends the capture where the caller's thread leaves it early, by an error or a panic.

@@ -102,7 +102,10 @@ impl Scheduler {
         }
         self.enqueue_newcomers(tasks);
         if let Some(slot) = self.running.take() {
-            let seen = tasks.iter().find(|task| task.slot == slot).map_or(Seen::Gone, |task| task.seen);
+            let seen = tasks
+                .iter()
+                .find(|task| task.slot == slot)
+                .map_or(Seen::Gone, |task| task.seen);
             if let Some(decision) = self.keep_or_leave(slot, seen) {
                 self.running = Some(slot);
                 return decision;
@@ -112,7 +115,11 @@ impl Scheduler {
     }
 
     fn enqueue_newcomers(&mut self, tasks: &[Sighting]) {
-        let is_queued = |slot| tasks.iter().any(|task| task.slot == slot && matches!(task.seen, Seen::Queued { .. }));
+        let is_queued = |slot| {
+            tasks
+                .iter()
+                .any(|task| task.slot == slot && matches!(task.seen, Seen::Queued { .. }))
+        };
         self.queue.retain(|&slot| is_queued(slot));
         for task in tasks {
             let wants = matches!(task.seen, Seen::Queued { .. });
@@ -126,10 +133,18 @@ impl Scheduler {
     fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
         let (is_voluntary, cause) = match seen {
             Seen::Queued { gave_up: None } => return Some(Decision::GoOn(slot)),
-            Seen::Queued { gave_up: Some(cause) } if self.queue.is_empty() => {
-                return Some(if cause == Cause::Quantum { Decision::Renew(slot) } else { Decision::GoOn(slot) });
+            Seen::Queued {
+                gave_up: Some(cause),
+            } if self.queue.is_empty() => {
+                return Some(if cause == Cause::Quantum {
+                    Decision::Renew(slot)
+                } else {
+                    Decision::GoOn(slot)
+                });
             }
-            Seen::Queued { gave_up: Some(cause) } => {
+            Seen::Queued {
+                gave_up: Some(cause),
+            } => {
                 self.queue.push_back(slot);
                 (false, cause)
             }
@@ -141,19 +156,41 @@ impl Scheduler {
             Seen::Stopped => (true, Cause::Unknown),
             Seen::Gone | Seen::OnItsWay | Seen::Running => (true, Cause::Exit),
         };
-        self.left = Some(Left { slot, is_voluntary, cause });
+        self.left = Some(Left {
+            slot,
+            is_voluntary,
+            cause,
+        });
         None
     }
 
     fn next(&mut self, tasks: &[Sighting]) -> Decision {
         let Some(to) = self.queue.pop_front() else {
             let is_finished = tasks.iter().all(|task| task.seen == Seen::Gone);
-            return if is_finished { Decision::Finished } else { Decision::Wait { is_idle: true } };
+            return if is_finished {
+                Decision::Finished
+            } else {
+                Decision::Wait { is_idle: true }
+            };
         };
         self.running = Some(to);
         Decision::Switch(match self.left {
-            Some(Left { slot, is_voluntary, cause }) => Switch { from: Some(slot), to, is_voluntary, cause },
-            None => Switch { from: None, to, is_voluntary: true, cause: Cause::Unknown },
+            Some(Left {
+                slot,
+                is_voluntary,
+                cause,
+            }) => Switch {
+                from: Some(slot),
+                to,
+                is_voluntary,
+                cause,
+            },
+            None => Switch {
+                from: None,
+                to,
+                is_voluntary: true,
+                cause: Cause::Unknown,
+            },
         })
     }
 }

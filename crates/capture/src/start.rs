@@ -48,14 +48,22 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
         path: zero_terminated(tool.launcher.clone().into())?,
         arguments,
         environment: environment(command, tool)?,
-        directory: command.directory.clone().map(|folder| zero_terminated(folder.into())).transpose()?,
+        directory: command
+            .directory
+            .clone()
+            .map(|folder| zero_terminated(folder.into()))
+            .transpose()?,
     })
 }
 
 fn environment(command: &Command, tool: &Tool) -> io::Result<Vec<CString>> {
-    let own = (OsString::from("VALGRIND_LIB"), tool.folder.clone().into_os_string());
+    let own = (
+        OsString::from("VALGRIND_LIB"),
+        tool.folder.clone().into_os_string(),
+    );
     let added: Vec<_> = command.environment.iter().cloned().chain([own]).collect();
-    let is_replaced = |name: &OsStr| name == LAUNCHER || added.iter().any(|(other, _)| other == name);
+    let is_replaced =
+        |name: &OsStr| name == LAUNCHER || added.iter().any(|(other, _)| other == name);
     std::env::vars_os()
         .filter(|(name, _)| !is_replaced(name))
         .chain(added.iter().cloned())
@@ -75,13 +83,27 @@ mod tests {
     #[test]
     fn options_have_one_length_whatever_the_number_of_the_process() {
         let tool = Tool::of("/tool".into());
-        let command = Command { environment: vec![("A".into(), "b".into())], ..Command::new(["prog", "-x"]) };
+        let command = Command {
+            environment: vec![("A".into(), "b".into())],
+            ..Command::new(["prog", "-x"])
+        };
         let length = |ring: &str| -> usize {
             let program = program(&command, &tool, Path::new(ring)).expect("plain text");
-            assert!(program.environment.contains(&c"VALGRIND_LIB=/tool".to_owned()));
+            assert!(
+                program
+                    .environment
+                    .contains(&c"VALGRIND_LIB=/tool".to_owned())
+            );
             assert!(program.environment.contains(&c"A=b".to_owned()));
-            assert_eq!(program.arguments[10..], [c"prog".to_owned(), c"-x".to_owned()]);
-            program.arguments.iter().map(|text| text.as_bytes().len()).sum()
+            assert_eq!(
+                program.arguments[10..],
+                [c"prog".to_owned(), c"-x".to_owned()]
+            );
+            program
+                .arguments
+                .iter()
+                .map(|text| text.as_bytes().len())
+                .sum()
         };
         assert_eq!(length("/proc/1/fd/3"), length("/proc/4194304/fd/1023"));
     }

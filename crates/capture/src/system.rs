@@ -84,7 +84,11 @@ pub struct PlacedFolder {
 impl System {
     /// The kernel's command line: of two words that contradict each other the last counts.
     pub fn command_line(&self) -> String {
-        self.append.iter().fold(qemu::COMMAND_LINE.to_owned(), |line, more| format!("{line} {more}"))
+        self.append
+            .iter()
+            .fold(qemu::COMMAND_LINE.to_owned(), |line, more| {
+                format!("{line} {more}")
+            })
     }
 
     /// Instructions in a second of the guest's time.
@@ -131,7 +135,9 @@ pub fn run_system<E: std::error::Error + 'static>(
     stop: &AtomicBool,
     sink: impl FnMut(&mut Chunk) -> Result<(), E>,
 ) -> Result<GuestSummary, Failure<E>> {
-    hand_on(sink, |chunks| capture_chunks(commands, system, stop, chunks))
+    hand_on(sink, |chunks| {
+        capture_chunks(commands, system, stop, chunks)
+    })
 }
 
 fn capture_chunks(
@@ -164,26 +170,40 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
 ) -> Result<GuestSummary, Failure<T::Error>> {
     let ring = Ring::create(protocol::SYSTEM).map_err(CaptureError::from)?;
     let has_all = AtomicBool::new(false);
-    let decoder = Decoder::new(Vec::new(), take).of_system().up_to(system.stop_after_switches);
-    let mut reader = Telling { decoder, has_all: &has_all };
+    let decoder = Decoder::new(Vec::new(), take)
+        .of_system()
+        .up_to(system.stop_after_switches);
+    let mut reader = Telling {
+        decoder,
+        has_all: &has_all,
+    };
     let end_flags = EndFlags::default();
     let guest = guest::Guest::of(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
-    let Kept { report, symbols, preemption } = std::thread::scope(|scope| {
+    let Kept {
+        report,
+        symbols,
+        preemption,
+    } = std::thread::scope(|scope| {
         let keeper = std::thread::Builder::new()
             .spawn_scoped(scope, || keep(machine, &ring, &end_flags, [stop, &has_all]))
             .map_err(CaptureError::from)?;
         let finish = crate::run::FinishOnDrop(&end_flags);
         let consumed = consume(&ring, &end_flags, &mut reader);
         drop(finish);
-        let outcome = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let outcome = keeper
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         consumed?;
         outcome.map_err(|error| Failure::Capture(error.into()))
     })?;
     let mut decoder = reader.decoder;
     decoder.flush().map_err(Failure::Sink)?;
     // The first mark says who runs when recording begins.
-    let (switches, instructions) = (decoder.all_switches().saturating_sub(1), decoder.instructions());
+    let (switches, instructions) = (
+        decoder.all_switches().saturating_sub(1),
+        decoder.instructions(),
+    );
     let ended = GuestSummary {
         ending: Ending::Finished,
         switches,
@@ -199,25 +219,47 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
             .collect(),
     };
     Ok(match report {
-        _ if decoder.has_all() => GuestSummary { ending: Ending::SwitchLimit, ..ended },
-        None => GuestSummary { ending: Ending::Interrupted, ..ended },
+        _ if decoder.has_all() => GuestSummary {
+            ending: Ending::SwitchLimit,
+            ..ended
+        },
+        None => GuestSummary {
+            ending: Ending::Interrupted,
+            ..ended
+        },
         Some(report) => {
             let warnings = [ended.warnings, report.warnings(switches, system.seconds)].concat();
-            let Report { statuses, outputs, nanoseconds, .. } = report;
-            GuestSummary { guest_ns: nanoseconds, statuses, outputs, warnings, ..ended }
+            let Report {
+                statuses,
+                outputs,
+                nanoseconds,
+                ..
+            } = report;
+            GuestSummary {
+                guest_ns: nanoseconds,
+                statuses,
+                outputs,
+                warnings,
+                ..ended
+            }
         }
     })
 }
 
 /// What to say of `preempt=` where the kernel has another, with which it starts without a word.
 fn without_preemption(command_line: &str, offered: &str) -> Option<String> {
-    let wanted = command_line.split_whitespace().rev().find_map(|word| word.strip_prefix("preempt="))?;
+    let wanted = command_line
+        .split_whitespace()
+        .rev()
+        .find_map(|word| word.strip_prefix("preempt="))?;
     let what = match offered {
         "" => "it cannot choose any".to_owned(),
         _ if offered.contains(&format!("({wanted})")) => return None,
         _ => format!("it offers {offered}, and was started with the one in brackets"),
     };
-    Some(format!("the guest's kernel has no preempt={wanted}: {what}"))
+    Some(format!(
+        "the guest's kernel has no preempt={wanted}: {what}"
+    ))
 }
 
 /// Decodes, and says when no more is wanted.
@@ -249,18 +291,36 @@ struct Kept {
 }
 
 /// Waits for the end of the guest, or for one of the flags to end it. Afterwards QEMU is gone, and the stream is complete.
-fn keep(mut machine: Machine, ring: &Ring, end_flags: &EndFlags, stop: [&AtomicBool; 2]) -> Result<Kept, GuestError> {
+fn keep(
+    mut machine: Machine,
+    ring: &Ring,
+    end_flags: &EndFlags,
+    stop: [&AtomicBool; 2],
+) -> Result<Kept, GuestError> {
     let outcome = watch(&mut machine, ring, end_flags, stop);
     ring.u32_at(header::IS_CLOSING).store(1, SeqCst);
     machine.dismiss();
     end_flags.finish();
     ring.notify_submission();
-    let report = if outcome? { Some(machine.report()?) } else { None };
-    Ok(Kept { report, symbols: machine.symbols(), preemption: machine.preemption() })
+    let report = if outcome? {
+        Some(machine.report()?)
+    } else {
+        None
+    };
+    Ok(Kept {
+        report,
+        symbols: machine.symbols(),
+        preemption: machine.preemption(),
+    })
 }
 
 /// Whether it ended by itself.
-fn watch(machine: &mut Machine, ring: &Ring, end_flags: &EndFlags, stop: [&AtomicBool; 2]) -> Result<bool, GuestError> {
+fn watch(
+    machine: &mut Machine,
+    ring: &Ring,
+    end_flags: &EndFlags,
+    stop: [&AtomicBool; 2],
+) -> Result<bool, GuestError> {
     let mut is_ready = false;
     let mut progress = 0;
     let mut since = Instant::now();
@@ -276,7 +336,13 @@ fn watch(machine: &mut Machine, ring: &Ring, end_flags: &EndFlags, stop: [&Atomi
         if now != progress && is_ready {
             (progress, since) = (now, Instant::now());
         }
-        if since.elapsed() > if is_ready { LONGEST_PAUSE } else { LONGEST_BOOT } {
+        if since.elapsed()
+            > if is_ready {
+                LONGEST_PAUSE
+            } else {
+                LONGEST_BOOT
+            }
+        {
             return Err(machine.hung(is_ready));
         }
     }
@@ -288,9 +354,16 @@ mod tests {
 
     #[test]
     fn preemption_that_is_not_offered_is_reported() {
-        assert_eq!(without_preemption("quiet preempt=full", "none voluntary (full)"), None);
+        assert_eq!(
+            without_preemption("quiet preempt=full", "none voluntary (full)"),
+            None
+        );
         assert_eq!(without_preemption("quiet", "none (voluntary) full"), None);
-        assert_eq!(without_preemption("preempt=lazy preempt=none", "(none) voluntary full"), None, "the last counts");
+        assert_eq!(
+            without_preemption("preempt=lazy preempt=none", "(none) voluntary full"),
+            None,
+            "the last counts"
+        );
         assert_eq!(
             without_preemption("preempt=none preempt=lazy", "(none) voluntary full").as_deref(),
             Some(

@@ -79,9 +79,15 @@ impl Task {
         self.is_stopped_in_turn &= before == state::QUEUED;
         if before == state::QUEUED && is_running {
             return Ok(match (slot.get(slot::WHY), slot.get(slot::SYSCALL)) {
-                (WHY_QUANTUM, _) => Seen::Queued { gave_up: Some(Cause::Quantum) },
-                (WHY_SYSCALL, SCHED_YIELD) => Seen::Queued { gave_up: Some(Cause::Syscall(SCHED_YIELD as u16)) },
-                (WHY_SLEPT, syscall) => Seen::Slept { syscall: syscall as u16 },
+                (WHY_QUANTUM, _) => Seen::Queued {
+                    gave_up: Some(Cause::Quantum),
+                },
+                (WHY_SYSCALL, SCHED_YIELD) => Seen::Queued {
+                    gave_up: Some(Cause::Syscall(SCHED_YIELD as u16)),
+                },
+                (WHY_SLEPT, syscall) => Seen::Slept {
+                    syscall: syscall as u16,
+                },
                 _ => Seen::Queued { gave_up: None },
             });
         }
@@ -96,15 +102,28 @@ impl Task {
         }
         let seen = match (kernel, before) {
             (Kernel::Gone, _) => Seen::Gone,
-            (Kernel::Asleep { is_stopped: true, .. }, state::QUEUED) => Seen::Stopped,
+            (
+                Kernel::Asleep {
+                    is_stopped: true, ..
+                },
+                state::QUEUED,
+            ) => Seen::Stopped,
             (Kernel::Asleep { .. }, state::QUEUED) => Seen::Queued { gave_up: None },
-            (Kernel::Asleep { syscall: number, .. }, state::IN_SYSCALL) if may_be(number, syscall) => {
-                Seen::Blocked { syscall: syscall as u16 }
-            }
+            (
+                Kernel::Asleep {
+                    syscall: number, ..
+                },
+                state::IN_SYSCALL,
+            ) if may_be(number, syscall) => Seen::Blocked {
+                syscall: syscall as u16,
+            },
             _ => Seen::OnItsWay,
         };
         // In an exec it is Valgrind that starts anew, and sleeps where it likes.
-        let is_asleep = matches!(seen, Seen::Queued { .. } | Seen::Stopped | Seen::Blocked { .. }) && !self.is_in_exec;
+        let is_asleep = matches!(
+            seen,
+            Seen::Queued { .. } | Seen::Stopped | Seen::Blocked { .. }
+        ) && !self.is_in_exec;
         self.asleep_in = is_asleep.then_some(before);
         Ok(seen)
     }
@@ -121,14 +140,26 @@ pub(crate) struct Tasks {
 /// A record to be written while no task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskEvent {
-    Created { slot: u32, parent: u32, process_slot: u32, pid: u32, tid: u32 },
-    Exited { slot: u32 },
+    Created {
+        slot: u32,
+        parent: u32,
+        process_slot: u32,
+        pid: u32,
+        tid: u32,
+    },
+    Exited {
+        slot: u32,
+    },
 }
 
 impl Tasks {
     /// Empty; the kernel describes tasks in these files.
     pub(crate) fn new(files: TaskFiles) -> Tasks {
-        Tasks { files, tasks: Vec::new(), sightings: Vec::new() }
+        Tasks {
+            files,
+            tasks: Vec::new(),
+            sightings: Vec::new(),
+        }
     }
 
     /// Takes up tasks that have claimed a slot since.
@@ -151,7 +182,9 @@ impl Tasks {
 
     /// Whether a task makes another that has not queued up yet.
     pub(crate) fn is_any_making(&self, ring: &Ring) -> bool {
-        self.tasks.iter().any(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0)
+        self.tasks
+            .iter()
+            .any(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0)
     }
 
     /// Whether any slot is claimed by a task that has not said who it is.
@@ -160,13 +193,23 @@ impl Tasks {
     }
 
     fn claimed(&self, ring: &Ring) -> impl Iterator<Item = u32> {
-        let limit = self.tasks.iter().map(|task| task.slot + 1).max().unwrap_or(0) + 1;
+        let limit = self
+            .tasks
+            .iter()
+            .map(|task| task.slot + 1)
+            .max()
+            .unwrap_or(0)
+            + 1;
         (0..limit.min(SLOTS as u32)).filter(|&index| ring.slot(index).state() == state::CLAIMED)
     }
 
     /// Waits no longer for tasks that the dead were making, or that have died where they claimed a slot.
     pub(crate) fn give_up_births(&mut self, ring: &Ring) -> io::Result<()> {
-        for task in self.tasks.iter_mut().filter(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0) {
+        for task in self
+            .tasks
+            .iter_mut()
+            .filter(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0)
+        {
             if task.probe.ask(&self.files)? == Kernel::Gone {
                 ring.slot(task.slot).give_up_making();
             }
@@ -187,7 +230,10 @@ impl Tasks {
         let mut is_any_gone = false;
         for task in &mut self.tasks {
             let seen = task.look(ring, &self.files, running == Some(task.slot))?;
-            self.sightings.push(Sighting { slot: task.slot, seen });
+            self.sightings.push(Sighting {
+                slot: task.slot,
+                seen,
+            });
             is_any_gone |= seen == Seen::Gone && !task.has_exited;
             if matches!(seen, Seen::OnItsWay | Seen::Running) {
                 // Not settled: the others need not be asked.
@@ -209,8 +255,15 @@ impl Tasks {
             slot.state() == state::IN_SYSCALL && [CLONE, VFORK].contains(&slot.get(slot::SYSCALL))
         };
         for waiting in self.tasks.iter().filter(waits_for_child) {
-            let is_sibling = |task: &Task| task.process_slot == waiting.process_slot && task.slot != waiting.slot;
-            for (_, sighting) in self.tasks.iter().zip(&mut self.sightings).filter(|(task, _)| is_sibling(task)) {
+            let is_sibling = |task: &Task| {
+                task.process_slot == waiting.process_slot && task.slot != waiting.slot
+            };
+            for (_, sighting) in self
+                .tasks
+                .iter()
+                .zip(&mut self.sightings)
+                .filter(|(task, _)| is_sibling(task))
+            {
                 if matches!(sighting.seen, Seen::Queued { .. } | Seen::Slept { .. }) {
                     sighting.seen = Seen::Stopped;
                 }
@@ -231,15 +284,25 @@ impl Tasks {
 
     /// The process of the task in a slot, if the kernel has ended that.
     pub(crate) fn gone_from(&mut self, slot: u32) -> io::Result<Option<u32>> {
-        let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else { return Ok(None) };
+        let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
+            return Ok(None);
+        };
         let is_gone = task.probe.ask(&self.files)? == Kernel::Gone;
         Ok(is_gone.then_some(task.pid))
     }
 
     /// The task in a slot, if a signal has stopped it: its number here, or why that is not known; and its process.
     pub(crate) fn stopped_in(&mut self, slot: u32) -> io::Result<Option<(io::Result<u32>, u32)>> {
-        let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else { return Ok(None) };
-        let is_stopped = matches!(task.probe.ask(&self.files)?, Kernel::Asleep { is_stopped: true, .. });
+        let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
+            return Ok(None);
+        };
+        let is_stopped = matches!(
+            task.probe.ask(&self.files)?,
+            Kernel::Asleep {
+                is_stopped: true,
+                ..
+            }
+        );
         Ok(is_stopped.then(|| (self.files.number_here(task.pid, task.tid), task.pid)))
     }
 
@@ -256,8 +319,21 @@ impl Tasks {
         let mut events = Vec::new();
         for task in self.tasks.iter_mut().filter(|task| !task.is_announced) {
             task.is_announced = true;
-            let Task { slot, parent, process_slot, pid, tid, .. } = *task;
-            events.push(TaskEvent::Created { slot, parent, process_slot, pid, tid });
+            let Task {
+                slot,
+                parent,
+                process_slot,
+                pid,
+                tid,
+                ..
+            } = *task;
+            events.push(TaskEvent::Created {
+                slot,
+                parent,
+                process_slot,
+                pid,
+                tid,
+            });
         }
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
             if sighting.seen == Seen::Gone && !task.has_exited {
@@ -270,8 +346,12 @@ impl Tasks {
     }
 
     fn release(&mut self, ring: &Ring) {
-        let needed: Vec<u32> =
-            self.tasks.iter().filter(|task| !task.has_exited).map(|task| task.process_slot).collect();
+        let needed: Vec<u32> = self
+            .tasks
+            .iter()
+            .filter(|task| !task.has_exited)
+            .map(|task| task.process_slot)
+            .collect();
         self.tasks.retain(|task| {
             let is_kept = !task.has_exited || needed.contains(&task.slot);
             if !is_kept {
@@ -283,15 +363,21 @@ impl Tasks {
 
     /// The task of process `pid`, once it waits for its first turn.
     pub(crate) fn is_ready(&self, ring: &Ring, pid: u32) -> bool {
-        self.tasks
-            .iter()
-            .any(|task| task.pid == pid && task.parent == NO_SLOT && ring.slot(task.slot).state() == state::QUEUED)
+        self.tasks.iter().any(|task| {
+            task.pid == pid
+                && task.parent == NO_SLOT
+                && ring.slot(task.slot).state() == state::QUEUED
+        })
     }
 
     /// Processes that ended in the middle of an exec: their new program could not be run.
     pub(crate) fn lost_in_exec(&self) -> impl Iterator<Item = u32> {
-        self.tasks.iter().zip(&self.sightings).filter_map(|(task, sighting)| {
-            (sighting.seen == Seen::Gone && !task.has_exited && task.is_in_exec).then_some(task.pid)
-        })
+        self.tasks
+            .iter()
+            .zip(&self.sightings)
+            .filter_map(|(task, sighting)| {
+                (sighting.seen == Seen::Gone && !task.has_exited && task.is_in_exec)
+                    .then_some(task.pid)
+            })
     }
 }

@@ -41,7 +41,11 @@ pub enum ToolError {
 }
 
 fn shown(folders: &[PathBuf]) -> String {
-    folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+    folders
+        .iter()
+        .map(|folder| folder.display().to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What decides where the tool is looked for.
@@ -54,7 +58,10 @@ struct Environment {
 impl Tool {
     /// The one in a folder.
     pub fn of(folder: PathBuf) -> Tool {
-        Tool { launcher: folder.join(LAUNCHER), folder }
+        Tool {
+            launcher: folder.join(LAUNCHER),
+            folder,
+        }
     }
 
     /// Looks for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else beside this
@@ -66,7 +73,8 @@ impl Tool {
     pub fn find() -> Result<Tool, ToolError> {
         for_processor(ARCH)?;
         find_in(&Environment {
-            named_folder: std::env::var_os("SWITCHCOST_TOOL_DIR").filter(|folder| !folder.is_empty()),
+            named_folder: std::env::var_os("SWITCHCOST_TOOL_DIR")
+                .filter(|folder| !folder.is_empty()),
             executable: std::env::current_exe().ok(),
         })
     }
@@ -74,15 +82,22 @@ impl Tool {
 
 /// Whether there are capture tools for this kind of processor.
 pub(crate) fn for_processor(architecture: &'static str) -> Result<(), ToolError> {
-    if architecture == "x86_64" { Ok(()) } else { Err(ToolError::OtherProcessor(architecture)) }
+    if architecture == "x86_64" {
+        Ok(())
+    } else {
+        Err(ToolError::OtherProcessor(architecture))
+    }
 }
 
 fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
     let searched = folders(environment);
-    let is_built = |folder: &&PathBuf| folder.join(FILE).is_file() && folder.join(LAUNCHER).is_file();
+    let is_built =
+        |folder: &&PathBuf| folder.join(FILE).is_file() && folder.join(LAUNCHER).is_file();
     match searched.iter().find(is_built) {
         // What programs execute starts elsewhere than we do.
-        Some(folder) => Ok(Tool::of(std::path::absolute(folder).unwrap_or_else(|_| folder.clone()))),
+        Some(folder) => Ok(Tool::of(
+            std::path::absolute(folder).unwrap_or_else(|_| folder.clone()),
+        )),
         None => Err(ToolError::NotBuilt { searched }),
     }
 }
@@ -91,11 +106,18 @@ fn folders(environment: &Environment) -> Vec<PathBuf> {
     if let Some(folder) = &environment.named_folder {
         return vec![folder.into()];
     }
-    let Some(beside) = environment.executable.as_deref().and_then(Path::parent) else { return Vec::new() };
-    ["../libexec/switchcost", "../valgrind", "valgrind", "../../valgrind"]
-        .iter()
-        .map(|folder| lexically(&beside.join(folder)))
-        .collect()
+    let Some(beside) = environment.executable.as_deref().and_then(Path::parent) else {
+        return Vec::new();
+    };
+    [
+        "../libexec/switchcost",
+        "../valgrind",
+        "valgrind",
+        "../../valgrind",
+    ]
+    .iter()
+    .map(|folder| lexically(&beside.join(folder)))
+    .collect()
 }
 
 /// Without `..`, for messages that one can read.
@@ -118,7 +140,9 @@ mod tests {
     #[test]
     fn on_another_processor_nothing_is_built_that_does_not_exist_there() {
         assert_eq!(for_processor("x86_64"), Ok(()));
-        let said = for_processor("aarch64").expect_err("there is none").to_string();
+        let said = for_processor("aarch64")
+            .expect_err("there is none")
+            .to_string();
         assert_eq!(
             said,
             "found a machine of aarch64, need one of x86_64: the capture tools follow no other programs; trace on such a machine, or \
@@ -137,12 +161,20 @@ mod tests {
     }
 
     fn environment(root: &Path) -> Environment {
-        Environment { named_folder: None, executable: Some(root.join("prefix/bin/switchcost")) }
+        Environment {
+            named_folder: None,
+            executable: Some(root.join("prefix/bin/switchcost")),
+        }
     }
 
     #[test]
     fn finds_the_tool_installed_built_and_named() {
-        for place in ["prefix/libexec/switchcost", "prefix/valgrind", "prefix/bin/valgrind", "valgrind"] {
+        for place in [
+            "prefix/libexec/switchcost",
+            "prefix/valgrind",
+            "prefix/bin/valgrind",
+            "valgrind",
+        ] {
             let root = with_files(&[&format!("{place}/{FILE}"), &format!("{place}/{LAUNCHER}")]);
             let tool = find_in(&environment(root.path())).expect("both are there");
             assert_eq!(tool, Tool::of(root.path().join(place)));
@@ -151,8 +183,14 @@ mod tests {
         let both = |folder: &str| [format!("{folder}/{FILE}"), format!("{folder}/{LAUNCHER}")];
         let files = [both("prefix/valgrind"), both("named")].concat();
         let root = with_files(&files.iter().map(String::as_str).collect::<Vec<_>>());
-        let named = Environment { named_folder: Some(root.path().join("named").into()), ..environment(root.path()) };
-        assert_eq!(find_in(&named).expect("it is there").folder, root.path().join("named"));
+        let named = Environment {
+            named_folder: Some(root.path().join("named").into()),
+            ..environment(root.path())
+        };
+        assert_eq!(
+            find_in(&named).expect("it is there").folder,
+            root.path().join("named")
+        );
     }
 
     #[test]
@@ -161,7 +199,9 @@ mod tests {
         let root = with_files(&[&format!("valgrind/{FILE}")]);
         let error = find_in(&environment(root.path())).expect_err("no tool");
         assert_eq!(
-            error.to_string().replace(root.path().to_str().expect("text"), ""),
+            error
+                .to_string()
+                .replace(root.path().to_str().expect("text"), ""),
             "found no switchcost-amd64-linux in /prefix/libexec/switchcost, /prefix/valgrind, /prefix/bin/valgrind, \
              /valgrind, need the tool that belongs to switchcost; install Valgrind with its headers and run `make build` \
              (or `make install`), or name its folder in SWITCHCOST_TOOL_DIR"

@@ -46,7 +46,13 @@ pub struct StreamBuffers {
 /// One line that is there at once.
 impl Default for StreamBuffers {
     fn default() -> StreamBuffers {
-        StreamBuffers { count: 1, depth: 1, hit_cycles: 0, allocate_after: 1, timed: false }
+        StreamBuffers {
+            count: 1,
+            depth: 1,
+            hit_cycles: 0,
+            allocate_after: 1,
+            timed: false,
+        }
     }
 }
 
@@ -67,7 +73,9 @@ pub struct StridePrefetcher {
 }
 
 /// What references of one stride have in common.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum StrideKey {

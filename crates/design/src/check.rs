@@ -11,7 +11,8 @@ use switchcost_units::Bytes;
 use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::paths;
 use crate::{
-    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, Prefetch, Replacement, TlbLevel, Ways, WritePolicy,
+    AddressKind, DESIGN_SCHEMA, Design, Holds, Inclusion, Level, Prefetch, Replacement, TlbLevel,
+    Ways, WritePolicy,
 };
 
 /// Enough for any machine; bounds what a file can ask for.
@@ -59,7 +60,9 @@ fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
         format_args!("{DESIGN_SCHEMA:?}"),
         "this program knows no other version",
     )?;
-    let is_name = !design.name.is_empty() && design.name.len() <= LONGEST_DESIGN_NAME_BYTES && is_clean(&design.name);
+    let is_name = !design.name.is_empty()
+        && design.name.len() <= LONGEST_DESIGN_NAME_BYTES
+        && is_clean(&design.name);
     place.require(
         is_name,
         "name",
@@ -80,7 +83,9 @@ fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
 }
 
 fn check_cycle_time(place: &Part, design: &Design) -> Result<(), UnrealisableDesign> {
-    let Some([shortest, longest]) = design.cycle_ns else { return Ok(()) };
+    let Some([shortest, longest]) = design.cycle_ns else {
+        return Ok(());
+    };
     place.require(
         shortest > 0.0 && shortest <= longest && longest <= LONGEST_CYCLE_NS,
         "cycle_ns",
@@ -97,10 +102,19 @@ fn is_clean(text: &str) -> bool {
 fn check_names(design: &Design) -> Result<(), UnrealisableDesign> {
     let place = Part::design(design);
     for (field, count) in [("level", design.levels.len()), ("tlb", design.tlbs.len())] {
-        place.require(count <= MOST_LEVELS, field, format_args!("{count} of them"), "at most 64", "leave some out")?;
+        place.require(
+            count <= MOST_LEVELS,
+            field,
+            format_args!("{count} of them"),
+            "at most 64",
+            "leave some out",
+        )?;
     }
     let mut seen = HashSet::new();
-    let levels = design.levels.iter().map(|level| (Part::level(level), &level.name));
+    let levels = design
+        .levels
+        .iter()
+        .map(|level| (Part::level(level), &level.name));
     let tlbs = design.tlbs.iter().map(|tlb| (Part::tlb(tlb), &tlb.name));
     for (part, name) in levels.chain(tlbs) {
         part.require(
@@ -129,7 +143,13 @@ fn is_level_name(name: &str) -> bool {
 fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
     let place = Part::level(level);
     check_size(&place, level)?;
-    check_replacement(&place, level.replacement, level.lines(), level.ways, level.seed)?;
+    check_replacement(
+        &place,
+        level.replacement,
+        level.lines(),
+        level.ways,
+        level.seed,
+    )?;
     check_cycles(&place, "hit_cycles", level.hit_cycles)?;
     check_cycles(&place, "miss_cycles", level.miss_cycles)?;
     check_cycles(&place, "bus_cycles", level.bus_cycles)?;
@@ -170,13 +190,22 @@ fn check_size(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
         size.0.is_multiple_of(set),
         "size",
         size,
-        format_args!("a multiple of line x ways ({line} x {ways} = {})", Bytes(set)),
+        format_args!(
+            "a multiple of line x ways ({line} x {ways} = {})",
+            Bytes(set)
+        ),
         "change size, line or ways",
     )
 }
 
 fn check_ways(place: &Part, ways: Ways) -> Result<(), UnrealisableDesign> {
-    place.require(ways != Ways::Count(0), "ways", 0, "1 or more, or \"full\"", "1 is direct-mapped")
+    place.require(
+        ways != Ways::Count(0),
+        "ways",
+        0,
+        "1 or more, or \"full\"",
+        "1 is direct-mapped",
+    )
 }
 
 fn check_replacement(
@@ -201,7 +230,13 @@ fn check_replacement(
         "a power of two of ways",
         "change ways, or take lru",
     )?;
-    place.require(seed <= LARGEST_SEED, "seed", seed, format_args!("at most {LARGEST_SEED}"), "choose a smaller one")
+    place.require(
+        seed <= LARGEST_SEED,
+        "seed",
+        seed,
+        format_args!("at most {LARGEST_SEED}"),
+        "choose a smaller one",
+    )
 }
 
 fn check_cycles(place: &Part, field: &'static str, cycles: u32) -> Result<(), UnrealisableDesign> {
@@ -218,7 +253,9 @@ fn check_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if level.holds == Holds::Instructions {
         return check_no_writes(place, level);
     }
-    let Some(buffers) = level.write_buffers else { return Ok(()) };
+    let Some(buffers) = level.write_buffers else {
+        return Ok(());
+    };
     place.require(
         level.write == WritePolicy::Through,
         "write_buffers",
@@ -259,8 +296,16 @@ fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
         return Ok(());
     }
     let settings = [
-        ("write", level.write == WritePolicy::Through, "write-through"),
-        ("write_allocate", level.write_allocate == Some(false), "false"),
+        (
+            "write",
+            level.write == WritePolicy::Through,
+            "write-through",
+        ),
+        (
+            "write_allocate",
+            level.write_allocate == Some(false),
+            "false",
+        ),
         ("prefetch", level.prefetch != Prefetch::None, "next-line"),
         ("stride", level.stride.is_some(), "a prefetcher"),
         ("streamer", level.streamer.is_some(), "a prefetcher"),
@@ -292,7 +337,13 @@ fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
         "a power of two from 4 KiB to 1 GiB",
         "4 KiB is common",
     )?;
-    place.require(tlb.entries != 0, "entries", 0, "1 or more", "leave the tlb out where there is none")?;
+    place.require(
+        tlb.entries != 0,
+        "entries",
+        0,
+        "1 or more",
+        "leave the tlb out where there is none",
+    )?;
     check_ways(&place, tlb.ways)?;
     let (entries, ways) = (u64::from(tlb.entries), tlb.ways.of(1));
     place.require(
@@ -309,7 +360,9 @@ fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
 
 fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
     let levels = design.levels.iter().map(Level::lines);
-    let total: u64 = levels.chain(design.tlbs.iter().map(|tlb| u64::from(tlb.entries))).sum();
+    let total: u64 = levels
+        .chain(design.tlbs.iter().map(|tlb| u64::from(tlb.entries)))
+        .sum();
     Part::design(design).require(
         total <= MOST_LINES,
         "level",
@@ -321,10 +374,13 @@ fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
 
 fn check_pages(design: &Design) -> Result<(), UnrealisableDesign> {
     let place = Part::design(design);
-    let is_physical = |level: &&Level| level.index == AddressKind::Physical || level.tag == AddressKind::Physical;
+    let is_physical =
+        |level: &&Level| level.index == AddressKind::Physical || level.tag == AddressKind::Physical;
     let Some(pages) = design.pages else {
         let physical = design.levels.iter().find(is_physical);
-        let name = physical.map(|level| quoted(&level.name)).unwrap_or_default();
+        let name = physical
+            .map(|level| quoted(&level.name))
+            .unwrap_or_default();
         return place.require(
             physical.is_none(),
             "pages",

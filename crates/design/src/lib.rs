@@ -118,7 +118,9 @@ pub enum WritePolicy {
 }
 
 /// How a level and the levels nearer to the processor hold the same lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Inclusion {
@@ -132,7 +134,9 @@ pub enum Inclusion {
 }
 
 /// Which address chooses the set, or is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum AddressKind {
@@ -144,7 +148,9 @@ pub enum AddressKind {
 }
 
 /// What a switch between address spaces does to a level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum OnSwitch {
@@ -156,7 +162,9 @@ pub enum OnSwitch {
 }
 
 /// What is fetched before it is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Prefetch {
@@ -194,10 +202,14 @@ impl<'de> Deserialize<'de> for Ways {
                 f.write_str("a number of ways, or \"full\"")
             }
             fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<Ways, E> {
-                u32::try_from(count).map(Ways::Count).map_err(|_| E::custom("found more ways than 4294967295"))
+                u32::try_from(count)
+                    .map(Ways::Count)
+                    .map_err(|_| E::custom("found more ways than 4294967295"))
             }
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Ways, E> {
-                u32::try_from(count).map(Ways::Count).map_err(|_| E::custom(format!("found {count} ways")))
+                u32::try_from(count)
+                    .map(Ways::Count)
+                    .map_err(|_| E::custom(format!("found {count} ways")))
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Ways, E> {
                 if text == "full" {
@@ -284,7 +296,14 @@ pub struct Level {
 
 impl Level {
     /// A level of which a file names no more than this.
-    pub fn plain(name: &str, holds: Holds, size: Bytes, line: Bytes, ways: Ways, miss_cycles: u32) -> Level {
+    pub fn plain(
+        name: &str,
+        holds: Holds,
+        size: Bytes,
+        line: Bytes,
+        ways: Ways,
+        miss_cycles: u32,
+    ) -> Level {
         Level {
             name: name.to_owned(),
             holds,
@@ -399,7 +418,8 @@ impl Level {
 
     /// Whether a store that misses brings its line in.
     pub fn allocates_on_write(&self) -> bool {
-        self.write_allocate.unwrap_or(self.write == WritePolicy::Back)
+        self.write_allocate
+            .unwrap_or(self.write == WritePolicy::Back)
     }
 }
 
@@ -424,7 +444,9 @@ mod size_text {
         }
 
         fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Bytes, E> {
-            u64::try_from(bytes).map(Bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+            u64::try_from(bytes)
+                .map(Bytes)
+                .map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
         }
 
         fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
@@ -436,7 +458,9 @@ mod size_text {
         serializer.serialize_str(&size.to_string())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Bytes, D::Error> {
         deserializer.deserialize_any(Size)
     }
 }

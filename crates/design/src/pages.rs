@@ -22,7 +22,9 @@ pub struct PageAllocation {
 }
 
 /// Which frame the next page gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PageOrder {
@@ -84,31 +86,60 @@ mod tests {
 
     #[test]
     fn each_page_has_a_frame_of_its_own() {
-        let pages = PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 0x1234_5678_9abc };
-        let frames: HashSet<u64> = (0..100_000).map(|order| pages.physical_address(order)).collect();
+        let pages = PageAllocation {
+            size: Bytes::kib(4),
+            order: PageOrder::Random,
+            seed: 0x1234_5678_9abc,
+        };
+        let frames: HashSet<u64> = (0..100_000)
+            .map(|order| pages.physical_address(order))
+            .collect();
         assert_eq!(frames.len(), 100_000);
-        assert!(frames.iter().all(|address| address.is_multiple_of(4096) && *address >= 1 << 62));
+        assert!(
+            frames
+                .iter()
+                .all(|address| address.is_multiple_of(4096) && *address >= 1 << 62)
+        );
     }
 
     #[test]
     fn frames_fill_the_sets_of_a_cache_evenly() {
         // 64 colours, 64 pages for each: a fair draw leaves none with fewer than 32 or more than 96 (4 deviations).
-        let pages = PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 };
+        let pages = PageAllocation {
+            size: Bytes::kib(4),
+            order: PageOrder::Random,
+            seed: 1,
+        };
         let mut colours = [0_u32; 64];
-        (0..4096).for_each(|order| colours[(pages.physical_address(order) / 4096 % 64) as usize] += 1);
-        assert!(colours.iter().all(|count| (32..=96).contains(count)), "{colours:?}");
+        (0..4096)
+            .for_each(|order| colours[(pages.physical_address(order) / 4096 % 64) as usize] += 1);
+        assert!(
+            colours.iter().all(|count| (32..=96).contains(count)),
+            "{colours:?}"
+        );
     }
 
     #[test]
     fn consecutive_frames_lie_one_behind_the_other() {
-        let pages = PageAllocation { size: Bytes::kib(8), order: PageOrder::Consecutive, seed: 5 };
+        let pages = PageAllocation {
+            size: Bytes::kib(8),
+            order: PageOrder::Consecutive,
+            seed: 5,
+        };
         let frames = [0, 1, 2, u32::MAX].map(|number| pages.physical_address(number) - (1 << 62));
         assert_eq!(frames, [0, 8192, 16384, 8192 * u64::from(u32::MAX)]);
     }
 
     #[test]
     fn another_seed_gives_other_frames() {
-        let first = |seed| PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed }.physical_address(0);
+        let first = |seed| {
+            PageAllocation {
+                size: Bytes::kib(4),
+                order: PageOrder::Random,
+                seed,
+            }
+            .physical_address(0)
+        };
         let all: HashSet<u64> = [0, 1, 2, 1 << 32, 1 << 40].map(first).into_iter().collect();
         assert_eq!(all.len(), 5);
     }

@@ -23,7 +23,9 @@ impl Partition {
     /// What the running process may fill. None: everything.
     pub fn of(&self, program: &str, process: u32) -> Option<CapacityBitmask> {
         let of = |key: &str| self.0.get(key).copied();
-        of(&format!("{PROCESS}{process}")).or_else(|| of(program)).or_else(|| of(DEFAULT))
+        of(&format!("{PROCESS}{process}"))
+            .or_else(|| of(program))
+            .or_else(|| of(DEFAULT))
     }
 
     /// Keys and their masks.
@@ -45,7 +47,12 @@ impl Partition {
 /// The number of a process that a key names.
 fn number_of(key: &str) -> Option<Option<u32>> {
     let is_plain = |number: &u32, digits: &str| number.to_string() == digits;
-    key.strip_prefix(PROCESS).map(|digits| digits.parse().ok().filter(|number| is_plain(number, digits)))
+    key.strip_prefix(PROCESS).map(|digits| {
+        digits
+            .parse()
+            .ok()
+            .filter(|number| is_plain(number, digits))
+    })
 }
 
 /// `PROGRAM:MASK`, several joined by `+`.
@@ -68,7 +75,10 @@ impl std::str::FromStr for Partition {
 
 impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<String> = self.masks().map(|(key, mask)| format!("{key}:{mask}")).collect();
+        let parts: Vec<String> = self
+            .masks()
+            .map(|(key, mask)| format!("{key}:{mask}"))
+            .collect();
         f.write_str(&parts.join("+"))
     }
 }
@@ -129,26 +139,37 @@ mod tests {
     fn a_process_goes_before_its_program_and_that_before_the_rest() {
         let some = partition("server:f0+process:3:100+default:0f");
         let of = |program, process| some.of(program, process).map(|mask| mask.0);
-        assert_eq!([of("server", 2), of("server", 3), of("client", 4)], [Some(0xf0), Some(0x100), Some(0xf)]);
+        assert_eq!(
+            [of("server", 2), of("server", 3), of("client", 4)],
+            [Some(0xf0), Some(0x100), Some(0xf)]
+        );
         assert_eq!(partition("server:f0").of("client", 4), None);
     }
 
     #[test]
     fn goes_through_text_json_and_toml() {
         let text = "default:f+process:3:100+server:ff0";
-        assert_eq!(partition("server:0xff0+process:3:100+default:00f").to_string(), text);
+        assert_eq!(
+            partition("server:0xff0+process:3:100+default:00f").to_string(),
+            text
+        );
         let json = serde_json::to_string(&partition(text)).expect("JSON");
         assert_eq!(json, r#"{"default":"f","process:3":"100","server":"ff0"}"#);
-        assert_eq!(serde_json::from_str::<Partition>(&json).expect("the same"), partition(text));
+        assert_eq!(
+            serde_json::from_str::<Partition>(&json).expect("the same"),
+            partition(text)
+        );
         let in_toml =
-            toml::from_str::<BTreeMap<String, Partition>>("partition = { server = \"0xff0\" }").expect("TOML");
+            toml::from_str::<BTreeMap<String, Partition>>("partition = { server = \"0xff0\" }")
+                .expect("TOML");
         assert_eq!(in_toml["partition"], partition("server:ff0"));
     }
 
     #[test]
     fn says_what_is_no_partition() {
         let said = |text: &str| text.parse::<Partition>().expect_err("none");
-        let form = "need none, or PROGRAM:MASK, several joined by +, such as redis-server:ff0+default:00f";
+        let form =
+            "need none, or PROGRAM:MASK, several joined by +, such as redis-server:ff0+default:00f";
         assert_eq!(said("ff0"), format!("found \"ff0\", {form}"));
         assert_eq!(said("a:f+a:1"), "found \"a\" twice, need it once");
         for mask in ["", "0x", "+f", "-1", "fg", "10000000000000000"] {
@@ -156,13 +177,21 @@ mod tests {
         }
         let number = toml::from_str::<BTreeMap<String, Partition>>("partition = { server = 110 }");
         let number = number.expect_err("decimal or hexadecimal?").to_string();
-        assert!(number.contains("expected a capacity bitmask in hexadecimal, such as \"ff0\""), "{number}");
+        assert!(
+            number.contains("expected a capacity bitmask in hexadecimal, such as \"ff0\""),
+            "{number}"
+        );
     }
 
     #[test]
     fn knows_which_processes_a_key_names() {
-        assert!(Partition::names("server", "server", 1) && !Partition::names("server", "client", 1));
-        assert!(Partition::names("process:7", "server", 7) && !Partition::names("process:7", "server", 8));
+        assert!(
+            Partition::names("server", "server", 1) && !Partition::names("server", "client", 1)
+        );
+        assert!(
+            Partition::names("process:7", "server", 7)
+                && !Partition::names("process:7", "server", 8)
+        );
         assert!(Partition::names("default", "server", 1));
         assert!(Partition::is_numberless("process:") && Partition::is_numberless("process:07"));
         assert!(!Partition::is_numberless("process:7") && !Partition::is_numberless("process"));

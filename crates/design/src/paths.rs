@@ -6,7 +6,11 @@ use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy}
 pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
     for kind in [Holds::Instructions, Holds::Data] {
         let is_on = |holds: Holds| holds == Holds::Both || holds == kind;
-        let path: Vec<&Level> = design.levels.iter().filter(|level| is_on(level.holds)).collect();
+        let path: Vec<&Level> = design
+            .levels
+            .iter()
+            .filter(|level| is_on(level.holds))
+            .collect();
         Part::design(design).require(
             !path.is_empty(),
             "level",
@@ -18,10 +22,16 @@ pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
             check_level(level, &path[..position])?;
         }
         let tlbs: Vec<&TlbLevel> = design.tlbs.iter().filter(|tlb| is_on(tlb.holds)).collect();
-        tlbs.windows(2).try_for_each(|pair| check_pages(pair[0], pair[1]))?;
+        tlbs.windows(2)
+            .try_for_each(|pair| check_pages(pair[0], pair[1]))?;
     }
-    let data: Vec<&Level> = design.levels.iter().filter(|level| level.holds.data()).collect();
-    data.windows(2).try_for_each(|pair| check_stores(pair[0], pair[1]))
+    let data: Vec<&Level> = design
+        .levels
+        .iter()
+        .filter(|level| level.holds.data())
+        .collect();
+    data.windows(2)
+        .try_for_each(|pair| check_stores(pair[0], pair[1]))
 }
 
 fn check_level(level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
@@ -42,7 +52,11 @@ fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), Unreal
         level.line >= earlier.line,
         "line",
         level.line,
-        format_args!("at least the {} of level {} before it", earlier.line, quoted(&earlier.name)),
+        format_args!(
+            "at least the {} of level {} before it",
+            earlier.line,
+            quoted(&earlier.name)
+        ),
         "lengthen this line, or shorten that one",
     )
 }
@@ -56,7 +70,10 @@ fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
         place.require(
             kind == AddressKind::Physical,
             field,
-            format_args!("virtual behind the physical tags of level {}", quoted(&earlier.name)),
+            format_args!(
+                "virtual behind the physical tags of level {}",
+                quoted(&earlier.name)
+            ),
             "physical",
             format_args!("set {field} = \"physical\""),
         )?;
@@ -64,7 +81,11 @@ fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
     Ok(())
 }
 
-fn check_inclusive(place: &Part, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+fn check_inclusive(
+    place: &Part,
+    level: &Level,
+    before: &[&Level],
+) -> Result<(), UnrealisableDesign> {
     check_not_first(place, before, "inclusive")?;
     before.iter().try_for_each(|earlier| {
         place.require(
@@ -82,14 +103,21 @@ fn check_inclusive(place: &Part, level: &Level, before: &[&Level]) -> Result<(),
     })
 }
 
-fn check_exclusive(place: &Part, level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesign> {
+fn check_exclusive(
+    place: &Part,
+    level: &Level,
+    before: &[&Level],
+) -> Result<(), UnrealisableDesign> {
     check_not_first(place, before, "exclusive")?;
     if let Some(last) = before.last() {
         // A stream buffer has no place for the modified state of what it takes out.
         place.require(
             last.streams.is_none(),
             "inclusion",
-            format_args!("exclusive right behind the stream buffers of level {}", quoted(&last.name)),
+            format_args!(
+                "exclusive right behind the stream buffers of level {}",
+                quoted(&last.name)
+            ),
             "none there",
             "leave streams out there, or set inclusion = \"neither\" here",
         )?;
@@ -109,7 +137,10 @@ fn check_exclusive(place: &Part, level: &Level, before: &[&Level]) -> Result<(),
         place.require(
             !earlier.holds.data() || earlier.write == WritePolicy::Back,
             "inclusion",
-            format_args!("exclusive behind the write-through level {}", quoted(&earlier.name)),
+            format_args!(
+                "exclusive behind the write-through level {}",
+                quoted(&earlier.name)
+            ),
             "write-back levels before it",
             "set write = \"back\" there, or inclusion = \"neither\" here",
         )?;
@@ -149,7 +180,10 @@ fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign
     Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),
         "inclusion",
-        format_args!("exclusive behind level {}, which allocates no lines on writes", quoted(&earlier.name)),
+        format_args!(
+            "exclusive behind level {}, which allocates no lines on writes",
+            quoted(&earlier.name)
+        ),
         "a level before it that does",
         "leave write_allocate out there, or set inclusion = \"neither\" here",
     )
@@ -160,7 +194,11 @@ fn check_pages(earlier: &TlbLevel, tlb: &TlbLevel) -> Result<(), UnrealisableDes
         tlb.page >= earlier.page,
         "page",
         tlb.page,
-        format_args!("at least the {} of tlb {} before it", earlier.page, quoted(&earlier.name)),
+        format_args!(
+            "at least the {} of tlb {} before it",
+            earlier.page,
+            quoted(&earlier.name)
+        ),
         "use one page size",
     )
 }

@@ -21,15 +21,28 @@ fn tlb(name: &str) -> TlbLevel {
 
 /// Split first level, a second one of 256 KiB, two data TLBs. Nothing is wrong with it.
 fn sound() -> Design {
-    let second = Level { size: Bytes::kib(256), ..level("L2", Holds::Both) };
+    let second = Level {
+        size: Bytes::kib(256),
+        ..level("L2", Holds::Both)
+    };
     Design {
         schema: DESIGN_SCHEMA.to_owned(),
         name: "sound".to_owned(),
         title: String::new(),
         source: String::new(),
         cycle_ns: Some([0.5, 1.0]),
-        levels: vec![level("L1I", Holds::Instructions), level("L1D", Holds::Data), second],
-        tlbs: vec![tlb("DTLB"), TlbLevel { entries: 512, ..tlb("STLB") }],
+        levels: vec![
+            level("L1I", Holds::Instructions),
+            level("L1D", Holds::Data),
+            second,
+        ],
+        tlbs: vec![
+            tlb("DTLB"),
+            TlbLevel {
+                entries: 512,
+                ..tlb("STLB")
+            },
+        ],
         pages: None,
     }
 }
@@ -64,16 +77,31 @@ fn accepts_what_could_be_built() {
     accepted(|d| d.levels[1].replacement = Replacement::TreePlru);
     accepted(|d| {
         d.levels[1].write = WritePolicy::Through;
-        d.levels[1].write_buffers = Some(WriteBuffers { count: 4, drain_cycles: 5 });
+        d.levels[1].write_buffers = Some(WriteBuffers {
+            count: 4,
+            drain_cycles: 5,
+        });
     });
     accepted(|d| {
         d.levels[1].prefetch = Prefetch::NextLine;
-        d.levels[1].streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() });
-        d.levels[1].victim = Some(VictimCache { lines: 4, hit_cycles: 1 });
+        d.levels[1].streams = Some(StreamBuffers {
+            count: 4,
+            depth: 4,
+            hit_cycles: 1,
+            ..StreamBuffers::default()
+        });
+        d.levels[1].victim = Some(VictimCache {
+            lines: 4,
+            hit_cycles: 1,
+        });
     });
     accepted(|d| {
         (d.levels[2].index, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical);
-        d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
+        d.pages = Some(PageAllocation {
+            size: Bytes::kib(4),
+            order: PageOrder::Random,
+            seed: 1,
+        });
     });
 }
 
@@ -106,9 +134,12 @@ fn refuses_a_wrong_head() {
             "x".repeat(64)
         ),
     );
-    for (times, text) in
-        [([2.0, 1.0], "[2, 1]"), ([0.0, 1.0], "[0, 1]"), ([f64::NAN, 1.0], "[NaN, 1]"), ([1.0, 1e7], "[1, 10000000]")]
-    {
+    for (times, text) in [
+        ([2.0, 1.0], "[2, 1]"),
+        ([0.0, 1.0], "[0, 1]"),
+        ([f64::NAN, 1.0], "[NaN, 1]"),
+        ([1.0, 1e7], "[1, 10000000]"),
+    ] {
         refused(
             |d| d.cycle_ns = Some(times),
             &format!(
@@ -132,7 +163,11 @@ fn refuses_levels_that_are_missing_or_too_many() {
          \"both\"",
     );
     refused(
-        |d| d.levels = (0..65).map(|i| level(&format!("L{i}"), Holds::Both)).collect(),
+        |d| {
+            d.levels = (0..65)
+                .map(|i| level(&format!("L{i}"), Holds::Both))
+                .collect()
+        },
         "design \"sound\": level: found 65 of them, need at most 64; leave some out",
     );
     refused(
@@ -217,7 +252,10 @@ fn refuses_replacement_that_cannot_be() {
         "level \"L1D\": replacement: found tree-plru over 12 ways, need a power of two of ways; change ways, or take lru",
     );
     refused(
-        |d| (d.tlbs[0].entries, d.tlbs[0].ways, d.tlbs[0].replacement) = (72, Ways::Full, Replacement::TreePlru),
+        |d| {
+            (d.tlbs[0].entries, d.tlbs[0].ways, d.tlbs[0].replacement) =
+                (72, Ways::Full, Replacement::TreePlru)
+        },
         "tlb \"DTLB\": replacement: found tree-plru over 72 ways, need a power of two of ways; change ways, or take lru",
     );
     refused(
@@ -235,26 +273,53 @@ fn refuses_cycles_beyond_reason() {
         )
     };
     let l1d = "level \"L1D\"";
-    refused(|d| d.levels[1].hit_cycles = 1_000_001, &text(l1d, "hit_cycles"));
-    refused(|d| d.levels[1].miss_cycles = 1_000_001, &text(l1d, "miss_cycles"));
-    refused(|d| d.tlbs[1].hit_cycles = 1_000_001, &text("tlb \"STLB\"", "hit_cycles"));
-    refused(|d| d.tlbs[1].miss_cycles = 1_000_001, &text("tlb \"STLB\"", "miss_cycles"));
     refused(
-        |d| d.levels[1].victim = Some(VictimCache { lines: 4, hit_cycles: 1_000_001 }),
+        |d| d.levels[1].hit_cycles = 1_000_001,
+        &text(l1d, "hit_cycles"),
+    );
+    refused(
+        |d| d.levels[1].miss_cycles = 1_000_001,
+        &text(l1d, "miss_cycles"),
+    );
+    refused(
+        |d| d.tlbs[1].hit_cycles = 1_000_001,
+        &text("tlb \"STLB\"", "hit_cycles"),
+    );
+    refused(
+        |d| d.tlbs[1].miss_cycles = 1_000_001,
+        &text("tlb \"STLB\"", "miss_cycles"),
+    );
+    refused(
+        |d| {
+            d.levels[1].victim = Some(VictimCache {
+                lines: 4,
+                hit_cycles: 1_000_001,
+            })
+        },
         &text(l1d, "victim.hit_cycles"),
     );
     refused(
         |d| {
-            d.levels[1].streams =
-                Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1_000_001, ..StreamBuffers::default() })
+            d.levels[1].streams = Some(StreamBuffers {
+                count: 4,
+                depth: 4,
+                hit_cycles: 1_000_001,
+                ..StreamBuffers::default()
+            })
         },
         &text(l1d, "streams.hit_cycles"),
     );
-    refused(|d| d.levels[1].bus_cycles = 1_000_001, &text(l1d, "bus_cycles"));
+    refused(
+        |d| d.levels[1].bus_cycles = 1_000_001,
+        &text(l1d, "bus_cycles"),
+    );
     refused(
         |d| {
             d.levels[1].write = WritePolicy::Through;
-            d.levels[1].write_buffers = Some(WriteBuffers { count: 4, drain_cycles: 1_000_001 });
+            d.levels[1].write_buffers = Some(WriteBuffers {
+                count: 4,
+                drain_cycles: 1_000_001,
+            });
         },
         &text(l1d, "write_buffers.drain_cycles"),
     );
@@ -263,14 +328,22 @@ fn refuses_cycles_beyond_reason() {
 #[test]
 fn refuses_writes_that_cannot_be() {
     refused(
-        |d| d.levels[1].write_buffers = Some(WriteBuffers { count: 4, drain_cycles: 5 }),
+        |d| {
+            d.levels[1].write_buffers = Some(WriteBuffers {
+                count: 4,
+                drain_cycles: 5,
+            })
+        },
         "level \"L1D\": write_buffers: found buffers on a write-back level, need a write-through level; set write = \
          \"through\", or leave write_buffers out",
     );
     refused(
         |d| {
             d.levels[1].write = WritePolicy::Through;
-            d.levels[1].write_buffers = Some(WriteBuffers { count: 0, drain_cycles: 5 });
+            d.levels[1].write_buffers = Some(WriteBuffers {
+                count: 0,
+                drain_cycles: 5,
+            });
         },
         "level \"L1D\": write_buffers.count: found 0, need 1 to 65536; leave write_buffers out where a store never waits",
     );
@@ -281,27 +354,56 @@ fn refuses_writes_that_cannot_be() {
         )
     };
     refused(|d| d.levels[0].write = WritePolicy::Through, &text("write"));
-    refused(|d| d.levels[0].write_allocate = Some(true), &text("write_allocate"));
-    refused(|d| d.levels[0].write_buffers = Some(WriteBuffers { count: 4, drain_cycles: 5 }), &text("write_buffers"));
+    refused(
+        |d| d.levels[0].write_allocate = Some(true),
+        &text("write_allocate"),
+    );
+    refused(
+        |d| {
+            d.levels[0].write_buffers = Some(WriteBuffers {
+                count: 4,
+                drain_cycles: 5,
+            })
+        },
+        &text("write_buffers"),
+    );
 }
 
 #[test]
 fn refuses_empty_victim_caches_and_stream_buffers() {
     refused(
-        |d| d.levels[1].victim = Some(VictimCache { lines: 0, hit_cycles: 1 }),
+        |d| {
+            d.levels[1].victim = Some(VictimCache {
+                lines: 0,
+                hit_cycles: 1,
+            })
+        },
         "level \"L1D\": victim.lines: found 0, need 1 to 65536; leave victim out where there is none",
     );
     for (count, depth, field) in [(0, 4, "streams.count"), (4, 0, "streams.depth")] {
-        let text = format!("level \"L1D\": {field}: found 0, need 1 or more; leave streams out where there are none");
+        let text = format!(
+            "level \"L1D\": {field}: found 0, need 1 or more; leave streams out where there are none"
+        );
         refused(
-            |d| d.levels[1].streams = Some(StreamBuffers { count, depth, hit_cycles: 1, ..StreamBuffers::default() }),
+            |d| {
+                d.levels[1].streams = Some(StreamBuffers {
+                    count,
+                    depth,
+                    hit_cycles: 1,
+                    ..StreamBuffers::default()
+                })
+            },
             &text,
         );
     }
     refused(
         |d| {
-            d.levels[1].streams =
-                Some(StreamBuffers { count: u32::MAX, depth: u32::MAX, hit_cycles: 1, ..StreamBuffers::default() })
+            d.levels[1].streams = Some(StreamBuffers {
+                count: u32::MAX,
+                depth: u32::MAX,
+                hit_cycles: 1,
+                ..StreamBuffers::default()
+            })
         },
         "level \"L1D\": streams: found count x depth = 18446744065119617025, need at most 65536 lines; take fewer or \
          shorter ones",
@@ -310,19 +412,43 @@ fn refuses_empty_victim_caches_and_stream_buffers() {
 
 #[test]
 fn refuses_prefetchers_that_cannot_be() {
-    let stride = StridePrefetcher { entries: 64, degree: 2, distance: 4, by: StrideKey::Instruction };
-    let streamer = Streamer { entries: 32, degree: 2, distance: 20 };
+    let stride = StridePrefetcher {
+        entries: 64,
+        degree: 2,
+        distance: 4,
+        by: StrideKey::Instruction,
+    };
+    let streamer = Streamer {
+        entries: 32,
+        degree: 2,
+        distance: 20,
+    };
     accepted(|d| (d.levels[1].stride, d.levels[2].streamer) = (Some(stride), Some(streamer)));
     refused(
-        |d| d.levels[1].stride = Some(StridePrefetcher { entries: 0, ..stride }),
+        |d| {
+            d.levels[1].stride = Some(StridePrefetcher {
+                entries: 0,
+                ..stride
+            })
+        },
         "level \"L1D\": stride.entries: found 0, need 1 to 65536; leave stride out where there is none",
     );
     refused(
-        |d| d.levels[1].stride = Some(StridePrefetcher { distance: 1025, ..stride }),
+        |d| {
+            d.levels[1].stride = Some(StridePrefetcher {
+                distance: 1025,
+                ..stride
+            })
+        },
         "level \"L1D\": stride.distance: found 1025, need 1 to 1024; leave stride out where there is none",
     );
     refused(
-        |d| d.levels[2].streamer = Some(Streamer { degree: 65, ..streamer }),
+        |d| {
+            d.levels[2].streamer = Some(Streamer {
+                degree: 65,
+                ..streamer
+            })
+        },
         "level \"L2\": streamer.degree: found 65, need 1 to 64; leave streamer out where there is none",
     );
     refused(
@@ -360,7 +486,10 @@ fn refuses_partitions_that_cannot_be() {
         |d| (d.levels[2].ways, d.levels[2].partition) = (Ways::Full, with("server:1")),
         "level \"L2\": partition: found one of 4096 ways, need at most 64 ways; take fewer ways, or leave partition out",
     );
-    accepted(|d| (d.levels[2].ways, d.levels[2].partition) = (Ways::Count(64), with("server:ffffffffffffffff")));
+    accepted(|d| {
+        (d.levels[2].ways, d.levels[2].partition) =
+            (Ways::Count(64), with("server:ffffffffffffffff"))
+    });
 }
 
 #[test]
@@ -377,7 +506,10 @@ fn refuses_policies_that_have_nothing_to_learn_from() {
 #[test]
 fn refuses_streams_that_never_begin() {
     for (after, found) in [(0, "0"), (1025, "1025")] {
-        let streams = StreamBuffers { allocate_after: after, ..StreamBuffers::default() };
+        let streams = StreamBuffers {
+            allocate_after: after,
+            ..StreamBuffers::default()
+        };
         refused(
             |d| d.levels[1].streams = Some(streams),
             &format!(
@@ -387,7 +519,11 @@ fn refuses_streams_that_never_begin() {
         );
     }
     accepted(|d| {
-        d.levels[1].streams = Some(StreamBuffers { allocate_after: 2, timed: true, ..StreamBuffers::default() });
+        d.levels[1].streams = Some(StreamBuffers {
+            allocate_after: 2,
+            timed: true,
+            ..StreamBuffers::default()
+        });
         d.levels[1].bus_cycles = 40;
     });
 }
@@ -395,10 +531,22 @@ fn refuses_streams_that_never_begin() {
 #[test]
 fn knows_when_time_matters() {
     let mut level = level("L2", Holds::Both);
-    level.streams = Some(StreamBuffers { allocate_after: 2, ..StreamBuffers::default() });
+    level.streams = Some(StreamBuffers {
+        allocate_after: 2,
+        ..StreamBuffers::default()
+    });
     assert!(!level.is_timed());
-    assert!(Level { bus_cycles: 1, ..level.clone() }.is_timed());
-    level.streams = Some(StreamBuffers { timed: true, ..StreamBuffers::default() });
+    assert!(
+        Level {
+            bus_cycles: 1,
+            ..level.clone()
+        }
+        .is_timed()
+    );
+    level.streams = Some(StreamBuffers {
+        timed: true,
+        ..StreamBuffers::default()
+    });
     assert!(level.is_timed());
 }
 
@@ -406,11 +554,19 @@ fn knows_when_time_matters() {
 fn what_is_left_out_is_not_written() {
     let mut design = sound();
     design.levels[1].streams = Some(StreamBuffers::default());
-    design.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
+    design.pages = Some(PageAllocation {
+        size: Bytes::kib(4),
+        order: PageOrder::Random,
+        seed: 1,
+    });
     let value = serde_json::to_value(&design).expect("JSON");
     let level = value["level"][1].as_object().expect("a table");
     assert!(!level.contains_key("bus_cycles"));
-    let streams: Vec<&String> = level["streams"].as_object().expect("a table").keys().collect();
+    let streams: Vec<&String> = level["streams"]
+        .as_object()
+        .expect("a table")
+        .keys()
+        .collect();
     assert_eq!(streams, ["count", "depth", "hit_cycles"]);
     assert!(value["pages"].get("order").is_none());
 }
@@ -452,20 +608,30 @@ fn refuses_inclusion_that_cannot_hold() {
         );
         refused(
             |d| {
-                d.levels[position].streams =
-                    Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() });
+                d.levels[position].streams = Some(StreamBuffers {
+                    count: 4,
+                    depth: 4,
+                    hit_cycles: 1,
+                    ..StreamBuffers::default()
+                });
                 d.levels[2].inclusion = Inclusion::Exclusive;
             },
             &text,
         );
     }
     refused(
-        |d| (d.levels[1].write, d.levels[2].inclusion) = (WritePolicy::Through, Inclusion::Exclusive),
+        |d| {
+            (d.levels[1].write, d.levels[2].inclusion) =
+                (WritePolicy::Through, Inclusion::Exclusive)
+        },
         "level \"L2\": inclusion: found exclusive behind the write-through level \"L1D\", need write-back levels before \
          it; set write = \"back\" there, or inclusion = \"neither\" here",
     );
     refused(
-        |d| (d.levels[1].write_allocate, d.levels[2].inclusion) = (Some(false), Inclusion::Exclusive),
+        |d| {
+            (d.levels[1].write_allocate, d.levels[2].inclusion) =
+                (Some(false), Inclusion::Exclusive)
+        },
         "level \"L2\": inclusion: found exclusive behind level \"L1D\", which allocates no lines on writes, need a level \
          before it that does; leave write_allocate out there, or set inclusion = \"neither\" here",
     );
@@ -473,7 +639,11 @@ fn refuses_inclusion_that_cannot_hold() {
         |d| {
             (d.levels[2].index, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical);
             d.levels[2].inclusion = Inclusion::Inclusive;
-            d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
+            d.pages = Some(PageAllocation {
+                size: Bytes::kib(4),
+                order: PageOrder::Random,
+                seed: 1,
+            });
         },
         "level \"L2\": inclusion: found inclusive with physical tags behind virtual tags of level \"L1I\", need tags of \
          one kind; set the same tag on both, or inclusion = \"neither\"",
@@ -494,21 +664,49 @@ fn refuses_what_an_exclusive_level_cannot_have() {
              before it; leave it out, or set inclusion = \"neither\""
         )
     };
-    assert_eq!(with(|l| l.write = WritePolicy::Through), text("write", "write-through"));
-    assert_eq!(with(|l| l.write_allocate = Some(false)), text("write_allocate", "false"));
-    assert_eq!(with(|l| l.prefetch = Prefetch::NextLine), text("prefetch", "next-line"));
-    let streamer = Streamer { entries: 32, degree: 2, distance: 20 };
     assert_eq!(
-        refusal(|d| (d.levels[2].inclusion, d.levels[2].streamer) = (Inclusion::Exclusive, Some(streamer))),
+        with(|l| l.write = WritePolicy::Through),
+        text("write", "write-through")
+    );
+    assert_eq!(
+        with(|l| l.write_allocate = Some(false)),
+        text("write_allocate", "false")
+    );
+    assert_eq!(
+        with(|l| l.prefetch = Prefetch::NextLine),
+        text("prefetch", "next-line")
+    );
+    let streamer = Streamer {
+        entries: 32,
+        degree: 2,
+        distance: 20,
+    };
+    assert_eq!(
+        refusal(|d| (d.levels[2].inclusion, d.levels[2].streamer) =
+            (Inclusion::Exclusive, Some(streamer))),
         text("streamer", "a prefetcher")
     );
     assert_eq!(
         with(|l| l.replacement = Replacement::Ship),
-        text("replacement", "ship, which learns from lines that are found and stay,")
+        text(
+            "replacement",
+            "ship, which learns from lines that are found and stay,"
+        )
     );
-    assert_eq!(with(|l| l.victim = Some(VictimCache { lines: 4, hit_cycles: 1 })), text("victim", "a victim cache"));
     assert_eq!(
-        with(|l| l.streams = Some(StreamBuffers { count: 4, depth: 4, hit_cycles: 1, ..StreamBuffers::default() })),
+        with(|l| l.victim = Some(VictimCache {
+            lines: 4,
+            hit_cycles: 1
+        })),
+        text("victim", "a victim cache")
+    );
+    assert_eq!(
+        with(|l| l.streams = Some(StreamBuffers {
+            count: 4,
+            depth: 4,
+            hit_cycles: 1,
+            ..StreamBuffers::default()
+        })),
         text("streams", "stream buffers")
     );
 }
@@ -525,7 +723,11 @@ fn refuses_addresses_that_no_one_knows() {
         "design \"sound\": pages: found none, need one, for the physical addresses of level \"L2\"; add pages = { size = \
          \"4KiB\" }",
     );
-    let pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 1 });
+    let pages = Some(PageAllocation {
+        size: Bytes::kib(4),
+        order: PageOrder::Random,
+        seed: 1,
+    });
     refused(
         |d| (d.levels[1].tag, d.pages) = (AddressKind::Physical, pages),
         "level \"L2\": index: found virtual behind the physical tags of level \"L1D\", need physical; set index = \
@@ -539,17 +741,33 @@ fn refuses_addresses_that_no_one_knows() {
         "level \"L2\": index: found virtual behind the physical tags of level \"L1D\", need physical; set index = \
          \"physical\"",
     );
-    for (size, text) in [(Bytes(0), "0 B"), (Bytes(5000), "5000 B"), (Bytes(2048), "2 KiB"), (Bytes(2 << 30), "2 GiB")]
-    {
+    for (size, text) in [
+        (Bytes(0), "0 B"),
+        (Bytes(5000), "5000 B"),
+        (Bytes(2048), "2 KiB"),
+        (Bytes(2 << 30), "2 GiB"),
+    ] {
         refused(
-            |d| d.pages = Some(PageAllocation { size, order: PageOrder::Random, seed: 0 }),
+            |d| {
+                d.pages = Some(PageAllocation {
+                    size,
+                    order: PageOrder::Random,
+                    seed: 0,
+                })
+            },
             &format!(
                 "design \"sound\": pages.size: found {text}, need a power of two from 4 KiB to 1 GiB; 4 KiB is common"
             ),
         );
     }
     refused(
-        |d| d.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: u64::MAX }),
+        |d| {
+            d.pages = Some(PageAllocation {
+                size: Bytes::kib(4),
+                order: PageOrder::Random,
+                seed: u64::MAX,
+            })
+        },
         "design \"sound\": pages.seed: found 18446744073709551615, need at most 9223372036854775807; choose a smaller one",
     );
 }
@@ -584,18 +802,45 @@ fn goes_through_json_unchanged() {
     design.levels[1].ways = Ways::Full;
     design.levels[1].write = WritePolicy::Through;
     design.levels[1].write_allocate = Some(true);
-    design.levels[1].write_buffers = Some(WriteBuffers { count: 4, drain_cycles: 5 });
-    design.levels[1].victim = Some(VictimCache { lines: 4, hit_cycles: 1 });
-    design.levels[1].streams = Some(StreamBuffers { count: 2, depth: 4, hit_cycles: 3, ..StreamBuffers::default() });
+    design.levels[1].write_buffers = Some(WriteBuffers {
+        count: 4,
+        drain_cycles: 5,
+    });
+    design.levels[1].victim = Some(VictimCache {
+        lines: 4,
+        hit_cycles: 1,
+    });
+    design.levels[1].streams = Some(StreamBuffers {
+        count: 2,
+        depth: 4,
+        hit_cycles: 3,
+        ..StreamBuffers::default()
+    });
     design.levels[2].size = Bytes(100_500);
     design.levels[2].seed = i64::MAX as u64;
-    design.levels[2].stride = Some(StridePrefetcher { entries: 8, degree: 2, distance: 3, by: StrideKey::Page });
-    design.levels[2].streamer = Some(Streamer { entries: 32, degree: 2, distance: 20 });
+    design.levels[2].stride = Some(StridePrefetcher {
+        entries: 8,
+        degree: 2,
+        distance: 3,
+        by: StrideKey::Page,
+    });
+    design.levels[2].streamer = Some(Streamer {
+        entries: 32,
+        degree: 2,
+        distance: 20,
+    });
     design.levels[2].partition = Some("server:f0+default:0f".parse().expect("a partition"));
-    design.pages = Some(PageAllocation { size: Bytes::kib(64), order: PageOrder::Random, seed: 7 });
+    design.pages = Some(PageAllocation {
+        size: Bytes::kib(64),
+        order: PageOrder::Random,
+        seed: 7,
+    });
     design.cycle_ns = Some([0.1, 40.0]);
     let json = serde_json::to_string(&design).expect("JSON");
-    assert_eq!(serde_json::from_str::<Design>(&json).expect("the same"), design);
+    assert_eq!(
+        serde_json::from_str::<Design>(&json).expect("the same"),
+        design
+    );
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(value["level"][1]["size"], "32 KiB");
     assert_eq!(value["level"][1]["ways"], "full");
@@ -610,7 +855,9 @@ fn names_what_is_no_size_and_no_number_of_ways() {
         let level = serde_json::to_value(level("L1D", Holds::Data)).expect("JSON");
         let mut level = level.as_object().expect("an object").clone();
         level.insert(field.to_owned(), serde_json::from_str(value).expect("JSON"));
-        serde_json::from_value::<Level>(level.into()).expect_err("not of that kind").to_string()
+        serde_json::from_value::<Level>(level.into())
+            .expect_err("not of that kind")
+            .to_string()
     };
     assert_eq!(
         error("size", "-1"),
@@ -625,6 +872,12 @@ fn names_what_is_no_size_and_no_number_of_ways() {
         "found '64kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
     );
     assert_eq!(error("ways", "-1"), "found -1 ways");
-    assert_eq!(error("ways", r#""all""#), "invalid value: string \"all\", expected a number of ways, or \"full\"");
-    assert_eq!(error("ways", "4294967296"), "found more ways than 4294967295");
+    assert_eq!(
+        error("ways", r#""all""#),
+        "invalid value: string \"all\", expected a number of ways, or \"full\""
+    );
+    assert_eq!(
+        error("ways", "4294967296"),
+        "found more ways than 4294967295"
+    );
 }

@@ -39,7 +39,9 @@ pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<ClockDrift> {
     let net = |ticks: Ticks| (ticks.0 as f64 - facts.overhead_ticks.0 as f64).max(1.0);
     while monotonic().saturating_sub(start) < WATCHED {
         let probes: Vec<_> = (0..MOMENT).map(|_| core_clock::probe(clock)).collect();
-        let sum = |ticks: fn(&CoreProbe) -> Ticks| probes.iter().map(|probe| net(ticks(probe))).sum::<f64>();
+        let sum = |ticks: fn(&CoreProbe) -> Ticks| {
+            probes.iter().map(|probe| net(ticks(probe))).sum::<f64>()
+        };
         let (chain, additions) = (sum(|probe| probe.chain), sum(|probe| probe.additions));
         chains.push(chain / MOMENT as f64);
         ratios.push(additions / chain);
@@ -61,16 +63,30 @@ pub(super) fn clock_drift(
     let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
     let (fast, slow) = (at(&chains, TAIL), at(&chains, 1.0 - TAIL));
     let unshared_below = facts.unshared_below(at(&ratios, TAIL));
-    let shared = ratios.iter().filter(|ratio| **ratio > unshared_below).count() as f64 / ratios.len() as f64;
+    let shared = ratios
+        .iter()
+        .filter(|ratio| **ratio > unshared_below)
+        .count() as f64
+        / ratios.len() as f64;
     let cycles = facts.chain_cycles().map(|cycles| cycles * rate);
     let cycles_of = cycles.unwrap_or(fast);
-    ClockDrift { cpu, clock: (cycles_of / slow, cycles_of / fast), is_hertz: cycles.is_some(), shared }
+    ClockDrift {
+        cpu,
+        clock: (cycles_of / slow, cycles_of / fast),
+        is_hertz: cycles.is_some(),
+        shared,
+    }
 }
 
 /// A core as one wants it.
 #[cfg(test)]
 pub(super) fn undisturbed() -> ClockDrift {
-    ClockDrift { cpu: CpuId(3), clock: (3e9, 3e9), is_hertz: true, shared: 0.0 }
+    ClockDrift {
+        cpu: CpuId(3),
+        clock: (3e9, 3e9),
+        is_hertz: true,
+        shared: 0.0,
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +98,9 @@ mod tests {
         let allowed = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system());
         let found = watch(allowed[0], false).expect("a CPU of ours");
         let (slow, fast) = found.clock;
-        assert!(0.0 < slow && slow <= fast && (0.0..=1.0).contains(&found.shared), "{found:?}");
+        assert!(
+            0.0 < slow && slow <= fast && (0.0..=1.0).contains(&found.shared),
+            "{found:?}"
+        );
     }
 }

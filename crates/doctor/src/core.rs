@@ -12,8 +12,17 @@ const STEADY: f64 = 0.03;
 /// Whether the core has one clock.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("core clock", "one clock while it is watched (2 s)");
-    let Some(ClockDrift { cpu, clock: (slow, fast), is_hertz, .. }) = subject.clock_drift else {
-        return line.caveat("not watched: this CPU is not ours to run on", Remedy::none());
+    let Some(ClockDrift {
+        cpu,
+        clock: (slow, fast),
+        is_hertz,
+        ..
+    }) = subject.clock_drift
+    else {
+        return line.caveat(
+            "not watched: this CPU is not ours to run on",
+            Remedy::none(),
+        );
     };
     let found = if is_hertz {
         format!("CPU {cpu}: {:.2} to {:.2} GHz", slow / 1e9, fast / 1e9)
@@ -34,7 +43,10 @@ pub(super) fn clock(subject: &Subject) -> Check {
 pub(super) fn sharing(subject: &Subject) -> Check {
     let line = Line::new("core sharing", "the core's other hardware thread is idle");
     let Some(ClockDrift { cpu, shared, .. }) = subject.clock_drift else {
-        return line.caveat("not watched: this CPU is not ours to run on", Remedy::none());
+        return line.caveat(
+            "not watched: this CPU is not ours to run on",
+            Remedy::none(),
+        );
     };
     let found = format!("CPU {cpu}: shared for {:.0} % of 2 s", shared * 100.0);
     if shared <= 2.0 * TAIL {
@@ -75,23 +87,46 @@ mod tests {
     #[test]
     fn a_core_with_one_clock_and_no_neighbour_is_fit() {
         let [clock, sharing] = judged(vec![1_200.0; 100], vec![0.25; 100], Some(240));
-        assert_eq!((clock.severity, clock.found.as_str()), (Severity::Fit, "CPU 3: 3.00 to 3.00 GHz"));
-        assert_eq!((sharing.severity, sharing.found.as_str()), (Severity::Fit, "CPU 3: shared for 0 % of 2 s"));
+        assert_eq!(
+            (clock.severity, clock.found.as_str()),
+            (Severity::Fit, "CPU 3: 3.00 to 3.00 GHz")
+        );
+        assert_eq!(
+            (sharing.severity, sharing.found.as_str()),
+            (Severity::Fit, "CPU 3: shared for 0 % of 2 s")
+        );
     }
 
     #[test]
     fn what_changes_is_a_caveat() {
-        let chains = (0..100).map(|moment| if moment % 2 == 0 { 1_200.0 } else { 1_440.0 }).collect();
-        let ratios = (0..100).map(|moment| if moment % 5 == 0 { 0.25 } else { 0.35 }).collect();
+        let chains = (0..100)
+            .map(|moment| if moment % 2 == 0 { 1_200.0 } else { 1_440.0 })
+            .collect();
+        let ratios = (0..100)
+            .map(|moment| if moment % 5 == 0 { 0.25 } else { 0.35 })
+            .collect();
         let [clock, sharing] = judged(chains, ratios, None);
-        assert_eq!((clock.severity, clock.found.as_str()), (Severity::Caveat, "CPU 3: 2.50 to 3.00 GHz"));
-        assert_eq!((sharing.severity, sharing.found.as_str()), (Severity::Caveat, "CPU 3: shared for 80 % of 2 s"));
+        assert_eq!(
+            (clock.severity, clock.found.as_str()),
+            (Severity::Caveat, "CPU 3: 2.50 to 3.00 GHz")
+        );
+        assert_eq!(
+            (sharing.severity, sharing.found.as_str()),
+            (Severity::Caveat, "CPU 3: shared for 80 % of 2 s")
+        );
     }
 
     #[test]
     fn a_core_shared_throughout_is_reported_where_it_is_known() {
         let ratios = || vec![0.35; 100];
-        assert_eq!(judged(vec![1_200.0; 100], ratios(), None)[1].severity, Severity::Fit, "nothing shows it");
-        assert_eq!(judged(vec![1_200.0; 100], ratios(), Some(250))[1].found, "CPU 3: shared for 100 % of 2 s");
+        assert_eq!(
+            judged(vec![1_200.0; 100], ratios(), None)[1].severity,
+            Severity::Fit,
+            "nothing shows it"
+        );
+        assert_eq!(
+            judged(vec![1_200.0; 100], ratios(), Some(250))[1].found,
+            "CPU 3: shared for 100 % of 2 s"
+        );
     }
 }

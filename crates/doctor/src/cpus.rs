@@ -15,9 +15,18 @@ const BUSY_PER_MILLE: u64 = 500;
 
 /// How many CPUs there are to measure on.
 pub(super) fn cpus(subject: &Subject) -> Check {
-    let line = Line::new("CPUs", "two or more allowed: one to measure on, one for the rest");
+    let line = Line::new(
+        "CPUs",
+        "two or more allowed: one to measure on, one for the rest",
+    );
     let (online, allowed) = (&subject.host.cpus_online, &subject.host.cpus_allowed);
-    let found = format!("{} online ({}), {} allowed ({})", online.len(), list(online), allowed.len(), list(allowed));
+    let found = format!(
+        "{} online ({}), {} allowed ({})",
+        online.len(),
+        list(online),
+        allowed.len(),
+        list(allowed)
+    );
     match allowed.iter().filter(|cpu| online.contains(cpu)).count() {
         // Every process may run somewhere: what says where could not be read.
         _ if allowed.is_empty() => line.unfit(found, Remedy::new(MOUNT_PROC, "")),
@@ -29,7 +38,11 @@ pub(super) fn cpus(subject: &Subject) -> Check {
 }
 
 fn list(cpus: &[CpuId]) -> String {
-    if cpus.is_empty() { "none".to_owned() } else { format_cpu_list(cpus) }
+    if cpus.is_empty() {
+        "none".to_owned()
+    } else {
+        format_cpu_list(cpus)
+    }
 }
 
 fn widen() -> Remedy {
@@ -39,7 +52,10 @@ fn widen() -> Remedy {
 
 /// Whether a core runs two hardware threads, and whether the other one works.
 pub(super) fn hardware_threads(subject: &Subject) -> Check {
-    let line = Line::new("hardware threads", "off, or the sibling of the measuring CPU idle");
+    let line = Line::new(
+        "hardware threads",
+        "off, or the sibling of the measuring CPU idle",
+    );
     match &subject.host.is_smt_active {
         Fact::Known(false) => line.fit("off, or not shown to this machine"),
         Fact::Known(true) => threads_on(line, subject),
@@ -49,25 +65,46 @@ pub(super) fn hardware_threads(subject: &Subject) -> Check {
 
 fn threads_on(line: Line, subject: &Subject) -> Check {
     let cpu = subject.quietest();
-    let others: Vec<_> = siblings(&subject.root, cpu).into_iter().flatten().filter(|other| *other != cpu).collect();
-    let is_busy = |other: &&CpuId| subject.busy_per_mille(**other).is_some_and(|busy| busy >= BUSY_PER_MILLE);
+    let others: Vec<_> = siblings(&subject.root, cpu)
+        .into_iter()
+        .flatten()
+        .filter(|other| *other != cpu)
+        .collect();
+    let is_busy = |other: &&CpuId| {
+        subject
+            .busy_per_mille(**other)
+            .is_some_and(|busy| busy >= BUSY_PER_MILLE)
+    };
     let found = match (others.as_slice(), others.iter().find(is_busy)) {
         ([], _) => format!("on, and the siblings of CPU {cpu} are unknown"),
         (_, Some(busy)) => format!("on, and CPU {busy} on the core of CPU {cpu} is busy"),
-        (others, None) => format!("on: CPU {cpu} shares its core with CPU {}, idle now", format_cpu_list(others)),
+        (others, None) => format!(
+            "on: CPU {cpu} shares its core with CPU {}, idle now",
+            format_cpu_list(others)
+        ),
     };
     line.caveat(
         found,
-        Remedy::new("echo off | sudo tee /sys/devices/system/cpu/smt/control", "kernel command line: nosmt"),
+        Remedy::new(
+            "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+            "kernel command line: nosmt",
+        ),
     )
 }
 
 /// Whether a CPU is kept out of the scheduler's balancing and of the tick.
 pub(super) fn isolation(subject: &Subject) -> Check {
-    let line = Line::new("isolation", "the measuring CPU in isolcpus (nohz_full besides takes its tick away)");
+    let line = Line::new(
+        "isolation",
+        "the measuring CPU in isolcpus (nohz_full besides takes its tick away)",
+    );
     let isolated = &subject.host.cpus_isolated;
     let tickless = cpu_list(&subject.root, "/sys/devices/system/cpu/nohz_full").unwrap_or_default();
-    let found = format!("isolated: {}, nohz_full: {}", list(isolated), list(&tickless));
+    let found = format!(
+        "isolated: {}, nohz_full: {}",
+        list(isolated),
+        list(&tickless)
+    );
     let cpu = subject.quietest();
     match isolated.contains(&cpu) {
         true => line.fit(found),
@@ -77,12 +114,22 @@ pub(super) fn isolation(subject: &Subject) -> Check {
 
 /// The last CPU is the one to isolate: the kernel keeps its own work on the first.
 fn isolate(subject: &Subject) -> Remedy {
-    match subject.host.cpus_online.iter().max().filter(|cpu| cpu.0 != 0) {
+    match subject
+        .host
+        .cpus_online
+        .iter()
+        .max()
+        .filter(|cpu| cpu.0 != 0)
+    {
         Some(cpu) => {
-            let words = format!("isolcpus=managed_irq,domain,{cpu} nohz_full={cpu} rcu_nocbs={cpu}");
+            let words =
+                format!("isolcpus=managed_irq,domain,{cpu} nohz_full={cpu} rcu_nocbs={cpu}");
             Remedy::new("", format!("kernel command line: {words}"))
         }
-        None => Remedy::new("", "a machine with two or more CPUs, of which one can be isolated"),
+        None => Remedy::new(
+            "",
+            "a machine with two or more CPUs, of which one can be isolated",
+        ),
     }
 }
 
@@ -103,21 +150,38 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
 /// The load of each CPU, or of the ends of the list where they are many.
 fn loads(loads: &[InterruptLoad]) -> String {
     let one = |load: &InterruptLoad| {
-        format!("CPU {}: {}/s now, {} since the start", load.cpu, per_second(load), load.since_boot)
+        format!(
+            "CPU {}: {}/s now, {} since the start",
+            load.cpu,
+            per_second(load),
+            load.since_boot
+        )
     };
     let shown: Vec<_> = loads.iter().take(8).map(one).collect();
     let rest = loads.len() - shown.len();
-    let more = if rest == 0 { String::new() } else { format!(", and {rest} more CPUs") };
+    let more = if rest == 0 {
+        String::new()
+    } else {
+        format!(", and {rest} more CPUs")
+    };
     format!("{}{more}", shown.join(", "))
 }
 
 fn keep_away(subject: &Subject, cpu: CpuId) -> Remedy {
     let Some(other) = subject.host.cpus_online.iter().find(|other| **other != cpu) else {
-        return Remedy::new("", "a machine with two or more CPUs, of which one can take the interrupts");
+        return Remedy::new(
+            "",
+            "a machine with two or more CPUs, of which one can take the interrupts",
+        );
     };
     let files = "/proc/irq/*/smp_affinity_list";
-    let now = format!("sudo systemctl stop irqbalance; for i in {files}; do echo {other} | sudo tee $i; done");
-    Remedy::new(now, format!("sudo systemctl disable irqbalance, and kernel command line: irqaffinity={other}"))
+    let now = format!(
+        "sudo systemctl stop irqbalance; for i in {files}; do echo {other} | sudo tee $i; done"
+    );
+    Remedy::new(
+        now,
+        format!("sudo systemctl disable irqbalance, and kernel command line: irqaffinity={other}"),
+    )
 }
 
 /// Whether others run now.
@@ -132,8 +196,14 @@ pub(super) fn load(subject: &Subject) -> Check {
         return line.caveat(format!("/proc/loadavg is odd: {text}"), Remedy::none());
     };
     let (whole, part) = (now.hundredths / 100, now.hundredths % 100);
-    let found = format!("{whole}.{part:02} tasks in the last minute, {} now, {cpus} CPUs", now.others);
-    match (now.hundredths >= 100 * cpus && now.others >= cpus, now.hundredths > 50.max(10 * cpus)) {
+    let found = format!(
+        "{whole}.{part:02} tasks in the last minute, {} now, {cpus} CPUs",
+        now.others
+    );
+    match (
+        now.hundredths >= 100 * cpus && now.others >= cpus,
+        now.hundredths > 50.max(10 * cpus),
+    ) {
         (true, _) => line.unfit(found, quieten()),
         (false, true) => line.caveat(found, quieten()),
         (false, false) => line.fit(found),
@@ -149,10 +219,20 @@ struct Load {
 impl Load {
     fn of(text: &str) -> Option<Self> {
         let mut words = text.split_ascii_whitespace();
-        let (whole, part) = words.next()?.split_once('.').filter(|(_, part)| part.len() == 2)?;
-        let hundredths = whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(part.parse().ok()?)?;
+        let (whole, part) = words
+            .next()?
+            .split_once('.')
+            .filter(|(_, part)| part.len() == 2)?;
+        let hundredths = whole
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(100)?
+            .checked_add(part.parse().ok()?)?;
         let runnable = words.nth(2)?.split_once('/')?.0.parse::<u64>().ok()?;
-        Some(Load { hundredths, others: runnable.saturating_sub(1) })
+        Some(Load {
+            hundredths,
+            others: runnable.saturating_sub(1),
+        })
     }
 }
 
@@ -188,17 +268,29 @@ mod tests {
     fn a_busy_sibling_is_reported() {
         let fixture = Fixture::workstation()
             .file("/sys/devices/system/cpu/smt/active", "1\n")
-            .file("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "2-3\n")
+            .file(
+                "/sys/devices/system/cpu/cpu3/topology/thread_siblings_list",
+                "2-3\n",
+            )
             .file("/proc/stat", "cpu2 0 0 0 100 0 0 0 0\n");
         let subject = Subject::scripted(&fixture);
-        assert_eq!(hardware_threads(&subject).found, "on: CPU 3 shares its core with CPU 2, idle now");
+        assert_eq!(
+            hardware_threads(&subject).found,
+            "on: CPU 3 shares its core with CPU 2, idle now"
+        );
         let subject = subject.ending_with("cpu2 4 0 0 101 0 0 0 0\n");
         let check = hardware_threads(&subject);
         assert_eq!(
             (check.severity, check.found.as_str()),
-            (Severity::Caveat, "on, and CPU 2 on the core of CPU 3 is busy")
+            (
+                Severity::Caveat,
+                "on, and CPU 2 on the core of CPU 3 is busy"
+            )
         );
-        assert_eq!(check.fix, "echo off | sudo tee /sys/devices/system/cpu/smt/control");
+        assert_eq!(
+            check.fix,
+            "echo off | sudo tee /sys/devices/system/cpu/smt/control"
+        );
         assert_eq!(hardware_threads(&workstation()).severity, Severity::Fit);
     }
 
@@ -209,8 +301,14 @@ mod tests {
             .file("/sys/devices/system/cpu/isolated", "\n")
             .file("/sys/devices/system/cpu/nohz_full", "(null)\n");
         let check = isolation(&Subject::scripted(&fixture));
-        assert_eq!((check.severity, check.found.as_str()), (Severity::Caveat, "isolated: none, nohz_full: none"));
-        assert_eq!(check.lasting_fix, "kernel command line: isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3");
+        assert_eq!(
+            (check.severity, check.found.as_str()),
+            (Severity::Caveat, "isolated: none, nohz_full: none")
+        );
+        assert_eq!(
+            check.lasting_fix,
+            "kernel command line: isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3"
+        );
     }
 
     #[test]
@@ -219,25 +317,54 @@ mod tests {
         let expected = "quietest is CPU 3; CPU 0: 0/s now, 100 since the start, CPU 1: 0/s now, 10 since the start, \
                         CPU 2: 0/s now, 1 since the start, CPU 3: 0/s now, 5 since the start";
         assert_eq!(interrupts(&subject).found, expected);
-        subject.host.interrupts.iter_mut().for_each(|load| load.observed = 500);
+        subject
+            .host
+            .interrupts
+            .iter_mut()
+            .for_each(|load| load.observed = 500);
         let check = interrupts(&subject);
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.lasting_fix.ends_with("kernel command line: irqaffinity=0"), "{}", check.lasting_fix);
+        assert!(
+            check
+                .lasting_fix
+                .ends_with("kernel command line: irqaffinity=0"),
+            "{}",
+            check.lasting_fix
+        );
         subject.host.cpus_online = vec![CpuId(3)];
-        assert!(interrupts(&subject).lasting_fix.starts_with("a machine with two or more CPUs"));
+        assert!(
+            interrupts(&subject)
+                .lasting_fix
+                .starts_with("a machine with two or more CPUs")
+        );
         subject.host.interrupts.clear();
-        assert_eq!(interrupts(&subject).found, "no interrupt counts in /proc/interrupts");
+        assert_eq!(
+            interrupts(&subject).found,
+            "no interrupt counts in /proc/interrupts"
+        );
     }
 
     fn load_of(text: &str) -> Check {
-        load(&Subject::scripted(&Fixture::workstation().file("/proc/loadavg", text)))
+        load(&Subject::scripted(
+            &Fixture::workstation().file("/proc/loadavg", text),
+        ))
     }
 
     #[test]
     fn load_is_none_some_or_everywhere() {
-        assert_eq!(load_of("0.10 0.00 0.00 1/86 5124\n").severity, Severity::Fit);
-        assert_eq!(load_of("1.50 0.00 0.00 2/86 5124\n").severity, Severity::Caveat);
-        assert_eq!(load_of("9.00 0.00 0.00 1/86 5124\n").severity, Severity::Caveat, "it has just ended");
+        assert_eq!(
+            load_of("0.10 0.00 0.00 1/86 5124\n").severity,
+            Severity::Fit
+        );
+        assert_eq!(
+            load_of("1.50 0.00 0.00 2/86 5124\n").severity,
+            Severity::Caveat
+        );
+        assert_eq!(
+            load_of("9.00 0.00 0.00 1/86 5124\n").severity,
+            Severity::Caveat,
+            "it has just ended"
+        );
         let full = load_of("9.07 0.00 0.00 10/86 5124\n");
         assert_eq!(full.severity, Severity::Unfit);
         assert_eq!(full.found, "9.07 tasks in the last minute, 9 now, 4 CPUs");
@@ -248,8 +375,13 @@ mod tests {
 
     #[test]
     fn many_cpus_are_not_all_listed() {
-        let of =
-            |cpu| InterruptLoad { cpu: CpuId(cpu), since_boot: 0, observed: 0, observed_ms: 50, busy_per_mille: None };
+        let of = |cpu| InterruptLoad {
+            cpu: CpuId(cpu),
+            since_boot: 0,
+            observed: 0,
+            observed_ms: 50,
+            busy_per_mille: None,
+        };
         let many: Vec<_> = (0..64).map(of).collect();
         assert!(loads(&many).ends_with("CPU 7: 0/s now, 0 since the start, and 56 more CPUs"));
     }

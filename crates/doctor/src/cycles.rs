@@ -40,9 +40,13 @@ fn judged(outcome: SelfTestOutcome) -> CycleCounter {
     match outcome {
         SelfTestOutcome::Admitted => CycleCounter::Counts,
         SelfTestOutcome::Unavailable { why } => CycleCounter::Absent(why),
-        SelfTestOutcome::Wrong { expected_low, expected_high, found } => {
-            CycleCounter::Wrong(format!("it counted {found} where there were {expected_low} to {expected_high} cycles"))
-        }
+        SelfTestOutcome::Wrong {
+            expected_low,
+            expected_high,
+            found,
+        } => CycleCounter::Wrong(format!(
+            "it counted {found} where there were {expected_low} to {expected_high} cycles"
+        )),
     }
 }
 
@@ -77,10 +81,19 @@ mod tests {
     /// As in an emulator, which counts instructions for cycles.
     #[test]
     fn a_counter_of_something_else_is_none_of_cycles() {
-        let wrong = SelfTestOutcome::Wrong { expected_low: 2_900_000, expected_high: 6_000_000, found: 1_200_700 };
+        let wrong = SelfTestOutcome::Wrong {
+            expected_low: 2_900_000,
+            expected_high: 6_000_000,
+            found: 1_200_700,
+        };
         let said = "it counted 1200700 where there were 2900000 to 6000000 cycles";
         assert_eq!(judged(wrong), CycleCounter::Wrong(said.to_owned()));
         assert_eq!(judged(SelfTestOutcome::Admitted), CycleCounter::Counts);
-        assert_eq!(judged(SelfTestOutcome::Unavailable { why: "taken".into() }), CycleCounter::Absent("taken".into()));
+        assert_eq!(
+            judged(SelfTestOutcome::Unavailable {
+                why: "taken".into()
+            }),
+            CycleCounter::Absent("taken".into())
+        );
     }
 }

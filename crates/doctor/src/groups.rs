@@ -9,11 +9,15 @@ use switchcost_facts::{Root, kernel};
 
 /// What this process' group allows real-time tasks.
 pub(super) fn group_limits(subject: &Subject) -> Check {
-    let line = Line::new("real-time group limits", "none, or a share for this process' group");
+    let line = Line::new(
+        "real-time group limits",
+        "none, or a share for this process' group",
+    );
     match real_time_share_file(&subject.root).map(|file| (subject.root.line(&file), file)) {
-        Some((Ok(share), file)) if share == "0" => {
-            line.caveat(format!("{file} is 0: SCHED_FIFO is refused"), share_out(&file))
-        }
+        Some((Ok(share), file)) if share == "0" => line.caveat(
+            format!("{file} is 0: SCHED_FIFO is refused"),
+            share_out(&file),
+        ),
         Some((Ok(share), file)) => line.fit(format!("{file} is {share}")),
         // The file is missing where the kernel has no real-time groups.
         Some((Err(_), _)) | None => without_share(line, &subject.root),
@@ -22,7 +26,13 @@ pub(super) fn group_limits(subject: &Subject) -> Check {
 
 fn share_out(file: &str) -> Remedy {
     let lasting = "kernel command line: rt_group_sched=0 (from 6.16), or a kernel without CONFIG_RT_GROUP_SCHED";
-    Remedy::new(format!("echo 900000 | sudo tee {} (its parents first)", as_argument(file)), lasting)
+    Remedy::new(
+        format!(
+            "echo 900000 | sudo tee {} (its parents first)",
+            as_argument(file)
+        ),
+        lasting,
+    )
 }
 
 /// The second version of control groups has no knob: only its root may have real-time tasks.
@@ -31,10 +41,14 @@ fn without_share(line: Line, root: &Root) -> Check {
     match (are_real_time_groups_built_in(root), group.as_str()) {
         (Some(false), _) => line.fit("none in this kernel"),
         (_, "/") => line.fit("none for the root group"),
-        (Some(true), _) => {
-            line.caveat(format!("the group {group} has no share: SCHED_FIFO may be refused"), leave_group())
-        }
-        (None, _) => line.caveat(format!("unknown whether the group {group} needs a share"), leave_group()),
+        (Some(true), _) => line.caveat(
+            format!("the group {group} has no share: SCHED_FIFO may be refused"),
+            leave_group(),
+        ),
+        (None, _) => line.caveat(
+            format!("unknown whether the group {group} needs a share"),
+            leave_group(),
+        ),
     }
 }
 
@@ -55,11 +69,12 @@ pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
 fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     let config = kernel::config(root).ok()?;
     let is_set = |name: &str| kernel::option(&config, name) == Some("y");
-    let asked = kernel::command_line_value(root, "rt_group_sched").and_then(|value| match value.as_str() {
-        "0" | "n" | "off" => Some(false),
-        "1" | "y" | "on" => Some(true),
-        _ => None,
-    });
+    let asked =
+        kernel::command_line_value(root, "rt_group_sched").and_then(|value| match value.as_str() {
+            "0" | "n" | "off" => Some(false),
+            "1" | "y" | "on" => Some(true),
+            _ => None,
+        });
     let is_on = asked.unwrap_or(!is_set("CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED"));
     Some(is_set("CONFIG_RT_GROUP_SCHED") && is_on)
 }
@@ -70,7 +85,11 @@ pub(super) fn cpu_quota(subject: &Subject) -> Check {
     match &subject.host.cpu_quota {
         None => line.fit("none"),
         Some(quota) => {
-            let off = if quota.file.ends_with("cpu.max") { "max" } else { "-1" };
+            let off = if quota.file.ends_with("cpu.max") {
+                "max"
+            } else {
+                "-1"
+            };
             let remedy = Remedy::new(
                 format!(
                     "echo {off} | sudo tee {}, or measure with real-time priority, which it does not bind",
@@ -79,7 +98,12 @@ pub(super) fn cpu_quota(subject: &Subject) -> Check {
                 "give the container or the unit more: docker run --cpus, limits.cpu of a pod, CPUQuota= of a systemd unit",
             );
             line.caveat(
-                format!("{:.2} CPUs in each {} ms ({})", quota.cpus(), quota.period_us / 1_000, quota.file),
+                format!(
+                    "{:.2} CPUs in each {} ms ({})",
+                    quota.cpus(),
+                    quota.period_us / 1_000,
+                    quota.file
+                ),
                 remedy,
             )
         }
@@ -102,36 +126,57 @@ mod tests {
     fn first_version(share: &str) -> Fixture {
         Fixture::workstation()
             .file(CONFIG, "CONFIG_RT_GROUP_SCHED=y\n")
-            .file("/proc/self/cgroup", "4:memory:/x\n1:cpu,cpuacct:/job/7\n0::/\n")
-            .file("/proc/self/mountinfo", "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n")
+            .file(
+                "/proc/self/cgroup",
+                "4:memory:/x\n1:cpu,cpuacct:/job/7\n0::/\n",
+            )
+            .file(
+                "/proc/self/mountinfo",
+                "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n",
+            )
             .file("/sys/fs/cgroup/cpu/job/7/cpu.rt_runtime_us", share)
     }
 
     #[test]
     fn the_share_of_the_own_group_decides() {
         let file = "/sys/fs/cgroup/cpu/job/7/cpu.rt_runtime_us";
-        assert_eq!(judged(&first_version("950000\n")).found, format!("{file} is 950000"));
+        assert_eq!(
+            judged(&first_version("950000\n")).found,
+            format!("{file} is 950000")
+        );
         let none = judged(&first_version("0\n"));
         assert_eq!(none.severity, Severity::Caveat);
         assert_eq!(none.found, format!("{file} is 0: SCHED_FIFO is refused"));
-        assert_eq!(none.fix, format!("echo 900000 | sudo tee {file} (its parents first)"));
+        assert_eq!(
+            none.fix,
+            format!("echo 900000 | sudo tee {file} (its parents first)")
+        );
     }
 
     #[test]
     fn the_second_version_allows_real_time_in_its_root_only() {
         let in_group = |config: &str| {
-            Fixture::workstation().file(CONFIG, config).file("/proc/self/cgroup", "0::/user.slice/session\n")
+            Fixture::workstation()
+                .file(CONFIG, config)
+                .file("/proc/self/cgroup", "0::/user.slice/session\n")
         };
         assert_eq!(judged(&Fixture::workstation()).found, "none in this kernel");
         let refused = judged(&in_group("CONFIG_RT_GROUP_SCHED=y\n"));
         assert_eq!(refused.severity, Severity::Caveat);
-        assert_eq!(refused.found, "the group /user.slice/session has no share: SCHED_FIFO may be refused");
-        let disabled = in_group("CONFIG_RT_GROUP_SCHED=y\nCONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y\n");
+        assert_eq!(
+            refused.found,
+            "the group /user.slice/session has no share: SCHED_FIFO may be refused"
+        );
+        let disabled =
+            in_group("CONFIG_RT_GROUP_SCHED=y\nCONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y\n");
         assert_eq!(judged(&disabled).severity, Severity::Fit);
         let asked = disabled.file("/proc/cmdline", "rt_group_sched=1\n");
         assert_eq!(judged(&asked).severity, Severity::Caveat);
         let unknown = in_group("").without(CONFIG);
-        assert_eq!(judged(&unknown).found, "unknown whether the group /user.slice/session needs a share");
+        assert_eq!(
+            judged(&unknown).found,
+            "unknown whether the group /user.slice/session needs a share"
+        );
     }
 
     #[test]
@@ -140,15 +185,29 @@ mod tests {
         assert_eq!(quota(&Fixture::workstation()).severity, Severity::Fit);
         let found = quota(&Fixture::workstation().file("/sys/fs/cgroup/cpu.max", "50000 100000\n"));
         assert_eq!(found.severity, Severity::Caveat);
-        assert_eq!(found.found, "0.50 CPUs in each 100 ms (/sys/fs/cgroup/cpu.max)");
-        assert!(found.fix.starts_with("echo max | sudo tee /sys/fs/cgroup/cpu.max"), "{}", found.fix);
+        assert_eq!(
+            found.found,
+            "0.50 CPUs in each 100 ms (/sys/fs/cgroup/cpu.max)"
+        );
+        assert!(
+            found
+                .fix
+                .starts_with("echo max | sudo tee /sys/fs/cgroup/cpu.max"),
+            "{}",
+            found.fix
+        );
         // As systemd calls a group whose unit has a dash in its name.
         let escaped = Fixture::workstation()
             .file("/proc/self/cgroup", "0::/app-my\\x2dprogram.scope\n")
-            .file("/sys/fs/cgroup/app-my\\x2dprogram.scope/cpu.max", "50000 100000\n");
+            .file(
+                "/sys/fs/cgroup/app-my\\x2dprogram.scope/cpu.max",
+                "50000 100000\n",
+            );
         let fix = quota(&escaped).fix;
         assert!(
-            fix.starts_with(r#"echo max | sudo tee "/sys/fs/cgroup/app-my\\x2dprogram.scope/cpu.max", or"#),
+            fix.starts_with(
+                r#"echo max | sudo tee "/sys/fs/cgroup/app-my\\x2dprogram.scope/cpu.max", or"#
+            ),
             "{fix}"
         );
     }

@@ -7,7 +7,9 @@ use switchcost_units::Bytes;
 
 use super::line::{Line, Remedy};
 use super::subject::Subject;
-use super::words::{CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, MOUNT_PROC, MOUNT_SYS, NO_CACHES, TAGGED};
+use super::words::{
+    CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, MOUNT_PROC, MOUNT_SYS, NO_CACHES, TAGGED,
+};
 
 /// Clock sources that step once a timer tick, so that no switch can be timed by them.
 const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
@@ -20,7 +22,10 @@ pub(super) fn caches(subject: &Subject) -> Check {
     let host = &subject.host;
     if !host.undescribed_caches.is_empty() {
         return line.caveat(
-            format!("the kernel describes a cache incompletely: {}", host.undescribed_caches.join("; ")),
+            format!(
+                "the kernel describes a cache incompletely: {}",
+                host.undescribed_caches.join("; ")
+            ),
             Remedy::none(),
         );
     }
@@ -35,14 +40,20 @@ fn cache(cache: &Cache) -> String {
         0 | 1 => String::new(),
         sharers => format!(" shared by {sharers} CPUs"),
     };
-    format!("L{} {} {}{sharers}", cache.level, cache.kind, cache.size_bytes)
+    format!(
+        "L{} {} {}{sharers}",
+        cache.level, cache.kind, cache.size_bytes
+    )
 }
 
 /// The TLBs that working sets are compared with.
 pub(super) fn tlbs(subject: &Subject) -> Check {
     let line = Line::new("TLBs", "entries of all levels are reported");
     if let Some(doubted) = subject.host.doubted_tlb() {
-        let found = format!("{}, which no such core has: the hypervisor makes it up, and it is not used", tlb(doubted));
+        let found = format!(
+            "{}, which no such core has: the hypervisor makes it up, and it is not used",
+            tlb(doubted)
+        );
         return line.caveat(found, Remedy::none());
     }
     match &subject.host.tlbs {
@@ -53,7 +64,11 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
 
 /// Those of base pages; all if none of that page size are reported.
 fn for_base_pages(tlbs: &[Tlb], page_bytes: Bytes) -> String {
-    let chosen: Vec<_> = tlbs.iter().filter(|tlb| tlb.page_bytes == page_bytes).map(tlb).collect();
+    let chosen: Vec<_> = tlbs
+        .iter()
+        .filter(|tlb| tlb.page_bytes == page_bytes)
+        .map(tlb)
+        .collect();
     match chosen.is_empty() {
         true => tlbs.iter().map(tlb).collect::<Vec<_>>().join(", "),
         false => chosen.join(", "),
@@ -61,13 +76,20 @@ fn for_base_pages(tlbs: &[Tlb], page_bytes: Bytes) -> String {
 }
 
 fn tlb(tlb: &Tlb) -> String {
-    format!("L{} {} {} x {}", tlb.level, tlb.kind, tlb.entries, tlb.page_bytes)
+    format!(
+        "L{} {} {} x {}",
+        tlb.level, tlb.kind, tlb.entries, tlb.page_bytes
+    )
 }
 
 /// The clock by which everything is timed.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("clock", CLOCK);
-    let rate = if subject.host.is_tsc_invariant { "invariant counter" } else { "no invariant counter" };
+    let rate = if subject.host.is_tsc_invariant {
+        "invariant counter"
+    } else {
+        "no invariant counter"
+    };
     let (source, found) = match &subject.host.clock_source {
         Fact::Known(name) => (Some(name.as_str()), format!("{rate}, clock source {name}")),
         Fact::Unknown { unknown } => (None, format!("{rate}, clock source unknown ({unknown})")),
@@ -78,7 +100,9 @@ pub(super) fn clock(subject: &Subject) -> Check {
         (false, None) => line.unfit(found, show_clock(subject)),
         (true, None) => line.caveat(found, show_clock(subject)),
         // It is chosen already: what is not known is whether it is invariant.
-        (false, Some(source)) if source == CLOCK_SOURCE => line.caveat(found, show_processor(subject)),
+        (false, Some(source)) if source == CLOCK_SOURCE => {
+            line.caveat(found, show_processor(subject))
+        }
         _ => line.caveat(found, choose_counter()),
     }
 }
@@ -88,17 +112,28 @@ const CLOCK_SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
 /// A file that is not there cannot be written to.
 fn show_clock(subject: &Subject) -> Remedy {
     let is_mounted = subject.root.has("/sys/devices/system");
-    if is_mounted { Remedy::none() } else { Remedy::new(MOUNT_SYS, "") }
+    if is_mounted {
+        Remedy::none()
+    } else {
+        Remedy::new(MOUNT_SYS, "")
+    }
 }
 
 fn show_processor(subject: &Subject) -> Remedy {
     let is_mounted = subject.root.has("/proc/cpuinfo");
-    if is_mounted { Remedy::none() } else { Remedy::new(MOUNT_PROC, "") }
+    if is_mounted {
+        Remedy::none()
+    } else {
+        Remedy::new(MOUNT_PROC, "")
+    }
 }
 
 fn choose_counter() -> Remedy {
     let now = format!("echo {CLOCK_SOURCE} | sudo tee {CLOCK_SOURCES}/current_clocksource");
-    Remedy::new(now, format!("kernel command line: {CLOCK_SOURCE_PARAMETERS}"))
+    Remedy::new(
+        now,
+        format!("kernel command line: {CLOCK_SOURCE_PARAMETERS}"),
+    )
 }
 
 /// Who else runs on this CPU, unseen.
@@ -107,7 +142,9 @@ pub(super) fn hypervisor(subject: &Subject) -> Check {
     match &subject.host.hypervisor {
         Fact::Known(name) if name == "none" => line.fit("none"),
         Fact::Known(name) => line.caveat(format!("{name}; {}", stolen(subject)), leave()),
-        Fact::Unknown { unknown } => line.caveat(format!("{unknown}; {}", stolen(subject)), leave()),
+        Fact::Unknown { unknown } => {
+            line.caveat(format!("{unknown}; {}", stolen(subject)), leave())
+        }
     }
 }
 
@@ -116,7 +153,10 @@ fn stolen(subject: &Subject) -> String {
     match subject.stolen() {
         None => "/proc/stat shows no steal".to_owned(),
         Some((0, _)) => "no steal since the start, or none reported".to_owned(),
-        Some((stolen, all)) => format!("{} of all time stolen since the start", percent(stolen, all)),
+        Some((stolen, all)) => format!(
+            "{} of all time stolen since the start",
+            percent(stolen, all)
+        ),
     }
 }
 
@@ -128,27 +168,53 @@ fn percent(part: u64, all: u64) -> String {
 }
 
 fn leave() -> Remedy {
-    Remedy::new("", "a bare machine, or virtual CPUs pinned to cores of their own on the host")
+    Remedy::new(
+        "",
+        "a bare machine, or virtual CPUs pinned to cores of their own on the host",
+    )
 }
 
 /// What the kernel does against the CPU's weaknesses, which is part of what a switch costs.
 pub(super) fn mitigations(subject: &Subject) -> Check {
     let line = Line::new("mitigations", "reported, and on as in production");
     let known = &subject.host.mitigations;
-    let command_line = subject.host.kernel_command_line.known().map(String::as_str).unwrap_or_default();
+    let command_line = subject
+        .host
+        .kernel_command_line
+        .known()
+        .map(String::as_str)
+        .unwrap_or_default();
     if known.is_empty() {
-        return line.caveat("the kernel has no /sys/devices/system/cpu/vulnerabilities", Remedy::none());
+        return line.caveat(
+            "the kernel has no /sys/devices/system/cpu/vulnerabilities",
+            Remedy::none(),
+        );
     }
-    match command_line.split_ascii_whitespace().any(|word| word == "mitigations=off") {
-        true => line.caveat(format!("mitigations=off; {}", summary(known)), restore_mitigations()),
+    match command_line
+        .split_ascii_whitespace()
+        .any(|word| word == "mitigations=off")
+    {
+        true => line.caveat(
+            format!("mitigations=off; {}", summary(known)),
+            restore_mitigations(),
+        ),
         false => line.fit(summary(known)),
     }
 }
 
 fn summary(known: &BTreeMap<String, String>) -> String {
-    let count = |begin: &str| known.values().filter(|text| text.starts_with(begin)).count();
-    let spectre = known.get("spectre_v2").and_then(|text| text.strip_prefix("Mitigation: "));
-    let branch = spectre.and_then(|text| text.split(';').next()).map(|text| format!("; spectre_v2: {text}"));
+    let count = |begin: &str| {
+        known
+            .values()
+            .filter(|text| text.starts_with(begin))
+            .count()
+    };
+    let spectre = known
+        .get("spectre_v2")
+        .and_then(|text| text.strip_prefix("Mitigation: "));
+    let branch = spectre
+        .and_then(|text| text.split(';').next())
+        .map(|text| format!("; spectre_v2: {text}"));
     format!(
         "{} mitigated, {} vulnerable, {} not affected{}",
         count("Mitigation"),
@@ -159,7 +225,10 @@ fn summary(known: &BTreeMap<String, String>) -> String {
 }
 
 fn restore_mitigations() -> Remedy {
-    Remedy::new("", "kernel command line: mitigations=auto, unless production runs without")
+    Remedy::new(
+        "",
+        "kernel command line: mitigations=auto, unless production runs without",
+    )
 }
 
 /// Whether each kernel entry changes page tables, and whether the TLB survives it.
@@ -176,7 +245,10 @@ pub(super) fn page_tables(subject: &Subject) -> Check {
         Fact::Unknown { unknown } => format!("tags unknown ({unknown})"),
     };
     let found = format!("{isolated}; {tagged}");
-    match (subject.host.is_kpti_active.known(), subject.host.has_pcid.known()) {
+    match (
+        subject.host.is_kpti_active.known(),
+        subject.host.has_pcid.known(),
+    ) {
         (Some(false), Some(true)) => line.fit(found),
         _ => line.caveat(found, Remedy::none()),
     }
@@ -202,14 +274,29 @@ mod tests {
         let odd = caches(&subject);
         assert_eq!(
             (odd.severity, odd.found.as_str()),
-            (Severity::Caveat, "the kernel describes a cache incompletely: /sys/x/index2/size: found \"?\"")
+            (
+                Severity::Caveat,
+                "the kernel describes a cache incompletely: /sys/x/index2/size: found \"?\""
+            )
         );
         subject.host.undescribed_caches.clear();
         subject.host.caches.clear();
         assert_eq!(caches(&subject).severity, Severity::Caveat);
         let page_bytes = subject.host.page_bytes;
-        let giant = Tlb { level: 1, kind: TlbKind::Data, entries: 4, page_bytes: Bytes::mib(1024) };
-        subject.host.tlbs = Fact::Known(vec![Tlb { entries: 64, page_bytes, ..giant.clone() }, giant]);
+        let giant = Tlb {
+            level: 1,
+            kind: TlbKind::Data,
+            entries: 4,
+            page_bytes: Bytes::mib(1024),
+        };
+        subject.host.tlbs = Fact::Known(vec![
+            Tlb {
+                entries: 64,
+                page_bytes,
+                ..giant.clone()
+            },
+            giant,
+        ]);
         assert_eq!(tlbs(&subject).found, format!("L1 data 64 x {page_bytes}"));
         assert_eq!(tlbs(&subject).severity, Severity::Fit);
     }
@@ -218,9 +305,18 @@ mod tests {
     fn a_second_level_that_no_core_has_is_not_believed() {
         let mut subject = workstation();
         let page_bytes = subject.host.page_bytes;
-        let tlb = |level, entries| Tlb { level, kind: TlbKind::Data, entries, page_bytes };
+        let tlb = |level, entries| Tlb {
+            level,
+            kind: TlbKind::Data,
+            entries,
+            page_bytes,
+        };
         subject.host.tlbs = Fact::Known(vec![tlb(1, 64), tlb(2, 128)]);
-        assert_eq!(tlbs(&subject).severity, Severity::Fit, "no hypervisor: a core of its own kind");
+        assert_eq!(
+            tlbs(&subject).severity,
+            Severity::Fit,
+            "no hypervisor: a core of its own kind"
+        );
         subject.host.hypervisor = Fact::Known("kvm".to_owned());
         let found = tlbs(&subject).found;
         assert_eq!(
@@ -254,18 +350,42 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn no_clock_is_to_be_chosen_that_is_chosen_or_cannot_be() {
-        let (no_sys, no_proc) = (Fixture::workstation().without("/sys"), Fixture::workstation().without("/proc"));
+        let (no_sys, no_proc) = (
+            Fixture::workstation().without("/sys"),
+            Fixture::workstation().without("/proc"),
+        );
         let check = clock(&Subject::scripted(&no_sys));
-        assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, "sudo mount -t sysfs sysfs /sys"));
+        assert_eq!(
+            (check.severity, check.fix.as_str()),
+            (Severity::Caveat, "sudo mount -t sysfs sysfs /sys")
+        );
         let subject = Subject::scripted(&no_proc);
         let check = clock(&subject);
-        assert!(check.found.ends_with("no invariant counter, clock source tsc"), "{}", check.found);
-        assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, "sudo mount -t proc proc /proc"));
+        assert!(
+            check
+                .found
+                .ends_with("no invariant counter, clock source tsc"),
+            "{}",
+            check.found
+        );
+        assert_eq!(
+            (check.severity, check.fix.as_str()),
+            (Severity::Caveat, "sudo mount -t proc proc /proc")
+        );
         let check = crate::cpus::cpus(&subject);
-        assert_eq!((check.severity, check.fix.as_str()), (Severity::Unfit, "sudo mount -t proc proc /proc"));
+        assert_eq!(
+            (check.severity, check.fix.as_str()),
+            (Severity::Unfit, "sudo mount -t proc proc /proc")
+        );
         let mut other = workstation();
         other.host.clock_source = Fact::Known("hpet".to_owned());
-        assert!(clock(&other).fix.starts_with("echo tsc | sudo tee /sys/devices/"), "{}", clock(&other).fix);
+        assert!(
+            clock(&other)
+                .fix
+                .starts_with("echo tsc | sudo tee /sys/devices/"),
+            "{}",
+            clock(&other).fix
+        );
     }
 
     #[test]
@@ -273,13 +393,25 @@ mod tests {
         assert_eq!(hypervisor(&workstation()).found, "none");
         let mut guest = workstation();
         guest.host.hypervisor = Fact::Known("kvm".to_owned());
-        assert_eq!(hypervisor(&guest).found, "kvm; no steal since the start, or none reported");
+        assert_eq!(
+            hypervisor(&guest).found,
+            "kvm; no steal since the start, or none reported"
+        );
         let guest = guest.ending_with("cpu  100 0 50 9800 0 0 0 50 0 0\n");
-        assert_eq!(hypervisor(&guest).found, "kvm; 0.50 % of all time stolen since the start");
+        assert_eq!(
+            hypervisor(&guest).found,
+            "kvm; 0.50 % of all time stolen since the start"
+        );
         assert_eq!(hypervisor(&guest).severity, Severity::Caveat);
         let guest = guest.ending_with("cpu  100 0 50 9800000 0 0 0 5 0 0\n");
-        assert_eq!(hypervisor(&guest).found, "kvm; less than 0.01 % of all time stolen since the start");
-        assert_eq!(hypervisor(&guest.ending_with("odd")).found, "kvm; /proc/stat shows no steal");
+        assert_eq!(
+            hypervisor(&guest).found,
+            "kvm; less than 0.01 % of all time stolen since the start"
+        );
+        assert_eq!(
+            hypervisor(&guest.ending_with("odd")).found,
+            "kvm; /proc/stat shows no steal"
+        );
     }
 
     #[test]
@@ -288,9 +420,13 @@ mod tests {
             mitigations(&workstation()).found,
             "1 mitigated, 0 vulnerable, 1 not affected; spectre_v2: Retpolines"
         );
-        let off = Subject::scripted(&Fixture::workstation().file("/proc/cmdline", "quiet mitigations=off\n"));
+        let off = Subject::scripted(
+            &Fixture::workstation().file("/proc/cmdline", "quiet mitigations=off\n"),
+        );
         assert_eq!(mitigations(&off).severity, Severity::Caveat);
-        let none = Subject::scripted(&Fixture::workstation().without("/sys/devices/system/cpu/vulnerabilities"));
+        let none = Subject::scripted(
+            &Fixture::workstation().without("/sys/devices/system/cpu/vulnerabilities"),
+        );
         assert_eq!(mitigations(&none).severity, Severity::Caveat);
     }
 
@@ -298,11 +434,11 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     fn page_tables_are_fit_only_when_tagged_and_not_isolated() {
         assert_eq!(page_tables(&workstation()).found, "not isolated; tagged");
-        let untagged = Fixture::workstation().file("/proc/cpuinfo", &CPUINFO.replace("pcid", "pti"));
+        let untagged =
+            Fixture::workstation().file("/proc/cpuinfo", &CPUINFO.replace("pcid", "pti"));
         let check = page_tables(&Subject::scripted(&untagged));
         assert_eq!(check.severity, Severity::Caveat);
-        let expected =
-            "isolated: each kernel entry loads page tables; not tagged: each change of address space empties the TLB";
+        let expected = "isolated: each kernel entry loads page tables; not tagged: each change of address space empties the TLB";
         assert_eq!(check.found, expected);
     }
 }

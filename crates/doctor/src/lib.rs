@@ -67,7 +67,11 @@ pub fn check(root: &Root) -> Fitness {
 fn judge(subject: &Subject) -> Fitness {
     let checks: Vec<_> = CHECKS.iter().map(|check| check(subject)).collect();
     let worst = checks.iter().map(|check| check.severity).max();
-    Fitness { schema: DOCTOR_SCHEMA.to_owned(), verdict: worst.unwrap_or(Severity::Unfit), checks }
+    Fitness {
+        schema: DOCTOR_SCHEMA.to_owned(),
+        verdict: worst.unwrap_or(Severity::Unfit),
+        checks,
+    }
 }
 
 #[cfg(test)]
@@ -80,10 +84,17 @@ mod tests {
     #[test]
     fn the_workstation_is_as_wanted_but_for_what_files_cannot_show() {
         let fitness = judge(&Subject::scripted(&Fixture::workstation()));
-        let not_fit: Vec<_> = fitness.checks.iter().filter(|check| check.severity != Severity::Fit).collect();
+        let not_fit: Vec<_> = fitness
+            .checks
+            .iter()
+            .filter(|check| check.severity != Severity::Fit)
+            .collect();
         let names: Vec<_> = not_fit.iter().map(|check| check.name.as_str()).collect();
         assert_eq!(names, ["TLBs"], "{not_fit:#?}");
-        assert_eq!((fitness.schema.as_str(), fitness.verdict), ("switchcost.doctor/1", Severity::Caveat));
+        assert_eq!(
+            (fitness.schema.as_str(), fitness.verdict),
+            ("switchcost.doctor/1", Severity::Caveat)
+        );
     }
 
     #[test]
@@ -91,14 +102,21 @@ mod tests {
         let fitness = check(&Fixture::new().root());
         assert_eq!(fitness.verdict, Severity::Unfit);
         for check in &fitness.checks {
-            assert!(!check.found.is_empty() && !check.wanted.is_empty(), "{check:?}");
+            assert!(
+                !check.found.is_empty() && !check.wanted.is_empty(),
+                "{check:?}"
+            );
         }
     }
 
     #[test]
     fn every_check_has_its_own_name() {
         let fitness = judge(&Subject::scripted(&Fixture::workstation()));
-        let names: BTreeSet<_> = fitness.checks.iter().map(|check| check.name.as_str()).collect();
+        let names: BTreeSet<_> = fitness
+            .checks
+            .iter()
+            .map(|check| check.name.as_str())
+            .collect();
         assert_eq!(names.len(), CHECKS.len());
     }
 
@@ -109,8 +127,14 @@ mod tests {
         let worst = fitness.checks.iter().map(|check| check.severity).max();
         assert_eq!(worst, Some(fitness.verdict));
         for check in &fitness.checks {
-            assert!(!check.found.is_empty() && !check.wanted.is_empty(), "{check:?}");
-            assert!(check.severity != Severity::Fit || check.fix.is_empty(), "{check:?}");
+            assert!(
+                !check.found.is_empty() && !check.wanted.is_empty(),
+                "{check:?}"
+            );
+            assert!(
+                check.severity != Severity::Fit || check.fix.is_empty(),
+                "{check:?}"
+            );
         }
     }
 }

@@ -9,12 +9,18 @@ pub(super) struct Remedy {
 impl Remedy {
     /// Nothing can be done from within this machine.
     pub(super) fn none() -> Self {
-        Remedy { now: String::new(), lasting: String::new() }
+        Remedy {
+            now: String::new(),
+            lasting: String::new(),
+        }
     }
 
     /// Commands or settings.
     pub(super) fn new(now: impl Into<String>, lasting: impl Into<String>) -> Self {
-        Remedy { now: now.into(), lasting: lasting.into() }
+        Remedy {
+            now: now.into(),
+            lasting: lasting.into(),
+        }
     }
 
     /// A setting of the kernel: `sysctl -w` now, a file of `sysctl.d` for good.

@@ -17,7 +17,10 @@ const TOO_LITTLE_FREE: Bytes = Bytes::mib(16);
 
 /// Whether working sets can be kept in memory.
 pub(super) fn locked(subject: &Subject) -> Check {
-    let line = Line::new("locked memory", "at least 64 MiB (RLIMIT_MEMLOCK or cap_ipc_lock)");
+    let line = Line::new(
+        "locked memory",
+        "at least 64 MiB (RLIMIT_MEMLOCK or cap_ipc_lock)",
+    );
     if Rights::read(&subject.root).has(Capability::IpcLock) {
         return line.fit("any amount, by cap_ipc_lock");
     }
@@ -30,22 +33,33 @@ pub(super) fn locked(subject: &Subject) -> Check {
 }
 
 fn raise_memlock() -> Remedy {
-    let lasting =
-        "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-switchcost.conf, then log in again";
+    let lasting = "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-switchcost.conf, then log in again";
     Remedy::new("sudo prlimit --memlock=unlimited --pid $$", lasting)
 }
 
 /// Whether huge pages can be had.
 pub(super) fn huge_pages(subject: &Subject) -> Check {
-    let line = Line::new("huge pages", "transparent huge pages on always or madvise, or reserved ones");
-    let reserved = subject.root.line("/proc/sys/vm/nr_hugepages").ok().and_then(|text| text.parse::<u64>().ok());
-    let pool = reserved.map_or_else(|| "reserved: unknown".to_owned(), |pages| format!("{pages} reserved"));
+    let line = Line::new(
+        "huge pages",
+        "transparent huge pages on always or madvise, or reserved ones",
+    );
+    let reserved = subject
+        .root
+        .line("/proc/sys/vm/nr_hugepages")
+        .ok()
+        .and_then(|text| text.parse::<u64>().ok());
+    let pool = reserved.map_or_else(
+        || "reserved: unknown".to_owned(),
+        |pages| format!("{pages} reserved"),
+    );
     let transparent = match &subject.host.huge_pages {
         switchcost_record::Fact::Known(text) => text.as_str(),
         switchcost_record::Fact::Unknown { unknown } => unknown,
     };
     let found = format!("{transparent}, {pool}");
-    let may_ask = ["(always)", "(madvise)"].iter().any(|mode| transparent.ends_with(mode));
+    let may_ask = ["(always)", "(madvise)"]
+        .iter()
+        .any(|mode| transparent.ends_with(mode));
     match may_ask || reserved.is_some_and(|pages| pages > 0) {
         true => line.fit(found),
         false => line.caveat(found, allow_huge_pages()),
@@ -60,11 +74,17 @@ fn allow_huge_pages() -> Remedy {
 /// Whether the working sets fit without reclaim.
 pub(super) fn free(subject: &Subject) -> Check {
     let line = Line::new("free memory", "at least 256 MiB available");
-    let remedy =
-        || Remedy::new("ps -eo rss,comm --sort=-rss | head, and end what is not needed", "a machine with more memory");
+    let remedy = || {
+        Remedy::new(
+            "ps -eo rss,comm --sort=-rss | head, and end what is not needed",
+            "a machine with more memory",
+        )
+    };
     match facts::available_memory(&subject.root) {
         None => line.caveat("/proc/meminfo has no MemAvailable", Remedy::none()),
-        Some(available) if available < TOO_LITTLE_FREE => line.unfit(mebibytes(available), remedy()),
+        Some(available) if available < TOO_LITTLE_FREE => {
+            line.unfit(mebibytes(available), remedy())
+        }
         Some(available) if available < ENOUGH_FREE => line.caveat(mebibytes(available), remedy()),
         Some(available) => line.fit(mebibytes(available)),
     }
@@ -82,18 +102,37 @@ mod tests {
     use switchcost_facts::fixture::Fixture;
 
     fn unprivileged(limits: &str) -> Subject {
-        let fixture =
-            Fixture::workstation().file("/proc/self/status", "CapEff:\t0\n").file("/proc/self/limits", limits);
+        let fixture = Fixture::workstation()
+            .file("/proc/self/status", "CapEff:\t0\n")
+            .file("/proc/self/limits", limits);
         Subject::scripted(&fixture)
     }
 
     #[test]
     fn locking_needs_a_capability_or_a_limit() {
-        assert_eq!(locked(&Subject::scripted(&Fixture::workstation())).found, "any amount, by cap_ipc_lock");
-        assert_eq!(locked(&unprivileged("Max locked memory  unlimited unlimited bytes\n")).severity, Severity::Fit);
-        assert_eq!(locked(&unprivileged("Max locked memory  67108864 67108864 bytes\n")).found, "64 MiB");
+        assert_eq!(
+            locked(&Subject::scripted(&Fixture::workstation())).found,
+            "any amount, by cap_ipc_lock"
+        );
+        assert_eq!(
+            locked(&unprivileged(
+                "Max locked memory  unlimited unlimited bytes\n"
+            ))
+            .severity,
+            Severity::Fit
+        );
+        assert_eq!(
+            locked(&unprivileged(
+                "Max locked memory  67108864 67108864 bytes\n"
+            ))
+            .found,
+            "64 MiB"
+        );
         let tight = locked(&unprivileged("Max locked memory  65536 65536 bytes\n"));
-        assert_eq!((tight.severity, tight.found.as_str()), (Severity::Caveat, "at most 64 KiB"));
+        assert_eq!(
+            (tight.severity, tight.found.as_str()),
+            (Severity::Caveat, "at most 64 KiB")
+        );
         assert_eq!(tight.fix, "sudo prlimit --memlock=unlimited --pid $$");
         let odd = locked(&unprivileged(""));
         assert_eq!(odd.found, "/proc/self/limits has no 'Max locked memory'");
@@ -101,21 +140,34 @@ mod tests {
 
     #[test]
     fn huge_pages_are_transparent_or_reserved() {
-        let never =
-            Fixture::workstation().file("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
+        let never = Fixture::workstation().file(
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "always madvise [never]\n",
+        );
         let check = huge_pages(&Subject::scripted(&never));
-        assert_eq!((check.severity, check.found.as_str()), (Severity::Caveat, "2 MiB (never), 0 reserved"));
+        assert_eq!(
+            (check.severity, check.found.as_str()),
+            (Severity::Caveat, "2 MiB (never), 0 reserved")
+        );
         let reserved = never.file("/proc/sys/vm/nr_hugepages", "64\n");
-        assert_eq!(huge_pages(&Subject::scripted(&reserved)).severity, Severity::Fit);
+        assert_eq!(
+            huge_pages(&Subject::scripted(&reserved)).severity,
+            Severity::Fit
+        );
     }
 
     #[test]
     fn memory_is_fit_tight_or_gone() {
-        let of = |kib: u64| Fixture::workstation().file("/proc/meminfo", &format!("MemAvailable: {kib} kB\n"));
+        let of = |kib: u64| {
+            Fixture::workstation().file("/proc/meminfo", &format!("MemAvailable: {kib} kB\n"))
+        };
         let severity = |fixture: Fixture| free(&Subject::scripted(&fixture)).severity;
         assert_eq!(severity(of(300 << 10)), Severity::Fit);
         assert_eq!(severity(of(100 << 10)), Severity::Caveat);
         assert_eq!(severity(of(10 << 10)), Severity::Unfit);
-        assert_eq!(severity(Fixture::workstation().without("/proc/meminfo")), Severity::Caveat);
+        assert_eq!(
+            severity(Fixture::workstation().without("/proc/meminfo")),
+            Severity::Caveat
+        );
     }
 }

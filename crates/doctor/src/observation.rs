@@ -12,9 +12,18 @@ const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Whether the trace points can be read.
 pub(super) fn tracing(subject: &Subject) -> Check {
     let line = Line::new("tracing", "tracefs mounted and readable");
-    let readings = TRACEFS.map(|folder| (folder, subject.root.line(&format!("{folder}/events/sched/sched_switch/id"))));
+    let readings = TRACEFS.map(|folder| {
+        (
+            folder,
+            subject
+                .root
+                .line(&format!("{folder}/events/sched/sched_switch/id")),
+        )
+    });
     match readings {
-        [(folder, Ok(_)), _] | [_, (folder, Ok(_))] => line.fit(format!("sched_switch is readable in {folder}")),
+        [(folder, Ok(_)), _] | [_, (folder, Ok(_))] => {
+            line.fit(format!("sched_switch is readable in {folder}"))
+        }
         [(_, Err(error)), _] => line.caveat(error.to_string(), open_tracefs(subject)),
     }
 }
@@ -22,37 +31,61 @@ pub(super) fn tracing(subject: &Subject) -> Check {
 /// The group gets the right to read: its files are those of root and its group, whatever mode the folder has.
 fn open_tracefs(subject: &Subject) -> Remedy {
     let mounts = subject.root.read("/proc/self/mounts").unwrap_or_default();
-    let is_mounted = mounts.lines().any(|line| line.split(' ').skip(1).take(2).eq([TRACEFS[0], "tracefs"]));
+    let is_mounted = mounts
+        .lines()
+        .any(|line| line.split(' ').skip(1).take(2).eq([TRACEFS[0], "tracefs"]));
     // What is mounted there is not mounted again.
-    let mount = if is_mounted { "-o remount," } else { "-t tracefs tracefs -o " };
+    let mount = if is_mounted {
+        "-o remount,"
+    } else {
+        "-t tracefs tracefs -o "
+    };
     Remedy::new(
         format!("sudo mount {mount}mode=750,gid=$(id -g) {}", TRACEFS[0]),
-        format!("echo \"tracefs {} tracefs mode=750,gid=$(id -g) 0 0\" | sudo tee -a /etc/fstab", TRACEFS[0]),
+        format!(
+            "echo \"tracefs {} tracefs mode=750,gid=$(id -g) 0 0\" | sudo tee -a /etc/fstab",
+            TRACEFS[0]
+        ),
     )
 }
 
 /// Whether BPF programs can be loaded on trace points and find their types.
 pub(super) fn bpf(subject: &Subject) -> Check {
-    let line = Line::new("BPF", "kernel types in /sys/kernel/btf/vmlinux, and cap_bpf with cap_perfmon");
+    let line = Line::new(
+        "BPF",
+        "kernel types in /sys/kernel/btf/vmlinux, and cap_bpf with cap_perfmon",
+    );
     let rights = Rights::read(&subject.root);
     let is_allowed = rights.has(Capability::Bpf) && rights.has(Capability::Perfmon);
     let has_types = subject.root.has("/sys/kernel/btf/vmlinux");
-    let unprivileged = subject.root.line("/proc/sys/kernel/unprivileged_bpf_disabled");
+    let unprivileged = subject
+        .root
+        .line("/proc/sys/kernel/unprivileged_bpf_disabled");
     let unprivileged = unprivileged.unwrap_or_else(|error| format!("not readable ({error})"));
     let found = format!(
         "{}, {}; unprivileged_bpf_disabled is {unprivileged}",
-        if has_types { "kernel types" } else { "no kernel types" },
+        if has_types {
+            "kernel types"
+        } else {
+            "no kernel types"
+        },
         if is_allowed { "allowed" } else { "not allowed" },
     );
     match (has_types, is_allowed) {
         (true, true) => line.fit(found),
-        (false, _) => line.caveat(found, Remedy::new("", "a kernel with CONFIG_DEBUG_INFO_BTF=y")),
+        (false, _) => line.caveat(
+            found,
+            Remedy::new("", "a kernel with CONFIG_DEBUG_INFO_BTF=y"),
+        ),
         (true, false) => line.caveat(found, grant()),
     }
 }
 
 fn grant() -> Remedy {
-    Remedy::new("run with sudo", "sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v switchcost)\"")
+    Remedy::new(
+        "run with sudo",
+        "sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v switchcost)\"",
+    )
 }
 
 #[cfg(test)]
@@ -65,28 +98,46 @@ mod tests {
     #[test]
     fn tracefs_is_found_at_either_place() {
         let subject = Subject::scripted(&Fixture::workstation());
-        assert_eq!(tracing(&subject).found, "sched_switch is readable in /sys/kernel/tracing");
+        assert_eq!(
+            tracing(&subject).found,
+            "sched_switch is readable in /sys/kernel/tracing"
+        );
         let none = Fixture::workstation().without("/sys/kernel/tracing");
         let check = tracing(&Subject::scripted(&none));
         assert_eq!(check.severity, Severity::Caveat);
         let expected = "/sys/kernel/tracing/events/sched/sched_switch/id: No such file or directory (os error 2)";
         assert_eq!(check.found, expected);
-        let old = none.file("/sys/kernel/debug/tracing/events/sched/sched_switch/id", "315\n");
-        assert_eq!(tracing(&Subject::scripted(&old)).found, "sched_switch is readable in /sys/kernel/debug/tracing");
+        let old = none.file(
+            "/sys/kernel/debug/tracing/events/sched/sched_switch/id",
+            "315\n",
+        );
+        assert_eq!(
+            tracing(&Subject::scripted(&old)).found,
+            "sched_switch is readable in /sys/kernel/debug/tracing"
+        );
     }
 
     #[test]
     fn tracefs_is_opened_to_the_own_group_where_it_is_mounted_and_mounted_where_not() {
         let none = Fixture::workstation().without("/sys/kernel/tracing");
         let fix = |mounts: &str| {
-            let root = Fixture::workstation().without("/sys/kernel/tracing").file("/proc/self/mounts", mounts);
+            let root = Fixture::workstation()
+                .without("/sys/kernel/tracing")
+                .file("/proc/self/mounts", mounts);
             tracing(&Subject::scripted(&root)).fix
         };
         let mount = "sudo mount -t tracefs tracefs -o mode=750,gid=$(id -g) /sys/kernel/tracing";
         assert_eq!(tracing(&Subject::scripted(&none)).fix, mount);
-        assert_eq!(fix("tracefs /sys/kernel/debug/tracing tracefs rw 0 0\n"), mount);
-        let mounted = "proc /proc proc rw 0 0\ntracefs /sys/kernel/tracing tracefs rw,nosuid,relatime 0 0\n";
-        assert_eq!(fix(mounted), "sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing");
+        assert_eq!(
+            fix("tracefs /sys/kernel/debug/tracing tracefs rw 0 0\n"),
+            mount
+        );
+        let mounted =
+            "proc /proc proc rw 0 0\ntracefs /sys/kernel/tracing tracefs rw,nosuid,relatime 0 0\n";
+        assert_eq!(
+            fix(mounted),
+            "sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing"
+        );
         assert_eq!(
             tracing(&Subject::scripted(&none)).lasting_fix,
             "echo \"tracefs /sys/kernel/tracing tracefs mode=750,gid=$(id -g) 0 0\" | sudo tee -a /etc/fstab"
@@ -96,12 +147,21 @@ mod tests {
     #[test]
     fn bpf_needs_types_and_rights() {
         let allowed = bpf(&Subject::scripted(&Fixture::workstation()));
-        assert_eq!(allowed.found, "kernel types, allowed; unprivileged_bpf_disabled is 2");
+        assert_eq!(
+            allowed.found,
+            "kernel types, allowed; unprivileged_bpf_disabled is 2"
+        );
         let plain = Fixture::workstation().file("/proc/self/status", "CapEff:\t0\n");
         let check = bpf(&Subject::scripted(&plain));
-        assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, "run with sudo"));
+        assert_eq!(
+            (check.severity, check.fix.as_str()),
+            (Severity::Caveat, "run with sudo")
+        );
         let typeless = bpf(&Subject::scripted(&plain.without("/sys/kernel/btf")));
         assert!(typeless.found.starts_with("no kernel types, not allowed"));
-        assert_eq!(typeless.lasting_fix, "a kernel with CONFIG_DEBUG_INFO_BTF=y");
+        assert_eq!(
+            typeless.lasting_fix,
+            "a kernel with CONFIG_DEBUG_INFO_BTF=y"
+        );
     }
 }

@@ -9,21 +9,38 @@ use super::subject::Subject;
 
 /// Hardware counters, and whether the kernel lets this process use them for its own half too.
 pub(super) fn counters(subject: &Subject) -> Check {
-    let line =
-        Line::new("hardware counters", "cycles can be counted, in the kernel too (perf_event_paranoid at most 1)");
+    let line = Line::new(
+        "hardware counters",
+        "cycles can be counted, in the kernel too (perf_event_paranoid at most 1)",
+    );
     let paranoid = subject.root.line("/proc/sys/kernel/perf_event_paranoid");
-    let level =
-        paranoid.as_ref().map_or_else(ToString::to_string, |level| format!("kernel.perf_event_paranoid is {level}"));
+    let level = paranoid.as_ref().map_or_else(ToString::to_string, |level| {
+        format!("kernel.perf_event_paranoid is {level}")
+    });
     let rights = Rights::read(&subject.root);
-    let may_count_kernel = paranoid.is_ok_and(|level| level.parse::<i32>().is_ok_and(|level| level <= 1))
+    let may_count_kernel = paranoid
+        .is_ok_and(|level| level.parse::<i32>().is_ok_and(|level| level <= 1))
         || rights.has(Capability::Perfmon);
     match &subject.cycles {
-        CycleCounter::Counts if may_count_kernel => line.fit(format!("cycles are counted; {level}")),
+        CycleCounter::Counts if may_count_kernel => {
+            line.fit(format!("cycles are counted; {level}"))
+        }
         CycleCounter::Counts => line.caveat(format!("user-level cycles only; {level}"), allow()),
-        CycleCounter::StaysZero => line.caveat(format!("a counter opens and stays at zero; {level}"), expose()),
-        CycleCounter::Wrong(what) => line.caveat(format!("a counter opens and is wrong: {what}; {level}"), expose()),
-        CycleCounter::Absent(why) => line.caveat(format!("no cycle counter: {why}; {level}"), expose()),
-        CycleCounter::Refused(why) => line.caveat(format!("the cycle counter is refused: {why}; {level}"), allow()),
+        CycleCounter::StaysZero => line.caveat(
+            format!("a counter opens and stays at zero; {level}"),
+            expose(),
+        ),
+        CycleCounter::Wrong(what) => line.caveat(
+            format!("a counter opens and is wrong: {what}; {level}"),
+            expose(),
+        ),
+        CycleCounter::Absent(why) => {
+            line.caveat(format!("no cycle counter: {why}; {level}"), expose())
+        }
+        CycleCounter::Refused(why) => line.caveat(
+            format!("the cycle counter is refused: {why}; {level}"),
+            allow(),
+        ),
         CycleCounter::NotTried => line.caveat(format!("not tried; {level}"), Remedy::none()),
     }
 }
@@ -33,7 +50,10 @@ fn allow() -> Remedy {
 }
 
 fn expose() -> Remedy {
-    Remedy::new("", "a virtual machine with a PMU (libvirt: <features><pmu state='on'/></features>), or a bare one")
+    Remedy::new(
+        "",
+        "a virtual machine with a PMU (libvirt: <features><pmu state='on'/></features>), or a bare one",
+    )
 }
 
 #[cfg(test)]
@@ -54,17 +74,31 @@ mod tests {
 
     #[test]
     fn a_counter_that_counts_the_kernel_too_is_fit() {
-        assert_eq!(judged(CycleCounter::Counts, "1\n", "0").severity, Severity::Fit);
-        assert_eq!(judged(CycleCounter::Counts, "4\n", "0000004000000000").severity, Severity::Fit);
+        assert_eq!(
+            judged(CycleCounter::Counts, "1\n", "0").severity,
+            Severity::Fit
+        );
+        assert_eq!(
+            judged(CycleCounter::Counts, "4\n", "0000004000000000").severity,
+            Severity::Fit
+        );
     }
 
     #[test]
     fn a_paranoid_kernel_is_a_caveat_with_a_setting() {
-        let check = judged(CycleCounter::Refused("Permission denied".to_owned()), "4\n", "0");
+        let check = judged(
+            CycleCounter::Refused("Permission denied".to_owned()),
+            "4\n",
+            "0",
+        );
         assert_eq!(check.severity, Severity::Caveat);
-        assert_eq!(check.found, "the cycle counter is refused: Permission denied; kernel.perf_event_paranoid is 4");
+        assert_eq!(
+            check.found,
+            "the cycle counter is refused: Permission denied; kernel.perf_event_paranoid is 4"
+        );
         assert_eq!(check.fix, "sudo sysctl -w kernel.perf_event_paranoid=1");
-        let lasting = "echo 'kernel.perf_event_paranoid=1' | sudo tee -a /etc/sysctl.d/90-switchcost.conf";
+        let lasting =
+            "echo 'kernel.perf_event_paranoid=1' | sudo tee -a /etc/sysctl.d/90-switchcost.conf";
         assert_eq!(check.lasting_fix, lasting);
         assert_eq!(
             judged(CycleCounter::Counts, "2\n", "0").found,
@@ -75,7 +109,11 @@ mod tests {
     #[test]
     fn an_absent_counter_has_no_fix_within_the_machine() {
         let absent = CycleCounter::Absent("No such file or directory".to_owned());
-        for cycles in [absent, CycleCounter::StaysZero, CycleCounter::Wrong("it counted 3".to_owned())] {
+        for cycles in [
+            absent,
+            CycleCounter::StaysZero,
+            CycleCounter::Wrong("it counted 3".to_owned()),
+        ] {
             let check = judged(cycles, "1\n", "0");
             assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, ""));
             assert!(check.lasting_fix.contains("PMU"));

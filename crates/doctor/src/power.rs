@@ -18,7 +18,10 @@ pub(super) fn governor(subject: &Subject) -> Check {
 
 fn perform() -> Remedy {
     let now = "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
-    Remedy::new(now, "kernel command line: cpufreq.default_governor=performance")
+    Remedy::new(
+        now,
+        "kernel command line: cpufreq.default_governor=performance",
+    )
 }
 
 /// A switch for opportunistic frequencies: the file, and the text that says off.
@@ -30,17 +33,25 @@ const SWITCHES: [(&str, &str); 3] = [
 
 /// Whether the CPU runs faster while it is cool.
 pub(super) fn turbo(subject: &Subject) -> Check {
-    let line = Line::new("turbo", "off, so that the frequency does not depend on temperature and neighbours");
-    let switches = SWITCHES.iter().filter_map(|(file, off)| Some((file, off, subject.root.line(file).ok()?)));
+    let line = Line::new(
+        "turbo",
+        "off, so that the frequency does not depend on temperature and neighbours",
+    );
+    let switches = SWITCHES
+        .iter()
+        .filter_map(|(file, off)| Some((file, off, subject.root.line(file).ok()?)));
     match switches.map(|(file, off, text)| (*file, *off, text)).next() {
         Some((_, off, text)) if text == off => line.fit("off"),
-        Some((file, off, text)) => line.caveat(format!("on ({file} is {text})"), turn_off(file, off)),
+        Some((file, off, text)) => {
+            line.caveat(format!("on ({file} is {text})"), turn_off(file, off))
+        }
         None => line.caveat(NO_TURBO_SWITCH, Remedy::none()),
     }
 }
 
 fn turn_off(file: &str, off: &str) -> Remedy {
-    let rule = format!("echo 'w {file} - - - - {off}' | sudo tee /etc/tmpfiles.d/switchcost-turbo.conf");
+    let rule =
+        format!("echo 'w {file} - - - - {off}' | sudo tee /etc/tmpfiles.d/switchcost-turbo.conf");
     Remedy::new(format!("echo {off} | sudo tee {file}"), rule)
 }
 
@@ -53,23 +64,49 @@ mod tests {
 
     #[test]
     fn another_governor_is_a_caveat_with_its_remedy() {
-        assert_eq!(governor(&Subject::scripted(&Fixture::workstation())).severity, Severity::Fit);
-        let saving =
-            Fixture::workstation().file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+        assert_eq!(
+            governor(&Subject::scripted(&Fixture::workstation())).severity,
+            Severity::Fit
+        );
+        let saving = Fixture::workstation().file(
+            "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            "powersave\n",
+        );
         let check = governor(&Subject::scripted(&saving));
-        assert_eq!((check.severity, check.found.as_str()), (Severity::Caveat, "powersave"));
-        assert_eq!(check.fix, "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
-        assert_eq!(check.lasting_fix, "kernel command line: cpufreq.default_governor=performance");
+        assert_eq!(
+            (check.severity, check.found.as_str()),
+            (Severity::Caveat, "powersave")
+        );
+        assert_eq!(
+            check.fix,
+            "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+        );
+        assert_eq!(
+            check.lasting_fix,
+            "kernel command line: cpufreq.default_governor=performance"
+        );
     }
 
     #[test]
     fn turbo_is_off_on_or_hidden() {
-        assert_eq!(turbo(&Subject::scripted(&Fixture::workstation())).found, "off");
+        assert_eq!(
+            turbo(&Subject::scripted(&Fixture::workstation())).found,
+            "off"
+        );
         let hidden = Fixture::workstation().without("/sys/devices/system/cpu/intel_pstate");
-        assert_eq!(turbo(&Subject::scripted(&hidden)).severity, Severity::Caveat);
+        assert_eq!(
+            turbo(&Subject::scripted(&hidden)).severity,
+            Severity::Caveat
+        );
         let boosted = hidden.file("/sys/devices/system/cpu/cpufreq/boost", "1\n");
         let check = turbo(&Subject::scripted(&boosted));
-        assert_eq!(check.found, "on (/sys/devices/system/cpu/cpufreq/boost is 1)");
-        assert_eq!(check.fix, "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost");
+        assert_eq!(
+            check.found,
+            "on (/sys/devices/system/cpu/cpufreq/boost is 1)"
+        );
+        assert_eq!(
+            check.fix,
+            "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
+        );
     }
 }

@@ -17,10 +17,18 @@ const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server";
 
 /// Whether ordinary tasks are weighed by session.
 pub(super) fn autogroup(subject: &Subject) -> Check {
-    let line = Line::new("autogroup", "off, so that ordinary tasks compete one by one");
-    match subject.root.line("/proc/sys/kernel/sched_autogroup_enabled") {
+    let line = Line::new(
+        "autogroup",
+        "off, so that ordinary tasks compete one by one",
+    );
+    match subject
+        .root
+        .line("/proc/sys/kernel/sched_autogroup_enabled")
+    {
         Ok(text) if text == "0" => line.fit("off"),
-        Ok(text) if text == "1" => line.caveat("on", Remedy::sysctl("kernel.sched_autogroup_enabled=0")),
+        Ok(text) if text == "1" => {
+            line.caveat("on", Remedy::sysctl("kernel.sched_autogroup_enabled=0"))
+        }
         Ok(text) => line.caveat(format!("sched_autogroup_enabled is {text}"), Remedy::none()),
         Err(_) => line.fit("not in this kernel"),
     }
@@ -28,7 +36,10 @@ pub(super) fn autogroup(subject: &Subject) -> Check {
 
 /// How much of each second real-time tasks must leave to others.
 pub(super) fn throttling(subject: &Subject) -> Check {
-    let line = Line::new("real-time throttling", "off: no task takes the CPU from SCHED_FIFO");
+    let line = Line::new(
+        "real-time throttling",
+        "off: no task takes the CPU from SCHED_FIFO",
+    );
     match has_fair_server(subject) && !is_throttled_too(subject) {
         true => fair_server(line, subject),
         false => runtime(line, subject),
@@ -36,13 +47,15 @@ pub(super) fn throttling(subject: &Subject) -> Check {
 }
 
 fn has_fair_server(subject: &Subject) -> bool {
-    let is_newer = kernel::release(&subject.root).is_some_and(|release| release >= FIRST_WITH_FAIR_SERVER);
+    let is_newer =
+        kernel::release(&subject.root).is_some_and(|release| release >= FIRST_WITH_FAIR_SERVER);
     is_newer || subject.root.has(FAIR_SERVER)
 }
 
 fn is_throttled_too(subject: &Subject) -> bool {
     let runtime = subject.root.line("/proc/sys/kernel/sched_rt_runtime_us");
-    are_real_time_groups_on(&subject.root) == Some(true) && runtime.is_ok_and(|runtime| runtime != "-1")
+    are_real_time_groups_on(&subject.root) == Some(true)
+        && runtime.is_ok_and(|runtime| runtime != "-1")
 }
 
 fn fair_server(line: Line, subject: &Subject) -> Check {
@@ -53,19 +66,27 @@ fn fair_server(line: Line, subject: &Subject) -> Check {
     match (read("runtime"), read("period")) {
         (Ok(runtime), _) if runtime == "0" => line.fit("the fair server is off"),
         (Ok(runtime), Ok(period)) => {
-            let found = format!("the fair server gives waiting tasks {} of each {}", span(&runtime), span(&period));
+            let found = format!(
+                "the fair server gives waiting tasks {} of each {}",
+                span(&runtime),
+                span(&period)
+            );
             line.caveat(found, Remedy::new(off, lasting))
         }
         (Err(error), _) | (_, Err(error)) => line.caveat(
             format!("the fair server gives waiting tasks 50 ms of each second by default; {error}"),
-            Remedy::new(format!("sudo mount -t debugfs none /sys/kernel/debug; {off}"), lasting),
+            Remedy::new(
+                format!("sudo mount -t debugfs none /sys/kernel/debug; {off}"),
+                lasting,
+            ),
         ),
     }
 }
 
 /// Nanoseconds as the kernel writes them; other text as it is.
 fn span(text: &str) -> String {
-    text.parse().map_or_else(|_| text.to_owned(), |nanos| Nanos(nanos).to_string())
+    text.parse()
+        .map_or_else(|_| text.to_owned(), |nanos| Nanos(nanos).to_string())
 }
 
 fn runtime(line: Line, subject: &Subject) -> Check {
@@ -77,20 +98,30 @@ fn runtime(line: Line, subject: &Subject) -> Check {
     let remedy = || Remedy::sysctl("kernel.sched_rt_runtime_us=-1");
     match (runtime.parse::<i64>(), period.parse::<i64>()) {
         (Ok(-1), _) => line.fit("off (sched_rt_runtime_us is -1)"),
-        (Ok(runtime), Ok(period)) if runtime >= period => line.fit(format!("{runtime} us of each {period} us")),
-        (Ok(runtime), Ok(period)) if runtime < period / 2 => {
-            line.caveat(format!("tight: real-time tasks stop after {runtime} us of each {period} us"), remedy())
+        (Ok(runtime), Ok(period)) if runtime >= period => {
+            line.fit(format!("{runtime} us of each {period} us"))
         }
-        (Ok(runtime), Ok(period)) => {
-            line.caveat(format!("real-time tasks stop after {runtime} us of each {period} us"), remedy())
-        }
-        _ => line.caveat(format!("sched_rt_runtime_us is {runtime}, sched_rt_period_us is {period}"), remedy()),
+        (Ok(runtime), Ok(period)) if runtime < period / 2 => line.caveat(
+            format!("tight: real-time tasks stop after {runtime} us of each {period} us"),
+            remedy(),
+        ),
+        (Ok(runtime), Ok(period)) => line.caveat(
+            format!("real-time tasks stop after {runtime} us of each {period} us"),
+            remedy(),
+        ),
+        _ => line.caveat(
+            format!("sched_rt_runtime_us is {runtime}, sched_rt_period_us is {period}"),
+            remedy(),
+        ),
     }
 }
 
 /// Whether this process may be a real-time task.
 pub(super) fn real_time_rights(subject: &Subject) -> Check {
-    let line = Line::new("real-time rights", "SCHED_FIFO allowed (cap_sys_nice, or RLIMIT_RTPRIO of 1 or more)");
+    let line = Line::new(
+        "real-time rights",
+        "SCHED_FIFO allowed (cap_sys_nice, or RLIMIT_RTPRIO of 1 or more)",
+    );
     if Rights::read(&subject.root).has(Capability::SysNice) {
         return line.fit("any priority, by cap_sys_nice");
     }
@@ -120,43 +151,80 @@ mod tests {
     #[test]
     fn autogroup_is_off_on_or_absent() {
         let file = "/proc/sys/kernel/sched_autogroup_enabled";
-        assert_eq!(judged(autogroup, Fixture::workstation()).severity, Severity::Fit);
-        assert_eq!(judged(autogroup, Fixture::new()).found, "not in this kernel");
+        assert_eq!(
+            judged(autogroup, Fixture::workstation()).severity,
+            Severity::Fit
+        );
+        assert_eq!(
+            judged(autogroup, Fixture::new()).found,
+            "not in this kernel"
+        );
         let on = judged(autogroup, Fixture::new().file(file, "1\n"));
         assert_eq!(
             (on.severity, on.fix.as_str()),
-            (Severity::Caveat, "sudo sysctl -w kernel.sched_autogroup_enabled=0")
+            (
+                Severity::Caveat,
+                "sudo sysctl -w kernel.sched_autogroup_enabled=0"
+            )
         );
     }
 
     #[test]
     fn throttling_is_off_usual_or_tight() {
-        let of = |runtime: &str| Fixture::workstation().file("/proc/sys/kernel/sched_rt_runtime_us", runtime);
-        assert_eq!(judged(throttling, Fixture::workstation()).found, "off (sched_rt_runtime_us is -1)");
+        let of = |runtime: &str| {
+            Fixture::workstation().file("/proc/sys/kernel/sched_rt_runtime_us", runtime)
+        };
+        assert_eq!(
+            judged(throttling, Fixture::workstation()).found,
+            "off (sched_rt_runtime_us is -1)"
+        );
         assert_eq!(judged(throttling, of("1000000\n")).severity, Severity::Fit);
         let usual = judged(throttling, of("950000\n"));
-        assert_eq!(usual.found, "real-time tasks stop after 950000 us of each 1000000 us");
+        assert_eq!(
+            usual.found,
+            "real-time tasks stop after 950000 us of each 1000000 us"
+        );
         assert_eq!(usual.fix, "sudo sysctl -w kernel.sched_rt_runtime_us=-1");
         let tight = judged(throttling, of("50000\n"));
-        assert_eq!(tight.found, "tight: real-time tasks stop after 50000 us of each 1000000 us");
+        assert_eq!(
+            tight.found,
+            "tight: real-time tasks stop after 50000 us of each 1000000 us"
+        );
         assert_eq!(judged(throttling, of("odd\n")).severity, Severity::Caveat);
-        assert_eq!(judged(throttling, Fixture::new()).severity, Severity::Caveat);
+        assert_eq!(
+            judged(throttling, Fixture::new()).severity,
+            Severity::Caveat
+        );
     }
 
     #[test]
     fn newer_kernels_have_a_fair_server() {
         let newer = || Fixture::workstation().file("/proc/sys/kernel/osrelease", "6.12.1\n");
         let hidden = judged(throttling, newer());
-        assert!(hidden.found.starts_with("the fair server gives waiting tasks 50 ms of each second by default"));
-        assert!(hidden.fix.starts_with("sudo mount -t debugfs none /sys/kernel/debug; echo 0"));
+        assert!(
+            hidden
+                .found
+                .starts_with("the fair server gives waiting tasks 50 ms of each second by default")
+        );
+        assert!(
+            hidden
+                .fix
+                .starts_with("sudo mount -t debugfs none /sys/kernel/debug; echo 0")
+        );
         let with = |runtime: &str| {
             newer()
                 .file(&format!("{FAIR_SERVER}/cpu3/runtime"), runtime)
                 .file(&format!("{FAIR_SERVER}/cpu3/period"), "1000000000\n")
         };
         let on = judged(throttling, with("50000000\n"));
-        assert_eq!(on.found, "the fair server gives waiting tasks 50.00 ms of each 1.00 s");
-        assert_eq!(on.fix, "echo 0 | sudo tee /sys/kernel/debug/sched/fair_server/cpu3/runtime");
+        assert_eq!(
+            on.found,
+            "the fair server gives waiting tasks 50.00 ms of each 1.00 s"
+        );
+        assert_eq!(
+            on.fix,
+            "echo 0 | sudo tee /sys/kernel/debug/sched/fair_server/cpu3/runtime"
+        );
         assert_eq!(judged(throttling, with("0\n")).severity, Severity::Fit);
     }
 
@@ -169,16 +237,32 @@ mod tests {
                 .file("/proc/sys/kernel/sched_rt_runtime_us", runtime)
         };
         let on = judged(throttling, grouped("950000\n"));
-        assert_eq!(on.found, "real-time tasks stop after 950000 us of each 1000000 us");
-        assert!(judged(throttling, grouped("-1\n")).found.starts_with("the fair server"));
+        assert_eq!(
+            on.found,
+            "real-time tasks stop after 950000 us of each 1000000 us"
+        );
+        assert!(
+            judged(throttling, grouped("-1\n"))
+                .found
+                .starts_with("the fair server")
+        );
     }
 
     #[test]
     fn real_time_needs_a_capability_or_a_limit() {
         let plain = || Fixture::workstation().file("/proc/self/status", "CapEff:\t0\n");
-        assert_eq!(judged(real_time_rights, Fixture::workstation()).severity, Severity::Fit);
-        assert_eq!(judged(real_time_rights, plain()).found, "no cap_sys_nice, and RLIMIT_RTPRIO is 0");
-        let limited = plain().file("/proc/self/limits", "Max realtime priority     50                   99\n");
+        assert_eq!(
+            judged(real_time_rights, Fixture::workstation()).severity,
+            Severity::Fit
+        );
+        assert_eq!(
+            judged(real_time_rights, plain()).found,
+            "no cap_sys_nice, and RLIMIT_RTPRIO is 0"
+        );
+        let limited = plain().file(
+            "/proc/self/limits",
+            "Max realtime priority     50                   99\n",
+        );
         assert_eq!(judged(real_time_rights, limited).found, "up to priority 50");
     }
 }

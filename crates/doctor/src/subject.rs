@@ -28,7 +28,11 @@ impl Subject {
         let before = statistics();
         let host = switchcost_host::machine::manifest(root);
         let after = statistics();
-        let cycles = if root.is_system() { cycles::attempt() } else { CycleCounter::NotTried };
+        let cycles = if root.is_system() {
+            cycles::attempt()
+        } else {
+            CycleCounter::NotTried
+        };
         let quietest = facts::quietest_cpu(&host).filter(|_| root.is_system());
         let clock_drift = quietest.and_then(|cpu| clock_drift::watch(cpu, host.is_tsc_invariant));
         Subject {
@@ -65,7 +69,12 @@ impl Subject {
     pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
         let examined = Subject::examine(&fixture.root());
         let clock_drift = Some(clock_drift::undisturbed());
-        Subject { cycles: CycleCounter::Counts, clock_drift, _tree: Some(fixture.tree()), ..examined }
+        Subject {
+            cycles: CycleCounter::Counts,
+            clock_drift,
+            _tree: Some(fixture.tree()),
+            ..examined
+        }
     }
 
     /// The same with another reading of `/proc/stat` at the end.

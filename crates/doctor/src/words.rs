@@ -28,8 +28,11 @@ pub(super) const MOUNT_PROC: &str = "sudo mount -t proc proc /proc";
 pub(super) const MOUNT_SYS: &str = "sudo mount -t sysfs sysfs /sys";
 
 /// Who was asked for caches.
-pub(super) const NO_CACHES: &str =
-    if IS_X86 { "neither the kernel nor CPUID reports any cache" } else { "the kernel reports no cache" };
+pub(super) const NO_CACHES: &str = if IS_X86 {
+    "neither the kernel nor CPUID reports any cache"
+} else {
+    "the kernel reports no cache"
+};
 
 /// Numbers of address spaces in the TLB.
 pub(super) const TAGGED: &str = match (IS_X86, cfg!(target_arch = "aarch64")) {

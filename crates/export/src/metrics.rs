@@ -7,7 +7,9 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
-use switchcost_analysis::observation::{Findings, LabelSum, Range, Times, by_label, off_times, wait_times};
+use switchcost_analysis::observation::{
+    Findings, LabelSum, Range, Times, by_label, off_times, wait_times,
+};
 use switchcost_observation::{Entry, Observation};
 use switchcost_record::plain;
 
@@ -43,14 +45,26 @@ impl Scraped {
     fn keep_counts(&mut self, series: &mut Series) {
         for (labels, value) in &mut series.values {
             if let Value::Count(count) = value {
-                let most = self.counts.entry((series.name, labels.clone())).or_default();
+                let most = self
+                    .counts
+                    .entry((series.name, labels.clone()))
+                    .or_default();
                 *most = (*most).max(*count);
                 *count = *most;
             }
         }
-        let shown: BTreeSet<Labels> = series.values.iter().map(|(labels, _)| labels.clone()).collect();
-        let missing = self.counts.iter().filter(|((name, labels), _)| *name == series.name && !shown.contains(labels));
-        series.values.extend(missing.map(|((_, labels), count)| (labels.clone(), Value::Count(*count))));
+        let shown: BTreeSet<Labels> = series
+            .values
+            .iter()
+            .map(|(labels, _)| labels.clone())
+            .collect();
+        let missing = self
+            .counts
+            .iter()
+            .filter(|((name, labels), _)| *name == series.name && !shown.contains(labels));
+        series
+            .values
+            .extend(missing.map(|((_, labels), count)| (labels.clone(), Value::Count(*count))));
     }
 }
 
@@ -85,19 +99,35 @@ struct All(Vec<Series>);
 pub fn metrics(observation: &Observation, findings: &Findings, scraped: &mut Scraped) -> String {
     let sums = by_label(&findings.names, |name| scraped.label(name));
     let ends: Vec<f64> = ends_ns().collect();
-    let (off, wait) = (off_times(observation, &ends), wait_times(observation, &ends));
+    let (off, wait) = (
+        off_times(observation, &ends),
+        wait_times(observation, &ends),
+    );
     let mut all = vec![
         switches(&sums),
         causes(findings),
         cpu(&sums),
         cost(Unit::Ratios, SHARE, findings.all.share),
-        cost(Unit::Other("cpus".to_owned()), IN_CPUS, findings.all.cost_cpus),
-        times("off_cpu", "Time that observed tasks were off their CPUs, of each switch", off),
-        times("cpu_wait", "Time that observed tasks were ready and waited for a CPU", wait),
+        cost(
+            Unit::Other("cpus".to_owned()),
+            IN_CPUS,
+            findings.all.cost_cpus,
+        ),
+        times(
+            "off_cpu",
+            "Time that observed tasks were off their CPUs, of each switch",
+            off,
+        ),
+        times(
+            "cpu_wait",
+            "Time that observed tasks were ready and waited for a CPU",
+            wait,
+        ),
         lost(observation),
         own(findings),
     ];
-    all.iter_mut().for_each(|series| scraped.keep_counts(series));
+    all.iter_mut()
+        .for_each(|series| scraped.keep_counts(series));
     let mut registry = Registry::with_prefix("switchcost");
     registry.register_collector(Box::new(All(all)));
     let mut text = String::new();
@@ -111,7 +141,10 @@ const IN_CPUS: &str = "The same in CPUs: seconds of CPU time a second";
 fn switches(sums: &[LabelSum]) -> Series {
     let of = |sum: &LabelSum| {
         let labels = |kind: &str| vec![("name", sum.label.clone()), ("type", kind.to_owned())];
-        [(labels("voluntary"), Value::Count(sum.voluntary)), (labels("involuntary"), Value::Count(sum.involuntary))]
+        [
+            (labels("voluntary"), Value::Count(sum.voluntary)),
+            (labels("involuntary"), Value::Count(sum.involuntary)),
+        ]
     };
     Series {
         name: "context_switches",
@@ -131,31 +164,65 @@ fn causes(findings: &Findings) -> Series {
             Entry::Kernel => "kernel".to_owned(),
             Entry::Other => "other".to_owned(),
         };
-        (vec![("why", cause.why.to_string()), ("entry", entry)], Value::Count(cause.switches))
+        (
+            vec![("why", cause.why.to_string()), ("entry", entry)],
+            Value::Count(cause.switches),
+        )
     };
     let values = findings.causes.iter().map(of).collect();
-    Series { name: "context_switch_causes", help: "Switches of observed tasks by cause", unit: None, values }
+    Series {
+        name: "context_switch_causes",
+        help: "Switches of observed tasks by cause",
+        unit: None,
+        values,
+    }
 }
 
 fn cpu(sums: &[LabelSum]) -> Series {
-    let of = |sum: &LabelSum| (vec![("name", sum.label.clone())], Value::Seconds(sum.cpu_ns / 1e9));
+    let of = |sum: &LabelSum| {
+        (
+            vec![("name", sum.label.clone())],
+            Value::Seconds(sum.cpu_ns / 1e9),
+        )
+    };
     let values = sums.iter().map(of).collect();
-    Series { name: "cpu", help: "CPU time of observed tasks", unit: Some(Unit::Seconds), values }
+    Series {
+        name: "cpu",
+        help: "CPU time of observed tasks",
+        unit: Some(Unit::Seconds),
+        values,
+    }
 }
 
 fn cost(unit: Unit, help: &'static str, cost: Option<Range>) -> Series {
     let of = |range: Range| {
-        let ends = [("low", Some(range.low)), ("likely", range.likely), ("high", Some(range.high))];
-        ends.into_iter().filter_map(|(end, value)| Some((vec![("bound", end.to_owned())], Value::Gauge(value?))))
+        let ends = [
+            ("low", Some(range.low)),
+            ("likely", range.likely),
+            ("high", Some(range.high)),
+        ];
+        ends.into_iter().filter_map(|(end, value)| {
+            Some((vec![("bound", end.to_owned())], Value::Gauge(value?)))
+        })
     };
     let values = cost.into_iter().flat_map(of).collect();
-    Series { name: "context_switch_cost", help, unit: Some(unit), values }
+    Series {
+        name: "context_switch_cost",
+        help,
+        unit: Some(unit),
+        values,
+    }
 }
 
 fn times(name: &'static str, help: &'static str, times: Times) -> Series {
     let ends = ends_ns().map(|end| end / 1e9).chain([f64::MAX]);
     let value = Value::Times(times.sum_ns / 1e9, ends.zip(times.counts).collect());
-    Series { name, help, unit: Some(Unit::Seconds), values: vec![(Vec::new(), value)] }
+    Series {
+        name,
+        help,
+        unit: Some(Unit::Seconds),
+        values: vec![(Vec::new(), value)],
+    }
 }
 
 fn lost(observation: &Observation) -> Series {
@@ -168,12 +235,24 @@ fn lost(observation: &Observation) -> Series {
         ("records", lost.records),
         ("unfollowed", lost.unfollowed),
     ];
-    let values = of.into_iter().map(|(of, count)| (vec![("of", of.to_owned())], Value::Count(count))).collect();
-    Series { name: "lost", help: "What found no room and was not counted", unit: None, values }
+    let values = of
+        .into_iter()
+        .map(|(of, count)| (vec![("of", of.to_owned())], Value::Count(count)))
+        .collect();
+    Series {
+        name: "lost",
+        help: "What found no room and was not counted",
+        unit: None,
+        values,
+    }
 }
 
 fn own(findings: &Findings) -> Series {
-    let values = findings.own_share.into_iter().map(|share| (Vec::new(), Value::Gauge(share))).collect();
+    let values = findings
+        .own_share
+        .into_iter()
+        .map(|share| (Vec::new(), Value::Gauge(share)))
+        .collect();
     Series {
         name: "observer_cpu",
         help: "What observing takes, as a share of one CPU",
@@ -190,15 +269,20 @@ impl Collector for All {
                 Value::Gauge(_) => MetricType::Gauge,
                 Value::Times(..) => MetricType::Histogram,
             };
-            let mut metric = encoder.encode_descriptor(series.name, series.help, series.unit.as_ref(), kind)?;
+            let mut metric =
+                encoder.encode_descriptor(series.name, series.help, series.unit.as_ref(), kind)?;
             for (labels, value) in &series.values {
                 let mut metric = metric.encode_family(labels)?;
                 match value {
                     Value::Count(count) => metric.encode_counter::<Labels, _, f64>(count, None)?,
-                    Value::Seconds(seconds) => metric.encode_counter::<Labels, _, f64>(seconds, None)?,
+                    Value::Seconds(seconds) => {
+                        metric.encode_counter::<Labels, _, f64>(seconds, None)?
+                    }
                     Value::Gauge(value) => metric.encode_gauge(value)?,
                     Value::Times(sum, buckets) => {
-                        let count = buckets.iter().fold(0u64, |all, (_, count)| all.saturating_add(*count));
+                        let count = buckets
+                            .iter()
+                            .fold(0u64, |all, (_, count)| all.saturating_add(*count));
                         metric.encode_histogram::<Labels>(*sum, count, buckets, None)?;
                     }
                 }

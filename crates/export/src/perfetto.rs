@@ -12,8 +12,9 @@ use switchcost_observation::{Event, EventKind, Thread};
 use switchcost_units::{CpuId, Nanos};
 
 use messages::{
-    COUNTER, Clock, ClockSnapshot, CounterDescriptor, FtraceEvent, FtraceEventBundle, Packet, Process, ProcessTree,
-    SchedSwitch, SchedWaking, ThreadName, Trace, TrackDescriptor, TrackEvent, clock,
+    COUNTER, Clock, ClockSnapshot, CounterDescriptor, FtraceEvent, FtraceEventBundle, Packet,
+    Process, ProcessTree, SchedSwitch, SchedWaking, ThreadName, Trace, TrackDescriptor, TrackEvent,
+    clock,
 };
 
 /// Threads whose names are remembered; more have numbers alone.
@@ -60,8 +61,17 @@ impl<W: Write> Perfetto<W> {
     /// Where it cannot be written.
     pub fn begin(into: W, clocks: Clocks, costs: Option<DirectCosts>) -> io::Result<Perfetto<W>> {
         let asleep = clocks.boot.0.saturating_sub(clocks.monotonic.0);
-        let mut trace = Perfetto { into, asleep, threads: HashMap::new(), costs, windows: BTreeMap::new() };
-        let clock = |clock_id, time: Nanos| Clock { clock_id, timestamp: time.0 };
+        let mut trace = Perfetto {
+            into,
+            asleep,
+            threads: HashMap::new(),
+            costs,
+            windows: BTreeMap::new(),
+        };
+        let clock = |clock_id, time: Nanos| Clock {
+            clock_id,
+            timestamp: time.0,
+        };
         trace.put(Packet {
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
@@ -91,14 +101,19 @@ impl<W: Write> Perfetto<W> {
         }
         for (cpu, event) in by_cpu {
             let bundle = FtraceEventBundle { cpu: cpu.0, event };
-            self.put(Packet { ftrace_events: Some(bundle), ..Packet::default() })?;
+            self.put(Packet {
+                ftrace_events: Some(bundle),
+                ..Packet::default()
+            })?;
         }
         Ok(())
     }
 
     /// Adds what a switch costs to the counter of its CPU. The idle thread pays nothing.
     fn add_cost(&mut self, event: &Event) -> io::Result<()> {
-        let (Some(costs), EventKind::Switch { state }) = (self.costs, event.kind) else { return Ok(()) };
+        let (Some(costs), EventKind::Switch { state }) = (self.costs, event.kind) else {
+            return Ok(());
+        };
         if event.from.thread == 0 {
             return Ok(());
         }
@@ -120,7 +135,11 @@ impl<W: Write> Perfetto<W> {
             window = Window { begins, cost: 0.0 };
         }
         // A task that could have run on has no state to wait in.
-        window.cost += if state == 0 { costs.involuntary_ns } else { costs.voluntary_ns };
+        window.cost += if state == 0 {
+            costs.involuntary_ns
+        } else {
+            costs.voluntary_ns
+        };
         self.windows.insert(event.cpu, window);
         Ok(())
     }
@@ -129,18 +148,30 @@ impl<W: Write> Perfetto<W> {
         let track_descriptor = Some(TrackDescriptor {
             uuid: track(cpu),
             name: format!("Direct cost of switches, CPU {}", cpu.0),
-            counter: Some(CounterDescriptor { unit_name: "% of the CPU".to_owned() }),
+            counter: Some(CounterDescriptor {
+                unit_name: "% of the CPU".to_owned(),
+            }),
         });
-        self.put(Packet { track_descriptor, ..Packet::default() })
+        self.put(Packet {
+            track_descriptor,
+            ..Packet::default()
+        })
     }
 
     /// One value of a counter. `at`: monotonic, in nanoseconds; `cost`: nanoseconds within the window that begins then.
     fn count(&mut self, cpu: CpuId, at: u64, cost: f64) -> io::Result<()> {
         let share = cost / WINDOW.0 as f64;
-        let track_event =
-            TrackEvent { kind: COUNTER, track_uuid: track(cpu), double_counter_value: Some(share * 100.0) };
+        let track_event = TrackEvent {
+            kind: COUNTER,
+            track_uuid: track(cpu),
+            double_counter_value: Some(share * 100.0),
+        };
         let timestamp = at.saturating_add(self.asleep);
-        self.put(Packet { track_event: Some(track_event), timestamp, ..Packet::default() })
+        self.put(Packet {
+            track_event: Some(track_event),
+            timestamp,
+            ..Packet::default()
+        })
     }
 
     /// Writes the names of threads, and gives the writer back.
@@ -156,9 +187,18 @@ impl<W: Write> Perfetto<W> {
         let mut tree = ProcessTree::default();
         for of_process in threads.chunk_by(|a, b| a.process == b.process) {
             // A process has the name of its main thread, where that was seen.
-            let main = of_process.iter().find(|thread| thread.thread == thread.process);
-            let cmdline = main.iter().map(|thread| thread.name().into_owned()).collect();
-            tree.processes.push(Process { pid: of_process[0].process as i32, cmdline, cmdline_is_comm: true });
+            let main = of_process
+                .iter()
+                .find(|thread| thread.thread == thread.process);
+            let cmdline = main
+                .iter()
+                .map(|thread| thread.name().into_owned())
+                .collect();
+            tree.processes.push(Process {
+                pid: of_process[0].process as i32,
+                cmdline,
+                cmdline_is_comm: true,
+            });
             let thread = |thread: &Thread| ThreadName {
                 tid: thread.thread as i32,
                 name: thread.name().into_owned(),
@@ -166,13 +206,19 @@ impl<W: Write> Perfetto<W> {
             };
             tree.threads.extend(of_process.iter().map(thread));
         }
-        self.put(Packet { process_tree: Some(tree), timestamp: now.boot.0, ..Packet::default() })?;
+        self.put(Packet {
+            process_tree: Some(tree),
+            timestamp: now.boot.0,
+            ..Packet::default()
+        })?;
         Ok(self.into)
     }
 
     fn remember(&mut self, thread: &Thread) {
         // The idle thread of each CPU has the number 0 and a name of its own.
-        if thread.thread != 0 && (self.threads.len() < MOST_THREADS || self.threads.contains_key(&thread.thread)) {
+        if thread.thread != 0
+            && (self.threads.len() < MOST_THREADS || self.threads.contains_key(&thread.thread))
+        {
             self.threads.insert(thread.thread, *thread);
         }
     }
@@ -210,8 +256,16 @@ impl<W: Write> Perfetto<W> {
 
     /// A trace is a message of packets alone, so that traces behind each other are one.
     fn put(&mut self, packet: Packet) -> io::Result<()> {
-        let packet = Packet { trusted_packet_sequence_id: SEQUENCE, ..packet };
-        self.into.write_all(&Trace { packet: vec![packet] }.encode_to_vec())
+        let packet = Packet {
+            trusted_packet_sequence_id: SEQUENCE,
+            ..packet
+        };
+        self.into.write_all(
+            &Trace {
+                packet: vec![packet],
+            }
+            .encode_to_vec(),
+        )
     }
 }
 
@@ -227,7 +281,12 @@ mod tests {
     fn thread(number: u32, name: &str) -> Thread {
         let mut bytes = [0; 16];
         bytes[..name.len()].copy_from_slice(name.as_bytes());
-        Thread { thread: number, process: number, priority: 120, name: bytes }
+        Thread {
+            thread: number,
+            process: number,
+            priority: 120,
+            name: bytes,
+        }
     }
 
     /// What Perfetto's own classes for Python (package perfetto 0.59.1) write of the same.
@@ -237,12 +296,24 @@ mod tests {
 
     #[test]
     fn a_trace_is_byte_for_byte_what_perfetto_writes() {
-        let clocks = |boot| Clocks { monotonic: Nanos(2000), boot: Nanos(boot), real: Nanos(9000) };
+        let clocks = |boot| Clocks {
+            monotonic: Nanos(2000),
+            boot: Nanos(boot),
+            real: Nanos(9000),
+        };
         let mut trace = Perfetto::begin(Vec::new(), clocks(2100), None).expect("memory");
         let (own, idle) = (thread(7, "a\"<b"), thread(0, "swapper/0"));
-        let event = |at, kind, from, to| Event { at: Nanos(at), cpu: CpuId(0), kind, from, to };
+        let event = |at, kind, from, to| Event {
+            at: Nanos(at),
+            cpu: CpuId(0),
+            kind,
+            from,
+            to,
+        };
         let away = event(2010, EventKind::Switch { state: 1 }, own, idle);
-        trace.add(&[away, event(2020, EventKind::Wakeup, idle, own)]).expect("memory");
+        trace
+            .add(&[away, event(2020, EventKind::Wakeup, idle, own)])
+            .expect("memory");
         let bytes = trace.end(clocks(2200)).expect("memory");
         let own: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(own, THEIRS);
@@ -250,8 +321,15 @@ mod tests {
 
     #[test]
     fn costs_are_counters_of_each_cpu() {
-        let clocks = Clocks { monotonic: Nanos(0), boot: Nanos(0), real: Nanos(0) };
-        let costs = DirectCosts { voluntary_ns: 2000.0, involuntary_ns: 1000.0 };
+        let clocks = Clocks {
+            monotonic: Nanos(0),
+            boot: Nanos(0),
+            real: Nanos(0),
+        };
+        let costs = DirectCosts {
+            voluntary_ns: 2000.0,
+            involuntary_ns: 1000.0,
+        };
         let mut trace = Perfetto::begin(Vec::new(), clocks, Some(costs)).expect("memory");
         let (own, idle) = (thread(7, "a"), thread(0, "swapper/0"));
         let switch = |at_ms: u64, state, from, to| Event {
@@ -262,30 +340,72 @@ mod tests {
             to,
         };
         // One waits, and comes back from the idle thread; is preempted; and waits in a later window.
-        let events =
-            [switch(11, 1, own, idle), switch(12, 0, idle, own), switch(19, 0, own, own), switch(45, 1, own, idle)];
-        events.iter().try_for_each(|event| trace.add(&[*event])).expect("memory");
+        let events = [
+            switch(11, 1, own, idle),
+            switch(12, 0, idle, own),
+            switch(19, 0, own, own),
+            switch(45, 1, own, idle),
+        ];
+        events
+            .iter()
+            .try_for_each(|event| trace.add(&[*event]))
+            .expect("memory");
         let bytes = trace.end(clocks).expect("memory");
         let packets = Trace::decode(&bytes[..]).expect("our own").packet;
-        let tracks: Vec<_> = packets.iter().filter_map(|packet| packet.track_descriptor.as_ref()).collect();
+        let tracks: Vec<_> = packets
+            .iter()
+            .filter_map(|packet| packet.track_descriptor.as_ref())
+            .collect();
         assert_eq!((tracks.len(), tracks[0].uuid), (1, track(CpuId(1))));
-        let values = packets.iter().filter_map(|packet| Some((packet.timestamp, packet.track_event.as_ref()?)));
-        let share = |event: &TrackEvent| (event.double_counter_value.expect("a value") * 1000.0).round() / 1000.0;
-        let values: Vec<(u64, f64)> = values.map(|(at, event)| (at / 1_000_000, share(event))).collect();
-        assert_eq!(values, [(10, 0.03), (20, 0.0), (40, 0.02)], "ms, and percent of 10 ms");
+        let values = packets
+            .iter()
+            .filter_map(|packet| Some((packet.timestamp, packet.track_event.as_ref()?)));
+        let share = |event: &TrackEvent| {
+            (event.double_counter_value.expect("a value") * 1000.0).round() / 1000.0
+        };
+        let values: Vec<(u64, f64)> = values
+            .map(|(at, event)| (at / 1_000_000, share(event)))
+            .collect();
+        assert_eq!(
+            values,
+            [(10, 0.03), (20, 0.0), (40, 0.02)],
+            "ms, and percent of 10 ms"
+        );
     }
 
     #[test]
     fn a_process_whose_main_thread_was_not_seen_has_no_name() {
-        let clocks = Clocks { monotonic: Nanos(0), boot: Nanos(0), real: Nanos(0) };
+        let clocks = Clocks {
+            monotonic: Nanos(0),
+            boot: Nanos(0),
+            real: Nanos(0),
+        };
         let mut trace = Perfetto::begin(Vec::new(), clocks, None).expect("memory");
-        let worker = Thread { process: 6, ..thread(7, "worker") };
+        let worker = Thread {
+            process: 6,
+            ..thread(7, "worker")
+        };
         trace
-            .add(&[Event { at: Nanos(1), cpu: CpuId(1), kind: EventKind::Wakeup, from: worker, to: worker }])
+            .add(&[Event {
+                at: Nanos(1),
+                cpu: CpuId(1),
+                kind: EventKind::Wakeup,
+                from: worker,
+                to: worker,
+            }])
             .expect("memory");
         let bytes = trace.end(clocks).expect("memory");
         let packets = Trace::decode(&bytes[..]).expect("our own").packet;
-        let tree = packets.last().and_then(|packet| packet.process_tree.clone()).expect("the names");
-        assert_eq!((tree.processes[0].cmdline.len(), tree.threads[0].name.as_str()), (0, "worker"));
+        let tree = packets
+            .last()
+            .and_then(|packet| packet.process_tree.clone())
+            .expect("the names");
+        assert_eq!(
+            (
+                tree.processes[0].cmdline.len(),
+                tree.threads[0].name.as_str()
+            ),
+            (0, "worker")
+        );
     }
 }

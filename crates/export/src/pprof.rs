@@ -16,15 +16,23 @@ use crate::stacks::rows;
 /// and the switches that they stand for.
 pub fn pprof(observation: &Observation) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(&profile(observation).encode_to_vec()).expect("memory takes every write");
+    packed
+        .write_all(&profile(observation).encode_to_vec())
+        .expect("memory takes every write");
     packed.finish().expect("memory takes every write")
 }
 
 fn profile(observation: &Observation) -> Profile {
     let rows = rows(observation);
     let mut strings = Strings::default();
-    let sample_type: Vec<ValueType> =
-        rows.kinds.iter().map(|(name, unit)| ValueType { r#type: strings.at(name), unit: strings.at(unit) }).collect();
+    let sample_type: Vec<ValueType> = rows
+        .kinds
+        .iter()
+        .map(|(name, unit)| ValueType {
+            r#type: strings.at(name),
+            unit: strings.at(unit),
+        })
+        .collect();
     let process = strings.at("process");
     let mut functions: BTreeMap<i64, u64> = BTreeMap::new();
     let mut sample = Vec::new();
@@ -35,17 +43,41 @@ fn profile(observation: &Observation) -> Profile {
             *functions.entry(strings.at(frame)).or_insert(next)
         });
         let location_id = location.collect();
-        let value = row.values.iter().map(|&value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
-        let label = row.process.map(|number| Label { key: process, num: i64::from(number) });
-        sample.push(Sample { location_id, value, label: label.into_iter().collect() });
+        let value = row
+            .values
+            .iter()
+            .map(|&value| i64::try_from(value).unwrap_or(i64::MAX))
+            .collect();
+        let label = row.process.map(|number| Label {
+            key: process,
+            num: i64::from(number),
+        });
+        sample.push(Sample {
+            location_id,
+            value,
+            label: label.into_iter().collect(),
+        });
     }
     Profile {
         default_sample_type: sample_type[rows.usual].r#type,
-        comment: rows.comment.iter().map(|comment| strings.at(comment)).collect(),
+        comment: rows
+            .comment
+            .iter()
+            .map(|comment| strings.at(comment))
+            .collect(),
         sample_type,
         sample,
-        location: functions.values().map(|&id| Location { id, line: vec![Line { function_id: id }] }).collect(),
-        function: functions.iter().map(|(&name, &id)| Function { id, name }).collect(),
+        location: functions
+            .values()
+            .map(|&id| Location {
+                id,
+                line: vec![Line { function_id: id }],
+            })
+            .collect(),
+        function: functions
+            .iter()
+            .map(|(&name, &id)| Function { id, name })
+            .collect(),
         string_table: strings.table,
         duration_nanos: i64::try_from(observation.window_ns.0).unwrap_or(i64::MAX),
     }
@@ -59,7 +91,10 @@ struct Strings {
 
 impl Default for Strings {
     fn default() -> Self {
-        Strings { table: vec![String::new()], places: BTreeMap::new() }
+        Strings {
+            table: vec![String::new()],
+            places: BTreeMap::new(),
+        }
     }
 }
 
@@ -152,7 +187,9 @@ mod tests {
 
     fn read(packed: &[u8]) -> Profile {
         let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).expect("gzip");
+        flate2::read::GzDecoder::new(packed)
+            .read_to_end(&mut bytes)
+            .expect("gzip");
         Profile::decode(&bytes[..]).expect("our own")
     }
 
@@ -161,30 +198,80 @@ mod tests {
         let large = large();
         let profile = read(&pprof(&large));
         let text = |at: i64| profile.string_table[at as usize].as_str();
-        let types: Vec<(&str, &str)> =
-            profile.sample_type.iter().map(|each| (text(each.r#type), text(each.unit))).collect();
+        let types: Vec<(&str, &str)> = profile
+            .sample_type
+            .iter()
+            .map(|each| (text(each.r#type), text(each.unit)))
+            .collect();
         let ns = |name| (name, "nanoseconds");
-        assert_eq!(types, [("switches", "count"), ns("off_cpu"), ns("cpu_wait"), ns("direct_cost")]);
-        let sum = |at: usize| profile.sample.iter().map(|sample| sample.value[at]).sum::<i64>();
+        assert_eq!(
+            types,
+            [
+                ("switches", "count"),
+                ns("off_cpu"),
+                ns("cpu_wait"),
+                ns("direct_cost")
+            ]
+        );
+        let sum = |at: usize| {
+            profile
+                .sample
+                .iter()
+                .map(|sample| sample.value[at])
+                .sum::<i64>()
+        };
         let causes = || large.tasks.iter().flat_map(|tasks| &tasks.causes);
-        assert_eq!(sum(0), causes().map(|cause| cause.switches as i64).sum::<i64>());
-        assert_eq!(sum(1), causes().map(|cause| cause.off_ns.0 as i64).sum::<i64>());
+        assert_eq!(
+            sum(0),
+            causes().map(|cause| cause.switches as i64).sum::<i64>()
+        );
+        assert_eq!(
+            sum(1),
+            causes().map(|cause| cause.off_ns.0 as i64).sum::<i64>()
+        );
         let direct = switchcost_analysis::observation::analyse(&large)
             .all
             .direct_ns
             .and_then(|range| range.likely)
             .expect("priced");
-        assert!((sum(3) as f64 / direct - 1.0).abs() < 1e-6, "{} of {direct}", sum(3));
+        assert!(
+            (sum(3) as f64 / direct - 1.0).abs() < 1e-6,
+            "{} of {direct}",
+            sum(3)
+        );
         // The innermost frame is first.
         let first = &profile.sample[0];
         let name = |at: usize| {
-            let function = profile.function.iter().find(|function| function.id == first.location_id[at]);
-            text(function.expect("a location is of one function of its number").name)
+            let function = profile
+                .function
+                .iter()
+                .find(|function| function.id == first.location_id[at]);
+            text(
+                function
+                    .expect("a location is of one function of its number")
+                    .name,
+            )
         };
-        assert_eq!(["name of task 1.", "waits", "a_system_call_with_a_long_name_0"], [name(2), name(1), name(0)]);
-        assert_eq!((text(first.label[0].key), first.label[0].num), ("process", 1));
+        assert_eq!(
+            [
+                "name of task 1.",
+                "waits",
+                "a_system_call_with_a_long_name_0"
+            ],
+            [name(2), name(1), name(0)]
+        );
+        assert_eq!(
+            (text(first.label[0].key), first.label[0].num),
+            ("process", 1)
+        );
         // Without a price there is no cost, not one of 0.
-        let unpriced = read(&pprof(&Observation { calibration: None, ..large }));
-        assert_eq!((unpriced.sample_type.len(), unpriced.sample[0].value.len()), (3, 3));
+        let unpriced = read(&pprof(&Observation {
+            calibration: None,
+            ..large
+        }));
+        assert_eq!(
+            (unpriced.sample_type.len(), unpriced.sample[0].value.len()),
+            (3, 3)
+        );
     }
 }

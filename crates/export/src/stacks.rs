@@ -17,31 +17,54 @@ pub fn folded(observation: &Observation) -> String {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for row in &rows.rows {
         // A semicolon ends a frame.
-        let frames = row.frames.iter().map(|frame| frame.replace(';', ":")).collect::<Vec<_>>().join(";");
+        let frames = row
+            .frames
+            .iter()
+            .map(|frame| frame.replace(';', ":"))
+            .collect::<Vec<_>>()
+            .join(";");
         let sum = sums.entry(frames).or_default();
         *sum = sum.saturating_add(row.values[rows.usual]);
     }
     sums.retain(|_, value| *value > 0);
-    sums.into_iter().map(|(frames, value)| format!("{frames} {value}\n")).collect()
+    sums.into_iter()
+        .map(|(frames, value)| format!("{frames} {value}\n"))
+        .collect()
 }
 
 /// Sampled, or else by causes.
 pub(crate) fn rows(observation: &Observation) -> Rows {
-    observation.stacks.as_ref().map_or_else(|| of_causes(observation), user_stacks::rows)
+    observation
+        .stacks
+        .as_ref()
+        .map_or_else(|| of_causes(observation), user_stacks::rows)
 }
 
 /// The name of the task, why it left its CPU, and where.
 fn of_causes(observation: &Observation) -> Rows {
     let stacks = stacks(observation);
     let has_cost = stacks.iter().any(|stack| stack.direct_ns.is_some());
-    let mut kinds = vec![("switches", "count"), ("off_cpu", "nanoseconds"), ("cpu_wait", "nanoseconds")];
+    let mut kinds = vec![
+        ("switches", "count"),
+        ("off_cpu", "nanoseconds"),
+        ("cpu_wait", "nanoseconds"),
+    ];
     kinds.extend(has_cost.then_some(("direct_cost", "nanoseconds")));
     let row = |stack: &Stack<'_>| {
         let mut values = vec![stack.switches, stack.off_ns, stack.wait_ns];
         values.extend(has_cost.then(|| stack.direct_ns.unwrap_or_default().round() as u64));
-        Row { frames: frames(stack).into(), values, process: stack.process }
+        Row {
+            frames: frames(stack).into(),
+            values,
+            process: stack.process,
+        }
     };
-    Rows { kinds, usual: 1, rows: stacks.iter().map(row).collect(), comment: None }
+    Rows {
+        kinds,
+        usual: 1,
+        rows: stacks.iter().map(row).collect(),
+        comment: None,
+    }
 }
 
 /// The outermost first.
@@ -71,7 +94,10 @@ mod tests {
             tasks.name = "a;b\n\u{1b}c".to_owned();
             tasks.causes.truncate(1);
         }
-        assert_eq!(folded(&large), "a:b c;waits;a_system_call_with_a_long_name_0 2000000\n");
+        assert_eq!(
+            folded(&large),
+            "a:b c;waits;a_system_call_with_a_long_name_0 2000000\n"
+        );
         large.tasks[0].causes[0].off_ns.0 = 0;
         large.tasks.truncate(1);
         assert_eq!(folded(&large), "");

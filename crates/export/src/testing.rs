@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use switchcost_observation::{Calibration, Cause, Cost, Entry, Load, Observation, Reload, Tasks, Why};
+use switchcost_observation::{
+    Calibration, Cause, Cost, Entry, Load, Observation, Reload, Tasks, Why,
+};
 use switchcost_units::{Bytes, Nanos};
 
 pub(crate) fn small() -> Observation {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
     Observation::read(&path).expect("a record of this version")
 }
 
@@ -32,7 +35,11 @@ pub(crate) fn large() -> Observation {
     };
     large.tasks = (1..500).map(named).collect();
     large.window_ns = Nanos(60_000_000_000);
-    let cost = |ns: f64| Cost { ns, low_ns: ns * 0.9, high_ns: ns * 1.1 };
+    let cost = |ns: f64| Cost {
+        ns,
+        low_ns: ns * 0.9,
+        high_ns: ns * 1.1,
+    };
     let load = |size_bytes, emptied, in_order| Load {
         size_bytes,
         chase_ns: 10.0,
@@ -45,8 +52,15 @@ pub(crate) fn large() -> Observation {
         blocked: Some(cost(1500.0)),
         yielded: Some(cost(800.0)),
         preempted: Some(cost(8_000.0)),
-        reloads: vec![Reload { size_bytes: Bytes::mib(1), walk_ns: 40_000.0, cost: cost(1200.0) }],
-        loads: vec![load(Bytes::mib(1), Some(100.0), 1.0), load(Bytes::mib(64), None, 2.0)],
+        reloads: vec![Reload {
+            size_bytes: Bytes::mib(1),
+            walk_ns: 40_000.0,
+            cost: cost(1200.0),
+        }],
+        loads: vec![
+            load(Bytes::mib(1), Some(100.0), 1.0),
+            load(Bytes::mib(64), None, 2.0),
+        ],
     });
     large
 }

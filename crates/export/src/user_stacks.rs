@@ -18,13 +18,27 @@ pub(crate) fn rows(stacks: &SampledStacks) -> Rows {
         process: Some(stack.process),
     };
     let kinds = vec![("samples", "count"), ("switches", "count")];
-    Rows { kinds, usual: 1, rows: stacks.stacks.iter().map(row).collect(), comment: Some(comment) }
+    Rows {
+        kinds,
+        usual: 1,
+        rows: stacks.stacks.iter().map(row).collect(),
+        comment: Some(comment),
+    }
 }
 
 fn frames(stacks: &SampledStacks, stack: &UserStack) -> Vec<String> {
-    let functions = stacks.frames_of(stack).rev().map(|(frame, module)| function(frame, module));
-    let why = if stack.is_wait { "waits" } else { "could have run on" };
-    let frames = std::iter::once(named(&stack.name).to_owned()).chain(functions).chain([why.to_owned()]);
+    let functions = stacks
+        .frames_of(stack)
+        .rev()
+        .map(|(frame, module)| function(frame, module));
+    let why = if stack.is_wait {
+        "waits"
+    } else {
+        "could have run on"
+    };
+    let frames = std::iter::once(named(&stack.name).to_owned())
+        .chain(functions)
+        .chain([why.to_owned()]);
     frames.map(|frame| plain(&frame).into_owned()).collect()
 }
 
@@ -47,9 +61,15 @@ mod tests {
     use crate::testing::large;
 
     fn sampled() -> Observation {
-        let module = |path: &str, inode| Module { path: path.to_owned(), inode };
-        let frame =
-            |module, offset, function: Option<&str>| Frame { module, offset, function: function.map(str::to_owned) };
+        let module = |path: &str, inode| Module {
+            path: path.to_owned(),
+            inode,
+        };
+        let frame = |module, offset, function: Option<&str>| Frame {
+            module,
+            offset,
+            function: function.map(str::to_owned),
+        };
         let stack = |frames: &[u32], is_wait, switches| UserStack {
             process: 7,
             name: "server".to_owned(),
@@ -72,15 +92,26 @@ mod tests {
                 frame(1, 0x30, None),
                 frame(2, 0, None),
             ],
-            stacks: vec![stack(&[0, 1, 2], true, 900), stack(&[3], false, 100), stack(&[99], true, 1)],
+            stacks: vec![
+                stack(&[0, 1, 2], true, 900),
+                stack(&[3], false, 100),
+                stack(&[99], true, 1),
+            ],
         };
-        Observation { stacks: Some(stacks), ..large() }
+        Observation {
+            stacks: Some(stacks),
+            ..large()
+        }
     }
 
     #[test]
     fn sampled_stacks_are_of_functions_or_of_places_in_files() {
         let expected = "server;[anonymous memory];could have run on 100\nserver;server+0x30;serve(int: char);read;waits 900\n\
                         server;waits 1\n";
-        assert_eq!(folded(&sampled()), expected, "one that a damaged record has no place for is left out");
+        assert_eq!(
+            folded(&sampled()),
+            expected,
+            "one that a damaged record has no place for is left out"
+        );
     }
 }

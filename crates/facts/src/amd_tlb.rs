@@ -49,15 +49,28 @@ fn wide(register: u32) -> Entries {
 }
 
 fn pair(level: u32, page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb> {
-    let tlb = |kind, entries| Tlb { level, kind, entries, page_bytes };
-    let both = [tlb(TlbKind::Data, data), tlb(TlbKind::Instruction, instruction)];
+    let tlb = |kind, entries| Tlb {
+        level,
+        kind,
+        entries,
+        page_bytes,
+    };
+    let both = [
+        tlb(TlbKind::Data, data),
+        tlb(TlbKind::Instruction, instruction),
+    ];
     both.into_iter().filter(|tlb| tlb.entries != 0).collect()
 }
 
 /// A second level without a data half is unified, and its size stands in the instruction half.
 fn second_level(page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb> {
     match (data, instruction) {
-        (0, entries) if entries != 0 => vec![Tlb { level: 2, kind: TlbKind::Unified, entries, page_bytes }],
+        (0, entries) if entries != 0 => vec![Tlb {
+            level: 2,
+            kind: TlbKind::Unified,
+            entries,
+            page_bytes,
+        }],
         entries => pair(2, page_bytes, entries),
     }
 }
@@ -77,11 +90,18 @@ mod tests {
             0x8000_0019 => (0xf040_f040, 0xf040_0000),
             _ => (0, 0),
         };
-        CpuIdResult { eax, ebx, ecx: 0, edx: 0 }
+        CpuIdResult {
+            eax,
+            ebx,
+            ecx: 0,
+            edx: 0,
+        }
     }
 
     fn entries(tlbs: &[Tlb], level: u32, kind: TlbKind, page_bytes: Bytes) -> Option<u32> {
-        let mut found = tlbs.iter().filter(|tlb| (tlb.level, tlb.kind, tlb.page_bytes) == (level, kind, page_bytes));
+        let mut found = tlbs
+            .iter()
+            .filter(|tlb| (tlb.level, tlb.kind, tlb.page_bytes) == (level, kind, page_bytes));
         found.next().map(|tlb| tlb.entries)
     }
 
@@ -90,7 +110,10 @@ mod tests {
         let tlbs = tlbs(&zen3);
         assert_eq!(entries(&tlbs, 1, TlbKind::Data, BASE_PAGE), Some(64));
         assert_eq!(entries(&tlbs, 2, TlbKind::Data, BASE_PAGE), Some(2048));
-        assert_eq!(entries(&tlbs, 2, TlbKind::Instruction, BASE_PAGE), Some(512));
+        assert_eq!(
+            entries(&tlbs, 2, TlbKind::Instruction, BASE_PAGE),
+            Some(512)
+        );
         assert_eq!(entries(&tlbs, 2, TlbKind::Data, LARGE_PAGE), Some(2048));
         assert_eq!(entries(&tlbs, 2, TlbKind::Data, GIANT_PAGE), Some(64));
         assert_eq!(entries(&tlbs, 2, TlbKind::Instruction, GIANT_PAGE), None);
@@ -99,22 +122,43 @@ mod tests {
     #[test]
     fn twelve_bits_of_entries_are_kept() {
         let reader = |leaf, sub| match leaf {
-            0x8000_0019 => CpuIdResult { eax: 0, ebx: 0xf400_0000, ecx: 0, edx: 0 },
+            0x8000_0019 => CpuIdResult {
+                eax: 0,
+                ebx: 0xf400_0000,
+                ecx: 0,
+                edx: 0,
+            },
             _ => zen3(leaf, sub),
         };
-        assert_eq!(entries(&tlbs(&reader), 2, TlbKind::Data, GIANT_PAGE), Some(1024));
+        assert_eq!(
+            entries(&tlbs(&reader), 2, TlbKind::Data, GIANT_PAGE),
+            Some(1024)
+        );
     }
 
     #[test]
     fn a_second_level_without_a_data_half_is_unified() {
         let unified = second_level(BASE_PAGE, (0, 512));
-        assert_eq!(unified, [Tlb { level: 2, kind: TlbKind::Unified, entries: 512, page_bytes: BASE_PAGE }]);
+        assert_eq!(
+            unified,
+            [Tlb {
+                level: 2,
+                kind: TlbKind::Unified,
+                entries: 512,
+                page_bytes: BASE_PAGE
+            }]
+        );
     }
 
     #[test]
     fn leaves_beyond_the_largest_are_not_asked() {
         let old = |leaf, sub| match leaf {
-            0x8000_0000 => CpuIdResult { eax: 0x8000_0005, ebx: 0, ecx: 0, edx: 0 },
+            0x8000_0000 => CpuIdResult {
+                eax: 0x8000_0005,
+                ebx: 0,
+                ecx: 0,
+                edx: 0,
+            },
             _ => zen3(leaf, sub),
         };
         assert!(tlbs(&old).iter().all(|tlb| tlb.level == 1));

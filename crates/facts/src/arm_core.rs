@@ -44,8 +44,21 @@ const CORES: [(&str, u32, Parts); 9] = [
     ("HiSilicon", 0x48, &[(0xd01, "TSV110")]),
     ("NVIDIA", 0x4e, &[(0x003, "Denver"), (0x004, "Carmel")]),
     ("Applied Micro", 0x50, &[(0x000, "Potenza")]),
-    ("Qualcomm", 0x51, &[(0x800, "Falkor v1"), (0xc00, "Falkor"), (0x001, "Oryon")]),
-    ("Apple", 0x61, &[(0x022, "Icestorm"), (0x023, "Firestorm"), (0x032, "Blizzard"), (0x033, "Avalanche")]),
+    (
+        "Qualcomm",
+        0x51,
+        &[(0x800, "Falkor v1"), (0xc00, "Falkor"), (0x001, "Oryon")],
+    ),
+    (
+        "Apple",
+        0x61,
+        &[
+            (0x022, "Icestorm"),
+            (0x023, "Firestorm"),
+            (0x032, "Blizzard"),
+            (0x033, "Avalanche"),
+        ],
+    ),
     ("Ampere", 0xc0, &[(0xac3, "Ampere-1"), (0xac4, "Ampere-1A")]),
 ];
 
@@ -69,8 +82,9 @@ fn kind(paragraph: &str) -> Option<String> {
     let number = |name| hexadecimal(&field_of(paragraph, name)?);
     let part = field_of(paragraph, "CPU part")?;
     let implementer = field_of(paragraph, "CPU implementer");
-    let name =
-        number("CPU implementer").zip(number("CPU part")).and_then(|(implementer, part)| name(implementer, part));
+    let name = number("CPU implementer")
+        .zip(number("CPU part"))
+        .and_then(|(implementer, part)| name(implementer, part));
     let name = name.unwrap_or_else(|| match implementer {
         Some(implementer) => format!("implementer {implementer}, part {part}"),
         None => format!("part {part}"),
@@ -103,16 +117,30 @@ mod tests {
 
     #[test]
     fn cores_have_the_names_of_their_numbers_and_their_revision() {
-        assert_eq!(kinds(&cpu(0, "0x41", "0xd0c", 1)).as_deref(), Some("Arm Neoverse-N1 r3p1"));
-        assert_eq!(kinds(&cpu(0, "0xc0", "0xac3", 0)).as_deref(), Some("Ampere Ampere-1 r3p0"));
-        assert_eq!(kinds(&cpu(0, "0x00", "0x051", 0)).as_deref(), Some("implementer 0x00, part 0x051 r3p0"));
+        assert_eq!(
+            kinds(&cpu(0, "0x41", "0xd0c", 1)).as_deref(),
+            Some("Arm Neoverse-N1 r3p1")
+        );
+        assert_eq!(
+            kinds(&cpu(0, "0xc0", "0xac3", 0)).as_deref(),
+            Some("Ampere Ampere-1 r3p0")
+        );
+        assert_eq!(
+            kinds(&cpu(0, "0x00", "0x051", 0)).as_deref(),
+            Some("implementer 0x00, part 0x051 r3p0")
+        );
         assert_eq!(kinds("CPU part : 0xd0c\n").as_deref(), Some("part 0xd0c"));
         assert_eq!(kinds("processor : 0\nmodel name : AMD\n"), None);
     }
 
     #[test]
     fn a_machine_of_small_and_large_cores_has_both_each_once() {
-        let all: String = (0..8).map(|n| cpu(n, "0x41", if n < 4 { "0xd05" } else { "0xd41" }, 0)).collect();
-        assert_eq!(kinds(&all).as_deref(), Some("Arm Cortex-A55 r3p0, Arm Cortex-A78 r3p0"));
+        let all: String = (0..8)
+            .map(|n| cpu(n, "0x41", if n < 4 { "0xd05" } else { "0xd41" }, 0))
+            .collect();
+        assert_eq!(
+            kinds(&all).as_deref(),
+            Some("Arm Cortex-A55 r3p0, Arm Cortex-A78 r3p0")
+        );
     }
 }

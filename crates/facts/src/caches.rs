@@ -7,7 +7,10 @@ use super::{Root, status, topology};
 /// that should describe one more and do not, each with the reason.
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
-    let indexes = root.names(&folder).into_iter().filter(|name| name.starts_with("index"));
+    let indexes = root
+        .names(&folder)
+        .into_iter()
+        .filter(|name| name.starts_with("index"));
     let (mut caches, mut unreported) = (Vec::new(), Vec::new());
     for index in indexes {
         match cache(root, &format!("{folder}/{index}")) {
@@ -27,7 +30,10 @@ pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
 
 /// One cache, or the file because of which its level, kind, size or line is not known.
 fn cache(root: &Root, folder: &str) -> Result<Cache, String> {
-    let line = |name: &str| root.line(&format!("{folder}/{name}")).map_err(|error| error.to_string());
+    let line = |name: &str| {
+        root.line(&format!("{folder}/{name}"))
+            .map_err(|error| error.to_string())
+    };
     let odd = |name: &str, found: &str| format!("{folder}/{name}: found \"{}\"", printable(found));
     let number = |name: &str| {
         let text = line(name)?;
@@ -39,8 +45,12 @@ fn cache(root: &Root, folder: &str) -> Result<Cache, String> {
         kind: kind(&kind_name).ok_or_else(|| odd("type", &kind_name))?,
         size_bytes: size.parse().map_err(|_| odd("size", &size))?,
         line_bytes: Bytes(number("coherency_line_size")?.into()),
-        ways: line("ways_of_associativity").ok().and_then(|ways| ways.parse().ok()).filter(|ways| *ways != 0),
-        shared_by: topology::cpu_list(root, &format!("{folder}/shared_cpu_list")).unwrap_or_default(),
+        ways: line("ways_of_associativity")
+            .ok()
+            .and_then(|ways| ways.parse().ok())
+            .filter(|ways| *ways != 0),
+        shared_by: topology::cpu_list(root, &format!("{folder}/shared_cpu_list"))
+            .unwrap_or_default(),
     })
 }
 
@@ -71,9 +81,14 @@ fn why_no_tlbs(root: &Root) -> String {
     } else {
         "this architecture does not describe its TLBs to programs"
     };
-    let sum = root.read("/proc/cpuinfo").ok().and_then(|text| status::field_of(&text, "TLB size"));
+    let sum = root
+        .read("/proc/cpuinfo")
+        .ok()
+        .and_then(|text| status::field_of(&text, "TLB size"));
     match sum {
-        Some(sum) => format!("{why}; /proc/cpuinfo gives {sum}, the sum of the second-level data and instruction TLBs"),
+        Some(sum) => format!(
+            "{why}; /proc/cpuinfo gives {sum}, the sum of the second-level data and instruction TLBs"
+        ),
         None => why.to_owned(),
     }
 }
@@ -86,7 +101,11 @@ fn caches_of_cpuid(root: &Root, cpu: CpuId) -> Vec<Cache> {
 
 #[cfg(target_arch = "x86_64")]
 fn tlbs_of_cpuid(root: &Root) -> Vec<Tlb> {
-    if root.is_system() { super::cpuid::tlbs(raw_cpuid::CpuIdReaderNative) } else { Vec::new() }
+    if root.is_system() {
+        super::cpuid::tlbs(raw_cpuid::CpuIdReaderNative)
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -108,8 +127,10 @@ mod tests {
     fn caches_come_nearest_first() {
         let (caches, unreported) = caches(&Fixture::workstation().root(), CpuId(0));
         assert!(unreported.is_empty());
-        let found: Vec<_> =
-            caches.iter().map(|cache| (cache.level, cache.kind, cache.size_bytes, cache.ways)).collect();
+        let found: Vec<_> = caches
+            .iter()
+            .map(|cache| (cache.level, cache.kind, cache.size_bytes, cache.ways))
+            .collect();
         let expected = [
             (1, CacheKind::Data, Bytes::kib(32), Some(8)),
             (1, CacheKind::Instruction, Bytes::kib(32), Some(8)),
@@ -129,7 +150,10 @@ mod tests {
             .cache(0, 2, ["2", "Martian", "32K", "8", "0"]);
         let (caches, unreported) = caches(&fixture.root(), CpuId(0));
         let folder = "/sys/devices/system/cpu/cpu0/cache";
-        let odd = [format!("{folder}/index0/size: found \"-3K\""), format!("{folder}/index2/type: found \"Martian\"")];
+        let odd = [
+            format!("{folder}/index0/size: found \"-3K\""),
+            format!("{folder}/index2/type: found \"Martian\""),
+        ];
         assert_eq!((caches.len(), unreported), (1, odd.to_vec()));
         assert_eq!((caches[0].ways, &caches[0].shared_by[..]), (None, &[][..]));
     }
@@ -138,9 +162,16 @@ mod tests {
     fn a_level_without_a_file_of_its_size_type_level_or_line_does_not_vanish_without_a_word() {
         for name in ["size", "type", "level", "coherency_line_size"] {
             let path = format!("/sys/devices/system/cpu/cpu0/cache/index2/{name}");
-            let (caches, unreported) = caches(&Fixture::workstation().without(&path).root(), CpuId(0));
-            assert_eq!(caches.iter().map(|cache| cache.level).collect::<Vec<_>>(), [1, 1, 3]);
-            assert_eq!(unreported, [format!("{path}: No such file or directory (os error 2)")]);
+            let (caches, unreported) =
+                caches(&Fixture::workstation().without(&path).root(), CpuId(0));
+            assert_eq!(
+                caches.iter().map(|cache| cache.level).collect::<Vec<_>>(),
+                [1, 1, 3]
+            );
+            assert_eq!(
+                unreported,
+                [format!("{path}: No such file or directory (os error 2)")]
+            );
         }
     }
 
@@ -148,7 +179,13 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     fn hidden_tlbs_say_why_and_pass_on_the_kernels_sum_as_a_sum() {
         let expected = "CPUID shows none; /proc/cpuinfo gives 2560 4K pages, the sum of the second-level data and instruction TLBs";
-        assert_eq!(tlbs(&Fixture::workstation().root()), Fact::unknown(expected));
-        assert_eq!(tlbs(&Fixture::new().root()), Fact::unknown("CPUID shows none"));
+        assert_eq!(
+            tlbs(&Fixture::workstation().root()),
+            Fact::unknown(expected)
+        );
+        assert_eq!(
+            tlbs(&Fixture::new().root()),
+            Fact::unknown("CPUID shows none")
+        );
     }
 }

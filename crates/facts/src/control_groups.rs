@@ -30,40 +30,71 @@ pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
 pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
     let text = root.read(&format!("{folder}/cpu.stat")).ok()?;
     let field = |name: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
         value.trim().parse::<u64>().ok()
     };
-    let ns = field("throttled_usec").map(|us| us.saturating_mul(1000)).or_else(|| field("throttled_time"))?;
-    Some(CpuThrottling { times: field("nr_throttled")?, time: Nanos(ns) })
+    let ns = field("throttled_usec")
+        .map(|us| us.saturating_mul(1000))
+        .or_else(|| field("throttled_time"))?;
+    Some(CpuThrottling {
+        times: field("nr_throttled")?,
+        time: Nanos(ns),
+    })
 }
 
 /// The file with the real-time share of the first version's `cpu` group of this process.
 pub fn real_time_share_file(root: &Root) -> Option<String> {
-    Some(format!("{}/cpu.rt_runtime_us", folder(root, OWN, "cpu", "cgroup", Some("cpu"))?.0))
+    Some(format!(
+        "{}/cpu.rt_runtime_us",
+        folder(root, OWN, "cpu", "cgroup", Some("cpu"))?.0
+    ))
 }
 
 /// The real-time share where it is 0, so that the kernel refuses real-time policies whatever rights a process has.
 pub fn refusing_real_time_share(root: &Root) -> Option<String> {
     let file = real_time_share_file(root)?;
-    root.line(&file).is_ok_and(|share| share == "0").then_some(file)
+    root.line(&file)
+        .is_ok_and(|share| share == "0")
+        .then_some(file)
 }
 
 /// The narrowest limit on CPU time among the group of this process and those above it, as far as they are shown: a container may
 /// not see its own. `None` where there is none.
 pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
-    let first = folders(root, OWN, "cpu", "cgroup", Some("cpu")).into_iter().filter_map(|folder| {
-        let file = format!("{folder}/cpu.cfs_quota_us");
-        let quota_us = root.line(&file).ok()?.parse().ok()?;
-        let period_us = root.line(&format!("{folder}/cpu.cfs_period_us")).ok()?.parse().ok()?;
-        Some(CpuQuota { file, quota_us, period_us })
-    });
-    let second = folders(root, OWN, "", "cgroup2", None).into_iter().filter_map(|folder| {
-        let file = format!("{folder}/cpu.max");
-        let text = root.line(&file).ok()?;
-        let (quota, period) = text.split_once(' ')?;
-        Some(CpuQuota { file, quota_us: quota.parse().ok()?, period_us: period.parse().ok()? })
-    });
-    first.chain(second).filter(|quota| quota.period_us > 0).min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
+    let first = folders(root, OWN, "cpu", "cgroup", Some("cpu"))
+        .into_iter()
+        .filter_map(|folder| {
+            let file = format!("{folder}/cpu.cfs_quota_us");
+            let quota_us = root.line(&file).ok()?.parse().ok()?;
+            let period_us = root
+                .line(&format!("{folder}/cpu.cfs_period_us"))
+                .ok()?
+                .parse()
+                .ok()?;
+            Some(CpuQuota {
+                file,
+                quota_us,
+                period_us,
+            })
+        });
+    let second = folders(root, OWN, "", "cgroup2", None)
+        .into_iter()
+        .filter_map(|folder| {
+            let file = format!("{folder}/cpu.max");
+            let text = root.line(&file).ok()?;
+            let (quota, period) = text.split_once(' ')?;
+            Some(CpuQuota {
+                file,
+                quota_us: quota.parse().ok()?,
+                period_us: period.parse().ok()?,
+            })
+        });
+    first
+        .chain(second)
+        .filter(|quota| quota.period_us > 0)
+        .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
 /// The folder of this process' group of version 2; none where that is not mounted.
@@ -79,24 +110,45 @@ pub fn own_group(root: &Root, controller: &str) -> Option<String> {
 /// The same of a process: its folder below /proc.
 fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     let text = root.read(&format!("/proc/{process}/cgroup")).ok()?;
-    let mut lines = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
-    let found = lines.find(|(controllers, _)| controllers.split(',').any(|name| name == controller));
+    let mut lines = text
+        .lines()
+        .filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let found =
+        lines.find(|(controllers, _)| controllers.split(',').any(|name| name == controller));
     found.map(|(_, group)| group.to_owned())
 }
 
 /// The folder of a process' group, and where its hierarchy is mounted.
-fn folder(root: &Root, process: &str, controller: &str, kind: &str, option: Option<&str>) -> Option<(String, String)> {
+fn folder(
+    root: &Root,
+    process: &str,
+    controller: &str,
+    kind: &str,
+    option: Option<&str>,
+) -> Option<(String, String)> {
     let group = group(root, process, controller)?;
     let (mounted, point) = mount(root, kind, option)?;
-    let within = group.strip_prefix(mounted.trim_end_matches('/'))?.trim_end_matches('/');
+    let within = group
+        .strip_prefix(mounted.trim_end_matches('/'))?
+        .trim_end_matches('/');
     Some((format!("{point}{within}"), point))
 }
 
 /// The same with all groups above it, itself first.
-fn folders(root: &Root, process: &str, controller: &str, kind: &str, option: Option<&str>) -> Vec<String> {
-    let Some((own, point)) = folder(root, process, controller, kind, option) else { return Vec::new() };
+fn folders(
+    root: &Root,
+    process: &str,
+    controller: &str,
+    kind: &str,
+    option: Option<&str>,
+) -> Vec<String> {
+    let Some((own, point)) = folder(root, process, controller, kind, option) else {
+        return Vec::new();
+    };
     let is_within = |folder: &&str| folder.len() >= point.len();
-    let above = std::iter::successors(Some(own.as_str()), |folder| folder.rsplit_once('/').map(|(above, _)| above));
+    let above = std::iter::successors(Some(own.as_str()), |folder| {
+        folder.rsplit_once('/').map(|(above, _)| above)
+    });
     above.take_while(is_within).map(str::to_owned).collect()
 }
 
@@ -109,7 +161,8 @@ fn mount(root: &Root, kind: &str, option: Option<&str>) -> Option<(String, Strin
         let mut rest = rest.split(' ');
         let is_kind = rest.next()? == kind;
         let options = rest.nth(1).unwrap_or_default();
-        let has_option = option.is_none_or(|wanted| options.split(',').any(|option| option == wanted));
+        let has_option =
+            option.is_none_or(|wanted| options.split(',').any(|option| option == wanted));
         (is_kind && has_option).then_some((place.next()?.to_owned(), place.next()?.to_owned()))
     })
 }
@@ -128,9 +181,15 @@ mod tests {
             .file("/sys/fs/cgroup/pod/job/cpu.max", "max 100000\n")
             .file("/sys/fs/cgroup/pod/cpu.max", "50000 100000\n");
         let quota = cpu_quota(&fixture.root()).expect("a quota");
-        assert_eq!((quota.file.as_str(), quota.cpus()), ("/sys/fs/cgroup/pod/cpu.max", 0.5));
+        assert_eq!(
+            (quota.file.as_str(), quota.cpus()),
+            ("/sys/fs/cgroup/pod/cpu.max", 0.5)
+        );
         let narrower = fixture.file("/sys/fs/cgroup/pod/job/cpu.max", "20000 100000\n");
-        assert_eq!(cpu_quota(&narrower.root()).map(|quota| quota.cpus()), Some(0.2));
+        assert_eq!(
+            cpu_quota(&narrower.root()).map(|quota| quota.cpus()),
+            Some(0.2)
+        );
     }
 
     #[test]
@@ -142,19 +201,33 @@ mod tests {
             .file("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "150000\n")
             .file("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
         let quota = cpu_quota(&fixture.root()).expect("a quota");
-        assert_eq!((quota.file.as_str(), quota.cpus()), ("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", 1.5));
+        assert_eq!(
+            (quota.file.as_str(), quota.cpus()),
+            ("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", 1.5)
+        );
     }
 
     #[test]
     fn no_limit_and_odd_files_are_no_quota() {
         assert_eq!(cpu_quota(&Fixture::workstation().root()), None);
-        for text in ["max 100000\n", "", "50000\n", "x y\n", "50000 0\n", "-1 100000\n"] {
+        for text in [
+            "max 100000\n",
+            "",
+            "50000\n",
+            "x y\n",
+            "50000 0\n",
+            "-1 100000\n",
+        ] {
             let odd = Fixture::workstation().file("/sys/fs/cgroup/cpu.max", text);
             assert_eq!(cpu_quota(&odd.root()), None, "{text:?}");
         }
-        let odd =
-            Fixture::workstation().file("/proc/self/cgroup", "::::\n1:cpu\n").file("/proc/self/mountinfo", " - \n");
-        assert_eq!((cpu_quota(&odd.root()), real_time_share_file(&odd.root())), (None, None));
+        let odd = Fixture::workstation()
+            .file("/proc/self/cgroup", "::::\n1:cpu\n")
+            .file("/proc/self/mountinfo", " - \n");
+        assert_eq!(
+            (cpu_quota(&odd.root()), real_time_share_file(&odd.root())),
+            (None, None)
+        );
     }
 
     #[test]
@@ -162,11 +235,17 @@ mod tests {
         let share = |text: &str| {
             let fixture = Fixture::workstation()
                 .file("/proc/self/cgroup", "1:cpu,cpuacct:/job/7\n")
-                .file("/proc/self/mountinfo", "32 31 0:29 /job /sys/fs/cgroup/cpu rw shared:1 - cgroup cgroup rw,cpu\n")
+                .file(
+                    "/proc/self/mountinfo",
+                    "32 31 0:29 /job /sys/fs/cgroup/cpu rw shared:1 - cgroup cgroup rw,cpu\n",
+                )
                 .file("/sys/fs/cgroup/cpu/7/cpu.rt_runtime_us", text);
             refusing_real_time_share(&fixture.root())
         };
-        assert_eq!(share("0\n").as_deref(), Some("/sys/fs/cgroup/cpu/7/cpu.rt_runtime_us"));
+        assert_eq!(
+            share("0\n").as_deref(),
+            Some("/sys/fs/cgroup/cpu/7/cpu.rt_runtime_us")
+        );
         assert_eq!(share("950000\n"), None);
     }
 }

@@ -15,11 +15,23 @@ pub struct Times {
 impl Times {
     /// Of `cpu0`, or of all: `cpu`.
     pub fn of(text: &str, name: &str) -> Option<Self> {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        let times: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|time| time.parse().ok()).collect();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        let times: Vec<u64> = line
+            .split_ascii_whitespace()
+            .take(8)
+            .map_while(|time| time.parse().ok())
+            .collect();
         let times: [u64; 8] = times.try_into().ok()?;
-        let all = times.iter().try_fold(0_u64, |sum, time| sum.checked_add(*time))?;
-        Some(Times { all, busy: all - times[3] - times[4], stolen: times[7] })
+        let all = times
+            .iter()
+            .try_fold(0_u64, |sum, time| sum.checked_add(*time))?;
+        Some(Times {
+            all,
+            busy: all - times[3] - times[4],
+            stolen: times[7],
+        })
     }
 }
 
@@ -37,7 +49,13 @@ mod tests {
 
     #[test]
     fn odd_statistics_yield_nothing() {
-        for text in ["", "cpu", "cpu 1 2 3", "cpu 1 2 3 4 5 6 7 x", "cpu 18446744073709551615 1 1 1 1 1 1 1"] {
+        for text in [
+            "",
+            "cpu",
+            "cpu 1 2 3",
+            "cpu 1 2 3 4 5 6 7 x",
+            "cpu 18446744073709551615 1 1 1 1 1 1 1",
+        ] {
             assert!(Times::of(text, "cpu").is_none(), "{text}");
         }
     }
@@ -46,6 +64,13 @@ mod tests {
     fn busy_is_what_was_neither_idle_nor_waiting() {
         let share = |after| busy_per_mille("cpu1 5 0 0 10 0 0 0 0\n", after, CpuId(1));
         assert_eq!(share("cpu1 9 0 0 10 1 0 0 0\n"), Some(800));
-        assert_eq!((share("cpu1 5 0 0 10 0 0 0 0\n"), share("cpu1 4 0 0 12 0 0 0 0\n"), share("")), (None, None, None));
+        assert_eq!(
+            (
+                share("cpu1 5 0 0 10 0 0 0 0\n"),
+                share("cpu1 4 0 0 12 0 0 0 0\n"),
+                share("")
+            ),
+            (None, None, None)
+        );
     }
 }

@@ -12,7 +12,10 @@ use super::{amd_tlb, intel_tlb};
 /// All TLBs, nearest first; empty if CPUID reports none.
 pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
     let leaves = Leaves::with_cpuid_reader(reader.clone());
-    let vendor = leaves.get_vendor_info().map(|vendor| vendor.as_str().to_owned()).unwrap_or_default();
+    let vendor = leaves
+        .get_vendor_info()
+        .map(|vendor| vendor.as_str().to_owned())
+        .unwrap_or_default();
     let mut tlbs = match vendor.as_str() {
         "AuthenticAMD" | "HygonGenuine" => amd_tlb::tlbs(&reader),
         _ => intel_tlb::tlbs(&leaves),
@@ -26,14 +29,22 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
 pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
     let parameters = Leaves::with_cpuid_reader(countable(reader)).get_cache_parameters();
     // A hypervisor that answers every sub-leaf alike would have no end; no CPU has more caches than this.
-    parameters.into_iter().flatten().take(16).filter_map(|parameter| cache(&parameter, cpu)).collect()
+    parameters
+        .into_iter()
+        .flatten()
+        .take(16)
+        .filter_map(|parameter| cache(&parameter, cpu))
+        .collect()
 }
 
 /// Leaves without an all-ones count of sets, to which the crate would add one.
 fn countable<R: CpuIdReader>(reader: R) -> impl CpuIdReader {
     move |leaf, sub_leaf| {
         let result = reader.cpuid2(leaf, sub_leaf);
-        CpuIdResult { ecx: result.ecx.min(u32::MAX - 1), ..result }
+        CpuIdResult {
+            ecx: result.ecx.min(u32::MAX - 1),
+            ..result
+        }
     }
 }
 
@@ -53,13 +64,20 @@ fn cache(parameter: &CacheParameter, cpu: CpuId) -> Option<Cache> {
         size_bytes: Bytes(size.checked_mul(parameter.sets() as u64)?),
         line_bytes: Bytes(line),
         ways: u32::try_from(ways).ok(),
-        shared_by: if parameter.max_cores_for_cache() == 1 { vec![cpu] } else { Vec::new() },
+        shared_by: if parameter.max_cores_for_cache() == 1 {
+            vec![cpu]
+        } else {
+            Vec::new()
+        },
     })
 }
 
 /// The hypervisor's name as its CPUID leaf gives it; `None` where there is no such leaf.
 pub(super) fn hypervisor<R: CpuIdReader>(reader: R) -> Option<String> {
-    let name = match Leaves::with_cpuid_reader(reader).get_hypervisor_info()?.identify() {
+    let name = match Leaves::with_cpuid_reader(reader)
+        .get_hypervisor_info()?
+        .identify()
+    {
         Hypervisor::KVM => "kvm".to_owned(),
         Hypervisor::VMware => "vmware".to_owned(),
         Hypervisor::Xen => "xen".to_owned(),
@@ -74,8 +92,13 @@ pub(super) fn hypervisor<R: CpuIdReader>(reader: R) -> Option<String> {
 }
 
 fn signature(registers: [u32; 3]) -> String {
-    let bytes: Vec<u8> = registers.iter().flat_map(|register| register.to_le_bytes()).collect();
-    String::from_utf8_lossy(&bytes).trim_matches(|c: char| c == '\0' || c == ' ').to_owned()
+    let bytes: Vec<u8> = registers
+        .iter()
+        .flat_map(|register| register.to_le_bytes())
+        .collect();
+    String::from_utf8_lossy(&bytes)
+        .trim_matches(|c: char| c == '\0' || c == ' ')
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -100,7 +123,13 @@ mod tests {
     #[test]
     fn names_the_hypervisor() {
         assert_eq!(hypervisor(guest).as_deref(), Some("kvm"));
-        let bare = |leaf, sub| if leaf == 1 { result(0, 0, 0, 0) } else { guest(leaf, sub) };
+        let bare = |leaf, sub| {
+            if leaf == 1 {
+                result(0, 0, 0, 0)
+            } else {
+                guest(leaf, sub)
+            }
+        };
         assert_eq!(hypervisor(bare), None);
         let odd = |leaf, sub| match leaf {
             0x4000_0000 => result(0x4000_0001, u32::from_le_bytes(*b"Odd\n"), 0, 0),
@@ -124,10 +153,23 @@ mod tests {
         };
         let caches = caches(reader, CpuId(2));
         assert_eq!(caches.len(), 2);
-        assert_eq!((caches[0].level, caches[0].kind, caches[0].size_bytes), (1, CacheKind::Data, Bytes::kib(32)));
-        assert_eq!((caches[0].ways, &caches[0].shared_by[..]), (Some(8), &[CpuId(2)][..]));
-        assert_eq!((caches[1].level, caches[1].size_bytes), (2, Bytes::kib(512)));
-        assert_eq!(caches[1].shared_by, [], "two share it, and CPUID does not say who");
+        assert_eq!(
+            (caches[0].level, caches[0].kind, caches[0].size_bytes),
+            (1, CacheKind::Data, Bytes::kib(32))
+        );
+        assert_eq!(
+            (caches[0].ways, &caches[0].shared_by[..]),
+            (Some(8), &[CpuId(2)][..])
+        );
+        assert_eq!(
+            (caches[1].level, caches[1].size_bytes),
+            (2, Bytes::kib(512))
+        );
+        assert_eq!(
+            caches[1].shared_by,
+            [],
+            "two share it, and CPUID does not say who"
+        );
     }
 
     #[test]

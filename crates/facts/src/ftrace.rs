@@ -12,13 +12,23 @@ const FUNCTIONS_NAMED: usize = 16;
 
 /// Tracers and events of all instances, functions that something is attached to, and probes.
 pub(super) fn in_force(root: &Root) -> Fact<Vec<String>> {
-    let Some(folder) = TRACEFS.into_iter().find(|folder| root.line(&format!("{folder}/current_tracer")).is_ok()) else {
-        return Fact::unknown(format!("neither {} nor {} can be read", TRACEFS[0], TRACEFS[1]));
+    let Some(folder) = TRACEFS
+        .into_iter()
+        .find(|folder| root.line(&format!("{folder}/current_tracer")).is_ok())
+    else {
+        return Fact::unknown(format!(
+            "neither {} nor {} can be read",
+            TRACEFS[0], TRACEFS[1]
+        ));
     };
     let instances = root.names(&format!("{folder}/instances"));
-    let instances = instances.into_iter().map(|name| format!("{folder}/instances/{name}"));
-    let mut found: Vec<String> =
-        std::iter::once(folder.to_owned()).chain(instances).flat_map(|instance| of_instance(root, &instance)).collect();
+    let instances = instances
+        .into_iter()
+        .map(|name| format!("{folder}/instances/{name}"));
+    let mut found: Vec<String> = std::iter::once(folder.to_owned())
+        .chain(instances)
+        .flat_map(|instance| of_instance(root, &instance))
+        .collect();
     found.extend(functions(root, folder));
     found.extend(probes(root));
     found.sort();
@@ -27,28 +37,54 @@ pub(super) fn in_force(root: &Root) -> Fact<Vec<String>> {
 }
 
 fn of_instance(root: &Root, folder: &str) -> Vec<String> {
-    let tracer = root.line(&format!("{folder}/current_tracer")).ok().filter(|tracer| tracer != "nop");
-    let events = root.read(&format!("{folder}/set_event")).unwrap_or_default();
-    let events = events.lines().map(|event| format!("event {}", event.trim()));
-    tracer.map(|tracer| format!("tracer {tracer}")).into_iter().chain(events).collect()
+    let tracer = root
+        .line(&format!("{folder}/current_tracer"))
+        .ok()
+        .filter(|tracer| tracer != "nop");
+    let events = root
+        .read(&format!("{folder}/set_event"))
+        .unwrap_or_default();
+    let events = events
+        .lines()
+        .map(|event| format!("event {}", event.trim()));
+    tracer
+        .map(|tracer| format!("tracer {tracer}"))
+        .into_iter()
+        .chain(events)
+        .collect()
 }
 
 /// `schedule (1) R`: by their names; many are counted.
 fn functions(root: &Root, folder: &str) -> Vec<String> {
-    let text = root.read(&format!("{folder}/enabled_functions")).unwrap_or_default();
+    let text = root
+        .read(&format!("{folder}/enabled_functions"))
+        .unwrap_or_default();
     // What stands further in belongs to the function above.
-    let names = text.lines().filter(|line| !line.starts_with(char::is_whitespace));
-    let names: Vec<&str> = names.filter_map(|line| line.split_ascii_whitespace().next()).collect();
+    let names = text
+        .lines()
+        .filter(|line| !line.starts_with(char::is_whitespace));
+    let names: Vec<&str> = names
+        .filter_map(|line| line.split_ascii_whitespace().next())
+        .collect();
     match names.len() > FUNCTIONS_NAMED {
         true => vec![format!("{} functions", names.len())],
-        false => names.into_iter().map(|name| format!("function {name}")).collect(),
+        false => names
+            .into_iter()
+            .map(|name| format!("function {name}"))
+            .collect(),
     }
 }
 
 /// `ffffffff81c0 k schedule+0x0 [FTRACE]`.
 fn probes(root: &Root) -> Vec<String> {
-    let text = root.read("/sys/kernel/debug/kprobes/list").unwrap_or_default();
-    let name = |line: &str| line.split_ascii_whitespace().nth(2).map(|place| format!("probe {place}"));
+    let text = root
+        .read("/sys/kernel/debug/kprobes/list")
+        .unwrap_or_default();
+    let name = |line: &str| {
+        line.split_ascii_whitespace()
+            .nth(2)
+            .map(|place| format!("probe {place}"))
+    };
     text.lines().filter_map(name).collect()
 }
 
@@ -62,11 +98,26 @@ mod tests {
         let quiet = Fixture::new().file("/sys/kernel/tracing/current_tracer", "nop\n");
         assert_eq!(in_force(&quiet.root()), Fact::Known(Vec::new()));
         let busy = quiet
-            .file("/sys/kernel/tracing/set_event", "sched:sched_switch\nsched:sched_wakeup\n")
-            .file("/sys/kernel/tracing/instances/other/current_tracer", "function\n")
-            .file("/sys/kernel/tracing/instances/other/set_event", "sched:sched_switch\n")
-            .file("/sys/kernel/tracing/enabled_functions", "schedule (1) R\n\ttramp: 0x1\n")
-            .file("/sys/kernel/debug/kprobes/list", "ffffffff81c0  k  finish_task_switch.isra.0+0x0    [FTRACE]\n");
+            .file(
+                "/sys/kernel/tracing/set_event",
+                "sched:sched_switch\nsched:sched_wakeup\n",
+            )
+            .file(
+                "/sys/kernel/tracing/instances/other/current_tracer",
+                "function\n",
+            )
+            .file(
+                "/sys/kernel/tracing/instances/other/set_event",
+                "sched:sched_switch\n",
+            )
+            .file(
+                "/sys/kernel/tracing/enabled_functions",
+                "schedule (1) R\n\ttramp: 0x1\n",
+            )
+            .file(
+                "/sys/kernel/debug/kprobes/list",
+                "ffffffff81c0  k  finish_task_switch.isra.0+0x0    [FTRACE]\n",
+            );
         let expected = [
             "event sched:sched_switch",
             "event sched:sched_wakeup",
@@ -74,7 +125,10 @@ mod tests {
             "probe finish_task_switch.isra.0+0x0",
             "tracer function",
         ];
-        assert_eq!(in_force(&busy.root()), Fact::Known(expected.map(str::to_owned).to_vec()));
+        assert_eq!(
+            in_force(&busy.root()),
+            Fact::Known(expected.map(str::to_owned).to_vec())
+        );
     }
 
     #[test]
@@ -83,6 +137,9 @@ mod tests {
         let fixture = Fixture::new()
             .file("/sys/kernel/debug/tracing/current_tracer", "nop\n")
             .file("/sys/kernel/debug/tracing/enabled_functions", &names);
-        assert_eq!(in_force(&fixture.root()), Fact::Known(vec!["20 functions".to_owned()]));
+        assert_eq!(
+            in_force(&fixture.root()),
+            Fact::Known(vec!["20 functions".to_owned()])
+        );
     }
 }

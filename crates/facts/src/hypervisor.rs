@@ -20,46 +20,81 @@ const DEVICE_TREE: [(&str, &str); 3] = [("kvm", "kvm"), ("xen", "xen"), ("vmware
 
 /// The hypervisor's name, or `none`: CPUID first, then what the kernel found, then the firmware's tables, then the device tree.
 pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
-    let is_flagged = processor.has("hypervisor").or_else(|| is_sold_bare(root).then_some(false));
-    let xen = || root.line("/sys/hypervisor/type").ok().filter(|name| !name.is_empty());
+    let is_flagged = processor
+        .has("hypervisor")
+        .or_else(|| is_sold_bare(root).then_some(false));
+    let xen = || {
+        root.line("/sys/hypervisor/type")
+            .ok()
+            .filter(|name| !name.is_empty())
+    };
     // Clouds sell bare machines under the same firmware vendor: there the CPU's missing flag decides, or the product's name.
-    let firmware = || if is_flagged == Some(false) { None } else { of_firmware(root).or_else(|| of_device_tree(root)) };
+    let firmware = || {
+        if is_flagged == Some(false) {
+            None
+        } else {
+            of_firmware(root).or_else(|| of_device_tree(root))
+        }
+    };
     match (of_cpuid(root).or_else(xen).or_else(firmware), is_flagged) {
         (Some(name), _) => Fact::Known(name),
         (None, Some(false)) => Fact::Known("none".to_owned()),
         (None, Some(true)) => Fact::unknown("the CPU is virtual, but nothing names its hypervisor"),
-        (None, None) => Fact::unknown("neither the CPU nor a table of the firmware nor a device tree names one"),
+        (None, None) => {
+            Fact::unknown("neither the CPU nor a table of the firmware nor a device tree names one")
+        }
     }
 }
 
 fn of_firmware(root: &Root) -> Option<String> {
-    let files = ["sys_vendor", "product_name", "bios_vendor"].map(|name| format!("/sys/class/dmi/id/{name}"));
-    let texts: Vec<_> = files.iter().filter_map(|file| root.line(file).ok()).collect();
-    let found = FIRMWARE.iter().find(|(mark, _)| texts.iter().any(|text| text.contains(mark)));
+    let files = ["sys_vendor", "product_name", "bios_vendor"]
+        .map(|name| format!("/sys/class/dmi/id/{name}"));
+    let texts: Vec<_> = files
+        .iter()
+        .filter_map(|file| root.line(file).ok())
+        .collect();
+    let found = FIRMWARE
+        .iter()
+        .find(|(mark, _)| texts.iter().any(|text| text.contains(mark)));
     found.map(|(_, name)| (*name).to_owned())
 }
 
 /// Amazon's `m7g.metal` and the like.
 fn is_sold_bare(root: &Root) -> bool {
-    let product = root.line("/sys/class/dmi/id/product_name").unwrap_or_default();
+    let product = root
+        .line("/sys/class/dmi/id/product_name")
+        .unwrap_or_default();
     product.ends_with(".metal") || product.contains(".metal-")
 }
 
 /// What a hypervisor says of itself, or the device by which QEMU hands files to its guest; and what QEMU and others call a board that
 /// is none.
 fn of_device_tree(root: &Root) -> Option<String> {
-    let of_itself = root.line("/proc/device-tree/hypervisor/compatible").unwrap_or_default();
-    if let Some((_, name)) = DEVICE_TREE.iter().find(|(mark, _)| of_itself.contains(mark)) {
+    let of_itself = root
+        .line("/proc/device-tree/hypervisor/compatible")
+        .unwrap_or_default();
+    if let Some((_, name)) = DEVICE_TREE
+        .iter()
+        .find(|(mark, _)| of_itself.contains(mark))
+    {
         return Some((*name).to_owned());
     }
-    let is_of_qemu = root.names("/proc/device-tree").iter().any(|name| name.starts_with("fw-cfg"));
-    let is_no_board = || root.line("/proc/device-tree/compatible").is_ok_and(|text| text.contains("dummy-virt"));
+    let is_of_qemu = root
+        .names("/proc/device-tree")
+        .iter()
+        .any(|name| name.starts_with("fw-cfg"));
+    let is_no_board = || {
+        root.line("/proc/device-tree/compatible")
+            .is_ok_and(|text| text.contains("dummy-virt"))
+    };
     (is_of_qemu || is_no_board()).then(|| "qemu or kvm".to_owned())
 }
 
 #[cfg(target_arch = "x86_64")]
 fn of_cpuid(root: &Root) -> Option<String> {
-    root.is_system().then(|| super::cpuid::hypervisor(raw_cpuid::CpuIdReaderNative)).flatten()
+    root.is_system()
+        .then(|| super::cpuid::hypervisor(raw_cpuid::CpuIdReaderNative))
+        .flatten()
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -90,10 +125,16 @@ mod tests {
     #[test]
     fn firmware_names_what_the_cpu_flags() {
         let guest = Fixture::new().file("/proc/cpuinfo", "flags : fpu hypervisor\n");
-        assert_eq!(found(&guest), Fact::unknown("the CPU is virtual, but nothing names its hypervisor"));
+        assert_eq!(
+            found(&guest),
+            Fact::unknown("the CPU is virtual, but nothing names its hypervisor")
+        );
         let guest = guest.file("/sys/class/dmi/id/product_name", "VMware7,1\n");
         assert_eq!(found(&guest), known("vmware"));
-        assert_eq!(found(&guest.file("/sys/hypervisor/type", "xen\n")), known("xen"));
+        assert_eq!(
+            found(&guest.file("/sys/hypervisor/type", "xen\n")),
+            known("xen")
+        );
     }
 
     #[test]
@@ -102,17 +143,36 @@ mod tests {
         let arm = Fixture::new().file("/sys/class/dmi/id/sys_vendor", "QEMU\n");
         assert_eq!(found(&arm), known("qemu or kvm"));
         let metal = Fixture::new().file("/sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
-        assert_eq!(found(&metal.file("/sys/class/dmi/id/product_name", "m7g.metal\n")), known("none"));
+        assert_eq!(
+            found(&metal.file("/sys/class/dmi/id/product_name", "m7g.metal\n")),
+            known("none")
+        );
     }
 
     #[test]
     fn a_device_tree_names_what_no_table_does() {
-        let tree = |path: &str, text: &str| found(&Fixture::new().file(&format!("/proc/device-tree/{path}"), text));
+        let tree = |path: &str, text: &str| {
+            found(&Fixture::new().file(&format!("/proc/device-tree/{path}"), text))
+        };
         assert_eq!(tree("hypervisor/compatible", "linux,kvm\0"), known("kvm"));
-        assert_eq!(tree("hypervisor/compatible", "xen,xen-4.17\0xen,xen\0"), known("xen"));
-        assert_eq!(tree("fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio\0"), known("qemu or kvm"));
-        assert_eq!(tree("compatible", "linux,dummy-virt\0"), known("qemu or kvm"));
+        assert_eq!(
+            tree("hypervisor/compatible", "xen,xen-4.17\0xen,xen\0"),
+            known("xen")
+        );
+        assert_eq!(
+            tree("fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio\0"),
+            known("qemu or kvm")
+        );
+        assert_eq!(
+            tree("compatible", "linux,dummy-virt\0"),
+            known("qemu or kvm")
+        );
         let board = tree("compatible", "raspberrypi,4-model-b\0brcm,bcm2711\0");
-        assert_eq!(board, Fact::unknown("neither the CPU nor a table of the firmware nor a device tree names one"));
+        assert_eq!(
+            board,
+            Fact::unknown(
+                "neither the CPU nor a table of the firmware nor a device tree names one"
+            )
+        );
     }
 }

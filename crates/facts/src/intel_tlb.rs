@@ -17,10 +17,19 @@ const MOST_STRUCTURES: usize = 64;
 
 pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
     let deterministic = leaves.get_deterministic_address_translation_info();
-    let listed: Vec<Tlb> =
-        deterministic.into_iter().flatten().take(MOST_STRUCTURES).flat_map(|tlb| structure(&tlb)).collect();
+    let listed: Vec<Tlb> = deterministic
+        .into_iter()
+        .flatten()
+        .take(MOST_STRUCTURES)
+        .flat_map(|tlb| structure(&tlb))
+        .collect();
     match listed.is_empty() {
-        true => leaves.get_cache_info().into_iter().flatten().flat_map(|info| descriptor(info.num)).collect(),
+        true => leaves
+            .get_cache_info()
+            .into_iter()
+            .flatten()
+            .flat_map(|info| descriptor(info.num))
+            .collect(),
         false => listed,
     }
 }
@@ -34,7 +43,10 @@ fn structure(tlb: &DatInfo) -> Vec<Tlb> {
         DatType::UnifiedTLB => TlbKind::Unified,
         DatType::Null | DatType::Unknown => return Vec::new(),
     };
-    let Some(entries) = u32::from(tlb.ways()).checked_mul(tlb.sets()).filter(|entries| *entries != 0) else {
+    let Some(entries) = u32::from(tlb.ways())
+        .checked_mul(tlb.sets())
+        .filter(|entries| *entries != 0)
+    else {
         return Vec::new();
     };
     let sizes = [
@@ -45,7 +57,14 @@ fn structure(tlb: &DatInfo) -> Vec<Tlb> {
     ];
     let level = u32::from(tlb.cache_level());
     let taken = sizes.into_iter().filter(|(is_taken, _)| *is_taken);
-    taken.map(|(_, page_bytes)| Tlb { level, kind, entries, page_bytes }).collect()
+    taken
+        .map(|(_, page_bytes)| Tlb {
+            level,
+            kind,
+            entries,
+            page_bytes,
+        })
+        .collect()
 }
 
 /// One descriptor of leaf 02H, for 64-bit CPUs from 2008 on; others yield nothing.
@@ -72,7 +91,15 @@ fn descriptor(number: u8) -> Vec<Tlb> {
         0xca => (2, Unified, &[(512, K4)]),
         _ => return Vec::new(),
     };
-    parts.iter().map(|(entries, page_bytes)| Tlb { level, kind, entries: *entries, page_bytes: *page_bytes }).collect()
+    parts
+        .iter()
+        .map(|(entries, page_bytes)| Tlb {
+            level,
+            kind,
+            entries: *entries,
+            page_bytes: *page_bytes,
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -90,26 +117,52 @@ mod tests {
     }
 
     fn of(level: u32, kind: TlbKind, entries: u32, page_bytes: Bytes) -> Tlb {
-        Tlb { level, kind, entries, page_bytes }
+        Tlb {
+            level,
+            kind,
+            entries,
+            page_bytes,
+        }
     }
 
     #[test]
     fn leaf_eighteen_gives_sets_times_ways() {
         // Ice Lake's second level: 8 ways x 128 sets for 4 KiB and 2 MiB pages, sub-leaf 1 after an invalid sub-leaf 0.
         let reader = |leaf, sub| match (leaf, sub) {
-            (0x18, 0) => CpuIdResult { eax: 1, ebx: 0, ecx: 0, edx: 0 },
-            (0x18, 1) => CpuIdResult { eax: 0, ebx: 0x0008_0003, ecx: 128, edx: 0x43 },
+            (0x18, 0) => CpuIdResult {
+                eax: 1,
+                ebx: 0,
+                ecx: 0,
+                edx: 0,
+            },
+            (0x18, 1) => CpuIdResult {
+                eax: 0,
+                ebx: 0x0008_0003,
+                ecx: 128,
+                edx: 0x43,
+            },
             _ => intel(leaf),
         };
         let tlbs = tlbs(&Leaves::with_cpuid_reader(reader));
-        assert_eq!(tlbs, [of(2, TlbKind::Unified, 1024, K4), of(2, TlbKind::Unified, 1024, M2)]);
+        assert_eq!(
+            tlbs,
+            [
+                of(2, TlbKind::Unified, 1024, K4),
+                of(2, TlbKind::Unified, 1024, M2)
+            ]
+        );
     }
 
     #[test]
     fn leaf_two_is_the_fallback() {
         // Haswell: 63H, 03H, 76H, B6H, C1H; FFH says that the caches stand in leaf 4.
         let reader = |leaf, _: u32| match leaf {
-            2 => CpuIdResult { eax: 0x7603_6301, ebx: 0x00f0_b6ff, ecx: 0, edx: 0x00c1_0000 },
+            2 => CpuIdResult {
+                eax: 0x7603_6301,
+                ebx: 0x00f0_b6ff,
+                ecx: 0,
+                edx: 0x00c1_0000,
+            },
             _ => intel(leaf),
         };
         let tlbs = tlbs(&Leaves::with_cpuid_reader(reader));

@@ -31,17 +31,24 @@ pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
 pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
     let times = || root.read("/proc/stat").unwrap_or_default();
     let (started, times_before) = (Instant::now(), times());
-    let Ok(before) = root.read("/proc/interrupts") else { return Vec::new() };
+    let Ok(before) = root.read("/proc/interrupts") else {
+        return Vec::new();
+    };
     if root.is_system() {
         sleep(OBSERVED);
     }
     let (observed, times_after) = (started.elapsed(), times());
-    let Ok(after) = root.read("/proc/interrupts") else { return Vec::new() };
+    let Ok(after) = root.read("/proc/interrupts") else {
+        return Vec::new();
+    };
     let busy = |load: InterruptLoad| InterruptLoad {
         busy_per_mille: busy_per_mille(&times_before, &times_after, load.cpu),
         ..load
     };
-    cpus.iter().filter_map(|cpu| load_of(&before, &after, *cpu, observed)).map(busy).collect()
+    cpus.iter()
+        .filter_map(|cpu| load_of(&before, &after, *cpu, observed))
+        .map(busy)
+        .collect()
 }
 
 fn load_of(before: &str, after: &str, cpu: CpuId, observed: Duration) -> Option<InterruptLoad> {
@@ -56,15 +63,21 @@ fn load_of(before: &str, after: &str, cpu: CpuId, observed: Duration) -> Option<
 
 fn sum(text: &str, cpu: CpuId, counts: impl Fn(&str) -> bool) -> Option<u64> {
     let (header, rows) = text.split_once('\n')?;
-    let column = header.split_ascii_whitespace().position(|name| is_column_of(name, cpu))?;
+    let column = header
+        .split_ascii_whitespace()
+        .position(|name| is_column_of(name, cpu))?;
     let columns = header.split_ascii_whitespace().count();
-    let wanted = rows.lines().filter(|line| counts(line) && !is_machine_wide(line));
+    let wanted = rows
+        .lines()
+        .filter(|line| counts(line) && !is_machine_wide(line));
     let mut cells = wanted.filter_map(|line| cell(line, column, columns));
     cells.try_fold(0_u64, |sum, cell| sum.checked_add(cell.parse().ok()?))
 }
 
 fn is_column_of(name: &str, cpu: CpuId) -> bool {
-    name.strip_prefix("CPU").and_then(|number| number.parse().ok()) == Some(cpu.0)
+    name.strip_prefix("CPU")
+        .and_then(|number| number.parse().ok())
+        == Some(cpu.0)
 }
 
 /// The number in `column`, where the line has a number for each of the `columns`.
@@ -87,13 +100,17 @@ fn label(line: &str) -> &str {
 
 /// Error counters have one number for the whole machine, which on one CPU looks like a column.
 fn is_machine_wide(line: &str) -> bool {
-    ["ERR", "MIS"].iter().any(|name| label(line).eq_ignore_ascii_case(name))
+    ["ERR", "MIS"]
+        .iter()
+        .any(|name| label(line).eq_ignore_ascii_case(name))
 }
 
 /// The tick of the CPU itself: x86 `LOC` (`HVS` under Hyper-V), the architected timers of Arm and RISC-V.
 fn is_own_timer(line: &str) -> bool {
     matches!(label(line), "LOC" | "HVS")
-        || ["arch_timer", "riscv-timer"].iter().any(|name| line.trim_end().ends_with(name))
+        || ["arch_timer", "riscv-timer"]
+            .iter()
+            .any(|name| line.trim_end().ends_with(name))
 }
 
 #[cfg(test)]
@@ -111,14 +128,18 @@ mod tests {
 
     #[test]
     fn offline_cpus_shift_no_column() {
-        let text = "  CPU0 CPU2\n 24: 1 20 IO-APIC 5-edge\nIPI0: 3 40 Rescheduling interrupts\nErr: 9\n";
+        let text =
+            "  CPU0 CPU2\n 24: 1 20 IO-APIC 5-edge\nIPI0: 3 40 Rescheduling interrupts\nErr: 9\n";
         assert_eq!(total(text, CpuId(2)), Some(60));
         assert_eq!(total(text, CpuId(1)), None);
     }
 
     #[test]
     fn one_cpu_does_not_take_the_error_counter_for_its_own() {
-        assert_eq!(total("  CPU0\n 24: 5 dev\nERR: 7\nMIS: 8\n", CpuId(0)), Some(5));
+        assert_eq!(
+            total("  CPU0\n 24: 5 dev\nERR: 7\nMIS: 8\n", CpuId(0)),
+            Some(5)
+        );
     }
 
     #[test]
@@ -151,10 +172,19 @@ mod tests {
     fn the_load_is_the_difference_of_two_readings() {
         let after = INTERRUPTS.replace("90000", "90012");
         let load = load_of(INTERRUPTS, &after, CpuId(0), OBSERVED);
-        let expected =
-            InterruptLoad { cpu: CpuId(0), since_boot: 100, observed: 12, observed_ms: 50, busy_per_mille: None };
+        let expected = InterruptLoad {
+            cpu: CpuId(0),
+            since_boot: 100,
+            observed: 12,
+            observed_ms: 50,
+            busy_per_mille: None,
+        };
         assert_eq!(load, Some(expected));
-        assert_eq!(load_of(&after, INTERRUPTS, CpuId(0), OBSERVED), None, "counters do not run backwards");
+        assert_eq!(
+            load_of(&after, INTERRUPTS, CpuId(0), OBSERVED),
+            None,
+            "counters do not run backwards"
+        );
     }
 
     #[test]
@@ -162,6 +192,9 @@ mod tests {
         let fixture = Fixture::workstation();
         let loads = load(&fixture.root(), &[CpuId(1), CpuId(9)]);
         assert_eq!(loads.len(), 1);
-        assert_eq!((loads[0].cpu, loads[0].since_boot, loads[0].observed), (CpuId(1), 10, 0));
+        assert_eq!(
+            (loads[0].cpu, loads[0].since_boot, loads[0].observed),
+            (CpuId(1), 10, 0)
+        );
     }
 }

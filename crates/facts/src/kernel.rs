@@ -12,8 +12,13 @@ const LARGEST_CONFIG: u64 = 4 << 20;
 
 /// Release and version: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
 pub fn kernel(root: &Root) -> String {
-    let part = |name: &str| root.line(&format!("/proc/sys/kernel/{name}")).unwrap_or_default();
-    format!("{} {}", part("osrelease"), part("version")).trim().to_owned()
+    let part = |name: &str| {
+        root.line(&format!("/proc/sys/kernel/{name}"))
+            .unwrap_or_default()
+    };
+    format!("{} {}", part("osrelease"), part("version"))
+        .trim()
+        .to_owned()
 }
 
 /// Major and minor number of the release; `None` where it does not begin with them.
@@ -25,11 +30,16 @@ pub fn release(root: &Root) -> Option<(u32, u32)> {
 
 /// The name that the distribution gives itself.
 pub fn distribution(root: &Root) -> Fact<String> {
-    let text = match root.read("/etc/os-release").or_else(|_| root.read("/usr/lib/os-release")) {
+    let text = match root
+        .read("/etc/os-release")
+        .or_else(|_| root.read("/usr/lib/os-release"))
+    {
         Ok(text) => text,
         Err(error) => return Fact::unknown(error.to_string()),
     };
-    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="));
     let plain = |name: &str| Fact::Known(name.trim().trim_matches(['"', '\'']).to_owned());
     name.map_or_else(|| Fact::unknown("os-release has no PRETTY_NAME"), plain)
 }
@@ -39,29 +49,46 @@ pub fn config(root: &Root) -> Result<String, String> {
     if let Ok(packed) = root.bytes("/proc/config.gz") {
         return unpack(&packed).map_err(|error| format!("/proc/config.gz: {error}"));
     }
-    let release = root.line("/proc/sys/kernel/osrelease").map_err(|error| error.to_string())?;
+    let release = root
+        .line("/proc/sys/kernel/osrelease")
+        .map_err(|error| error.to_string())?;
     if release.contains('/') {
         return Err(format!("the release '{release}' is no file name"));
     }
-    let files = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
+    let files = [
+        format!("/boot/config-{release}"),
+        format!("/lib/modules/{release}/config"),
+    ];
     let found = files.iter().find_map(|file| root.read(file).ok());
-    found.ok_or_else(|| format!("neither /proc/config.gz nor {} nor {} can be read", files[0], files[1]))
+    found.ok_or_else(|| {
+        format!(
+            "neither /proc/config.gz nor {} nor {} can be read",
+            files[0], files[1]
+        )
+    })
 }
 
 fn unpack(packed: &[u8]) -> std::io::Result<String> {
     let mut text = Vec::new();
-    flate2::read::GzDecoder::new(packed).take(LARGEST_CONFIG).read_to_end(&mut text)?;
+    flate2::read::GzDecoder::new(packed)
+        .take(LARGEST_CONFIG)
+        .read_to_end(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The value of `name` in a kernel configuration.
 pub fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
-    config.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+    config
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
 }
 
 /// Whether a kernel that is so configured can have an option at all: one that it cannot have is not in its configuration.
 pub fn has_option(config: &str, name: &str) -> bool {
-    option(config, name).is_some() || config.lines().any(|line| line == format!("# {name} is not set"))
+    option(config, name).is_some()
+        || config
+            .lines()
+            .any(|line| line == format!("# {name} is not set"))
 }
 
 /// Timer ticks a second. Only the configuration has it: user space is shown 100 whatever it is.
@@ -87,22 +114,34 @@ pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> 
     }
     match (has("PREEMPT_DYNAMIC"), has("PREEMPT"), built_in(config)) {
         (true, _, Some(model)) => Fact::Known(format!("{model} (dynamic, as built)")),
-        (true, _, None) => Fact::unknown("dynamic, and neither debugfs nor the configuration shows which model"),
+        (true, _, None) => {
+            Fact::unknown("dynamic, and neither debugfs nor the configuration shows which model")
+        }
         (_, true, _) => Fact::Known("full".to_owned()),
         (_, _, Some(model)) => Fact::Known(model.to_owned()),
-        (_, _, None) => Fact::unknown("none or voluntary: the kernel's version does not show which"),
+        (_, _, None) => {
+            Fact::unknown("none or voluntary: the kernel's version does not show which")
+        }
     }
 }
 
 /// What debugfs marks, `none voluntary (full)`, else what the boot command line asks for, unless the kernel has no such model.
 fn chosen(root: &Root, config: &Result<String, String>) -> Option<String> {
-    let marked = root.line("/sys/kernel/debug/sched/preempt").ok().and_then(|text| {
-        let (_, rest) = text.split_once('(')?;
-        rest.split_once(')').map(|(model, _)| model.to_owned())
-    });
+    let marked = root
+        .line("/sys/kernel/debug/sched/preempt")
+        .ok()
+        .and_then(|text| {
+            let (_, rest) = text.split_once('(')?;
+            rest.split_once(')').map(|(model, _)| model.to_owned())
+        });
     let is_offered = |model: &String| {
-        let option = MODELS.iter().find(|(_, known)| known == model).map(|(name, _)| name);
-        option.zip(config.as_ref().ok()).is_none_or(|(name, config)| has_option(config, name))
+        let option = MODELS
+            .iter()
+            .find(|(_, known)| known == model)
+            .map(|(name, _)| name);
+        option
+            .zip(config.as_ref().ok())
+            .is_none_or(|(name, config)| has_option(config, name))
     };
     let asked = || command_line_value(root, "preempt").filter(is_offered);
     marked.or_else(|| asked().map(|model| format!("{model} (by the command line)")))
@@ -110,14 +149,22 @@ fn chosen(root: &Root, config: &Result<String, String>) -> Option<String> {
 
 fn built_in(config: &Result<String, String>) -> Option<&'static str> {
     let text = config.as_ref().ok()?;
-    MODELS.into_iter().find(|(name, _)| option(text, name) == Some("y")).map(|(_, model)| model)
+    MODELS
+        .into_iter()
+        .find(|(name, _)| option(text, name) == Some("y"))
+        .map(|(_, model)| model)
 }
 
 /// The value of the last `name=value` on the boot command line: the kernel takes the last.
 pub fn command_line_value(root: &Root, name: &str) -> Option<String> {
     let line = root.line("/proc/cmdline").ok()?;
-    let values = line.split_ascii_whitespace().filter_map(|word| word.split_once('='));
-    values.rev().find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
+    let values = line
+        .split_ascii_whitespace()
+        .filter_map(|word| word.split_once('='));
+    values
+        .rev()
+        .find(|(found, _)| *found == name)
+        .map(|(_, value)| value.to_owned())
 }
 
 /// Size of a huge page and who gets it: `2 MiB (madvise)`.
@@ -127,8 +174,15 @@ pub fn huge_pages(root: &Root) -> Fact<String> {
         Ok(text) => bracketed(&text).unwrap_or(&text).to_owned(),
         Err(error) => return Fact::unknown(error.to_string()),
     };
-    let size = root.line(&format!("{folder}/hpage_pmd_size")).ok().and_then(|text| text.parse().ok()).map(Bytes);
-    Fact::Known(size.map_or_else(|| format!("size unknown ({mode})"), |size| format!("{size} ({mode})")))
+    let size = root
+        .line(&format!("{folder}/hpage_pmd_size"))
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .map(Bytes);
+    Fact::Known(size.map_or_else(
+        || format!("size unknown ({mode})"),
+        |size| format!("{size} ({mode})"),
+    ))
 }
 
 /// The choice in force in a list such as `always [madvise] never`.
@@ -140,8 +194,11 @@ pub fn bracketed(text: &str) -> Option<&str> {
 /// All memory; zero if not even the running kernel reports it.
 pub fn memory(root: &Root) -> Bytes {
     let asked = || root.is_system().then(rustix::system::sysinfo);
-    let of_kernel = || asked().map(|info| Bytes(info.totalram.saturating_mul(u64::from(info.mem_unit))));
-    status::memory(root, "MemTotal").or_else(of_kernel).unwrap_or_default()
+    let of_kernel =
+        || asked().map(|info| Bytes(info.totalram.saturating_mul(u64::from(info.mem_unit))));
+    status::memory(root, "MemTotal")
+        .or_else(of_kernel)
+        .unwrap_or_default()
 }
 
 /// Models of preemption by the option that builds a kernel with each.
@@ -167,20 +224,33 @@ mod tests {
 
     #[test]
     fn the_timer_is_read_from_either_configuration() {
-        assert_eq!(timer_hz(&config(&Fixture::workstation().root())), Fact::Known(250));
-        let packed = Fixture::new().bytes("/proc/config.gz", &gzip("CONFIG_HZ_1000=y\nCONFIG_HZ=1000\n"));
+        assert_eq!(
+            timer_hz(&config(&Fixture::workstation().root())),
+            Fact::Known(250)
+        );
+        let packed = Fixture::new().bytes(
+            "/proc/config.gz",
+            &gzip("CONFIG_HZ_1000=y\nCONFIG_HZ=1000\n"),
+        );
         assert_eq!(timer_hz(&config(&packed.root())), Fact::Known(1000));
     }
 
     #[test]
     fn an_unknown_timer_says_what_was_tried() {
         let fixture = Fixture::new().file("/proc/sys/kernel/osrelease", "6.1\n");
-        let expected = "neither /proc/config.gz nor /boot/config-6.1 nor /lib/modules/6.1/config can be read";
+        let expected =
+            "neither /proc/config.gz nor /boot/config-6.1 nor /lib/modules/6.1/config can be read";
         assert_eq!(timer_hz(&config(&fixture.root())), Fact::unknown(expected));
         let odd = Fixture::new().file("/proc/config.gz", "not packed");
-        assert_eq!(timer_hz(&config(&odd.root())), Fact::unknown("/proc/config.gz: invalid gzip header"));
+        assert_eq!(
+            timer_hz(&config(&odd.root())),
+            Fact::unknown("/proc/config.gz: invalid gzip header")
+        );
         let hostile = Fixture::new().file("/proc/sys/kernel/osrelease", "../../etc/passwd");
-        assert_eq!(timer_hz(&config(&hostile.root())), Fact::unknown("the release '../../etc/passwd' is no file name"));
+        assert_eq!(
+            timer_hz(&config(&hostile.root())),
+            Fact::unknown("the release '../../etc/passwd' is no file name")
+        );
     }
 
     fn preemption_of(version: &str, config: &str) -> Fact<String> {
@@ -192,26 +262,51 @@ mod tests {
     fn the_preemption_model_is_the_one_in_force() {
         let known = |text: &str| Fact::Known(text.to_owned());
         let workstation = Fixture::workstation();
-        assert_eq!(preemption(&workstation.root(), &Err(String::new())), known("full"));
+        assert_eq!(
+            preemption(&workstation.root(), &Err(String::new())),
+            known("full")
+        );
         let asked = Fixture::new().file("/proc/cmdline", "preempt=full quiet preempt=lazy\n");
-        assert_eq!(preemption(&asked.root(), &Err(String::new())), known("lazy (by the command line)"));
+        assert_eq!(
+            preemption(&asked.root(), &Err(String::new())),
+            known("lazy (by the command line)")
+        );
         // A kernel that has no such model does not listen.
         let without = Ok("CONFIG_PREEMPT=y\n".to_owned());
         let refused = asked.file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC");
-        assert_eq!(preemption(&refused.root(), &without), known("full (dynamic, as built)"));
+        assert_eq!(
+            preemption(&refused.root(), &without),
+            known("full (dynamic, as built)")
+        );
         assert_eq!(preemption_of("#1 SMP PREEMPT_RT x", ""), known("rt"));
-        assert_eq!(preemption_of("#1 SMP PREEMPT_DYNAMIC", "CONFIG_PREEMPT_NONE=y"), known("none (dynamic, as built)"));
+        assert_eq!(
+            preemption_of("#1 SMP PREEMPT_DYNAMIC", "CONFIG_PREEMPT_NONE=y"),
+            known("none (dynamic, as built)")
+        );
         assert_eq!(preemption_of("#1 SMP PREEMPT x", ""), known("full"));
-        assert_eq!(preemption_of("#1 SMP x", "CONFIG_PREEMPT_VOLUNTARY=y"), known("voluntary"));
+        assert_eq!(
+            preemption_of("#1 SMP x", "CONFIG_PREEMPT_VOLUNTARY=y"),
+            known("voluntary")
+        );
         assert!(preemption_of("#1 SMP x", "").known().is_none());
-        assert!(preemption_of("#1 SMP PREEMPT_DYNAMIC", "").known().is_none());
+        assert!(
+            preemption_of("#1 SMP PREEMPT_DYNAMIC", "")
+                .known()
+                .is_none()
+        );
     }
 
     #[test]
     fn huge_pages_give_size_and_mode() {
-        assert_eq!(huge_pages(&Fixture::workstation().root()), Fact::Known("2 MiB (madvise)".to_owned()));
+        assert_eq!(
+            huge_pages(&Fixture::workstation().root()),
+            Fact::Known("2 MiB (madvise)".to_owned())
+        );
         let odd = Fixture::new().file("/sys/kernel/mm/transparent_hugepage/enabled", "[\n");
-        assert_eq!(huge_pages(&odd.root()), Fact::Known("size unknown ([)".to_owned()));
+        assert_eq!(
+            huge_pages(&odd.root()),
+            Fact::Known("size unknown ([)".to_owned())
+        );
         assert!(huge_pages(&Fixture::new().root()).known().is_none());
     }
 
@@ -227,6 +322,9 @@ mod tests {
         let known = Fact::Known("Debian GNU/Linux 12 (bookworm)".to_owned());
         assert_eq!(distribution(&Fixture::workstation().root()), known);
         let nameless = Fixture::new().file("/etc/os-release", "ID=x\n");
-        assert_eq!(distribution(&nameless.root()), Fact::unknown("os-release has no PRETTY_NAME"));
+        assert_eq!(
+            distribution(&nameless.root()),
+            Fact::unknown("os-release has no PRETTY_NAME")
+        );
     }
 }

@@ -69,7 +69,8 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
         architecture: std::env::consts::ARCH.to_owned(),
         cpu_model: processor.model(),
         microcode: processor.microcode(),
-        cpus_isolated: topology::cpu_list(root, "/sys/devices/system/cpu/isolated").unwrap_or_default(),
+        cpus_isolated: topology::cpu_list(root, "/sys/devices/system/cpu/isolated")
+            .unwrap_or_default(),
         caches,
         undescribed_caches,
         core_khz: processor.core_khz(root, first),
@@ -78,7 +79,10 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
         huge_pages: kernel::huge_pages(root),
         memory_bytes: kernel::memory(root),
         memory_available_bytes: available_memory(root).unwrap_or_default(),
-        clock_source: line(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clock_source: line(
+            root,
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ),
         is_tsc_invariant: processor.is_tsc_invariant(),
         hypervisor: hypervisor::hypervisor(root, &processor),
         governor: processor::governor(root, first),
@@ -101,11 +105,17 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
 
 /// The CPU whose caches and governor stand for all.
 fn first_usable(allowed: &[CpuId], online: &[CpuId]) -> CpuId {
-    allowed.iter().find(|cpu| online.contains(cpu)).or(online.first()).copied().unwrap_or(CpuId(0))
+    allowed
+        .iter()
+        .find(|cpu| online.contains(cpu))
+        .or(online.first())
+        .copied()
+        .unwrap_or(CpuId(0))
 }
 
 fn line(root: &Root, path: &str) -> Fact<String> {
-    root.line(path).map_or_else(|error| Fact::unknown(error.to_string()), Fact::Known)
+    root.line(path)
+        .map_or_else(|error| Fact::unknown(error.to_string()), Fact::Known)
 }
 
 #[cfg(test)]
@@ -133,7 +143,10 @@ mod tests {
         assert_eq!(host.is_kpti_active, Fact::Known(false));
         assert_eq!(host.mitigations.len(), 2);
         assert_eq!(host.interrupts.len(), 4);
-        assert_eq!(host.kernel_command_line, Fact::Known("quiet isolcpus=3 nohz_full=3".to_owned()));
+        assert_eq!(
+            host.kernel_command_line,
+            Fact::Known("quiet isolcpus=3 nohz_full=3".to_owned())
+        );
     }
 
     #[test]
@@ -156,7 +169,11 @@ mod tests {
             .file("/proc/interrupts", "CPU0 CPU0 CPU-1\n: : :\n");
         let host = read(&fixture.root());
         assert_eq!(host.hostname, "<script>\u{1b}[2J");
-        assert_eq!(host.cpus_online, [0, 1].map(CpuId), "the CPUs of /proc/cpuinfo");
+        assert_eq!(
+            host.cpus_online,
+            [0, 1].map(CpuId),
+            "the CPUs of /proc/cpuinfo"
+        );
         assert_eq!(host.cpus_allowed, []);
     }
 
@@ -164,13 +181,30 @@ mod tests {
     fn the_real_machine_has_a_cpu_memory_and_pages() {
         let host = read(&Root::system());
         assert!(!host.cpus_online.is_empty());
-        assert!(host.cpus_allowed.iter().all(|cpu| host.cpus_online.contains(cpu)));
+        assert!(
+            host.cpus_allowed
+                .iter()
+                .all(|cpu| host.cpus_online.contains(cpu))
+        );
         assert!(host.page_bytes.0.is_power_of_two());
         assert!(host.memory_available_bytes <= host.memory_bytes);
-        assert!(host.caches.iter().all(|cache| cache.size_bytes.0 > 0 && cache.level > 0));
-        assert!(host.tlbs.known().into_iter().flatten().all(|tlb| tlb.entries > 0));
+        assert!(
+            host.caches
+                .iter()
+                .all(|cache| cache.size_bytes.0 > 0 && cache.level > 0)
+        );
+        assert!(
+            host.tlbs
+                .known()
+                .into_iter()
+                .flatten()
+                .all(|tlb| tlb.entries > 0)
+        );
         let quietest = quietest_cpu(&host).expect("a CPU to measure on");
-        assert_eq!(relation(&Root::system(), quietest, quietest), switchcost_record::Relation::SameCpu);
+        assert_eq!(
+            relation(&Root::system(), quietest, quietest),
+            switchcost_record::Relation::SameCpu
+        );
         assert!(host.interrupts.iter().all(|load| load.observed_ms >= 50));
     }
 }

@@ -34,18 +34,74 @@ const GIB: u64 = 1 << 30;
 
 const LIMITS: [Limit; 9] = [
     // A simulation of some thousand million instructions on many designs.
-    limit("Max cpu time", "CPU time", "cpu", Unit::Seconds, 3_600, &[libc::SIGXCPU, libc::SIGKILL]),
+    limit(
+        "Max cpu time",
+        "CPU time",
+        "cpu",
+        Unit::Seconds,
+        3_600,
+        &[libc::SIGXCPU, libc::SIGKILL],
+    ),
     // Valgrind, and the memory that traced programs share with us.
-    limit("Max address space", "address space", "as", Unit::Bytes, 2 * GIB, &[libc::SIGABRT, libc::SIGSEGV]),
-    limit("Max data size", "memory for data", "data", Unit::Bytes, 2 * GIB, &[libc::SIGABRT, libc::SIGSEGV]),
-    limit("Max stack size", "stack", "stack", Unit::Bytes, 1 << 20, &[libc::SIGSEGV, libc::SIGBUS]),
+    limit(
+        "Max address space",
+        "address space",
+        "as",
+        Unit::Bytes,
+        2 * GIB,
+        &[libc::SIGABRT, libc::SIGSEGV],
+    ),
+    limit(
+        "Max data size",
+        "memory for data",
+        "data",
+        Unit::Bytes,
+        2 * GIB,
+        &[libc::SIGABRT, libc::SIGSEGV],
+    ),
+    limit(
+        "Max stack size",
+        "stack",
+        "stack",
+        Unit::Bytes,
+        1 << 20,
+        &[libc::SIGSEGV, libc::SIGBUS],
+    ),
     // Of a trace; memory that processes share counts as a file.
-    limit("Max file size", "length of a file", "fsize", Unit::Bytes, GIB, &[libc::SIGXFSZ]),
+    limit(
+        "Max file size",
+        "length of a file",
+        "fsize",
+        Unit::Bytes,
+        GIB,
+        &[libc::SIGXFSZ],
+    ),
     // 64 tasks in a ring, with four to each.
-    limit("Max open files", "open files", "nofile", Unit::Number, 1_024, &[]),
-    limit("Max pending signals", "pending signals", "sigpending", Unit::Number, 256, &[]),
+    limit(
+        "Max open files",
+        "open files",
+        "nofile",
+        Unit::Number,
+        1_024,
+        &[],
+    ),
+    limit(
+        "Max pending signals",
+        "pending signals",
+        "sigpending",
+        Unit::Number,
+        256,
+        &[],
+    ),
     // 64 queues.
-    limit("Max msgqueue size", "message queues", "msgqueue", Unit::Bytes, 512 << 10, &[]),
+    limit(
+        "Max msgqueue size",
+        "message queues",
+        "msgqueue",
+        Unit::Bytes,
+        512 << 10,
+        &[],
+    ),
     // A window of a real-time task is far shorter; we kill one that runs for 30 s.
     limit(
         "Max realtime timeout",
@@ -58,7 +114,14 @@ const LIMITS: [Limit; 9] = [
 ];
 
 /// The kernel does not hold root to it.
-const PROCESSES: Limit = limit("Max processes", "processes of this user", "nproc", Unit::Number, 256, &[]);
+const PROCESSES: Limit = limit(
+    "Max processes",
+    "processes of this user",
+    "nproc",
+    Unit::Number,
+    256,
+    &[],
+);
 
 const fn limit(
     row: &'static str,
@@ -68,7 +131,14 @@ const fn limit(
     least: u64,
     signals: &'static [i32],
 ) -> Limit {
-    Limit { row, what, key, unit, least, signals }
+    Limit {
+        row,
+        what,
+        key,
+        unit,
+        least,
+        signals,
+    }
 }
 
 impl Limit {
@@ -79,7 +149,11 @@ impl Limit {
 
     /// The argument of prlimit(1) that lifts it. There is no process without a limit on its files.
     pub fn raised(&self) -> String {
-        let value = if self.key == "nofile" { "1048576" } else { "unlimited" };
+        let value = if self.key == "nofile" {
+            "1048576"
+        } else {
+            "unlimited"
+        };
         format!("--{}={value}", self.key)
     }
 
@@ -96,10 +170,18 @@ impl Limit {
 
 /// A soft limit of `/proc/self/limits`, the one that the kernel enforces; `u64::MAX` is no limit.
 pub fn read(root: &Root, row: &str) -> Result<u64, String> {
-    let text = root.read("/proc/self/limits").map_err(|error| error.to_string())?;
+    let text = root
+        .read("/proc/self/limits")
+        .map_err(|error| error.to_string())?;
     let found = text.lines().find_map(|line| line.strip_prefix(row));
     let soft = found.and_then(|values| values.split_ascii_whitespace().next());
-    let value = soft.and_then(|soft| if soft == "unlimited" { Some(u64::MAX) } else { soft.parse().ok() });
+    let value = soft.and_then(|soft| {
+        if soft == "unlimited" {
+            Some(u64::MAX)
+        } else {
+            soft.parse().ok()
+        }
+    });
     value.ok_or_else(|| format!("/proc/self/limits has no '{row}'"))
 }
 
@@ -107,7 +189,10 @@ pub fn read(root: &Root, row: &str) -> Result<u64, String> {
 pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     let processes = is_bound_to_processes.then_some(PROCESSES);
     let of = |limit: Limit| {
-        limit.value(root).filter(|value| *value < limit.least).map(|value| (limit, limit.reported(value)))
+        limit
+            .value(root)
+            .filter(|value| *value < limit.least)
+            .map(|value| (limit, limit.reported(value)))
     };
     LIMITS.into_iter().chain(processes).filter_map(of).collect()
 }
@@ -118,7 +203,10 @@ const LEAST_STACK: u64 = 512 << 10;
 /// The stack of the first thread, where the program would overflow it.
 pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
     use rustix::process::{Resource, getrlimit};
-    getrlimit(Resource::Stack).current.filter(|bytes| *bytes < LEAST_STACK).map(switchcost_units::Bytes)
+    getrlimit(Resource::Stack)
+        .current
+        .filter(|bytes| *bytes < LEAST_STACK)
+        .map(switchcost_units::Bytes)
 }
 
 /// How a process of ours ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of: CPU time
@@ -140,8 +228,10 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
     if suspects.is_empty() {
         return status.to_string();
     }
-    let (reported, raised): (Vec<String>, Vec<String>) =
-        suspects.into_iter().map(|(limit, reported)| (reported, limit.raised())).unzip();
+    let (reported, raised): (Vec<String>, Vec<String>) = suspects
+        .into_iter()
+        .map(|(limit, reported)| (reported, limit.raised()))
+        .unzip();
     format!(
         "{status}; a limit may have ended it: {}; to raise it: prlimit {} --pid $$",
         reported.join(", "),
@@ -151,11 +241,15 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
 
 /// Stacks and memory are limited everywhere; only where these are tight they are suspects.
 fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
-    let Some(signal) = status.signal() else { return Vec::new() };
+    let Some(signal) = status.signal() else {
+        return Vec::new();
+    };
     let of = |limit: Limit| {
         let value = limit.value(root)?;
-        let is_clear = matches!(limit.unit, Unit::Seconds | Unit::Microseconds) || signal == libc::SIGXFSZ;
-        (limit.signals.contains(&signal) && (is_clear || value < limit.least)).then(|| (limit, limit.reported(value)))
+        let is_clear =
+            matches!(limit.unit, Unit::Seconds | Unit::Microseconds) || signal == libc::SIGXFSZ;
+        (limit.signals.contains(&signal) && (is_clear || value < limit.least))
+            .then(|| (limit, limit.reported(value)))
     };
     LIMITS.into_iter().filter_map(of).collect()
 }
@@ -174,7 +268,10 @@ mod tests {
         let rows = "Max locked memory         unlimited            unlimited            bytes     \nMax odd  x\n";
         let fixture = limited(rows);
         assert_eq!(read(&fixture.root(), "Max locked memory"), Ok(u64::MAX));
-        assert_eq!(read(&fixture.root(), "Max odd"), Err("/proc/self/limits has no 'Max odd'".to_owned()));
+        assert_eq!(
+            read(&fixture.root(), "Max odd"),
+            Err("/proc/self/limits has no 'Max odd'".to_owned())
+        );
     }
 
     #[test]
@@ -182,11 +279,22 @@ mod tests {
         let rows = "Max cpu time 60 60 seconds\nMax open files 1024 524288 files\nMax stack size 65536 unlimited bytes\nMax processes 8 8 \
                     processes\nMax realtime timeout 50000 50000 us\n";
         let fixture = limited(rows);
-        let reported =
-            |is_bound| tight(&fixture.root(), is_bound).into_iter().map(|(_, reported)| reported).collect::<Vec<_>>();
-        let of_root = ["CPU time of 60 s", "stack of 64 KiB", "real-time CPU time of 50 ms"];
+        let reported = |is_bound| {
+            tight(&fixture.root(), is_bound)
+                .into_iter()
+                .map(|(_, reported)| reported)
+                .collect::<Vec<_>>()
+        };
+        let of_root = [
+            "CPU time of 60 s",
+            "stack of 64 KiB",
+            "real-time CPU time of 50 ms",
+        ];
         assert_eq!(reported(false), of_root);
-        assert_eq!(reported(true), [&of_root[..], &["processes of this user of 8"]].concat());
+        assert_eq!(
+            reported(true),
+            [&of_root[..], &["processes of this user of 8"]].concat()
+        );
         let unknown = limited("");
         assert!(tight(&unknown.root(), true).is_empty());
     }

@@ -15,7 +15,10 @@ pub(super) fn of_this_machine(root: &Root) -> Fact<Vec<String>> {
     let mut all: BTreeMap<String, Held> = BTreeMap::new();
     let mut hidden = 0;
     let own = root.link("/proc/self").unwrap_or_default();
-    let processes = root.names("/proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let processes = root
+        .names("/proc")
+        .into_iter()
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     let processes: Vec<String> = processes.filter(|process| *process != own).collect();
     for process in &processes {
         match held_by(root, process) {
@@ -34,7 +37,11 @@ pub(super) fn of_this_machine(root: &Root) -> Fact<Vec<String>> {
             "the files of {hidden} other processes cannot be looked at: needs cap_sys_ptrace"
         ));
     }
-    Fact::Known(all.iter().map(|(name, held)| format!("{name}: {}", held.words())).collect())
+    Fact::Known(
+        all.iter()
+            .map(|(name, held)| format!("{name}: {}", held.words()))
+            .collect(),
+    )
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -55,8 +62,15 @@ impl Held {
             1 => Some("1 perf event".to_owned()),
             more => Some(format!("{more} perf events")),
         };
-        let programs = self.programs.iter().map(|program| format!("BPF on {program}"));
-        events.into_iter().chain(programs).collect::<Vec<_>>().join(", ")
+        let programs = self
+            .programs
+            .iter()
+            .map(|program| format!("BPF on {program}"));
+        events
+            .into_iter()
+            .chain(programs)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -66,8 +80,13 @@ fn held_by(root: &Root, process: &str) -> Result<Held, ErrorKind> {
     for file in root.list(&folder).map_err(|error| error.kind())? {
         match root.link(&format!("{folder}/{file}")).as_deref() {
             Some(PERF_EVENT) => held.perf_events += 1,
-            Some(link) if link.starts_with("anon_inode:") && link.contains("bpf") && link.contains("link") => {
-                held.programs.extend(attachment(root, &format!("/proc/{process}/fdinfo/{file}")));
+            Some(link)
+                if link.starts_with("anon_inode:")
+                    && link.contains("bpf")
+                    && link.contains("link") =>
+            {
+                held.programs
+                    .extend(attachment(root, &format!("/proc/{process}/fdinfo/{file}")));
             }
             _ => {}
         }
@@ -84,7 +103,8 @@ fn attachment(root: &Root, file: &str) -> Option<String> {
 }
 
 fn name(root: &Root, process: &str) -> String {
-    root.line(&format!("/proc/{process}/comm")).unwrap_or_else(|_| "a process".to_owned())
+    root.line(&format!("/proc/{process}/comm"))
+        .unwrap_or_else(|_| "a process".to_owned())
 }
 
 #[cfg(test)]
@@ -105,19 +125,27 @@ mod tests {
             .link("/proc/32/fd/0", PERF_EVENT)
             .file("/proc/40/comm", "bpftrace\n")
             .link("/proc/40/fd/9", "anon_inode:bpf_link")
-            .file("/proc/40/fdinfo/9", "pos:\t0\nlink_type:\traw_tracepoint\nlink_id:\t3\ntp_name:\tsched_switch\n")
+            .file(
+                "/proc/40/fdinfo/9",
+                "pos:\t0\nlink_type:\traw_tracepoint\nlink_id:\t3\ntp_name:\tsched_switch\n",
+            )
             .link("/proc/40/fd/10", "anon_inode:bpf-prog")
             .file("/proc/50/comm", "sh\n")
             .link("/proc/50/fd/0", "/dev/null");
         let found = of_this_machine(&fixture.root());
-        let expected = ["bpftrace: BPF on raw_tracepoint sched_switch", "perf: 3 perf events"];
+        let expected = [
+            "bpftrace: BPF on raw_tracepoint sched_switch",
+            "perf: 3 perf events",
+        ];
         assert_eq!(found, Fact::Known(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
     fn processes_without_any_are_none_and_no_processes_are_unknown() {
         assert!(of_this_machine(&Fixture::new().root()).known().is_none());
-        let quiet = Fixture::new().file("/proc/50/comm", "sh\n").link("/proc/50/fd/0", "/dev/null");
+        let quiet = Fixture::new()
+            .file("/proc/50/comm", "sh\n")
+            .link("/proc/50/fd/0", "/dev/null");
         assert_eq!(of_this_machine(&quiet.root()), Fact::Known(Vec::new()));
     }
 }

@@ -14,14 +14,18 @@ pub(crate) struct Processor {
 
 impl Processor {
     pub(crate) fn read(root: &Root) -> Self {
-        Processor { text: root.read("/proc/cpuinfo").unwrap_or_default() }
+        Processor {
+            text: root.read("/proc/cpuinfo").unwrap_or_default(),
+        }
     }
 
     /// The model's name, or the kinds of core where the kernel gives only their numbers.
     pub(crate) fn model(&self) -> Fact<String> {
         let name = status::field_of(&self.text, "model name").filter(|name| !name.is_empty());
-        name.or_else(|| arm_core::kinds(&self.text))
-            .map_or_else(|| Fact::unknown("/proc/cpuinfo names no model"), Fact::Known)
+        name.or_else(|| arm_core::kinds(&self.text)).map_or_else(
+            || Fact::unknown("/proc/cpuinfo names no model"),
+            Fact::Known,
+        )
     }
 
     /// Revision of its microcode; a guest is shown what its hypervisor makes up.
@@ -39,14 +43,22 @@ impl Processor {
     pub(crate) fn is_tsc_invariant(&self) -> bool {
         match cfg!(target_arch = "aarch64") {
             true => true,
-            false => ["constant_tsc", "nonstop_tsc"].iter().all(|flag| self.has(flag) == Some(true)),
+            false => ["constant_tsc", "nonstop_tsc"]
+                .iter()
+                .all(|flag| self.has(flag) == Some(true)),
         }
     }
 
     /// Sustained and highest rate of a core's clock in kHz: by frequency scaling, else the rate now.
     pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
-        let file = |name: &str| root.line(&format!("{folder}/{name}")).ok()?.parse::<u64>().ok().filter(|khz| *khz > 0);
+        let file = |name: &str| {
+            root.line(&format!("{folder}/{name}"))
+                .ok()?
+                .parse::<u64>()
+                .ok()
+                .filter(|khz| *khz > 0)
+        };
         let now = || status::field_of(&self.text, "cpu MHz").and_then(|mhz| khz_of(&mhz));
         let highest = file("cpuinfo_max_freq").or_else(now)?;
         let sustained = file("base_frequency").unwrap_or(highest).min(highest);
@@ -64,10 +76,17 @@ impl Processor {
 
     /// Whether the kernel's page tables are isolated from the user's.
     pub(crate) fn is_kpti_active(&self, mitigations: &BTreeMap<String, String>) -> Fact<bool> {
-        match (mitigations.get("meltdown").map(String::as_str), self.has("pti")) {
+        match (
+            mitigations.get("meltdown").map(String::as_str),
+            self.has("pti"),
+        ) {
             (Some(text), _) if text.starts_with("Mitigation: PTI") => Fact::Known(true),
             (_, Some(true)) => Fact::Known(true),
-            (Some(text), _) if text.starts_with("Not affected") || text.starts_with("Vulnerable") => Fact::Known(false),
+            (Some(text), _)
+                if text.starts_with("Not affected") || text.starts_with("Vulnerable") =>
+            {
+                Fact::Known(false)
+            }
             (Some(text), _) => Fact::unknown(format!("vulnerabilities/meltdown says: {text}")),
             (None, _) => Fact::unknown("the kernel has no vulnerabilities/meltdown"),
         }
@@ -78,7 +97,13 @@ impl Processor {
 pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
     let names = root.names(folder).into_iter();
-    names.filter_map(|name| root.line(&format!("{folder}/{name}")).ok().map(|text| (name, text))).collect()
+    names
+        .filter_map(|name| {
+            root.line(&format!("{folder}/{name}"))
+                .ok()
+                .map(|text| (name, text))
+        })
+        .collect()
 }
 
 /// Whether hardware threads are on. A guest may be shown `off` by a host that has them.
@@ -93,8 +118,12 @@ pub(crate) fn is_smt_active(root: &Root) -> Fact<bool> {
 
 /// The frequency governor of `cpu`.
 pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
-    let governor = root.line(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
-    let unknown = |_| Fact::unknown("the kernel has no cpufreq here: firmware or hypervisor sets the frequency");
+    let governor = root.line(&format!(
+        "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
+    ));
+    let unknown = |_| {
+        Fact::unknown("the kernel has no cpufreq here: firmware or hypervisor sets the frequency")
+    };
     governor.map_or_else(unknown, Fact::Known)
 }
 
@@ -108,14 +137,19 @@ pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
             _ => None,
         })
     };
-    is_one(format!("{cpu}/cpufreq/boost")).or_else(|| is_one(format!("{cpu}/intel_pstate/no_turbo")).map(|off| !off))
+    is_one(format!("{cpu}/cpufreq/boost"))
+        .or_else(|| is_one(format!("{cpu}/intel_pstate/no_turbo")).map(|off| !off))
 }
 
 /// `2596.136` of MHz.
 fn khz_of(mhz: &str) -> Option<u64> {
     let (whole, rest) = mhz.trim().split_once('.').unwrap_or((mhz.trim(), ""));
     let thousandths: String = rest.chars().chain("000".chars()).take(3).collect();
-    let khz = whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths.parse().ok()?)?;
+    let khz = whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1000)?
+        .checked_add(thousandths.parse().ok()?)?;
     (khz > 0).then_some(khz)
 }
 
@@ -134,7 +168,10 @@ mod tests {
 
     #[test]
     fn the_microcode_is_as_the_kernel_writes_it_or_not_there() {
-        assert_eq!(processor("microcode\t: 0xa0011d1\n").microcode(), Some("0xa0011d1".to_owned()));
+        assert_eq!(
+            processor("microcode\t: 0xa0011d1\n").microcode(),
+            Some("0xa0011d1".to_owned())
+        );
         assert_eq!(processor("model name : x\n").microcode(), None);
         assert_eq!(processor("microcode\t:\n").microcode(), None);
     }
@@ -146,50 +183,113 @@ mod tests {
         assert!(!found.is_tsc_invariant());
         assert_eq!(found.has_pcid(), Fact::Known(false));
         assert!(processor("flags : constant_tsc nonstop_tsc pcid").is_tsc_invariant());
-        assert_eq!(processor("").has_pcid(), Fact::unknown("/proc/cpuinfo lists no flags"));
+        assert_eq!(
+            processor("").has_pcid(),
+            Fact::unknown("/proc/cpuinfo lists no flags")
+        );
     }
 
     #[test]
     fn page_table_isolation_is_read_from_file_and_flag() {
         let plain = processor("flags : fpu\n");
-        assert_eq!(plain.is_kpti_active(&meltdown("Mitigation: PTI")), Fact::Known(true));
-        assert_eq!(plain.is_kpti_active(&meltdown("Not affected")), Fact::Known(false));
-        assert_eq!(plain.is_kpti_active(&meltdown("Vulnerable")), Fact::Known(false));
-        assert_eq!(processor("flags : pti").is_kpti_active(&BTreeMap::new()), Fact::Known(true));
+        assert_eq!(
+            plain.is_kpti_active(&meltdown("Mitigation: PTI")),
+            Fact::Known(true)
+        );
+        assert_eq!(
+            plain.is_kpti_active(&meltdown("Not affected")),
+            Fact::Known(false)
+        );
+        assert_eq!(
+            plain.is_kpti_active(&meltdown("Vulnerable")),
+            Fact::Known(false)
+        );
+        assert_eq!(
+            processor("flags : pti").is_kpti_active(&BTreeMap::new()),
+            Fact::Known(true)
+        );
         let odd = plain.is_kpti_active(&meltdown("Unknown (XEN PV detected)"));
-        assert_eq!(odd, Fact::unknown("vulnerabilities/meltdown says: Unknown (XEN PV detected)"));
+        assert_eq!(
+            odd,
+            Fact::unknown("vulnerabilities/meltdown says: Unknown (XEN PV detected)")
+        );
     }
 
     #[test]
     fn a_model_is_named_or_numbered() {
-        assert_eq!(processor("model name : X <b>\n").model(), Fact::Known("X <b>".to_owned()));
-        assert_eq!(processor("CPU part : 0xd0c\n").model(), Fact::Known("part 0xd0c".to_owned()));
-        assert_eq!(processor("").model(), Fact::unknown("/proc/cpuinfo names no model"));
+        assert_eq!(
+            processor("model name : X <b>\n").model(),
+            Fact::Known("X <b>".to_owned())
+        );
+        assert_eq!(
+            processor("CPU part : 0xd0c\n").model(),
+            Fact::Known("part 0xd0c".to_owned())
+        );
+        assert_eq!(
+            processor("").model(),
+            Fact::unknown("/proc/cpuinfo names no model")
+        );
     }
 
     #[test]
     fn threads_and_governor_say_why_they_are_unknown() {
         let fixture = Fixture::new().file("/sys/devices/system/cpu/smt/active", "maybe\n");
-        assert_eq!(is_smt_active(&fixture.root()), Fact::unknown("smt/active says: maybe"));
+        assert_eq!(
+            is_smt_active(&fixture.root()),
+            Fact::unknown("smt/active says: maybe")
+        );
         assert!(governor(&fixture.root(), CpuId(0)).known().is_none());
-        assert_eq!(is_smt_active(&Fixture::workstation().root()), Fact::Known(false));
+        assert_eq!(
+            is_smt_active(&Fixture::workstation().root()),
+            Fact::Known(false)
+        );
         let folder = "/sys/devices/system/cpu";
-        let of = |file: &str, text: &str| is_turbo_on(&Fixture::new().file(&format!("{folder}/{file}"), text).root());
-        assert_eq!((of("cpufreq/boost", "1\n"), of("cpufreq/boost", "0\n")), (Some(true), Some(false)));
-        assert_eq!((of("intel_pstate/no_turbo", "1\n"), of("intel_pstate/no_turbo", "?\n")), (Some(false), None));
-        assert_eq!(governor(&Fixture::workstation().root(), CpuId(0)), Fact::Known("performance".to_owned()));
+        let of = |file: &str, text: &str| {
+            is_turbo_on(
+                &Fixture::new()
+                    .file(&format!("{folder}/{file}"), text)
+                    .root(),
+            )
+        };
+        assert_eq!(
+            (of("cpufreq/boost", "1\n"), of("cpufreq/boost", "0\n")),
+            (Some(true), Some(false))
+        );
+        assert_eq!(
+            (
+                of("intel_pstate/no_turbo", "1\n"),
+                of("intel_pstate/no_turbo", "?\n")
+            ),
+            (Some(false), None)
+        );
+        assert_eq!(
+            governor(&Fixture::workstation().root(), CpuId(0)),
+            Fact::Known("performance".to_owned())
+        );
     }
 
     #[test]
     fn a_core_has_the_clock_that_frequency_scaling_shows_or_the_rate_now() {
         let folder = "/sys/devices/system/cpu/cpu0/cpufreq";
         let none = Fixture::new();
-        assert_eq!(processor("cpu MHz : 2596.136").core_khz(&none.root(), CpuId(0)), Some([2_596_136; 2]));
-        assert_eq!(processor("cpu MHz : 0.000").core_khz(&none.root(), CpuId(0)), None);
+        assert_eq!(
+            processor("cpu MHz : 2596.136").core_khz(&none.root(), CpuId(0)),
+            Some([2_596_136; 2])
+        );
+        assert_eq!(
+            processor("cpu MHz : 0.000").core_khz(&none.root(), CpuId(0)),
+            None
+        );
         assert_eq!(processor("").core_khz(&none.root(), CpuId(0)), None);
         let scaled = Fixture::new().file(&format!("{folder}/cpuinfo_max_freq"), "3700000\n");
-        assert_eq!(processor("cpu MHz : 800.0").core_khz(&scaled.root(), CpuId(0)), Some([3_700_000; 2]));
+        assert_eq!(
+            processor("cpu MHz : 800.0").core_khz(&scaled.root(), CpuId(0)),
+            Some([3_700_000; 2])
+        );
         let base = scaled.file(&format!("{folder}/base_frequency"), "2400000\n");
-        assert_eq!(processor("").core_khz(&base.root(), CpuId(0)), Some([2_400_000, 3_700_000]));
+        assert_eq!(
+            processor("").core_khz(&base.root(), CpuId(0)),
+            Some([2_400_000, 3_700_000])
+        );
     }
 }

@@ -41,8 +41,13 @@ impl Rights {
     /// Of this process.
     pub fn read(root: &Root) -> Self {
         let field = status::field(root, "CapEff");
-        let effective = field.and_then(|text| u64::from_str_radix(&text, 16).ok()).unwrap_or(0);
-        Rights { effective, is_in_user_namespace: is_in_user_namespace(root) }
+        let effective = field
+            .and_then(|text| u64::from_str_radix(&text, 16).ok())
+            .unwrap_or(0);
+        Rights {
+            effective,
+            is_in_user_namespace: is_in_user_namespace(root),
+        }
     }
 
     /// Whether the kernel grants what `capability` stands for: priorities, locked memory, counters and BPF it grants to
@@ -54,7 +59,8 @@ impl Rights {
     /// Whether this process has it in its own user namespace. The old `cap_sys_admin` covers the two that were split off
     /// from it.
     pub fn holds(&self, capability: Capability) -> bool {
-        let covered = matches!(capability, Capability::Perfmon | Capability::Bpf) && self.bit(Capability::SysAdmin);
+        let covered = matches!(capability, Capability::Perfmon | Capability::Bpf)
+            && self.bit(Capability::SysAdmin);
         covered || self.bit(capability)
     }
 
@@ -90,7 +96,10 @@ mod tests {
 
     #[test]
     fn the_old_administrator_covers_what_was_split_off() {
-        let rights = Rights { effective: 1 << Capability::SysAdmin as u32, is_in_user_namespace: false };
+        let rights = Rights {
+            effective: 1 << Capability::SysAdmin as u32,
+            is_in_user_namespace: false,
+        };
         assert!(rights.has(Capability::Bpf) && rights.has(Capability::Perfmon));
         assert!(!rights.has(Capability::SysNice));
     }

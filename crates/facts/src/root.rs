@@ -29,12 +29,16 @@ impl fmt::Display for Unreadable {
 impl Root {
     /// The running machine.
     pub fn system() -> Self {
-        Root { prefix: PathBuf::from("/") }
+        Root {
+            prefix: PathBuf::from("/"),
+        }
     }
 
     /// A tree of files that stands for a machine. Nothing but its files is asked: no CPUID, no system calls.
     pub fn at(prefix: impl Into<PathBuf>) -> Self {
-        Root { prefix: prefix.into() }
+        Root {
+            prefix: prefix.into(),
+        }
     }
 
     /// Whether this is the running machine, so that its CPU and its kernel may be asked too.
@@ -44,7 +48,10 @@ impl Root {
 
     /// The bytes of the file at the absolute path `path`.
     pub fn bytes(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
-        let unreadable = |why: String| Unreadable { path: path.to_owned(), why };
+        let unreadable = |why: String| Unreadable {
+            path: path.to_owned(),
+            why,
+        };
         let bytes = bounded(&self.join(path)).map_err(|error| unreadable(error.to_string()))?;
         match bytes.len() as u64 > LARGEST_FILE {
             true => Err(unreadable(format!("longer than {LARGEST_FILE} bytes"))),
@@ -57,7 +64,8 @@ impl Root {
     /// # Errors
     /// Where it cannot be read, or is longer than any file of the kernel's.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
-        self.bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        self.bytes(path)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The text without white space around it.
@@ -76,14 +84,18 @@ impl Root {
     /// Where it cannot be read.
     pub fn list(&self, path: &str) -> io::Result<Vec<String>> {
         let entries = std::fs::read_dir(self.join(path))?.flatten();
-        let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         Ok(names)
     }
 
     /// What a symbolic link says.
     pub fn link(&self, path: &str) -> Option<String> {
-        std::fs::read_link(self.join(path)).ok().map(|target| target.to_string_lossy().into_owned())
+        std::fs::read_link(self.join(path))
+            .ok()
+            .map(|target| target.to_string_lossy().into_owned())
     }
 
     /// Whether there is something at `path`.
@@ -98,7 +110,9 @@ impl Root {
 
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    File::open(path)?
+        .take(LARGEST_FILE + 1)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -110,8 +124,14 @@ mod tests {
     #[test]
     fn a_missing_file_says_which_and_why() {
         let fixture = Fixture::new();
-        let error = fixture.root().read("/proc/missing").expect_err("nothing is there");
-        assert_eq!(error.to_string(), "/proc/missing: No such file or directory (os error 2)");
+        let error = fixture
+            .root()
+            .read("/proc/missing")
+            .expect_err("nothing is there");
+        assert_eq!(
+            error.to_string(),
+            "/proc/missing: No such file or directory (os error 2)"
+        );
     }
 
     #[test]
@@ -124,6 +144,9 @@ mod tests {
     #[test]
     fn hostile_bytes_become_text() {
         let fixture = Fixture::new().bytes("/etc/odd", b"a\xff\x1b[2Jb\n");
-        assert_eq!(fixture.root().line("/etc/odd").as_deref(), Ok("a\u{fffd}\u{1b}[2Jb"));
+        assert_eq!(
+            fixture.root().line("/etc/odd").as_deref(),
+            Ok("a\u{fffd}\u{1b}[2Jb")
+        );
     }
 }

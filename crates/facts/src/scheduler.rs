@@ -12,7 +12,11 @@ const SETTINGS: &str = "/sys/kernel/debug/sched";
 /// Counts of extended time slices, where the kernel keeps them (CONFIG_RSEQ_STATS).
 const RSEQ_STATISTICS: &str = "/sys/kernel/debug/rseq/stats";
 
-pub(super) fn scheduler(root: &Root, config: &Result<String, String>, slice_extension: Fact<bool>) -> Scheduler {
+pub(super) fn scheduler(
+    root: &Root,
+    config: &Result<String, String>,
+    slice_extension: Fact<bool>,
+) -> Scheduler {
     Scheduler {
         preemption_models: preemption_models(root, config),
         slice_extension,
@@ -23,16 +27,23 @@ pub(super) fn scheduler(root: &Root, config: &Result<String, String>, slice_exte
 /// The models of debugfs, `none voluntary full (lazy)`, or else those that the configuration knows of.
 fn preemption_models(root: &Root, config: &Result<String, String>) -> Fact<Vec<String>> {
     if let Ok(text) = root.line(&format!("{SETTINGS}/preempt")) {
-        let models = text.split_ascii_whitespace().map(|model| model.trim_matches(['(', ')']).to_owned());
+        let models = text
+            .split_ascii_whitespace()
+            .map(|model| model.trim_matches(['(', ')']).to_owned());
         return Fact::Known(models.collect());
     }
     let version = root.line("/proc/sys/kernel/version").unwrap_or_default();
-    if !version.split_ascii_whitespace().any(|word| word == "PREEMPT_DYNAMIC") {
+    if !version
+        .split_ascii_whitespace()
+        .any(|word| word == "PREEMPT_DYNAMIC")
+    {
         return Fact::unknown("not dynamic: the one that it was built with");
     }
     match config {
         Ok(config) => {
-            let offered = MODELS.into_iter().filter(|(name, _)| has_option(config, name));
+            let offered = MODELS
+                .into_iter()
+                .filter(|(name, _)| has_option(config, name));
             Fact::Known(offered.map(|(_, model)| model.to_owned()).collect())
         }
         Err(why) => Fact::unknown(why.clone()),
@@ -56,7 +67,10 @@ fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
 /// report it.
 pub fn slice_extensions(root: &Root) -> Option<(u64, u64)> {
     let text = root.read(RSEQ_STATISTICS).ok()?;
-    let count = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    let count = |name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    };
     Some((count("sgrant:")?, count("syield:")?))
 }
 
@@ -71,25 +85,43 @@ mod tests {
 
     #[test]
     fn the_models_are_those_that_the_kernel_offers() {
-        let known = |models: &[&str]| Fact::Known(models.iter().map(|&model| model.to_owned()).collect());
+        let known =
+            |models: &[&str]| Fact::Known(models.iter().map(|&model| model.to_owned()).collect());
         let of_7_0 = Fixture::new().file("/sys/kernel/debug/sched/preempt", "full (lazy)\n");
-        assert_eq!(preemption_models(&of_7_0.root(), &unread()), known(&["full", "lazy"]));
+        assert_eq!(
+            preemption_models(&of_7_0.root(), &unread()),
+            known(&["full", "lazy"])
+        );
         let dynamic = Fixture::new().file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC");
         let config = "CONFIG_PREEMPT_NONE=y\n# CONFIG_PREEMPT is not set\n# CONFIG_PREEMPT_LAZY is not set\n";
         let offered = preemption_models(&dynamic.root(), &Ok(config.to_owned()));
         assert_eq!(offered, known(&["none", "lazy", "full"]));
-        assert_eq!(preemption_models(&dynamic.root(), &unread()), Fact::unknown("no configuration"));
-        assert!(preemption_models(&Fixture::new().root(), &Ok(config.to_owned())).known().is_none());
+        assert_eq!(
+            preemption_models(&dynamic.root(), &unread()),
+            Fact::unknown("no configuration")
+        );
+        assert!(
+            preemption_models(&Fixture::new().root(), &Ok(config.to_owned()))
+                .known()
+                .is_none()
+        );
     }
 
     #[test]
     fn cache_awareness_is_a_setting_or_not_there() {
         let set = |text: &str| {
-            let fixture = Fixture::new().file("/sys/kernel/debug/sched/llc_balancing/enabled", text);
+            let fixture =
+                Fixture::new().file("/sys/kernel/debug/sched/llc_balancing/enabled", text);
             is_cache_aware(&fixture.root(), &unread())
         };
-        assert_eq!(["1\n", "Y\n", "always [advise] never\n"].map(set), [true, true, true].map(Fact::Known));
-        assert_eq!(["0\n", "N\n", "always advise [never]\n"].map(set), [false, false, false].map(Fact::Known));
+        assert_eq!(
+            ["1\n", "Y\n", "always [advise] never\n"].map(set),
+            [true, true, true].map(Fact::Known)
+        );
+        assert_eq!(
+            ["0\n", "N\n", "always advise [never]\n"].map(set),
+            [false, false, false].map(Fact::Known)
+        );
         let built = |config: &str| is_cache_aware(&Fixture::new().root(), &Ok(config.to_owned()));
         assert_eq!(built("CONFIG_SMP=y\n"), Fact::Known(false));
         assert!(built("CONFIG_SCHED_CACHE=y\n").known().is_none());
@@ -97,8 +129,7 @@ mod tests {
 
     #[test]
     fn extended_slices_are_counted_where_the_kernel_does() {
-        let text =
-            "exit:                 12\nsgrant:                9\nsexpir:                1\nsyield:                7\n";
+        let text = "exit:                 12\nsgrant:                9\nsexpir:                1\nsyield:                7\n";
         let fixture = Fixture::new().file(RSEQ_STATISTICS, text);
         assert_eq!(slice_extensions(&fixture.root()), Some((9, 7)));
         assert_eq!(slice_extensions(&Fixture::new().root()), None);

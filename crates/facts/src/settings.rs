@@ -5,8 +5,14 @@ use std::collections::BTreeMap;
 use super::Root;
 
 /// Of those that do not begin with `sched_`: what is accounted, scanned or traced at switches and ticks.
-const OTHERS: [&str; 6] =
-    ["ftrace_enabled", "nmi_watchdog", "numa_balancing", "stack_tracer_enabled", "task_delayacct", "timer_migration"];
+const OTHERS: [&str; 6] = [
+    "ftrace_enabled",
+    "nmi_watchdog",
+    "numa_balancing",
+    "stack_tracer_enabled",
+    "task_delayacct",
+    "timer_migration",
+];
 
 /// The scheduler's numbers in debugfs, under their names in this and in earlier kernels.
 const IN_DEBUGFS: [&str; 7] = [
@@ -25,31 +31,49 @@ pub fn settings(root: &Root) -> BTreeMap<String, String> {
         .names("/proc/sys/kernel")
         .into_iter()
         .filter(|name| name.starts_with("sched_") || OTHERS.contains(&name.as_str()));
-    let sysctl =
-        names.filter_map(|name| Some((format!("kernel/{name}"), root.line(&format!("/proc/sys/kernel/{name}")).ok()?)));
+    let sysctl = names.filter_map(|name| {
+        Some((
+            format!("kernel/{name}"),
+            root.line(&format!("/proc/sys/kernel/{name}")).ok()?,
+        ))
+    });
     let debug = IN_DEBUGFS.into_iter().filter_map(|name| {
-        Some((format!("sched/{name}"), root.line(&format!("/sys/kernel/debug/sched/{name}")).ok()?))
+        Some((
+            format!("sched/{name}"),
+            root.line(&format!("/sys/kernel/debug/sched/{name}")).ok()?,
+        ))
     });
     sysctl.chain(debug).chain(features(root)).collect()
 }
 
 /// `PLACE_LAG NO_HRTICK`, one by one.
 fn features(root: &Root) -> impl Iterator<Item = (String, String)> {
-    let text = root.line("/sys/kernel/debug/sched/features").unwrap_or_default();
+    let text = root
+        .line("/sys/kernel/debug/sched/features")
+        .unwrap_or_default();
     let feature = |word: &str| match word.strip_prefix("NO_") {
         Some(name) => (format!("sched/features/{name}"), "off".to_owned()),
         None => (format!("sched/features/{word}"), "on".to_owned()),
     };
-    text.split_ascii_whitespace().map(feature).collect::<Vec<_>>().into_iter()
+    text.split_ascii_whitespace()
+        .map(feature)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 /// The file that a setting is written to, and what has it so.
 pub fn assignment(name: &str, value: &str) -> (String, String) {
-    match (name.strip_prefix("kernel/"), name.strip_prefix("sched/features/")) {
+    match (
+        name.strip_prefix("kernel/"),
+        name.strip_prefix("sched/features/"),
+    ) {
         (Some(_), _) => (format!("/proc/sys/{name}"), value.to_owned()),
         (_, Some(feature)) => {
             let off = if value == "off" { "NO_" } else { "" };
-            ("/sys/kernel/debug/sched/features".to_owned(), format!("{off}{feature}"))
+            (
+                "/sys/kernel/debug/sched/features".to_owned(),
+                format!("{off}{feature}"),
+            )
         }
         _ => (format!("/sys/kernel/debug/{name}"), value.to_owned()),
     }
@@ -75,7 +99,11 @@ mod tests {
             ("sched/features/PLACE_LAG", "on"),
             ("sched/features/HRTICK", "off"),
         ] {
-            assert_eq!(settings.get(name).map(String::as_str), Some(value), "{name} in {settings:?}");
+            assert_eq!(
+                settings.get(name).map(String::as_str),
+                Some(value),
+                "{name} in {settings:?}"
+            );
         }
         assert!(!settings.contains_key("kernel/hostname"));
     }
@@ -84,9 +112,21 @@ mod tests {
     fn each_setting_is_written_where_it_is_read() {
         let written = |name, value| assignment(name, value);
         let pair = |file: &str, text: &str| (file.to_owned(), text.to_owned());
-        assert_eq!(written("kernel/sched_schedstats", "1"), pair("/proc/sys/kernel/sched_schedstats", "1"));
-        assert_eq!(written("sched/base_slice_ns", "7"), pair("/sys/kernel/debug/sched/base_slice_ns", "7"));
-        assert_eq!(written("sched/features/HRTICK", "off"), pair("/sys/kernel/debug/sched/features", "NO_HRTICK"));
-        assert_eq!(written("sched/features/HRTICK", "on"), pair("/sys/kernel/debug/sched/features", "HRTICK"));
+        assert_eq!(
+            written("kernel/sched_schedstats", "1"),
+            pair("/proc/sys/kernel/sched_schedstats", "1")
+        );
+        assert_eq!(
+            written("sched/base_slice_ns", "7"),
+            pair("/sys/kernel/debug/sched/base_slice_ns", "7")
+        );
+        assert_eq!(
+            written("sched/features/HRTICK", "off"),
+            pair("/sys/kernel/debug/sched/features", "NO_HRTICK")
+        );
+        assert_eq!(
+            written("sched/features/HRTICK", "on"),
+            pair("/sys/kernel/debug/sched/features", "HRTICK")
+        );
     }
 }

@@ -36,8 +36,16 @@ mod tests {
 
     #[test]
     fn memory_is_read_with_its_unit() {
-        assert_eq!(available_memory(&Fixture::workstation().root()), Some(Bytes::kib(8_192_000)));
-        for hostile in ["MemAvailable: 12", "MemAvailable: -1 kB", "MemAvailable: 99999999999999999999 kB", ""] {
+        assert_eq!(
+            available_memory(&Fixture::workstation().root()),
+            Some(Bytes::kib(8_192_000))
+        );
+        for hostile in [
+            "MemAvailable: 12",
+            "MemAvailable: -1 kB",
+            "MemAvailable: 99999999999999999999 kB",
+            "",
+        ] {
             let fixture = Fixture::new().file("/proc/meminfo", hostile);
             assert_eq!(available_memory(&fixture.root()), None, "{hostile}");
         }
@@ -46,7 +54,11 @@ mod tests {
     #[test]
     fn a_field_is_found_by_its_whole_name() {
         assert_eq!(
-            field_of("Cpus_allowed:\tf\nCpus_allowed_list:\t0-3\n", "Cpus_allowed_list").as_deref(),
+            field_of(
+                "Cpus_allowed:\tf\nCpus_allowed_list:\t0-3\n",
+                "Cpus_allowed_list"
+            )
+            .as_deref(),
             Some("0-3")
         );
         assert_eq!(field_of("no colon", "no"), None);

@@ -39,7 +39,9 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
         nice: answers.nice,
         slice_ns: answers.slice_ns,
         utilization_clamp: answers.utilization_clamp,
-        control_group_depth: group.as_ref().map_or_else(|why| Fact::unknown(*why), |group| Fact::Known(depth(group))),
+        control_group_depth: group
+            .as_ref()
+            .map_or_else(|why| Fact::unknown(*why), |group| Fact::Known(depth(group))),
         control_group: group.map_or_else(Fact::unknown, Fact::Known),
         autogroup: autogroup(root),
         seccomp_filters: number(root, "Seccomp_filters"),
@@ -58,15 +60,23 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
 fn control_group(root: &Root) -> Result<String, &'static str> {
     let group = |controller| control_groups::own_group(root, controller);
     let first = group("cpu").filter(|group| group != "/");
-    first.or_else(|| group("")).or_else(|| group("cpu")).ok_or("/proc/self/cgroup names none")
+    first
+        .or_else(|| group(""))
+        .or_else(|| group("cpu"))
+        .ok_or("/proc/self/cgroup names none")
 }
 
 fn autogroup(root: &Root) -> Fact<String> {
-    match root.line("/proc/sys/kernel/sched_autogroup_enabled").as_deref() {
+    match root
+        .line("/proc/sys/kernel/sched_autogroup_enabled")
+        .as_deref()
+    {
         Ok("0") => Fact::Known("off".to_owned()),
         Ok(_) => {
             let own = root.line("/proc/self/autogroup").unwrap_or_default();
-            let nice = own.split_once(" nice ").map(|(_, nice)| format!(", nice {nice}"));
+            let nice = own
+                .split_once(" nice ")
+                .map(|(_, nice)| format!(", nice {nice}"));
             Fact::Known(format!("on{}", nice.unwrap_or_default()))
         }
         Err(_) => Fact::Known("not in this kernel".to_owned()),
@@ -75,17 +85,22 @@ fn autogroup(root: &Root) -> Fact<String> {
 
 fn number(root: &Root, name: &str) -> Fact<u32> {
     let number = status::field(root, name).and_then(|text| text.parse().ok());
-    number.map_or_else(|| Fact::unknown(format!("/proc/self/status has no {name}")), Fact::Known)
+    number.map_or_else(
+        || Fact::unknown(format!("/proc/self/status has no {name}")),
+        Fact::Known,
+    )
 }
 
 /// Store bypass and indirect branches: what a switch does about them depends on the two tasks.
 fn speculation(root: &Root) -> Fact<String> {
     let field = |name: &str| status::field(root, name);
-    let parts: Vec<String> =
-        [("store bypass", "Speculation_Store_Bypass"), ("indirect branches", "SpeculationIndirectBranch")]
-            .into_iter()
-            .filter_map(|(name, key)| Some(format!("{name} {}", field(key)?)))
-            .collect();
+    let parts: Vec<String> = [
+        ("store bypass", "Speculation_Store_Bypass"),
+        ("indirect branches", "SpeculationIndirectBranch"),
+    ]
+    .into_iter()
+    .filter_map(|(name, key)| Some(format!("{name} {}", field(key)?)))
+    .collect();
     if parts.is_empty() {
         Fact::unknown("/proc/self/status says nothing of speculation")
     } else {
@@ -104,14 +119,25 @@ fn sched_ext(root: &Root) -> Fact<String> {
     let folder = "/sys/kernel/sched_ext";
     match root.line(&format!("{folder}/state")).as_deref() {
         Ok("disabled") | Err(_) => Fact::Known("none".to_owned()),
-        Ok(state) => Fact::Known(root.line(&format!("{folder}/root/ops")).unwrap_or_else(|_| state.to_owned())),
+        Ok(state) => Fact::Known(
+            root.line(&format!("{folder}/root/ops"))
+                .unwrap_or_else(|_| state.to_owned()),
+        ),
     }
 }
 
 fn security_modules(root: &Root) -> Fact<Vec<String>> {
     let list = root.line("/sys/kernel/security/lsm");
-    let names = |text: String| text.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    list.map_or_else(|error| Fact::unknown(error.to_string()), |text| Fact::Known(names(text)))
+    let names = |text: String| {
+        text.split(',')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    list.map_or_else(
+        |error| Fact::unknown(error.to_string()),
+        |text| Fact::Known(names(text)),
+    )
 }
 
 #[cfg(test)]
@@ -140,10 +166,19 @@ mod tests {
         let path = of(&fixture);
         assert_eq!(path.seccomp_filters, Fact::Known(3));
         assert_eq!(path.is_traced, Fact::Known(true));
-        assert_eq!(path.speculation, known("store bypass vulnerable, indirect branches always enabled"));
-        assert_eq!((path.control_group, path.control_group_depth), (known("/pod/job"), Fact::Known(2)));
+        assert_eq!(
+            path.speculation,
+            known("store bypass vulnerable, indirect branches always enabled")
+        );
+        assert_eq!(
+            (path.control_group, path.control_group_depth),
+            (known("/pod/job"), Fact::Known(2))
+        );
         assert_eq!(path.autogroup, known("on, nice 5"));
-        assert_eq!(path.security_modules, Fact::Known(vec!["capability".to_owned(), "bpf".to_owned()]));
+        assert_eq!(
+            path.security_modules,
+            Fact::Known(vec!["capability".to_owned(), "bpf".to_owned()])
+        );
     }
 
     #[test]
@@ -151,13 +186,18 @@ mod tests {
         assert_eq!(of(&Fixture::new()).sched_ext, known("none"));
         let loaded = Fixture::new().file("/sys/kernel/sched_ext/state", "enabled\n");
         assert_eq!(of(&loaded).sched_ext, known("enabled"));
-        assert_eq!(of(&loaded.file("/sys/kernel/sched_ext/root/ops", "rusty\n")).sched_ext, known("rusty"));
+        assert_eq!(
+            of(&loaded.file("/sys/kernel/sched_ext/root/ops", "rusty\n")).sched_ext,
+            known("rusty")
+        );
     }
 
     #[test]
     fn what_is_not_said_is_unknown_and_not_nothing() {
         let path = of(&Fixture::new());
-        assert!(path.seccomp_filters.known().is_none() && path.control_group_depth.known().is_none());
+        assert!(
+            path.seccomp_filters.known().is_none() && path.control_group_depth.known().is_none()
+        );
         assert!(path.ftrace.known().is_none() && path.observers.known().is_none());
     }
 }

@@ -20,7 +20,11 @@ pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     if a == b {
         return Relation::SameCpu;
     }
-    match (siblings(root, a), shared_cache(root, a, b), packages(root, a, b)) {
+    match (
+        siblings(root, a),
+        shared_cache(root, a, b),
+        packages(root, a, b),
+    ) {
         (Some(siblings), _, _) if siblings.contains(&b) => Relation::Smt,
         (Some(_), Some(true), _) => Relation::SharedCache,
         (Some(_), Some(false), Some(true)) => Relation::SameSocket,
@@ -37,23 +41,41 @@ pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
 /// The CPUs that may be used, from the one that is disturbed least: an isolated one first, then one on which nothing else runs, then the
 /// fewest interrupts observed, then the fewest since the start; among equals the highest number, since CPU 0 gets the housekeeping.
 pub fn cpus_by_quiet(manifest: &HostManifest) -> Vec<CpuId> {
-    let least = usable(manifest).filter_map(|cpu| load(manifest, cpu)).map(per_second).min().unwrap_or(0);
+    let least = usable(manifest)
+        .filter_map(|cpu| load(manifest, cpu))
+        .map(per_second)
+        .min()
+        .unwrap_or(0);
     let mut cpus: Vec<CpuId> = usable(manifest).collect();
     cpus.sort_by_key(|cpu| noise(manifest, *cpu, least));
     cpus
 }
 
 fn usable(manifest: &HostManifest) -> impl Iterator<Item = CpuId> + '_ {
-    manifest.cpus_allowed.iter().copied().filter(|cpu| manifest.cpus_online.contains(cpu))
+    manifest
+        .cpus_allowed
+        .iter()
+        .copied()
+        .filter(|cpu| manifest.cpus_online.contains(cpu))
 }
 
 /// Larger is noisier. A CPU without a count is noisier than any with one.
 fn noise(manifest: &HostManifest, cpu: CpuId, least: u64) -> (bool, u64, u64, u64, Reverse<CpuId>) {
     let load = load(manifest, cpu);
-    let busy = load.and_then(|load| load.busy_per_mille).map_or(0, |busy| busy / SAME_BUSY);
-    let excess = load.map_or(u64::MAX, |load| per_second(load).saturating_sub(least).saturating_sub(1) / SAME_RATE);
+    let busy = load
+        .and_then(|load| load.busy_per_mille)
+        .map_or(0, |busy| busy / SAME_BUSY);
+    let excess = load.map_or(u64::MAX, |load| {
+        per_second(load).saturating_sub(least).saturating_sub(1) / SAME_RATE
+    });
     let since_boot = load.map_or(u64::MAX, |load| load.since_boot);
-    (!manifest.cpus_isolated.contains(&cpu), busy, excess, since_boot, Reverse(cpu))
+    (
+        !manifest.cpus_isolated.contains(&cpu),
+        busy,
+        excess,
+        since_boot,
+        Reverse(cpu),
+    )
 }
 
 fn load(manifest: &HostManifest, cpu: CpuId) -> Option<&InterruptLoad> {
@@ -67,16 +89,29 @@ pub fn per_second(load: &InterruptLoad) -> u64 {
 
 /// The hardware threads of the core of `cpu`, itself included.
 pub fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
-    let list = |name: &str| cpu_list(root, &format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"));
-    list("thread_siblings_list").or_else(|| list("core_cpus_list")).filter(|cpus| !cpus.is_empty())
+    let list = |name: &str| {
+        cpu_list(
+            root,
+            &format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"),
+        )
+    };
+    list("thread_siblings_list")
+        .or_else(|| list("core_cpus_list"))
+        .filter(|cpus| !cpus.is_empty())
 }
 
 /// Whether both use one cache, whatever its level; `None` if no cache of `a` shows it.
 fn shared_cache(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     let folder = format!("/sys/devices/system/cpu/cpu{a}/cache");
-    let indexes = root.names(&folder).into_iter().filter(|name| name.starts_with("index"));
-    let lists = indexes.filter_map(|index| cpu_list(root, &format!("{folder}/{index}/shared_cpu_list")));
-    lists.map(|cpus| cpus.contains(&b)).reduce(|any, shared| any || shared)
+    let indexes = root
+        .names(&folder)
+        .into_iter()
+        .filter(|name| name.starts_with("index"));
+    let lists =
+        indexes.filter_map(|index| cpu_list(root, &format!("{folder}/{index}/shared_cpu_list")));
+    lists
+        .map(|cpus| cpus.contains(&b))
+        .reduce(|any, shared| any || shared)
 }
 
 fn packages(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
@@ -85,7 +120,12 @@ fn packages(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
 
 /// The socket; negative where the firmware gives none.
 fn package(root: &Root, cpu: CpuId) -> Option<u32> {
-    root.line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id")).ok()?.parse().ok()
+    root.line(&format!(
+        "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
+    ))
+    .ok()?
+    .parse()
+    .ok()
 }
 
 /// The CPUs that are online, as the kernel lists them.
@@ -97,12 +137,17 @@ pub fn online(root: &Root) -> Vec<CpuId> {
 fn listed(root: &Root) -> Vec<CpuId> {
     let text = root.read("/proc/cpuinfo").unwrap_or_default();
     let lines = text.lines().filter_map(|line| line.split_once(':'));
-    lines.filter(|(name, _)| name.trim() == "processor").filter_map(|(_, number)| number.parse().ok()).collect()
+    lines
+        .filter(|(name, _)| name.trim() == "processor")
+        .filter_map(|(_, number)| number.parse().ok())
+        .collect()
 }
 
 /// The CPUs that the kernel lets this process use.
 pub fn allowed_cpus(root: &Root) -> Vec<CpuId> {
-    super::status::field(root, "Cpus_allowed_list").and_then(|list| parse_cpu_list(&list).ok()).unwrap_or_default()
+    super::status::field(root, "Cpus_allowed_list")
+        .and_then(|list| parse_cpu_list(&list).ok())
+        .unwrap_or_default()
 }
 
 /// The CPUs of a file in the kernel's list format; `None` where it cannot be read.
@@ -128,7 +173,10 @@ mod tests {
     fn the_nearest_relation_wins() {
         let fixture = Fixture::workstation();
         assert_eq!(relation(&fixture.root(), A, B), Relation::SharedCache);
-        let fixture = fixture.file("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n");
+        let fixture = fixture.file(
+            "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
+            "0-1\n",
+        );
         assert_eq!(relation(&fixture.root(), A, B), Relation::Smt);
     }
 
@@ -136,7 +184,10 @@ mod tests {
     fn newer_names_of_the_siblings_are_read() {
         let fixture = Fixture::workstation()
             .without("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
-            .file("/sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0-1\n");
+            .file(
+                "/sys/devices/system/cpu/cpu0/topology/core_cpus_list",
+                "0-1\n",
+            );
         assert_eq!(relation(&fixture.root(), A, B), Relation::Smt);
     }
 
@@ -144,7 +195,10 @@ mod tests {
     fn without_a_common_cache_the_socket_decides() {
         let fixture = Fixture::workstation().cache(0, 3, ["3", "Unified", "8M", "16", "0"]);
         assert_eq!(relation(&fixture.root(), A, B), Relation::SameSocket);
-        let fixture = fixture.file("/sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n");
+        let fixture = fixture.file(
+            "/sys/devices/system/cpu/cpu1/topology/physical_package_id",
+            "1\n",
+        );
         assert_eq!(relation(&fixture.root(), A, B), Relation::OtherSocket);
     }
 
@@ -152,30 +206,58 @@ mod tests {
     fn what_the_kernel_does_not_show_is_unknown() {
         assert_eq!(relation(&Fixture::new().root(), A, B), Relation::Unknown);
         let no_caches = Fixture::workstation().without("/sys/devices/system/cpu/cpu0/cache");
-        assert_eq!(relation(&no_caches.root(), A, B), Relation::Unknown, "a shared cache cannot be excluded");
+        assert_eq!(
+            relation(&no_caches.root(), A, B),
+            Relation::Unknown,
+            "a shared cache cannot be excluded"
+        );
         let no_package = Fixture::workstation()
             .cache(0, 3, ["3", "Unified", "8M", "16", "0"])
-            .file("/sys/devices/system/cpu/cpu0/topology/physical_package_id", "-1\n");
+            .file(
+                "/sys/devices/system/cpu/cpu0/topology/physical_package_id",
+                "-1\n",
+            );
         assert_eq!(relation(&no_package.root(), A, B), Relation::Unknown);
     }
 
     fn observed(cpu: u32, observed: u64, since_boot: u64) -> InterruptLoad {
-        InterruptLoad { cpu: CpuId(cpu), since_boot, observed, observed_ms: 50, busy_per_mille: None }
+        InterruptLoad {
+            cpu: CpuId(cpu),
+            since_boot,
+            observed,
+            observed_ms: 50,
+            busy_per_mille: None,
+        }
     }
 
     #[test]
     fn a_cpu_on_which_others_run_is_not_quiet_however_few_interrupts_it_has() {
-        let busy = |busy_per_mille, load| InterruptLoad { busy_per_mille: Some(busy_per_mille), ..load };
-        let loads = |last| vec![busy(200, observed(2, 60, 900)), busy(last, observed(3, 0, 0))];
+        let busy = |busy_per_mille, load| InterruptLoad {
+            busy_per_mille: Some(busy_per_mille),
+            ..load
+        };
+        let loads = |last| {
+            vec![
+                busy(200, observed(2, 60, 900)),
+                busy(last, observed(3, 0, 0)),
+            ]
+        };
         let mut host = machine(&[], loads(1_000));
         host.cpus_allowed = vec![CpuId(2), CpuId(3)];
         assert_eq!(cpus_by_quiet(&host), [CpuId(2), CpuId(3)]);
         host.interrupts = loads(200);
-        assert_eq!(quietest_cpu(&host), Some(CpuId(3)), "a tick of this program's own is no load");
+        assert_eq!(
+            quietest_cpu(&host),
+            Some(CpuId(3)),
+            "a tick of this program's own is no load"
+        );
     }
 
     fn machine(isolated: &[u32], interrupts: Vec<InterruptLoad>) -> HostManifest {
-        let mut manifest = manifest(&Fixture::workstation().root(), crate::Answers::none("not asked"));
+        let mut manifest = manifest(
+            &Fixture::workstation().root(),
+            crate::Answers::none("not asked"),
+        );
         manifest.cpus_isolated = isolated.iter().copied().map(CpuId).collect();
         manifest.interrupts = interrupts;
         manifest
@@ -189,14 +271,29 @@ mod tests {
 
     #[test]
     fn fewer_interrupts_now_come_before_fewer_since_the_start() {
-        let host = machine(&[], vec![observed(0, 90, 1), observed(1, 12, 900), observed(2, 80, 2), observed(3, 70, 3)]);
+        let host = machine(
+            &[],
+            vec![
+                observed(0, 90, 1),
+                observed(1, 12, 900),
+                observed(2, 80, 2),
+                observed(3, 70, 3),
+            ],
+        );
         assert_eq!(quietest_cpu(&host), Some(CpuId(1)));
     }
 
     #[test]
     fn a_ticking_cpu_is_as_quiet_as_an_idle_one() {
-        let host =
-            machine(&[], vec![observed(0, 1, 900), observed(1, 12, 40), observed(2, 13, 30), observed(3, 40, 1)]);
+        let host = machine(
+            &[],
+            vec![
+                observed(0, 1, 900),
+                observed(1, 12, 40),
+                observed(2, 13, 30),
+                observed(3, 40, 1),
+            ],
+        );
         assert_eq!(quietest_cpu(&host), Some(CpuId(2)));
     }
 

@@ -10,7 +10,8 @@ use rustix::io::Errno;
 /// Whether it is of this kind, and belongs to this user.
 pub(crate) fn is_own(file: impl AsFd, kind: FileType) -> io::Result<bool> {
     let facts = fstat(file)?;
-    Ok(FileType::from_raw_mode(facts.st_mode) == kind && facts.st_uid == rustix::process::geteuid().as_raw())
+    Ok(FileType::from_raw_mode(facts.st_mode) == kind
+        && facts.st_uid == rustix::process::geteuid().as_raw())
 }
 
 /// Waits until the owner is dead, and becomes the next. It may still hold the file when it is known to be ending.

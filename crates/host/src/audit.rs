@@ -3,7 +3,9 @@
 use std::io;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
 use switchcost_record::Fact;
 
 /// Of linux/audit.h and linux/netlink.h.
@@ -27,7 +29,12 @@ pub(crate) fn audit() -> Fact<String> {
 }
 
 fn ask() -> io::Result<Vec<u8>> {
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::AUDIT))?;
+    let socket = socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        Some(netlink::AUDIT),
+    )?;
     set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
     send(&socket, &request(), SendFlags::empty())?;
     let mut answer = vec![0; 512];
@@ -47,8 +54,11 @@ fn request() -> Vec<u8> {
 
 /// The second field of `struct audit_status`; none in another message, such as a refusal.
 fn state(answer: &[u8]) -> Option<&'static str> {
-    let word =
-        |at: usize| answer.get(at..at + 4).map(|bytes| u32::from_ne_bytes(bytes.try_into().expect("four bytes")));
+    let word = |at: usize| {
+        answer
+            .get(at..at + 4)
+            .map(|bytes| u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
+    };
     let kind = word(4)? as u16;
     match (kind, word(HEADER_BYTES as usize + 4)?) {
         (AUDIT_GET, 0) => Some("off"),
@@ -63,7 +73,9 @@ mod tests {
     use super::*;
 
     fn answer(kind: u32, enabled: u32) -> Vec<u8> {
-        [60, kind, 1, 0, 0, enabled, 1].map(u32::to_ne_bytes).concat()
+        [60, kind, 1, 0, 0, enabled, 1]
+            .map(u32::to_ne_bytes)
+            .concat()
     }
 
     #[cfg(target_endian = "little")]

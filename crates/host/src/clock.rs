@@ -46,7 +46,9 @@ impl Clock {
         let pairs = || cpus.iter().skip(1).map(|other| [cpus[0], *other]);
         let may_differ = |pair| agreement::disagree(clock, pair).unwrap_or(true);
         match clock {
-            Clock::Counter if pairs().any(may_differ) => (Clock::MonotonicRaw, counter::CPUS_DISAGREE),
+            Clock::Counter if pairs().any(may_differ) => {
+                (Clock::MonotonicRaw, counter::CPUS_DISAGREE)
+            }
             _ => (clock, reason),
         }
     }
@@ -93,7 +95,9 @@ fn read_kernel_clock(clock: libc::clockid_t) -> io::Result<Nanos> {
     }
     // SAFETY: the call above succeeded, so it has written the timespec.
     let time = unsafe { time.assume_init() };
-    Ok(Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+    Ok(Nanos(
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
+    ))
 }
 
 fn kernel_clock(clock: libc::clockid_t) -> Nanos {
@@ -141,7 +145,10 @@ fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
         let width = after - before;
         (width, (Ticks(before.0 + width.0 / 2), nanos))
     });
-    tries.min_by_key(|(width, _)| *width).map(|(_, pair)| pair).expect("64 tries are not none")
+    tries
+        .min_by_key(|(width, _)| *width)
+        .map(|(_, pair)| pair)
+        .expect("64 tries are not none")
 }
 
 /// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
@@ -157,7 +164,10 @@ pub struct Calibration {
 impl Calibration {
     /// Takes the first pair of readings.
     pub fn start(clock: Clock) -> Calibration {
-        Calibration { clock, start: reading_pair(clock) }
+        Calibration {
+            clock,
+            start: reading_pair(clock),
+        }
     }
 
     /// One with its first rate, which is good to a millionth; it waits for that.
@@ -185,7 +195,9 @@ const WINDOW: Nanos = Nanos::millis(10);
 /// time of an interrupt between two readings. Takes 10 ms if undisturbed.
 pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     let expected = WINDOW.0 - WINDOW.0 / 1000..=WINDOW.0 + WINDOW.0 / 1000 + 20_000;
-    let Ok(outcome) = judge(expected, || Ok::<u64, Infallible>(kernels_window(clock, rate)));
+    let Ok(outcome) = judge(expected, || {
+        Ok::<u64, Infallible>(kernels_window(clock, rate))
+    });
     SelfTest {
         instrument: "clock".to_owned(),
         known_answer: "10 ms on the run's clock, in nanoseconds of CLOCK_MONOTONIC".to_owned(),
@@ -246,9 +258,14 @@ mod tests {
             std::thread::sleep(Duration::from_millis(100));
             let ticks = clock.now() - ticks;
             let wall = start.elapsed();
-            Ok::<u64, Infallible>((wall.as_nanos() * 100_000_000 / u128::from(rate.nanos(ticks).0)) as u64)
+            Ok::<u64, Infallible>(
+                (wall.as_nanos() * 100_000_000 / u128::from(rate.nanos(ticks).0)) as u64,
+            )
         };
-        assert_eq!(judge(99_900_000..=100_100_000, window), Ok(SelfTestOutcome::Admitted));
+        assert_eq!(
+            judge(99_900_000..=100_100_000, window),
+            Ok(SelfTestOutcome::Admitted)
+        );
     }
 
     #[test]
@@ -258,10 +275,20 @@ mod tests {
         assert_eq!(prove(clock, rate).outcome, SelfTestOutcome::Admitted);
         for (wrong, is_slow) in [(rate.0 / 100 * 99, false), (rate.0 / 100 * 101, true)] {
             let outcome = prove(clock, TickRate(wrong)).outcome;
-            let SelfTestOutcome::Wrong { expected_low: 9_990_000, expected_high: 10_030_000, found } = outcome else {
+            let SelfTestOutcome::Wrong {
+                expected_low: 9_990_000,
+                expected_high: 10_030_000,
+                found,
+            } = outcome
+            else {
                 panic!("a rate of {wrong} instead of {} is {outcome:?}", rate.0)
             };
-            assert_eq!(found > 10_000_000, is_slow, "found {found} ns in 10 ms at {wrong} instead of {}", rate.0);
+            assert_eq!(
+                found > 10_000_000,
+                is_slow,
+                "found {found} ns in 10 ms at {wrong} instead of {}",
+                rate.0
+            );
         }
     }
 
@@ -279,6 +306,9 @@ mod tests {
         while worked() <= Nanos::millis(5) && start.elapsed() < Duration::from_secs(10) {}
         let worked = worked();
         assert!(worked > Nanos::millis(5), "{worked}");
-        assert!(CpuClock::of_process(i32::MAX / 16).read().is_err(), "no such process");
+        assert!(
+            CpuClock::of_process(i32::MAX / 16).read().is_err(),
+            "no such process"
+        );
     }
 }

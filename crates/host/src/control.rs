@@ -73,10 +73,25 @@ pub fn set_policy(policy: Policy, steps: StepsBelowTop) -> io::Result<PolicyGuar
     let number = number(policy);
     // SAFETY: takes a number and returns one.
     let top = unsafe { libc::sched_get_priority_max(number) };
-    let priority = if policy.is_real_time() { (top - steps.0).max(1) } else { 0 };
-    change_policy(number, &libc::sched_param { sched_priority: priority })?;
+    let priority = if policy.is_real_time() {
+        (top - steps.0).max(1)
+    } else {
+        0
+    };
+    change_policy(
+        number,
+        &libc::sched_param {
+            sched_priority: priority,
+        },
+    )?;
     let now = current_policy()?.policy & !libc::SCHED_RESET_ON_FORK;
-    if now == number { Ok(before) } else { Err(io::Error::other(format!("the kernel has policy {now} set instead"))) }
+    if now == number {
+        Ok(before)
+    } else {
+        Err(io::Error::other(format!(
+            "the kernel has policy {now} set instead"
+        )))
+    }
 }
 
 fn number(policy: Policy) -> i32 {
@@ -105,7 +120,11 @@ fn current_policy() -> io::Result<PolicyGuard> {
 fn change_policy(policy: i32, parameters: &libc::sched_param) -> io::Result<()> {
     // SAFETY: the pointer is to a sched_param that outlives the call; 0 is the calling thread.
     let status = unsafe { libc::sched_setscheduler(0, policy, parameters) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 impl Drop for PolicyGuard {
@@ -137,7 +156,9 @@ pub fn can_lock_everything() -> Result<(), String> {
     let attempt = mlockall(MlockAllFlags::CURRENT);
     let _ = munlockall();
     match attempt {
-        Ok(()) if limit.is_none() || Rights::read(&Root::system()).has(Capability::IpcLock) => Ok(()),
+        Ok(()) if limit.is_none() || Rights::read(&Root::system()).has(Capability::IpcLock) => {
+            Ok(())
+        }
         Ok(()) => Err(format!("a limit of {} on locked memory", in_kib(limit))),
         Err(error) => Err(format!("mlockall: {error} (limit {})", in_kib(limit))),
     }
@@ -154,12 +175,20 @@ pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     let micros = longest.0 / 1_000;
     let highest = getrlimit(Resource::Rttime).maximum;
     let micros = Some(highest.map_or(micros, |highest| micros.min(highest)));
-    Ok(setrlimit(Resource::Rttime, Rlimit { current: micros, maximum: micros })?)
+    Ok(setrlimit(
+        Resource::Rttime,
+        Rlimit {
+            current: micros,
+            maximum: micros,
+        },
+    )?)
 }
 
 /// The CPU that the calling thread runs on at this moment.
 pub fn current_cpu() -> Option<CpuId> {
-    u32::try_from(rustix::thread::sched_getcpu()).ok().map(CpuId)
+    u32::try_from(rustix::thread::sched_getcpu())
+        .ok()
+        .map(CpuId)
 }
 
 #[cfg(test)]
@@ -169,7 +198,9 @@ mod tests {
     #[test]
     fn a_pin_is_put_back() {
         let before = sched_getaffinity(None).expect("own affinity");
-        let cpu = (0..CpuSet::MAX_CPU).find(|cpu| before.is_set(*cpu)).expect("one CPU at least");
+        let cpu = (0..CpuSet::MAX_CPU)
+            .find(|cpu| before.is_set(*cpu))
+            .expect("one CPU at least");
         {
             let _pin = pin(&[CpuId(cpu as u32)]).expect("an allowed CPU");
             assert_eq!(current_cpu(), Some(CpuId(cpu as u32)));
@@ -180,16 +211,25 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_is_an_error() {
         assert!(pin(&[CpuId(1000)]).is_err());
-        assert!(pin(&[CpuId(u32::MAX)]).is_err(), "more than the kernel's sets have");
+        assert!(
+            pin(&[CpuId(u32::MAX)]).is_err(),
+            "more than the kernel's sets have"
+        );
         assert!(pin(&[]).is_err());
     }
 
     #[test]
     fn an_ordinary_policy_takes_the_place_of_the_one_that_was_inherited() {
         let _batch = set_policy(Policy::Batch, StepsBelowTop(1)).expect("no rights are needed");
-        assert_eq!(current_policy().expect("own policy").policy, libc::SCHED_BATCH);
+        assert_eq!(
+            current_policy().expect("own policy").policy,
+            libc::SCHED_BATCH
+        );
         let _other = set_policy(Policy::Other, StepsBelowTop(1)).expect("no rights are needed");
-        assert_eq!(current_policy().expect("own policy").policy, libc::SCHED_OTHER);
+        assert_eq!(
+            current_policy().expect("own policy").policy,
+            libc::SCHED_OTHER
+        );
     }
 
     #[test]
@@ -197,7 +237,10 @@ mod tests {
         let before = current_policy().expect("own policy").policy;
         match set_policy(Policy::Fifo, StepsBelowTop(1)) {
             Ok(guard) => {
-                assert_eq!(current_policy().expect("own policy").policy, libc::SCHED_FIFO);
+                assert_eq!(
+                    current_policy().expect("own policy").policy,
+                    libc::SCHED_FIFO
+                );
                 drop(guard);
             }
             Err(error) => eprintln!("skipped: no real-time rights ({error})"),

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group, set_child_subreaper, waitpid};
+use rustix::process::{
+    Pid, Signal, kill_process, kill_process_group, set_child_subreaper, waitpid,
+};
 use switchcost_units::{Bytes, Nanos};
 
 use crate::task;
@@ -70,17 +72,31 @@ impl Conversation {
     /// Where it cannot be started.
     pub fn start(mut command: Command, most_memory: Bytes) -> io::Result<Conversation> {
         set_child_subreaper(Some(rustix::process::getpid()))?;
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         task::tie(&mut command);
         let mut child = command.spawn()?;
         let gone = || io::Error::other("a stream was taken before");
-        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let errors = errors.ok_or_else(gone)?;
         ioctl_fionbio(&errors, true)?;
         let (pending, complaints) = (Vec::new(), Vec::new());
         let output = output.ok_or_else(gone)?;
         let weighed = Instant::now();
-        Ok(Conversation { child, input, output, errors: Some(errors), pending, complaints, most_memory, weighed })
+        Ok(Conversation {
+            child,
+            input,
+            output,
+            errors: Some(errors),
+            pending,
+            complaints,
+            most_memory,
+            weighed,
+        })
     }
 
     /// The kernel's number of the process.
@@ -91,7 +107,10 @@ impl Conversation {
     /// The numbers of its threads, the first one first.
     pub fn threads(&self) -> Vec<i32> {
         let folder = std::fs::read_dir(format!("/proc/{}/task", self.process()));
-        let names = folder.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let names = folder
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let mut threads: Vec<i32> = names.collect();
         threads.sort_unstable_by_key(|thread| (*thread != self.process(), *thread));
         threads
@@ -150,15 +169,25 @@ impl Conversation {
 
     /// For output, or for errors, or until it is time to look at the program.
     fn wait(&mut self) -> Result<(), Silence> {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: GLANCE.0 as i64 };
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: GLANCE.0 as i64,
+        };
         let ready = {
             let mut polled = vec![PollFd::new(&self.output, PollFlags::IN)];
-            polled.extend(self.errors.as_ref().map(|errors| PollFd::from_borrowed_fd(errors.as_fd(), PollFlags::IN)));
+            polled.extend(
+                self.errors
+                    .as_ref()
+                    .map(|errors| PollFd::from_borrowed_fd(errors.as_fd(), PollFlags::IN)),
+            );
             match poll(&mut polled, Some(&timeout)) {
                 Ok(0) => None,
                 Err(Errno::INTR) => return Ok(()),
                 Err(error) => return Err(io::Error::from(error).into()),
-                Ok(_) => Some([!polled[0].revents().is_empty(), polled.len() > 1 && !polled[1].revents().is_empty()]),
+                Ok(_) => Some([
+                    !polled[0].revents().is_empty(),
+                    polled.len() > 1 && !polled[1].revents().is_empty(),
+                ]),
             }
         };
         match ready {
@@ -167,7 +196,11 @@ impl Conversation {
                 if has_errors {
                     self.read_errors();
                 }
-                if has_output { self.read_output() } else { Ok(()) }
+                if has_output {
+                    self.read_output()
+                } else {
+                    Ok(())
+                }
             }
         }
     }
@@ -210,12 +243,23 @@ impl Conversation {
     fn weigh(&mut self) -> Result<(), Silence> {
         self.weighed = Instant::now();
         let resident = self.resident();
-        if resident > self.most_memory { Err(Silence::TooLarge(resident)) } else { Ok(()) }
+        if resident > self.most_memory {
+            Err(Silence::TooLarge(resident))
+        } else {
+            Ok(())
+        }
     }
 
     fn resident(&self) -> Bytes {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process())).unwrap_or_default();
-        let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.process())).unwrap_or_default();
+        let kib = status.lines().find_map(|line| {
+            line.strip_prefix("VmRSS:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse()
+                .ok()
+        });
         Bytes::kib(kib.unwrap_or(0))
     }
 
@@ -274,7 +318,9 @@ mod tests {
     }
 
     fn heard(script: &str) -> Result<String, Silence> {
-        shell(script).hear(Nanos::millis(300)).map(|line| String::from_utf8_lossy(&line).into_owned())
+        shell(script)
+            .hear(Nanos::millis(300))
+            .map(|line| String::from_utf8_lossy(&line).into_owned())
     }
 
     #[test]
@@ -282,7 +328,10 @@ mod tests {
         let mut echo = shell("while read line; do echo \"<$line>\"; done");
         for word in ["one", "two"] {
             echo.say(word.as_bytes()).expect("it reads");
-            assert_eq!(echo.hear(Nanos::seconds(20)).expect("an answer"), format!("<{word}>").into_bytes());
+            assert_eq!(
+                echo.hear(Nanos::seconds(20)).expect("an answer"),
+                format!("<{word}>").into_bytes()
+            );
         }
     }
 
@@ -291,7 +340,10 @@ mod tests {
         assert!(matches!(heard("exit 7"), Err(Silence::Ended(status)) if status.code() == Some(7)));
         assert!(matches!(heard("kill -9 $$"), Err(Silence::Ended(_))));
         assert!(matches!(heard("sleep 60"), Err(Silence::Late(_))));
-        assert!(matches!(heard("exec head -c 200000 /dev/zero"), Err(Silence::Endless | Silence::Ended(_))));
+        assert!(matches!(
+            heard("exec head -c 200000 /dev/zero"),
+            Err(Silence::Endless | Silence::Ended(_))
+        ));
         let mut noisy = shell("head -c 90000 /dev/zero >&2; echo the reason >&2; echo said");
         assert_eq!(noisy.hear(Nanos::seconds(20)).expect("a line"), b"said");
         assert!(noisy.complaints().ends_with("the reason\n"));
@@ -300,7 +352,10 @@ mod tests {
     #[test]
     fn one_that_grows_is_ended_although_it_answers_at_once() {
         let mut command = Command::new("sh");
-        command.args(["-c", "text=x; while read line; do text=$text$text$text$text; echo $line; done"]);
+        command.args([
+            "-c",
+            "text=x; while read line; do text=$text$text$text$text; echo $line; done",
+        ]);
         let mut growing = Conversation::start(command, Bytes::mib(8)).expect("a shell");
         let end = Instant::now() + Duration::from_secs(20);
         while Instant::now() < end {

@@ -43,7 +43,10 @@ pub struct CoreProbe {
 pub fn probe(clock: Clock) -> CoreProbe {
     // The shorter of two: a walk may have evicted the probe's code, and the first time through brings it back.
     let both = [read(clock), read(clock)];
-    CoreProbe { chain: both[0].chain.min(both[1].chain), additions: both[0].additions.min(both[1].additions) }
+    CoreProbe {
+        chain: both[0].chain.min(both[1].chain),
+        additions: both[0].additions.min(both[1].additions),
+    }
 }
 
 /// Not to be inlined: the second time has to run the code that the first has brought back.
@@ -63,7 +66,10 @@ pub(crate) fn chain(multiplications: u32) {
 /// What reading the clock adds to the time of a chain: twice a chain less one of double length right behind it.
 pub fn overhead(clock: Clock) -> Ticks {
     let passes = CHAIN_LENGTH / CHAIN_STEP;
-    let pair = |_| 2 * timed(clock, || multiply(passes)).0 as i64 - timed(clock, || multiply(2 * passes)).0 as i64;
+    let pair = |_| {
+        2 * timed(clock, || multiply(passes)).0 as i64
+            - timed(clock, || multiply(2 * passes)).0 as i64
+    };
     Ticks(typical((0..PAIRS).map(pair).collect()).max(0) as u64)
 }
 
@@ -143,8 +149,8 @@ fn multiplication_cycles() -> Option<u32> {
 /// cycles, or differ from core to core (Linux, arch/x86/include/asm/intel-family.h).
 #[cfg(target_arch = "x86_64")]
 const SMALL_CORES: [u8; 26] = [
-    0x1c, 0x26, 0x27, 0x35, 0x36, 0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x5c, 0x5d, 0x5f, 0x75, 0x7a, 0x86, 0x8a, 0x96, 0x97,
-    0x9a, 0x9c, 0xaa, 0xaf, 0xb6, 0xb7, 0xbe,
+    0x1c, 0x26, 0x27, 0x35, 0x36, 0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x5c, 0x5d, 0x5f, 0x75, 0x7a, 0x86,
+    0x8a, 0x96, 0x97, 0x9a, 0x9c, 0xaa, 0xaf, 0xb6, 0xb7, 0xbe,
 ];
 
 #[inline(always)]
@@ -270,7 +276,10 @@ mod tests {
     use super::*;
 
     fn shortest(clock: Clock, passes: u32) -> u64 {
-        (0..4_000).map(|_| timed(clock, || multiply(passes)).0).min().expect("4000 are some")
+        (0..4_000)
+            .map(|_| timed(clock, || multiply(passes)).0)
+            .min()
+            .expect("4000 are some")
     }
 
     /// The chain is a cycle counter: twice as long takes twice as long, less the reading of the clock. The best of several
@@ -290,14 +299,20 @@ mod tests {
     /// 57 ticks, seen by a clock that goes on by 26 at a time: the median is 52 or 78, as chance will have it.
     #[test]
     fn the_overhead_is_finer_than_the_clocks_step() {
-        let differences = |phase: i64| (0..2_001).map(|pair| (57 + (pair * 7 + phase) % 26) / 26 * 26).collect();
+        let differences = |phase: i64| {
+            (0..2_001)
+                .map(|pair| (57 + (pair * 7 + phase) % 26) / 26 * 26)
+                .collect()
+        };
         for phase in 0..26 {
             let found = typical(differences(phase));
             assert!((56..=58).contains(&found), "{found} at {phase}");
         }
         let with_interrupts: Vec<i64> = differences(0);
-        let with_interrupts =
-            with_interrupts.iter().enumerate().map(|(i, ticks)| if i % 150 == 0 { ticks + 90_000 } else { *ticks });
+        let with_interrupts = with_interrupts
+            .iter()
+            .enumerate()
+            .map(|(i, ticks)| if i % 150 == 0 { ticks + 90_000 } else { *ticks });
         assert!((55..=60).contains(&typical(with_interrupts.collect())));
     }
 
@@ -305,6 +320,9 @@ mod tests {
     fn a_probe_reads_both() {
         let clock = Clock::choose(true);
         let probe = probe(clock);
-        assert!(probe.chain > Ticks(0) && probe.additions > Ticks(0), "{probe:?}");
+        assert!(
+            probe.chain > Ticks(0) && probe.additions > Ticks(0),
+            "{probe:?}"
+        );
     }
 }

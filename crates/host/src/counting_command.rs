@@ -20,27 +20,44 @@ const LONGEST: u64 = 4096;
 pub fn counted(command: &str) -> Result<u64, String> {
     let text = output_of(command).map_err(|error| error.to_string())?;
     let text = text.trim();
-    text.parse().map_err(|_| format!("'{}'", text.chars().take(40).collect::<String>()))
+    text.parse()
+        .map_err(|_| format!("'{}'", text.chars().take(40).collect::<String>()))
 }
 /// What a shell command prints, in time. It ends when we have read what we want, or by SIGKILL.
 fn output_of(command: &str) -> io::Result<String> {
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    shell
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit());
     tie(&mut shell);
     let mut child = Bounded(shell.spawn()?);
-    let output = child.0.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
+    let output = child
+        .0
+        .stdout
+        .take()
+        .ok_or_else(|| io::Error::other("no pipe"))?;
     let reader = std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
-        output.take(LONGEST + 1).read_to_end(&mut bytes).map(|_| bytes)
+        output
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
     })?;
     let began = Instant::now();
     while !reader.is_finished() {
         if began.elapsed() > TIMEOUT {
-            return Err(io::Error::other(format!("nothing within {} s", TIMEOUT.as_secs())));
+            return Err(io::Error::other(format!(
+                "nothing within {} s",
+                TIMEOUT.as_secs()
+            )));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let bytes = reader.join().unwrap_or_else(|_| Err(io::Error::other("the reader failed")))?;
+    let bytes = reader
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the reader failed")))?;
     if bytes.len() as u64 > LONGEST {
         return Err(io::Error::other(format!("more than {LONGEST} bytes")));
     }
@@ -76,7 +93,10 @@ mod tests {
         assert_eq!(counted("echo many"), Err("'many'".to_owned()));
         assert_eq!(counted("true"), Err("''".to_owned()));
         assert_eq!(counted("echo 17; exit 3"), Err("exit status: 3".to_owned()));
-        assert_eq!(counted("echo 17; exec >&-; sleep 0.1; exit 3"), Err("exit status: 3".to_owned()));
+        assert_eq!(
+            counted("echo 17; exec >&-; sleep 0.1; exit 3"),
+            Err("exit status: 3".to_owned())
+        );
     }
 
     #[test]

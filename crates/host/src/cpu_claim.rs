@@ -8,7 +8,9 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
 use switchcost_units::CpuId;
 
 /// Those who ask, and are never answered.
@@ -36,7 +38,9 @@ pub fn claim(cpu: CpuId) -> Claimed {
 
 fn claim_by_name(name: &str) -> Claimed {
     match held(name) {
-        Ok(socket) => Claimed::Ours(CpuClaim { _socket: Some(socket) }),
+        Ok(socket) => Claimed::Ours(CpuClaim {
+            _socket: Some(socket),
+        }),
         Err(error) if error.raw_os_error() == Some(Errno::ADDRINUSE.raw_os_error()) => {
             Claimed::Anothers(holder(name).ok())
         }
@@ -46,7 +50,10 @@ fn claim_by_name(name: &str) -> Claimed {
 
 fn held(name: &str) -> io::Result<OwnedFd> {
     let socket = new_socket()?;
-    bind(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+    bind(
+        &socket,
+        &SocketAddrUnix::new_abstract_name(name.as_bytes())?,
+    )?;
     listen(&socket, BACKLOG)?;
     Ok(socket)
 }
@@ -54,13 +61,21 @@ fn held(name: &str) -> io::Result<OwnedFd> {
 /// The process that began to listen: the kernel knows it, whatever that does.
 fn holder(name: &str) -> io::Result<i32> {
     let socket = new_socket()?;
-    connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+    connect(
+        &socket,
+        &SocketAddrUnix::new_abstract_name(name.as_bytes())?,
+    )?;
     Ok(socket_peercred(&socket)?.pid.as_raw_nonzero().get())
 }
 
 fn new_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
+    Ok(socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        flags,
+        None,
+    )?)
 }
 
 #[cfg(test)]
@@ -76,10 +91,15 @@ mod tests {
         let name = name("one");
         let first = claim_by_name(&name);
         assert!(matches!(first, Claimed::Ours(_)), "{first:?}");
-        let Claimed::Anothers(holder) = claim_by_name(&name) else { panic!("held twice") };
+        let Claimed::Anothers(holder) = claim_by_name(&name) else {
+            panic!("held twice")
+        };
         assert_eq!(holder, Some(crate::task::current_pid()));
         drop(first);
-        assert!(matches!(claim_by_name(&name), Claimed::Ours(_)), "it was given back");
+        assert!(
+            matches!(claim_by_name(&name), Claimed::Ours(_)),
+            "it was given back"
+        );
     }
 
     #[test]
@@ -88,8 +108,14 @@ mod tests {
         let _first = claim_by_name(&name);
         let asking: Vec<_> = (0..BACKLOG + 4).filter_map(|_| new_socket().ok()).collect();
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a short name");
-        let answered = asking.iter().filter(|socket| connect(socket, &address).is_ok()).count();
+        let answered = asking
+            .iter()
+            .filter(|socket| connect(socket, &address).is_ok())
+            .count();
         assert!(answered < asking.len(), "its backlog is full");
-        assert!(matches!(claim_by_name(&name), Claimed::Anothers(None)), "without waiting");
+        assert!(
+            matches!(claim_by_name(&name), Claimed::Anothers(None)),
+            "without waiting"
+        );
     }
 }

@@ -33,7 +33,8 @@ pub fn announce_in_time() -> io::Result<()> {
     }
     // SAFETY: the handler makes two calls that are safe in one, and does not return.
     unsafe { SignalAction::handler(end, 0).set(libc::SIGXCPU) }?;
-    alarm_at(getrlimit(Resource::Cpu)).map_or(Ok(()), |at| raise_after(at.saturating_sub(own_cpu_time())))
+    alarm_at(getrlimit(Resource::Cpu))
+        .map_or(Ok(()), |at| raise_after(at.saturating_sub(own_cpu_time())))
 }
 
 /// From here on SIGXCPU belongs to another handler.
@@ -69,18 +70,36 @@ fn raise_after(time: Duration) -> io::Result<()> {
     event.sigev_signo = libc::SIGXCPU;
     let mut timer: libc::timer_t = ptr::null_mut();
     // SAFETY: both pointers are valid for the call.
-    check(unsafe { libc::timer_create(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut event, &raw mut timer) })?;
-    let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    check(unsafe {
+        libc::timer_create(
+            libc::CLOCK_PROCESS_CPUTIME_ID,
+            &raw mut event,
+            &raw mut timer,
+        )
+    })?;
+    let never = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // A time of 0 would disarm it.
-    let value =
-        libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec: i64::from(time.subsec_nanos().max(1)) };
-    let once = libc::itimerspec { it_interval: never, it_value: value };
+    let value = libc::timespec {
+        tv_sec: time.as_secs() as libc::time_t,
+        tv_nsec: i64::from(time.subsec_nanos().max(1)),
+    };
+    let once = libc::itimerspec {
+        it_interval: never,
+        it_value: value,
+    };
     // SAFETY: the timer is ours, and the new value is valid for the call, which gives none back.
     check(unsafe { libc::timer_settime(timer, 0, &raw const once, ptr::null_mut()) })
 }
 
 fn check(code: c_int) -> io::Result<()> {
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 #[cfg(test)]
@@ -89,11 +108,24 @@ mod tests {
 
     #[test]
     fn it_is_reported_before_the_kernel_kills() {
-        let at = |soft, hard| alarm_at(Rlimit { current: soft, maximum: hard });
+        let at = |soft, hard| {
+            alarm_at(Rlimit {
+                current: soft,
+                maximum: hard,
+            })
+        };
         assert_eq!(at(Some(60), Some(60)), Some(Duration::from_secs(59)));
         assert_eq!(at(Some(1), Some(1)), Some(Duration::from_millis(500)));
-        assert_eq!(at(None, Some(0)), Some(Duration::from_millis(500)), "the kernel takes 0 for 1");
-        assert_eq!(at(Some(10), Some(60)), None, "the kernel announces it after 10 s");
+        assert_eq!(
+            at(None, Some(0)),
+            Some(Duration::from_millis(500)),
+            "the kernel takes 0 for 1"
+        );
+        assert_eq!(
+            at(Some(10), Some(60)),
+            None,
+            "the kernel announces it after 10 s"
+        );
         assert_eq!(at(None, None), None);
     }
 

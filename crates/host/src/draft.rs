@@ -46,12 +46,19 @@ impl Draft {
     /// Where no file can be made there.
     pub fn of(target: &Path) -> io::Result<Draft> {
         sweep(target);
-        match open(folder_of(target), OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(EVERYBODY))
-        {
+        match open(
+            folder_of(target),
+            OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
+            Mode::from_raw_mode(EVERYBODY),
+        ) {
             Ok(file) if can_be_linked(&file) => {
                 let file = File::from(file);
                 own(&file);
-                Ok(Draft { file, target: target.to_owned(), named: None })
+                Ok(Draft {
+                    file,
+                    target: target.to_owned(),
+                    named: None,
+                })
             }
             Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Draft::named(target),
             Err(error) => Err(error.into()),
@@ -61,11 +68,18 @@ impl Draft {
     fn named(target: &Path) -> io::Result<Draft> {
         let mut builder = Builder::new();
         let prefix = prefix_of(target);
-        builder.prefix(&prefix).rand_bytes(RANDOM_BYTES).permissions(Permissions::from_mode(EVERYBODY));
+        builder
+            .prefix(&prefix)
+            .rand_bytes(RANDOM_BYTES)
+            .permissions(Permissions::from_mode(EVERYBODY));
         let (file, path) = builder.tempfile_in(folder_of(target))?.into_parts();
         own(&file);
         let watcher = Watcher::start(&std::path::absolute(&path)?).ok();
-        Ok(Draft { file, target: target.to_owned(), named: Some((path, watcher)) })
+        Ok(Draft {
+            file,
+            target: target.to_owned(),
+            named: Some((path, watcher)),
+        })
     }
 
     /// Gives it the target's name, in place of what had that before.
@@ -109,7 +123,13 @@ impl Draft {
 
     fn link(&self, path: &Path) -> io::Result<()> {
         let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        Ok(linkat(CWD, own.as_str(), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+        Ok(linkat(
+            CWD,
+            own.as_str(),
+            CWD,
+            path,
+            AtFlags::SYMLINK_FOLLOW,
+        )?)
     }
 }
 
@@ -143,7 +163,10 @@ fn own(file: &File) {
 }
 
 fn folder_of(target: &Path) -> &Path {
-    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 fn prefix_of(target: &Path) -> OsString {
@@ -156,17 +179,27 @@ fn sweep(target: &Path) {
     let prefix = prefix_of(target);
     let is_draft = |name: &OsStr| {
         let random = name.as_bytes().strip_prefix(prefix.as_bytes());
-        random.is_some_and(|random| random.len() == RANDOM_BYTES && random.iter().all(u8::is_ascii_alphanumeric))
+        random.is_some_and(|random| {
+            random.len() == RANDOM_BYTES && random.iter().all(u8::is_ascii_alphanumeric)
+        })
     };
-    let Ok(entries) = fs::read_dir(folder_of(target)) else { return };
-    for entry in entries.flatten().filter(|entry| is_draft(&entry.file_name())) {
+    let Ok(entries) = fs::read_dir(folder_of(target)) else {
+        return;
+    };
+    for entry in entries
+        .flatten()
+        .filter(|entry| is_draft(&entry.file_name()))
+    {
         remove_abandoned(&entry.path());
     }
 }
 
 /// Removes a draft, if it is one whose program is dead.
 fn remove_abandoned(path: &Path) {
-    if open_own(path).and_then(|draft| take_over(&draft)).unwrap_or(false) {
+    if open_own(path)
+        .and_then(|draft| take_over(&draft))
+        .unwrap_or(false)
+    {
         let _ = fs::remove_file(path);
     }
 }
@@ -175,7 +208,11 @@ fn remove_abandoned(path: &Path) {
 pub(crate) fn open_own(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty())?);
-    if is_own(&file, FileType::RegularFile)? { Ok(file) } else { Err(ErrorKind::PermissionDenied.into()) }
+    if is_own(&file, FileType::RegularFile)? {
+        Ok(file)
+    } else {
+        Err(ErrorKind::PermissionDenied.into())
+    }
 }
 
 #[cfg(test)]

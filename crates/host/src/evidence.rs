@@ -64,13 +64,19 @@ impl Witness {
     /// Watches `tasks`, of which the first is the caller, and `cpus` (none where nothing is pinned). A thread of another process that has
     /// ended since it was listed is left out.
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
-        let frequency = cpus
-            .first()
-            .and_then(|cpu| File::open(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).ok());
+        let frequency = cpus.first().and_then(|cpu| {
+            File::open(format!(
+                "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"
+            ))
+            .ok()
+        });
         Ok(Witness {
             clock,
             cpus: cpus.to_vec(),
-            tasks: tasks.iter().filter_map(|task| TaskWitness::new(*task).transpose()).collect::<io::Result<_>>()?,
+            tasks: tasks
+                .iter()
+                .filter_map(|task| TaskWitness::new(*task).transpose())
+                .collect::<io::Result<_>>()?,
             are_own_threads: tasks.iter().all(TaskId::is_of_this_process),
             interrupts: File::open("/proc/interrupts").ok(),
             softirqs: File::open("/proc/softirqs").ok(),
@@ -82,7 +88,10 @@ impl Witness {
 
     /// Reads everything, the CPU clocks last.
     pub fn open(&mut self) -> io::Result<OpenWindow> {
-        let mut moment = Moment { probe: speed_probe(self.clock), ..Moment::default() };
+        let mut moment = Moment {
+            probe: speed_probe(self.clock),
+            ..Moment::default()
+        };
         self.read_machine(&mut moment);
         self.read_tasks(&mut moment)?;
         self.read_clocks(&mut moment)?;
@@ -112,7 +121,10 @@ impl Witness {
         moment.run_delay = Some(Nanos(0));
         for task in &self.tasks {
             let counts = task.counts(&mut self.text)?;
-            moment.run_delay = moment.run_delay.zip(counts.run_delay).map(|(sum, more)| sum + more);
+            moment.run_delay = moment
+                .run_delay
+                .zip(counts.run_delay)
+                .map(|(sum, more)| sum + more);
             moment.switches.voluntary += counts.switches.voluntary;
             moment.switches.involuntary += counts.switches.involuntary;
             moment.user = moment.user + counts.user_and_system.0;
@@ -127,10 +139,21 @@ impl Witness {
     }
 
     fn read_machine(&mut self, moment: &mut Moment) {
-        moment.interrupts = per_cpu(self.interrupts.as_ref(), &mut self.text, &self.cpus, interrupts::total);
-        moment.softirqs = per_cpu(self.softirqs.as_ref(), &mut self.text, &self.cpus, interrupts::total);
+        moment.interrupts = per_cpu(
+            self.interrupts.as_ref(),
+            &mut self.text,
+            &self.cpus,
+            interrupts::total,
+        );
+        moment.softirqs = per_cpu(
+            self.softirqs.as_ref(),
+            &mut self.text,
+            &self.cpus,
+            interrupts::total,
+        );
         moment.steal = per_cpu(self.stat.as_ref(), &mut self.text, &self.cpus, steal_ns).map(Nanos);
-        moment.khz = read_text(self.frequency.as_ref(), &mut self.text).and_then(|text| text.trim().parse().ok());
+        moment.khz = read_text(self.frequency.as_ref(), &mut self.text)
+            .and_then(|text| text.trim().parse().ok());
     }
 }
 
@@ -167,7 +190,9 @@ fn per_cpu(
 /// The eighth column of a CPU's line in /proc/stat: time in which the hypervisor ran another guest. See proc(5); the unit is USER_HZ, 100 a
 /// second on every Linux.
 fn steal_ns(stat: &str, cpu: CpuId) -> Option<u64> {
-    let mut lines = stat.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
+    let mut lines = stat
+        .lines()
+        .filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
     let (_, columns) = lines.find(|(number, _)| number.parse() == Ok(cpu.0))?;
     let ticks: u64 = columns.split_whitespace().nth(7)?.parse().ok()?;
     Some(ticks * 10_000_000)
@@ -195,8 +220,14 @@ fn difference(before: &Moment, after: &Moment) -> (Evidence, KernelSwitches) {
         is_clock_backwards: false,
     };
     let switches = KernelSwitches {
-        voluntary: after.switches.voluntary.saturating_sub(before.switches.voluntary),
-        involuntary: after.switches.involuntary.saturating_sub(before.switches.involuntary),
+        voluntary: after
+            .switches
+            .voluntary
+            .saturating_sub(before.switches.voluntary),
+        involuntary: after
+            .switches
+            .involuntary
+            .saturating_sub(before.switches.involuntary),
     };
     (evidence, switches)
 }
@@ -221,10 +252,15 @@ mod tests {
         let window = || {
             let window = witness.open()?;
             sleep(5);
-            witness.close(window).map(|(_, switches)| switches.voluntary)
+            witness
+                .close(window)
+                .map(|(_, switches)| switches.voluntary)
         };
         // The witness itself may have to wait for a lock of the kernel.
-        assert_eq!(judge(5..=8, window).expect("readable"), SelfTestOutcome::Admitted);
+        assert_eq!(
+            judge(5..=8, window).expect("readable"),
+            SelfTestOutcome::Admitted
+        );
     }
 
     #[test]
@@ -233,7 +269,10 @@ mod tests {
         let window = witness.open().expect("readable");
         std::thread::sleep(Duration::from_millis(30));
         let (asleep, _) = witness.close(window).expect("readable");
-        assert!(asleep.wall_ns >= Nanos::millis(30) && asleep.task_cpu_ns < Nanos::millis(20), "{asleep:?}");
+        assert!(
+            asleep.wall_ns >= Nanos::millis(30) && asleep.task_cpu_ns < Nanos::millis(20),
+            "{asleep:?}"
+        );
         let outside = Instant::now();
         let window = witness.open().expect("readable");
         let inside = Instant::now();
@@ -242,8 +281,14 @@ mod tests {
         let inside = inside.elapsed();
         let (busy, _) = witness.close(window).expect("readable");
         let outside = outside.elapsed();
-        assert!(busy.task_cpu_ns >= Nanos::millis(16) && busy.task_cpu_ns <= outside.into(), "{busy:?} of {outside:?}");
-        assert!(busy.wall_ns >= inside.into() && busy.wall_ns <= outside.into(), "{busy:?}, {inside:?} of {outside:?}");
+        assert!(
+            busy.task_cpu_ns >= Nanos::millis(16) && busy.task_cpu_ns <= outside.into(),
+            "{busy:?} of {outside:?}"
+        );
+        assert!(
+            busy.wall_ns >= inside.into() && busy.wall_ns <= outside.into(),
+            "{busy:?}, {inside:?} of {outside:?}"
+        );
     }
 
     #[test]
@@ -251,14 +296,22 @@ mod tests {
         let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep");
         let process = sleeper.id() as i32;
         // A number that no thread of that process has: what is left of one that ended between listing and opening.
-        let tasks = [TaskId::own_thread(), TaskId::process(process), TaskId::thread_of(process, 1)];
-        let mut witness = Witness::new(Clock::MonotonicRaw, &[], &tasks).expect("an account of the others");
+        let tasks = [
+            TaskId::own_thread(),
+            TaskId::process(process),
+            TaskId::thread_of(process, 1),
+        ];
+        let mut witness =
+            Witness::new(Clock::MonotonicRaw, &[], &tasks).expect("an account of the others");
         assert_eq!(witness.tasks.len(), 2);
         let window = witness.open().expect("readable");
         let (evidence, _) = witness.close(window).expect("readable");
         let is_shown = std::fs::exists("/proc/self/schedstat").expect("/proc");
         assert_eq!(evidence.run_delay_ns.is_some(), is_shown, "{evidence:?}");
-        sleeper.kill().and_then(|()| sleeper.wait()).expect("it has ended");
+        sleeper
+            .kill()
+            .and_then(|()| sleeper.wait())
+            .expect("it has ended");
         let gone = Witness::new(Clock::MonotonicRaw, &[], &tasks).expect_err("the process itself");
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
     }

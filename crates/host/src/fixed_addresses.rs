@@ -12,5 +12,9 @@ pub(crate) fn fix_addresses() -> io::Result<()> {
     let present = unsafe { libc::personality(ASK) };
     // SAFETY: as above.
     let before = unsafe { libc::personality((present | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) };
-    if present < 0 || before < 0 { Err(errno::last()) } else { Ok(()) }
+    if present < 0 || before < 0 {
+        Err(errno::last())
+    } else {
+        Ok(())
+    }
 }

@@ -52,9 +52,16 @@ impl Held {
         let mut bytes = [0; 4];
         if number.read_exact(&mut bytes).is_err() {
             let error = started.recv().ok().and_then(Result::err);
-            return Err(error.unwrap_or_else(|| io::Error::other("its process ended before it began")));
+            return Err(
+                error.unwrap_or_else(|| io::Error::other("its process ended before it began"))
+            );
         }
-        let held = Held { process: u32::from_ne_bytes(bytes), gate, started, parent: Parent(alive) };
+        let held = Held {
+            process: u32::from_ne_bytes(bytes),
+            gate,
+            started,
+            parent: Parent(alive),
+        };
         held.wait_until_it_waits();
         Ok(held)
     }
@@ -81,7 +88,8 @@ impl Held {
         let waits = || {
             let text = std::fs::read_to_string(&stat).unwrap_or_default();
             // Behind the name, which may hold anything.
-            text.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with('R'))
+            text.rsplit_once(") ")
+                .is_none_or(|(_, rest)| !rest.starts_with('R'))
         };
         for _ in 0..LOOKS {
             if waits() {
@@ -115,7 +123,10 @@ mod tests {
         let held = Held::start(command).expect("a process");
         thread::sleep(Duration::from_millis(20));
         assert!(!sign.exists() && held.process() > 0);
-        let status = held.release().and_then(|(mut child, _parent)| child.wait()).expect("it ran");
+        let status = held
+            .release()
+            .and_then(|(mut child, _parent)| child.wait())
+            .expect("it ran");
         assert!(status.success() && sign.exists());
     }
 
@@ -124,7 +135,10 @@ mod tests {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "sleep", "0.2"]);
         let held = Held::start(command).expect("a process");
-        let status = held.release().and_then(|(mut child, _parent)| child.wait()).expect("it ran");
+        let status = held
+            .release()
+            .and_then(|(mut child, _parent)| child.wait())
+            .expect("it ran");
         assert!(status.success(), "{status}");
     }
 
@@ -140,7 +154,9 @@ mod tests {
             })
         };
         assert!(is_gone());
-        let error = Held::start(Command::new("/nonexistent")).and_then(Held::release).expect_err("there is none");
+        let error = Held::start(Command::new("/nonexistent"))
+            .and_then(Held::release)
+            .expect_err("there is none");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

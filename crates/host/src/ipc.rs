@@ -54,7 +54,10 @@ impl Channel for Yield {
 }
 
 fn closed() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the channel's other end was closed")
+    io::Error::new(
+        io::ErrorKind::UnexpectedEof,
+        "the channel's other end was closed",
+    )
 }
 
 #[cfg(test)]
@@ -80,7 +83,11 @@ mod tests {
                 }
             });
             for round in 0..100 {
-                assert_eq!(seen.load(SeqCst), round, "recv blocks until there is a token");
+                assert_eq!(
+                    seen.load(SeqCst),
+                    round,
+                    "recv blocks until there is a token"
+                );
                 there.send().expect("the token goes");
                 back.recv().expect("the token comes back");
             }

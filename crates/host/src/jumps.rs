@@ -32,8 +32,11 @@ impl Jumps {
         let bytes = bytes(order);
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new anonymous mapping at a place of the kernel's choice touches no memory of ours.
-        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, MapFlags::PRIVATE) }?;
-        let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked").cast::<u8>();
+        let address =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, MapFlags::PRIVATE) }?;
+        let start = NonNull::new(address)
+            .expect("the kernel maps nothing at address 0 unasked")
+            .cast::<u8>();
         let jumps = Jumps { start, bytes };
         jumps.write(&code(order, turns));
         // SAFETY: the range is our mapping, to which there is no reference.
@@ -100,7 +103,10 @@ mod tests {
     #[test]
     fn a_loop_stands_before_the_jump_and_lines_may_be_left_out() {
         let code = code(&[0, 3], 7);
-        assert_eq!((code.len(), &code[..5], &code[5..9]), (256, &[0xb9, 7, 0, 0, 0][..], &LOOP[5..]));
+        assert_eq!(
+            (code.len(), &code[..5], &code[5..9]),
+            (256, &[0xb9, 7, 0, 0, 0][..], &LOOP[5..])
+        );
         assert_eq!(code[9..14], [JUMP, 192 - 14, 0, 0, 0]);
     }
 

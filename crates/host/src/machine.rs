@@ -21,17 +21,34 @@ fn answers(root: &Root) -> Answers {
     if !root.is_system() {
         return Answers::none(NOT_RUNNING);
     }
-    let others = Answers { slice_extension: slice_extension(root), audit: audit(), ..Answers::none("") };
+    let others = Answers {
+        slice_extension: slice_extension(root),
+        audit: audit(),
+        ..Answers::none("")
+    };
     match scheduling::attributes() {
         Ok(found) => Answers {
             nice: Fact::Known(found.nice),
             slice_ns: known_or(found.slice_ns, "kernels from 6.12 on say it"),
-            utilization_clamp: known_or(found.utilization_clamp, "not in this kernel (CONFIG_UCLAMP_TASK)"),
+            utilization_clamp: known_or(
+                found.utilization_clamp,
+                "not in this kernel (CONFIG_UCLAMP_TASK)",
+            ),
             ..others
         },
         Err(error) => {
-            let Answers { nice, slice_ns, utilization_clamp, .. } = Answers::none(&format!("sched_getattr: {error}"));
-            Answers { nice, slice_ns, utilization_clamp, ..others }
+            let Answers {
+                nice,
+                slice_ns,
+                utilization_clamp,
+                ..
+            } = Answers::none(&format!("sched_getattr: {error}"));
+            Answers {
+                nice,
+                slice_ns,
+                utilization_clamp,
+                ..others
+            }
         }
     }
 }
@@ -71,7 +88,11 @@ fn ask_for_no_extension() -> std::io::Result<()> {
     const NONE: libc::c_ulong = 0;
     // SAFETY: takes and gives numbers alone.
     let answer = unsafe { libc::prctl(RSEQ_SLICE_EXTENSION, SET, NONE, NONE, NONE) };
-    if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    if answer < 0 {
+        Err(std::io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -68,8 +68,11 @@ impl Memory {
     pub fn map(size: Bytes, map_type: MapType, pages: Pages) -> Result<Memory, MapError> {
         let refused = |source| MapError::Refused { size, source };
         let slack = if pages == Pages::Huge { HUGE_PAGE } else { 0 };
-        let mapped =
-            size.as_usize().checked_add(slack).ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?.max(1);
+        let mapped = size
+            .as_usize()
+            .checked_add(slack)
+            .ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?
+            .max(1);
         let sharing = match map_type {
             MapType::Private => MapFlags::PRIVATE,
             MapType::Shared => MapFlags::SHARED,
@@ -79,10 +82,19 @@ impl Memory {
         let address = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, protection, sharing) };
         let address = address.map_err(|error| refused(error.into()))?;
         let mapping = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked");
-        let offset = if slack > 0 { address.align_offset(HUGE_PAGE) } else { 0 };
+        let offset = if slack > 0 {
+            address.align_offset(HUGE_PAGE)
+        } else {
+            0
+        };
         // SAFETY: the offset is below HUGE_PAGE, and the mapping was made that much larger.
         let start = unsafe { mapping.byte_add(offset) }.cast::<AtomicU64>();
-        let memory = Memory { mapping, mapped, start, words: size.as_usize() / size_of::<AtomicU64>() };
+        let memory = Memory {
+            mapping,
+            mapped,
+            start,
+            words: size.as_usize() / size_of::<AtomicU64>(),
+        };
         memory.advise(pages);
         Ok(memory)
     }
@@ -103,7 +115,11 @@ impl Memory {
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
         let first = self.start.as_ptr() as u64;
         let granted = huge_bytes(&smaps, first, first + size.0);
-        if granted >= size { Ok(()) } else { Err(MapError::NoHugePages { size, granted }) }
+        if granted >= size {
+            Ok(())
+        } else {
+            Err(MapError::NoHugePages { size, granted })
+        }
     }
 }
 
@@ -114,8 +130,14 @@ fn huge_bytes(smaps: &str, first: u64, last: u64) -> Bytes {
     for line in smaps.lines() {
         if let Some((from, to)) = mapping_range(line) {
             is_ours = from < last && first < to;
-        } else if is_ours && (line.starts_with("AnonHugePages:") || line.starts_with("ShmemPmdMapped:")) {
-            kib += line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        } else if is_ours
+            && (line.starts_with("AnonHugePages:") || line.starts_with("ShmemPmdMapped:"))
+        {
+            kib += line
+                .split_whitespace()
+                .nth(1)
+                .and_then(|n| n.parse::<u64>().ok())
+                .unwrap_or(0);
         }
     }
     Bytes::kib(kib)
@@ -123,7 +145,10 @@ fn huge_bytes(smaps: &str, first: u64, last: u64) -> Bytes {
 
 fn mapping_range(line: &str) -> Option<(u64, u64)> {
     let (from, to) = line.split_whitespace().next()?.split_once('-')?;
-    Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+    Some((
+        u64::from_str_radix(from, 16).ok()?,
+        u64::from_str_radix(to, 16).ok()?,
+    ))
 }
 
 impl Deref for Memory {
@@ -150,20 +175,32 @@ mod tests {
 
     #[test]
     fn maps_zeroed_words_of_every_kind() {
-        for (map_type, pages) in
-            [(MapType::Private, Pages::Base), (MapType::Shared, Pages::Base), (MapType::Private, Pages::Huge)]
-        {
+        for (map_type, pages) in [
+            (MapType::Private, Pages::Base),
+            (MapType::Shared, Pages::Base),
+            (MapType::Private, Pages::Huge),
+        ] {
             let memory = Memory::map(Bytes::mib(4), map_type, pages).expect("4 MiB");
             assert_eq!(memory.len(), 4 << 17);
             assert!(memory.iter().all(|word| word.load(Relaxed) == 0));
         }
-        assert!(Memory::map(Bytes(0), MapType::Private, Pages::Base).expect("nothing").is_empty());
+        assert!(
+            Memory::map(Bytes(0), MapType::Private, Pages::Base)
+                .expect("nothing")
+                .is_empty()
+        );
     }
 
     #[test]
     fn an_impossible_size_is_an_error_with_advice() {
-        let error = Memory::map(Bytes(u64::MAX / 4), MapType::Private, Pages::Base).expect_err("more than any machine");
-        assert!(error.to_string().contains("use a smaller --size or fewer --tasks"), "{error}");
+        let error = Memory::map(Bytes(u64::MAX / 4), MapType::Private, Pages::Base)
+            .expect_err("more than any machine");
+        assert!(
+            error
+                .to_string()
+                .contains("use a smaller --size or fewer --tasks"),
+            "{error}"
+        );
     }
 
     #[test]

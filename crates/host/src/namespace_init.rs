@@ -38,12 +38,16 @@ pub fn in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<Exi
                 is_alive(&lives)?;
                 namespace.settle()
             };
-            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| enter().and_then(|()| body())));
+            let outcome =
+                std::panic::catch_unwind(AssertUnwindSafe(|| enter().and_then(|()| body())));
             let code = match outcome {
                 Ok(Ok(())) => 0,
                 Ok(Err(error)) => {
                     // The only words of a process that has no other way to say them.
-                    let _ = rustix::io::write(rustix::stdio::stderr(), format!("switchcost: {error}\n").as_bytes());
+                    let _ = rustix::io::write(
+                        rustix::stdio::stderr(),
+                        format!("switchcost: {error}\n").as_bytes(),
+                    );
                     1
                 }
                 Err(_) => 1,
@@ -56,7 +60,10 @@ pub fn in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<Exi
 
 /// Its parent cannot be asked for from inside.
 fn is_alive(lives: &io::PipeReader) -> io::Result<()> {
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     match poll(&mut [PollFd::new(lives, PollFlags::IN)], Some(&now))? {
         0 => Ok(()),
         _ => Err(io::Error::other("the parent ended before its child began")),

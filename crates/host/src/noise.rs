@@ -41,7 +41,10 @@ impl NetworkNoise {
         // Tried here, so that a CPU that is not to be had is an error and not a thread without noise.
         drop(pin(&[cpu])?);
         let is_over = Arc::new(AtomicBool::new(false));
-        let mut noise = NetworkNoise { is_over: Arc::clone(&is_over), threads: Vec::new() };
+        let mut noise = NetworkNoise {
+            is_over: Arc::clone(&is_over),
+            threads: Vec::new(),
+        };
         let (over, dice) = (Arc::clone(&is_over), ChaCha8Rng::seed_from_u64(seed));
         noise.spawn("noise", move || shout(&near, &over, cpu, dice))?;
         noise.spawn("echo", move || answer(&far, &is_over, cpu))?;
@@ -49,7 +52,11 @@ impl NetworkNoise {
     }
 
     fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        self.threads.push(std::thread::Builder::new().name(name.to_owned()).spawn(work)?);
+        self.threads.push(
+            std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(work)?,
+        );
         Ok(())
     }
 }
@@ -107,9 +114,12 @@ mod tests {
         let noise = NetworkNoise::start(cpu, 1).expect("a loopback device");
         // A thread names itself once it runs.
         await_that("two threads run", || threads() == before + 2);
-        let received = || std::fs::read_to_string("/proc/self/net/snmp").expect("the kernel's counters");
+        let received =
+            || std::fs::read_to_string("/proc/self/net/snmp").expect("the kernel's counters");
         let start = udp_received(&received());
-        await_that("a burst went to and fro", || udp_received(&received()) >= start + 2 * BURST as u64);
+        await_that("a burst went to and fro", || {
+            udp_received(&received()) >= start + 2 * BURST as u64
+        });
         let shared = Arc::clone(&noise.is_over);
         drop(noise);
         // Not by the list of threads: the kernel strikes out who has been waited for a little later.
@@ -124,7 +134,10 @@ mod tests {
     fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
         let start = Instant::now();
         while !is_so() {
-            assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "waited in vain until {what}"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -132,13 +145,25 @@ mod tests {
     /// Threads of this process named as those above: other tests run beside this one.
     fn threads() -> usize {
         let tasks = std::fs::read_dir("/proc/self/task").expect("own threads");
-        let names = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
-        names.filter(|name| ["noise", "echo"].contains(&name.trim())).count()
+        let names = tasks
+            .flatten()
+            .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+        names
+            .filter(|name| ["noise", "echo"].contains(&name.trim()))
+            .count()
     }
 
     /// InDatagrams: the first number behind the second line's `Udp:`.
     fn udp_received(snmp: &str) -> u64 {
-        let line = snmp.lines().filter(|line| line.starts_with("Udp:")).nth(1).expect("UDP is counted");
-        line.split_whitespace().nth(1).expect("a first counter").parse().expect("a number")
+        let line = snmp
+            .lines()
+            .filter(|line| line.starts_with("Udp:"))
+            .nth(1)
+            .expect("UDP is counted");
+        line.split_whitespace()
+            .nth(1)
+            .expect("a first counter")
+            .parse()
+            .expect("a number")
     }
 }

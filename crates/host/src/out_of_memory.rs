@@ -49,11 +49,21 @@ fn end(bytes: usize) -> ! {
 
 /// `limits` are of the address space, and of data.
 fn describe(into: &mut impl Write, bytes: usize, limits: [Option<u64>; 2]) -> fmt::Result {
-    write!(into, "switchcost: failed to go on: found no memory for {bytes} bytes more")?;
+    write!(
+        into,
+        "switchcost: failed to go on: found no memory for {bytes} bytes more"
+    )?;
     let what = [("the address space", "-v"), ("memory for data", "-d")];
-    let limited = what.into_iter().zip(limits).filter_map(|(what, limit)| Some((what, limit?)));
+    let limited = what
+        .into_iter()
+        .zip(limits)
+        .filter_map(|(what, limit)| Some((what, limit?)));
     for ((what, flag), limit) in limited.clone() {
-        write!(into, ", with {what} limited to {} KiB (ulimit {flag})", limit >> 10)?;
+        write!(
+            into,
+            ", with {what} limited to {} KiB (ulimit {flag})",
+            limit >> 10
+        )?;
     }
     if limited.count() > 0 {
         return writeln!(
@@ -62,7 +72,10 @@ fn describe(into: &mut impl Write, bytes: usize, limits: [Option<u64>; 2]) -> fm
              /etc/security/limits.d"
         );
     }
-    writeln!(into, ", need more that is free; close other programs, or choose fewer or smaller cases or designs")
+    writeln!(
+        into,
+        ", need more that is free; close other programs, or choose fewer or smaller cases or designs"
+    )
 }
 
 /// A text without an allocation.
@@ -73,13 +86,19 @@ struct Line {
 
 impl Default for Line {
     fn default() -> Line {
-        Line { bytes: [0; 512], length: 0 }
+        Line {
+            bytes: [0; 512],
+            length: 0,
+        }
     }
 }
 
 impl Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = self.bytes.get_mut(self.length..self.length + text.len()).ok_or(fmt::Error)?;
+        let room = self
+            .bytes
+            .get_mut(self.length..self.length + text.len())
+            .ok_or(fmt::Error)?;
         room.copy_from_slice(text.as_bytes());
         self.length += text.len();
         Ok(())
@@ -103,7 +122,10 @@ mod tests {
              (ulimit -v), need more; raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and \
              data in /etc/security/limits.d\n"
         );
-        assert!(said([Some(u64::MAX - 1), Some(u64::MAX - 1)]).ends_with("limits.d\n"), "the longest");
+        assert!(
+            said([Some(u64::MAX - 1), Some(u64::MAX - 1)]).ends_with("limits.d\n"),
+            "the longest"
+        );
         assert!(said([None, None]).contains("need more that is free"));
     }
 }

@@ -14,23 +14,46 @@ use rustix::mount::{MountFlags, mount};
 pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
     let directory = std::env::current_dir()?;
     if let Some(within) = mounted_within(&fs::read_to_string("/proc/self/mountinfo")?, &directory) {
-        let what =
-            format!("{} is mounted within {}, and would not be seen there", within.display(), directory.display());
+        let what = format!(
+            "{} is mounted within {}, and would not be seen there",
+            within.display(),
+            directory.display()
+        );
         return Err(io::Error::other(what));
     }
     // SAFETY: changes what this process belongs to, and no memory.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
-        return Err(with_context("a mount namespace", io::Error::last_os_error()));
+        return Err(with_context(
+            "a mount namespace",
+            io::Error::last_os_error(),
+        ));
     }
-    let tmpfs = mount(c"tmpfs", layer, c"tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None);
+    let tmpfs = mount(
+        c"tmpfs",
+        layer,
+        c"tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        None,
+    );
     tmpfs.map_err(|error| with_context("a file system in memory", error.into()))?;
     let [changes, work] = ["changes", "work"].map(|name| layer.join(name));
     fs::create_dir(&changes)?;
     fs::create_dir(&work)?;
-    let options = format!("lowerdir={},upperdir={},workdir={}", escaped(&directory), escaped(&changes), escaped(&work));
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        escaped(&directory),
+        escaped(&changes),
+        escaped(&work)
+    );
     let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
-    mount(c"overlay", &directory, c"overlay", MountFlags::empty(), Some(options.as_c_str()))
-        .map_err(|error| with_context("an overlay", error.into()))?;
+    mount(
+        c"overlay",
+        &directory,
+        c"overlay",
+        MountFlags::empty(),
+        Some(options.as_c_str()),
+    )
+    .map_err(|error| with_context("an overlay", error.into()))?;
     std::env::set_current_dir(&directory)
 }
 
@@ -52,8 +75,13 @@ fn escaped(path: &Path) -> String {
 
 /// A place within the directory where something is mounted (proc(5), `mountinfo`).
 fn mounted_within(mounts: &str, directory: &Path) -> Option<PathBuf> {
-    let places = mounts.lines().filter_map(|line| line.split(' ').nth(4)).map(|place| PathBuf::from(plain(place)));
-    places.filter(|place| place != directory).find(|place| place.starts_with(directory))
+    let places = mounts
+        .lines()
+        .filter_map(|line| line.split(' ').nth(4))
+        .map(|place| PathBuf::from(plain(place)));
+    places
+        .filter(|place| place != directory)
+        .find(|place| place.starts_with(directory))
 }
 
 /// A path without the kernel's escapes of spaces and the like, three octal digits each.
@@ -61,7 +89,9 @@ fn plain(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let byte = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        let byte = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
         plain.push(byte.map_or('\\', char::from));
         plain.push_str(part.get(3..).unwrap_or_default());
     }

@@ -8,7 +8,9 @@ use std::io;
 /// # Errors
 /// Where each number that we know would be taken for another process.
 pub fn check() -> io::Result<()> {
-    let own = fs::read_link("/proc/self").ok().and_then(|name| name.to_str()?.parse().ok());
+    let own = fs::read_link("/proc/self")
+        .ok()
+        .and_then(|name| name.to_str()?.parse().ok());
     judge(own, std::process::id())
 }
 

@@ -31,11 +31,19 @@ pub struct CounterSet {
 
 impl CounterSet {
     /// Opens groups of these events on each task, by the kernel's number of its thread.
-    pub fn open(source: &dyn CounterSource, events: &[Event], threads: &[i32]) -> Result<CounterSet, Unavailable> {
-        let (hardware, software): (Vec<Event>, Vec<Event>) = events.iter().partition(|event| event.is_hardware());
+    pub fn open(
+        source: &dyn CounterSource,
+        events: &[Event],
+        threads: &[i32],
+    ) -> Result<CounterSet, Unavailable> {
+        let (hardware, software): (Vec<Event>, Vec<Event>) =
+            events.iter().partition(|event| event.is_hardware());
         let mut groups = Vec::new();
         for thread in threads {
-            for events in [&hardware, &software].into_iter().filter(|events| !events.is_empty()) {
+            for events in [&hardware, &software]
+                .into_iter()
+                .filter(|events| !events.is_empty())
+            {
                 let group = source.open(events, *thread)?;
                 groups.push((names(events, &*group), group));
             }
@@ -45,12 +53,16 @@ impl CounterSet {
 
     /// Sets all to zero and lets them count.
     pub fn start(&mut self) -> io::Result<()> {
-        self.groups.iter_mut().try_for_each(|(_, group)| group.start())
+        self.groups
+            .iter_mut()
+            .try_for_each(|(_, group)| group.start())
     }
 
     /// Stops all.
     pub fn stop(&mut self) -> io::Result<()> {
-        self.groups.iter_mut().try_for_each(|(_, group)| group.stop())
+        self.groups
+            .iter_mut()
+            .try_for_each(|(_, group)| group.stop())
     }
 
     /// What was counted between start and stop, summed over the tasks. A group that did not count all the time on some
@@ -75,7 +87,10 @@ impl CounterSet {
 /// Names as perf writes them: with `:u` where the kernel's half is not counted.
 fn names(events: &[Event], group: &dyn CounterGroup) -> Vec<String> {
     let suffix = if group.counts_kernel() { "" } else { ":u" };
-    events.iter().map(|event| format!("{event}{suffix}")).collect()
+    events
+        .iter()
+        .map(|event| format!("{event}{suffix}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -95,9 +110,20 @@ mod tests {
 
     #[test]
     fn readings_are_summed_over_the_tasks() {
-        let source = Scripted::new([(Event::Cycles, Script::Counts(100)), (Event::PageFaults, Script::Counts(3))]);
-        let sums = count(&mut set(&source, &[Event::Cycles, Event::PageFaults], &[1, 2, 3])).expect("readings");
-        assert_eq!(sums, BTreeMap::from([("cycles".to_owned(), 300), ("page-faults".to_owned(), 9)]));
+        let source = Scripted::new([
+            (Event::Cycles, Script::Counts(100)),
+            (Event::PageFaults, Script::Counts(3)),
+        ]);
+        let sums = count(&mut set(
+            &source,
+            &[Event::Cycles, Event::PageFaults],
+            &[1, 2, 3],
+        ))
+        .expect("readings");
+        assert_eq!(
+            sums,
+            BTreeMap::from([("cycles".to_owned(), 300), ("page-faults".to_owned(), 9)])
+        );
     }
 
     #[test]
@@ -132,7 +158,8 @@ mod tests {
         let (tell, reported) = std::sync::mpsc::channel();
         let (go, gone) = std::sync::mpsc::channel::<()>();
         let sleeper = std::thread::spawn(move || {
-            tell.send(crate::task::current_tid()).expect("the test waits");
+            tell.send(crate::task::current_tid())
+                .expect("the test waits");
             gone.recv().expect("the test says when");
             workloads::sleep(16);
         });

@@ -31,7 +31,9 @@ pub fn watch(path: &Path) {
 
 fn remove(path: &Path, lock: &File) {
     let start = Instant::now();
-    let is_done = |removed: io::Result<()>| removed.map_or_else(|error| error.kind() == ErrorKind::NotFound, |()| true);
+    let is_done = |removed: io::Result<()>| {
+        removed.map_or_else(|error| error.kind() == ErrorKind::NotFound, |()| true)
+    };
     while !is_done(abandoned_folder::remove(path, lock)) && start.elapsed() < LONGEST {
         std::thread::sleep(PAUSE);
     }

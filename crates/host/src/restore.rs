@@ -29,7 +29,10 @@ pub fn restore(words: &[String]) {
         let _ = io::copy(&mut line, &mut io::sink());
         terminal.iter().for_each(Terminal::restore);
         command.iter().for_each(end);
-        if let Some((AFFINITY, rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        if let Some((AFFINITY, rest)) = words
+            .split_first()
+            .map(|(first, rest)| (first.as_str(), rest))
+        {
             live::put_back(rest);
         }
     }
@@ -40,7 +43,11 @@ struct Terminal(Termios);
 impl Terminal {
     fn of_stdout() -> Option<Terminal> {
         let stdout = io::stdout();
-        if isatty(&stdout) { tcgetattr(stdout).ok().map(Terminal) } else { None }
+        if isatty(&stdout) {
+            tcgetattr(stdout).ok().map(Terminal)
+        } else {
+            None
+        }
     }
 
     /// Only where it is no longer as it was.
@@ -70,7 +77,10 @@ fn has_ended_within(command: &OwnedFd, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let left = Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
         match poll(&mut [PollFd::new(command, PollFlags::IN)], Some(&left)) {
             Err(rustix::io::Errno::INTR) => {}
             ended => return ended.is_ok_and(|ended| ended > 0),
@@ -86,14 +96,23 @@ mod tests {
 
     #[test]
     fn a_command_ends_when_it_is_asked_to_or_is_ended() {
-        for script in ["exec sleep 60", "trap '' TERM; while :; do sleep 0.05; done"] {
-            let mut child = Command::new("sh").args(["-c", script]).spawn().expect("a shell");
+        for script in [
+            "exec sleep 60",
+            "trap '' TERM; while :; do sleep 0.05; done",
+        ] {
+            let mut child = Command::new("sh")
+                .args(["-c", script])
+                .spawn()
+                .expect("a shell");
             std::thread::sleep(Duration::from_millis(100));
             let command = open(child.id() as i32).expect("it runs");
             assert!(!has_ended_within(&command, Duration::ZERO));
             if script.starts_with("trap") {
                 let _ = pidfd_send_signal(&command, Signal::TERM);
-                assert!(!has_ended_within(&command, Duration::from_millis(100)), "it takes no notice");
+                assert!(
+                    !has_ended_within(&command, Duration::from_millis(100)),
+                    "it takes no notice"
+                );
                 let _ = pidfd_send_signal(&command, Signal::KILL);
             } else {
                 end(&command);

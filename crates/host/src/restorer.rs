@@ -53,8 +53,16 @@ impl Restorer {
         let (line, theirs) = UnixStream::pair()?;
         line.set_read_timeout(Some(READY_WITHIN))?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("switchcost").arg(RESTORER_ARGUMENT).args(arguments).current_dir("/").process_group(0);
-        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(stdout).stderr(Stdio::null());
+        command
+            .arg0("switchcost")
+            .arg(RESTORER_ARGUMENT)
+            .args(arguments)
+            .current_dir("/")
+            .process_group(0);
+        command
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(stdout)
+            .stderr(Stdio::null());
         let process = command.spawn()?;
         // It holds the other end, too.
         drop(command);

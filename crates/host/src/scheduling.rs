@@ -32,13 +32,22 @@ pub(crate) struct Attributes {
 
 /// Of the calling thread.
 pub(crate) fn attributes() -> io::Result<Attributes> {
-    let mut attributes = SchedAttr { size: SIZE, ..SchedAttr::default() };
+    let mut attributes = SchedAttr {
+        size: SIZE,
+        ..SchedAttr::default()
+    };
     // SAFETY: the kernel writes no more than SIZE bytes, which is the size of the structure.
     let status = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, SIZE, 0) };
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
-    let SchedAttr { nice, runtime, util_min, util_max, .. } = attributes;
+    let SchedAttr {
+        nice,
+        runtime,
+        util_min,
+        util_max,
+        ..
+    } = attributes;
     Ok(Attributes {
         nice,
         slice_ns: Some(runtime).filter(|slice| *slice > 0),

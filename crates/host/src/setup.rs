@@ -21,7 +21,10 @@ pub use keeper::keep;
 pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
 
 /// How often it is asked whether to stop.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// What is set up around a program; each may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,8 +71,16 @@ impl Setup {
     pub fn start(&self, program: &[OsString], log: File) -> io::Result<Keeper> {
         let mut command = Command::new("/proc/self/exe");
         // Signals from the terminal are for the run, which then asks.
-        command.arg0("switchcost").arg(KEEPER_ARGUMENT).args([&self.commands, &self.wrapper, &self.undo]).args(program);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).process_group(0);
+        command
+            .arg0("switchcost")
+            .arg(KEEPER_ARGUMENT)
+            .args([&self.commands, &self.wrapper, &self.undo])
+            .args(program);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .process_group(0);
         let mut process = command.spawn()?;
         let line = process.stdin.take();
         Ok(Keeper { process, line })
@@ -81,7 +92,11 @@ impl Keeper {
     ///
     /// # Errors
     /// Where it took longer.
-    pub fn wait(mut self, should_stop: &dyn Fn() -> bool, longest: Duration) -> Result<Kept, NotKept> {
+    pub fn wait(
+        mut self,
+        should_stop: &dyn Fn() -> bool,
+        longest: Duration,
+    ) -> Result<Kept, NotKept> {
         let start = Instant::now();
         let mut is_late = false;
         while !self.has_reported().map_err(NotKept::Failed)? {
@@ -92,12 +107,20 @@ impl Keeper {
         }
         let mut report = String::new();
         let mut output = self.process.stdout.take().ok_or(NotKept::Late)?;
-        output.read_to_string(&mut report).map_err(NotKept::Failed)?;
-        if is_late { Err(NotKept::Late) } else { parsed(&report).map_err(NotKept::Failed) }
+        output
+            .read_to_string(&mut report)
+            .map_err(NotKept::Failed)?;
+        if is_late {
+            Err(NotKept::Late)
+        } else {
+            parsed(&report).map_err(NotKept::Failed)
+        }
     }
 
     fn has_reported(&self) -> io::Result<bool> {
-        let Some(output) = &self.process.stdout else { return Ok(true) };
+        let Some(output) = &self.process.stdout else {
+            return Ok(true);
+        };
         match poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&LOOK)) {
             Err(rustix::io::Errno::INTR) => Ok(false),
             ready => Ok(ready? > 0),
@@ -115,6 +138,11 @@ impl Drop for Keeper {
 /// The first line is the code, or `stopped`; the others are complaints.
 fn parsed(report: &str) -> io::Result<Kept> {
     let mut lines = report.lines();
-    let first = lines.next().ok_or_else(|| io::Error::other("the process that keeps the set-up was killed"))?;
-    Ok(Kept { code: first.parse().ok(), complaints: lines.map(str::to_owned).collect() })
+    let first = lines
+        .next()
+        .ok_or_else(|| io::Error::other("the process that keeps the set-up was killed"))?;
+    Ok(Kept {
+        code: first.parse().ok(),
+        complaints: lines.map(str::to_owned).collect(),
+    })
 }

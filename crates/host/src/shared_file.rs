@@ -30,20 +30,40 @@ impl SharedFile {
     /// Makes and maps a file of `words` words of 64 bits. Programs started later do not inherit it; they open
     /// [`SharedFile::path`].
     pub fn create(name: &str, words: usize) -> io::Result<SharedFile> {
-        let bytes = words.checked_mul(8).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
+        let bytes = words
+            .checked_mul(8)
+            .filter(|&bytes| bytes > 0)
+            .ok_or(io::ErrorKind::InvalidInput)?;
         let file = memfd_create(CString::new(name)?.as_c_str(), MemfdFlags::CLOEXEC)?;
-        ftruncate(&file, bytes.try_into().map_err(|_| io::ErrorKind::InvalidInput)?)?;
+        ftruncate(
+            &file,
+            bytes.try_into().map_err(|_| io::ErrorKind::InvalidInput)?,
+        )?;
         SharedFile::map(file, words)
     }
 
     /// Maps the first `words` words of a file that can be mapped for reading and writing: one in memory, or an array that programs
     /// in the kernel write. No one may shorten the file meanwhile.
     pub fn map(file: OwnedFd, words: usize) -> io::Result<SharedFile> {
-        let bytes = words.checked_mul(8).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
+        let bytes = words
+            .checked_mul(8)
+            .filter(|&bytes| bytes > 0)
+            .ok_or(io::ErrorKind::InvalidInput)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
-        let address = unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, 0) }?;
-        let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked").cast();
+        let address = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                bytes,
+                protection,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+        }?;
+        let start = NonNull::new(address)
+            .expect("the kernel maps nothing at address 0 unasked")
+            .cast();
         Ok(SharedFile { file, start, words })
     }
 

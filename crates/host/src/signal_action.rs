@@ -77,7 +77,9 @@ impl SignalAction {
 
 impl std::fmt::Debug for SignalAction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SignalAction").field("handler", &self.0.sa_sigaction).finish_non_exhaustive()
+        f.debug_struct("SignalAction")
+            .field("handler", &self.0.sa_sigaction)
+            .finish_non_exhaustive()
     }
 }
 
@@ -88,5 +90,9 @@ pub(crate) fn raise(signal: c_int) -> io::Result<()> {
 }
 
 fn check(status: c_int) -> io::Result<()> {
-    if status == 0 { Ok(()) } else { Err(errno::last()) }
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(errno::last())
+    }
 }

@@ -65,7 +65,13 @@ impl SignalSet {
     /// A file to read them from, which the calling thread blocks.
     pub(crate) fn file(&self) -> io::Result<OwnedFd> {
         // SAFETY: the pointer is to a set that outlives the call.
-        let file = unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        let file = unsafe {
+            libc::signalfd(
+                -1,
+                &raw const self.0,
+                libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+            )
+        };
         if file < 0 {
             return Err(errno::last());
         }
@@ -84,7 +90,11 @@ impl SignalSet {
 
 /// These calls return the error's number.
 fn check(number: c_int) -> io::Result<()> {
-    if number == 0 { Ok(()) } else { Err(Errno::from_raw_os_error(number)) }
+    if number == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_raw_os_error(number))
+    }
 }
 
 #[cfg(test)]
@@ -96,8 +106,16 @@ mod tests {
         let before = SignalSet::blocked().expect("own mask");
         assert!(!before.contains(libc::SIGURG));
         SignalSet::of(&[libc::SIGURG]).block().expect("own mask");
-        assert!(SignalSet::blocked().expect("own mask").contains(libc::SIGURG));
+        assert!(
+            SignalSet::blocked()
+                .expect("own mask")
+                .contains(libc::SIGURG)
+        );
         before.block_only().expect("own mask");
-        assert!(!SignalSet::blocked().expect("own mask").contains(libc::SIGURG));
+        assert!(
+            !SignalSet::blocked()
+                .expect("own mask")
+                .contains(libc::SIGURG)
+        );
     }
 }

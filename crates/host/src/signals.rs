@@ -37,7 +37,10 @@ pub fn defer_signals() -> io::Result<DeferredSignals> {
 
 fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut held = DeferredSignals { before: Vec::new(), _turn: turn };
+    let mut held = DeferredSignals {
+        before: Vec::new(),
+        _turn: turn,
+    };
     let noted = SignalAction::handler(note, libc::SA_RESTART);
     for &signal in signals {
         // SAFETY: the handler does nothing but to change an atomic.
@@ -76,7 +79,11 @@ impl Drop for DeferredSignals {
             let _ = unsafe { before.set(*signal) };
         }
         let come = COME.swap(0, SeqCst);
-        for (signal, _) in self.before.iter().filter(|(signal, _)| come >> *signal & 1 != 0) {
+        for (signal, _) in self
+            .before
+            .iter()
+            .filter(|(signal, _)| come >> *signal & 1 != 0)
+        {
             let _ = raise(*signal);
         }
     }
@@ -113,7 +120,11 @@ mod tests {
 
     #[test]
     fn an_undisturbed_thread_gets_its_signals_afterwards() {
-        let is_blocked = || SignalSet::blocked().expect("own mask").contains(libc::SIGTERM);
+        let is_blocked = || {
+            SignalSet::blocked()
+                .expect("own mask")
+                .contains(libc::SIGTERM)
+        };
         assert!(!is_blocked());
         let blocked = block_signals().expect("the kernel lets us");
         assert!(is_blocked());

@@ -12,7 +12,11 @@ const PAUSE: Duration = Duration::from_micros(200);
 fn ptrace(request: libc::c_uint, task: pid_t, data: usize) -> io::Result<()> {
     // SAFETY: none of the requests made here reads or writes memory of ours.
     let result = unsafe { libc::ptrace(request, task, null_mut::<c_void>(), data as *mut c_void) };
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// What has become of a traced task since it was last asked: the signal that it stops for, none where it has ended.
@@ -38,7 +42,10 @@ struct Hold {
 impl Hold {
     fn take(task: pid_t) -> io::Result<Hold> {
         ptrace(libc::PTRACE_SEIZE, task, 0)?;
-        Ok(Hold { task, is_gone: false })
+        Ok(Hold {
+            task,
+            is_gone: false,
+        })
     }
 
     /// Lets it run on from wherever it halts, with the signal that it has got, if any.
@@ -105,7 +112,12 @@ mod tests {
 
     fn state_and_ticks(pid: u32) -> (String, u64) {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it lives");
-        let fields: Vec<_> = text.rsplit(") ").next().expect("fields").split(' ').collect();
+        let fields: Vec<_> = text
+            .rsplit(") ")
+            .next()
+            .expect("fields")
+            .split(' ')
+            .collect();
         (fields[0].to_owned(), fields[11].parse().expect("a number"))
     }
 
@@ -124,7 +136,12 @@ mod tests {
 
     #[test]
     fn a_stopped_task_runs_for_a_moment_and_is_stopped_again() {
-        let child = Ended(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh"));
+        let child = Ended(
+            Command::new("sh")
+                .args(["-c", "while :; do :; done"])
+                .spawn()
+                .expect("sh"),
+        );
         let pid = child.0.id();
         signal(&child, libc::SIGSTOP);
         await_state(pid, "T");
@@ -135,7 +152,10 @@ mod tests {
         let after = state_and_ticks(pid).1;
         std::thread::sleep(Duration::from_millis(100));
         assert_eq!(state_and_ticks(pid), ("T".to_owned(), after));
-        assert!(!run_until(pid, Duration::from_millis(20), || false).expect("ours"), "in vain");
+        assert!(
+            !run_until(pid, Duration::from_millis(20), || false).expect("ours"),
+            "in vain"
+        );
         signal(&child, libc::SIGCONT);
         await_state(pid, "R");
     }

@@ -52,11 +52,16 @@ impl Supervisor {
         let (reports, report_to) = pipe_with(PipeFlags::CLOEXEC)?;
         let task_files = TaskFiles::ours()?;
         let pid = process::start(state::State::new(programs, setting, orders, report_to)?)?;
-        let mut supervisor = Supervisor { pid, control: Some(control.into()), reports: reports.into(), task_files };
+        let mut supervisor = Supervisor {
+            pid,
+            control: Some(control.into()),
+            reports: reports.into(),
+            task_files,
+        };
         reports::settled(supervisor.read()?)?;
         if setting.in_pid_namespace {
-            supervisor.task_files =
-                TaskFiles::seen_by(pid).map_err(|error| pid_namespace::Step::Show.refused(error))?;
+            supervisor.task_files = TaskFiles::seen_by(pid)
+                .map_err(|error| pid_namespace::Step::Show.refused(error))?;
         }
         Ok(supervisor)
     }
@@ -73,7 +78,10 @@ impl Supervisor {
 
     /// Has program number `program` started; [`Report::Launched`] follows.
     pub fn launch(&mut self, program: u32) -> io::Result<()> {
-        let control = self.control.as_mut().ok_or_else(|| io::Error::other("the supervisor has been dismissed"))?;
+        let control = self
+            .control
+            .as_mut()
+            .ok_or_else(|| io::Error::other("the supervisor has been dismissed"))?;
         control.write_all(&program.to_le_bytes())
     }
 
@@ -82,9 +90,14 @@ impl Supervisor {
     /// # Errors
     /// Where the supervisor was killed.
     pub fn report(&mut self, timeout: Duration) -> io::Result<Option<Report>> {
-        let timeout =
-            Timespec { tv_sec: timeout.as_secs().min(i32::MAX as u64) as i64, tv_nsec: timeout.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&self.reports, PollFlags::IN)], Some(&timeout)) {
+        let timeout = Timespec {
+            tv_sec: timeout.as_secs().min(i32::MAX as u64) as i64,
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        match poll(
+            &mut [PollFd::new(&self.reports, PollFlags::IN)],
+            Some(&timeout),
+        ) {
             Ok(0) | Err(Errno::INTR) => return Ok(None),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
@@ -94,10 +107,14 @@ impl Supervisor {
 
     fn read(&mut self) -> io::Result<[u8; reports::BYTES]> {
         let mut bytes = [0; reports::BYTES];
-        self.reports.read_exact(&mut bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => io::Error::other("the process that starts the programs was killed"),
-            _ => error,
-        })?;
+        self.reports
+            .read_exact(&mut bytes)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    io::Error::other("the process that starts the programs was killed")
+                }
+                _ => error,
+            })?;
         Ok(bytes)
     }
 

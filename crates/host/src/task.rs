@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
-    waitpid,
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group,
+    set_parent_process_death_signal, waitpid,
 };
 use switchcost_units::Nanos;
 
@@ -39,7 +39,11 @@ pub fn is_ignored(signal: i32) -> bool {
 /// Asks the kernel to kill this process when its parent ends, and checks that the parent had not ended before.
 fn die_with(parent: Pid) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::other("the parent ended before its child began")) }
+    if getppid() == Some(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::other("the parent ended before its child began"))
+    }
 }
 
 /// Asks the kernel to kill this process when `parent` ends, which must be the process that started it, and lives still.
@@ -86,16 +90,23 @@ impl Drop for Forked {
 pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
-        return Err(io::Error::other(format!("found {threads} threads, need one to fork safely")));
+        return Err(io::Error::other(format!(
+            "found {threads} threads, need one to fork safely"
+        )));
     }
     let parent = getpid();
     // SAFETY: the process has one thread, so the child finds every lock free and the heap whole.
     let number = unsafe { libc::fork() };
     match Pid::from_raw(number.max(0)) {
         _ if number < 0 => Err(io::Error::last_os_error()),
-        Some(pid) => Ok(Forked { pid, is_reaped: false }),
+        Some(pid) => Ok(Forked {
+            pid,
+            is_reaped: false,
+        }),
         None => {
-            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| die_with(parent).and_then(|()| body())));
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                die_with(parent).and_then(|()| body())
+            }));
             let code = if matches!(outcome, Ok(Ok(()))) { 0 } else { 1 };
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(code) }
@@ -162,21 +173,37 @@ impl FreshProcess {
     pub fn start(arguments: &[&str]) -> io::Result<FreshProcess> {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).arg(current_pid().to_string());
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        Ok(FreshProcess { child: command.spawn()? })
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        Ok(FreshProcess {
+            child: command.spawn()?,
+        })
     }
 
     /// Hands over all of the input, and closes it.
     pub fn tell(&mut self, input: &[u8]) -> io::Result<()> {
-        let mut stdin = self.child.stdin.take().ok_or_else(|| io::Error::other("the input was closed before"))?;
+        let mut stdin = self
+            .child
+            .stdin
+            .take()
+            .ok_or_else(|| io::Error::other("the input was closed before"))?;
         stdin.write_all(input)
     }
 
     /// Waits at most `timeout` for output.
     pub fn wait_for_output(&mut self, buffer: &mut [u8], timeout: Nanos) -> io::Result<Waited> {
-        let stdout = self.child.stdout.as_mut().ok_or_else(|| io::Error::other("the output was closed before"))?;
-        let timeout =
-            Timespec { tv_sec: (timeout.0 / 1_000_000_000) as i64, tv_nsec: (timeout.0 % 1_000_000_000) as i64 };
+        let stdout = self
+            .child
+            .stdout
+            .as_mut()
+            .ok_or_else(|| io::Error::other("the output was closed before"))?;
+        let timeout = Timespec {
+            tv_sec: (timeout.0 / 1_000_000_000) as i64,
+            tv_nsec: (timeout.0 % 1_000_000_000) as i64,
+        };
         match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => Ok(Waited::TimedOut),
             Ok(_) => Ok(match stdout.read(buffer)? {
@@ -190,7 +217,12 @@ impl FreshProcess {
     /// Waits for the end of a process that closed its output, for a while.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
         let status = end_within(&mut self.child, GONE_WITHIN)?;
-        status.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it closed its output and did not end"))
+        status.ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                "it closed its output and did not end",
+            )
+        })
     }
 }
 
@@ -222,12 +254,17 @@ mod tests {
 
     #[test]
     fn a_program_is_waited_for_and_asked_once_to_stop() {
-        let status = run_tied(Command::new("sh").args(["-c", "exit 7"]), &|| false).expect("a shell");
+        let status =
+            run_tied(Command::new("sh").args(["-c", "exit 7"]), &|| false).expect("a shell");
         assert_eq!(status.code(), Some(7));
         let folder = tempfile::tempdir().expect("a temporary folder");
         let ready = folder.path().join("ready");
-        let script = format!("trap 'exit 9' TERM; : > {}; while :; do sleep 0.01; done", ready.display());
-        let status = run_tied(Command::new("sh").args(["-c", &script]), &|| ready.exists()).expect("a shell");
+        let script = format!(
+            "trap 'exit 9' TERM; : > {}; while :; do sleep 0.01; done",
+            ready.display()
+        );
+        let status = run_tied(Command::new("sh").args(["-c", &script]), &|| ready.exists())
+            .expect("a shell");
         assert_eq!(status.code(), Some(9));
         assert!(run_tied(&mut Command::new("/nonexistent"), &|| false).is_err());
     }
@@ -235,9 +272,16 @@ mod tests {
     #[test]
     fn the_wait_for_a_child_is_bounded() {
         let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
-        assert_eq!(end_within(&mut child, Duration::from_millis(20)).expect("a child of ours"), None);
+        assert_eq!(
+            end_within(&mut child, Duration::from_millis(20)).expect("a child of ours"),
+            None
+        );
         child.kill().expect("it runs");
-        assert!(end_within(&mut child, GONE_WITHIN).expect("a child of ours").is_some());
+        assert!(
+            end_within(&mut child, GONE_WITHIN)
+                .expect("a child of ours")
+                .is_some()
+        );
     }
 
     #[test]
@@ -249,6 +293,9 @@ mod tests {
     fn a_process_of_several_threads_is_not_forked() {
         // The test harness itself runs this test in a thread of its own.
         let error = fork(|| Ok(())).expect_err("more than one thread");
-        assert!(error.to_string().contains("need one to fork safely"), "{error}");
+        assert!(
+            error.to_string().contains("need one to fork safely"),
+            "{error}"
+        );
     }
 }

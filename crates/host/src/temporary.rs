@@ -59,7 +59,11 @@ impl TemporaryFolder {
                 return Ok(folder);
             }
         }
-        let found = format!("{} folders {PREFIX}1, {PREFIX}2 and so on in {}", MOST_FOLDERS - 1, within.display());
+        let found = format!(
+            "{} folders {PREFIX}1, {PREFIX}2 and so on in {}",
+            MOST_FOLDERS - 1,
+            within.display()
+        );
         Err(io::Error::new(ErrorKind::AlreadyExists, found))
     }
 
@@ -70,14 +74,20 @@ impl TemporaryFolder {
 
     /// Control groups that are to be removed with the folder, to be named before they are made.
     pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
-        let lines: String = groups.iter().map(|group| format!("{}\n", group.display())).collect();
+        let lines: String = groups
+            .iter()
+            .map(|group| format!("{}\n", group.display()))
+            .collect();
         fs::write(self.whole.join(GROUPS), lines)
     }
 }
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        LOCKS.lock().unwrap_or_else(PoisonError::into_inner).retain(|&lock| lock != self.lock.as_raw_fd());
+        LOCKS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|&lock| lock != self.lock.as_raw_fd());
         let is_removed = abandoned_folder::remove(&self.whole, &self.lock).is_ok();
         // Otherwise it may take a while, and the watcher goes on with it.
         if let Some(watcher) = self.watcher.take().filter(|_| is_removed) {
@@ -93,13 +103,24 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
         made => made?,
     }
     let refused = |_: &io::Error| drop((fs::remove_file(path.join(LOCK)), fs::remove_dir(&path)));
-    let Some(lock) = open_folder(&path).and_then(|folder| new_lock(&folder)).inspect_err(refused)? else {
+    let Some(lock) = open_folder(&path)
+        .and_then(|folder| new_lock(&folder))
+        .inspect_err(refused)?
+    else {
         return Ok(None);
     };
-    LOCKS.lock().unwrap_or_else(PoisonError::into_inner).push(lock.as_raw_fd());
+    LOCKS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(lock.as_raw_fd());
     // Without a watcher, the next run removes what a dead one has left.
     let watcher = Watcher::start(&path).ok();
-    let folder = TemporaryFolder { files: path.join(FILES), whole: path, lock, watcher };
+    let folder = TemporaryFolder {
+        files: path.join(FILES),
+        whole: path,
+        lock,
+        watcher,
+    };
     fs::create_dir(folder.path())?;
     Ok(Some(folder))
 }
@@ -109,19 +130,33 @@ fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mut lock = File::from(openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?);
     flock(&lock, FlockOperation::LockExclusive)?;
-    writeln!(lock, "switchcost, process {}, removes this folder when it ends.", std::process::id())?;
+    writeln!(
+        lock,
+        "switchcost, process {}, removes this folder when it ends.",
+        std::process::id()
+    )?;
     Ok((fstat(&lock)?.st_nlink > 0).then_some(lock))
 }
 
 /// Opens a folder, and no symbolic link to one.
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
-    Ok(open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
+    Ok(open(
+        path,
+        OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?)
 }
 
 /// Removes what runs have left that are no more. What cannot be removed stays, and does no harm.
 fn sweep(within: &Path) {
-    let Ok(entries) = fs::read_dir(within) else { return };
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_named_as_ours(path)) {
+    let Ok(entries) = fs::read_dir(within) else {
+        return;
+    };
+    for path in entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| is_named_as_ours(path))
+    {
         if let Ok(Some(lock)) = abandoned_folder::lock(&path) {
             let _ = abandoned_folder::remove(&path, &lock);
         }
@@ -129,8 +164,12 @@ fn sweep(within: &Path) {
 }
 
 fn is_named_as_ours(path: &Path) -> bool {
-    let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix(PREFIX));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    let number = path
+        .file_name()
+        .and_then(|name| name.to_str()?.strip_prefix(PREFIX));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]

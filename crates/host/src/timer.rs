@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 use switchcost_units::Nanos;
 
@@ -17,14 +18,27 @@ impl PeriodicTimer {
     /// Fires for the first time after one `period`.
     pub fn start(period: Nanos) -> io::Result<PeriodicTimer> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::empty())?;
-        let period = Timespec { tv_sec: (period.0 / 1_000_000_000) as i64, tv_nsec: (period.0 % 1_000_000_000) as i64 };
-        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: period, it_value: period })?;
+        let period = Timespec {
+            tv_sec: (period.0 / 1_000_000_000) as i64,
+            tv_nsec: (period.0 % 1_000_000_000) as i64,
+        };
+        timerfd_settime(
+            &timer,
+            TimerfdTimerFlags::empty(),
+            &Itimerspec {
+                it_interval: period,
+                it_value: period,
+            },
+        )?;
         Ok(PeriodicTimer(timer))
     }
 
     /// Never fires, and does not wait.
     pub fn idle() -> io::Result<PeriodicTimer> {
-        Ok(PeriodicTimer(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK)?))
+        Ok(PeriodicTimer(timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::NONBLOCK,
+        )?))
     }
 
     /// Waits until it has fired since the last wait.
@@ -49,16 +63,32 @@ pub struct Alarm(OwnedFd);
 impl Alarm {
     /// One that is not set.
     pub fn new() -> io::Result<Alarm> {
-        Ok(Alarm(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?))
+        Ok(Alarm(timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC,
+        )?))
     }
 
     /// Waits for so long, from this call on: the CPU is for others meanwhile.
     pub fn wait(&self, time: Nanos) -> io::Result<()> {
-        let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let never = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // 0 would disarm it.
         let time = time.0.max(1);
-        let once = Timespec { tv_sec: (time / 1_000_000_000) as i64, tv_nsec: (time % 1_000_000_000) as i64 };
-        timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: never, it_value: once })?;
+        let once = Timespec {
+            tv_sec: (time / 1_000_000_000) as i64,
+            tv_nsec: (time % 1_000_000_000) as i64,
+        };
+        timerfd_settime(
+            &self.0,
+            TimerfdTimerFlags::empty(),
+            &Itimerspec {
+                it_interval: never,
+                it_value: once,
+            },
+        )?;
         rustix::io::read(&self.0, &mut [0; 8])?;
         Ok(())
     }
@@ -92,6 +122,9 @@ mod tests {
 
     #[test]
     fn an_idle_timer_does_not_wait() {
-        PeriodicTimer::idle().expect("a timer").poll().expect("nothing to wait for");
+        PeriodicTimer::idle()
+            .expect("a timer")
+            .poll()
+            .expect("nothing to wait for");
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, getpgid, kill_process_group, setpgid, setrlimit, waitpid,
+    Pid, Resource, Rlimit, Signal, WaitOptions, getpgid, kill_process_group, setpgid, setrlimit,
+    waitpid,
 };
 use switchcost_record::Policy;
 use switchcost_units::CpuId;
@@ -64,7 +65,11 @@ impl Twin {
     ///
     /// # Errors
     /// Where there is no process to be had. That the program cannot be run shows as an end with code 127.
-    pub fn start(mut command: Command, group: Option<&Path>, layer: Option<&Path>) -> io::Result<Twin> {
+    pub fn start(
+        mut command: Command,
+        group: Option<&Path>,
+        layer: Option<&Path>,
+    ) -> io::Result<Twin> {
         let control = group.map(TwinGroup::open).transpose()?;
         let (mut reader, mut writer) = io::pipe()?;
         let process = task::fork(|| {
@@ -77,8 +82,15 @@ impl Twin {
             unsafe { libc::_exit(NOT_RUN) }
         })?;
         drop(writer);
-        let group = Pid::from_raw(process.pid()).ok_or_else(|| io::Error::other("found no number of a process"))?;
-        let twin = Twin { process, group, control, end: None, used: Used::default() };
+        let group = Pid::from_raw(process.pid())
+            .ok_or_else(|| io::Error::other("found no number of a process"))?;
+        let twin = Twin {
+            process,
+            group,
+            control,
+            end: None,
+            used: Used::default(),
+        };
         if !twin.is_stopped()? {
             let mut why = String::new();
             reader.read_to_string(&mut why)?;
@@ -90,7 +102,9 @@ impl Twin {
 
     /// Frozen instead of stopped from here on.
     fn enter_group(&self) -> io::Result<()> {
-        let Some(control) = &self.control else { return Ok(()) };
+        let Some(control) = &self.control else {
+            return Ok(());
+        };
         control.admit(self.pid())?;
         control.freeze()?;
         self.signal(Signal::CONT)
@@ -119,14 +133,17 @@ impl Twin {
 
     /// Lets it run.
     pub fn resume(&self) -> io::Result<()> {
-        self.control.as_ref().map_or_else(|| self.signal(Signal::CONT), TwinGroup::thaw)
+        self.control
+            .as_ref()
+            .map_or_else(|| self.signal(Signal::CONT), TwinGroup::thaw)
     }
 
     /// Moves it with all that it has started, where it has a control group.
     pub fn place(&self, cpu: CpuId) -> io::Result<()> {
-        self.control
-            .as_ref()
-            .map_or_else(|| Err(io::Error::other("found no control group to move")), |control| control.place(cpu))
+        self.control.as_ref().map_or_else(
+            || Err(io::Error::other("found no control group to move")),
+            |control| control.place(cpu),
+        )
     }
 
     /// Stops it, as soon as the CPU is its own for a moment.
@@ -197,7 +214,13 @@ fn prepare() -> io::Result<()> {
     setpgid(None, None)?;
     fix_addresses()?;
     let limit = Some(LONGEST_TURN.as_micros() as u64);
-    setrlimit(Resource::Rttime, Rlimit { current: limit, maximum: limit })?;
+    setrlimit(
+        Resource::Rttime,
+        Rlimit {
+            current: limit,
+            maximum: limit,
+        },
+    )?;
     // To the end of the process.
     std::mem::forget(set_policy(Policy::Rr, LOWEST).map_err(not_allowed)?);
     Ok(())
@@ -223,22 +246,30 @@ fn own_directory(layer: &Path) -> io::Result<()> {
 /// The numbers of this process' children that live, but for these: of those that lost their parent and are its own now.
 pub fn other_children(known: &[i32]) -> io::Result<Vec<i32>> {
     let children = std::fs::read_to_string("/proc/thread-self/children")?;
-    let children = children.split_ascii_whitespace().filter_map(|number| number.parse().ok());
-    Ok(children.filter(|child| !known.contains(child) && is_living(*child)).collect())
+    let children = children
+        .split_ascii_whitespace()
+        .filter_map(|number| number.parse().ok());
+    Ok(children
+        .filter(|child| !known.contains(child) && is_living(*child))
+        .collect())
 }
 
 /// Whether a process of this PID namespace, of which the caller is the first, lives in another process group than these.
 pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
     let own = task::current_pid();
-    let processes =
-        std::fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let processes = std::fs::read_dir("/proc")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let is_elsewhere = |process: i32| {
         let stat = stat(process);
-        let group = stat.as_deref().and_then(|stat| stat.split(' ').nth(2)?.parse::<i32>().ok());
+        let group = stat
+            .as_deref()
+            .and_then(|stat| stat.split(' ').nth(2)?.parse::<i32>().ok());
         // A process between its birth and its group has that of its parent, which is ours.
         group.is_some_and(|group| !groups.contains(&group)) && is_living(process)
     };
-    Ok(processes.filter(|process| *process != own).any(is_elsewhere))
+    Ok(processes
+        .filter(|process| *process != own)
+        .any(is_elsewhere))
 }
 
 /// What the kernel says of a process, from its state on: what is before, its name, may hold anything.

@@ -25,9 +25,14 @@ const LONGEST_LIST: usize = 1 << 16;
 /// Where there is no version 2, or it may not be changed.
 pub fn twin_groups(folder: &TemporaryFolder) -> io::Result<[PathBuf; 2]> {
     let within = own_folder_of_version_2(&Root::system()).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::NotFound, "no control group of version 2 of this process below /sys/fs/cgroup")
+        io::Error::new(
+            io::ErrorKind::NotFound,
+            "no control group of version 2 of this process below /sys/fs/cgroup",
+        )
     })?;
-    let name = |twin: u8| Path::new(&within).join(format!("switchcost-{}-twin-{twin}", std::process::id()));
+    let name = |twin: u8| {
+        Path::new(&within).join(format!("switchcost-{}-twin-{twin}", std::process::id()))
+    };
     let groups = [name(1), name(2)];
     folder.remove_with_it(&groups)?;
     for group in &groups {
@@ -81,7 +86,10 @@ impl TwinGroup {
         let mut text = vec![0; LONGEST_LIST];
         let length = self.threads.read_at(&mut text, 0)?;
         let threads = String::from_utf8_lossy(&text[..length]).into_owned();
-        for thread in threads.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
+        for thread in threads
+            .lines()
+            .filter_map(|line| Pid::from_raw(line.parse().ok()?))
+        {
             match sched_setaffinity(Some(thread), &cpus) {
                 // It has ended meanwhile.
                 Ok(()) | Err(rustix::io::Errno::SRCH) => (),
@@ -100,8 +108,11 @@ impl TwinGroup {
 /// CPU time of all that were ever in a group.
 fn used(accounts: &Path) -> io::Result<Duration> {
     let text = fs::read_to_string(accounts)?;
-    let used = text.lines().find_map(|line| line.strip_prefix("usage_usec ")?.trim().parse().ok());
-    used.map(Duration::from_micros).ok_or_else(|| io::Error::other("found no usage_usec in cpu.stat"))
+    let used = text
+        .lines()
+        .find_map(|line| line.strip_prefix("usage_usec ")?.trim().parse().ok());
+    used.map(Duration::from_micros)
+        .ok_or_else(|| io::Error::other("found no usage_usec in cpu.stat"))
 }
 
 #[cfg(test)]
@@ -125,9 +136,18 @@ mod tests {
         };
         let group = TwinGroup::open(&groups[0]).expect("it was made");
         let mut shell = std::process::Command::new("setsid");
-        let mut child = shell.args(["sh", "-c", AWAY]).stdin(Stdio::piped()).spawn().expect("a shell");
+        let mut child = shell
+            .args(["sh", "-c", AWAY])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
         group.admit(child.id() as i32).expect("ours");
-        child.stdin.take().expect("a pipe").write_all(b"go\n").expect("it reads");
+        child
+            .stdin
+            .take()
+            .expect("a pipe")
+            .write_all(b"go\n")
+            .expect("it reads");
         let until = |is_so: &dyn Fn() -> bool| {
             let start = Instant::now();
             while !is_so() && start.elapsed() < Duration::from_secs(20) {
@@ -135,14 +155,26 @@ mod tests {
             }
             assert!(is_so());
         };
-        let is_frozen =
-            || fs::read_to_string(groups[0].join("cgroup.events")).is_ok_and(|text| text.contains("frozen 1"));
-        until(&|| group.cpu_time().is_ok_and(|time| time > Duration::from_millis(2)));
+        let is_frozen = || {
+            fs::read_to_string(groups[0].join("cgroup.events"))
+                .is_ok_and(|text| text.contains("frozen 1"))
+        };
+        until(&|| {
+            group
+                .cpu_time()
+                .is_ok_and(|time| time > Duration::from_millis(2))
+        });
         group.freeze().expect("it may");
         until(&is_frozen);
-        let cpu = *crate::live::allowed_cpus(current_pid() as u32).expect("ours").last().expect("one");
+        let cpu = *crate::live::allowed_cpus(current_pid() as u32)
+            .expect("ours")
+            .last()
+            .expect("one");
         group.place(cpu).expect("it may");
-        assert_eq!(crate::live::allowed_cpus(child.id()).expect("it lives"), [cpu]);
+        assert_eq!(
+            crate::live::allowed_cpus(child.id()).expect("it lives"),
+            [cpu]
+        );
         group.thaw().expect("it may");
         until(&|| !is_frozen());
         child.kill().and_then(|()| child.wait()).expect("ours");

@@ -17,14 +17,19 @@ pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unava
             "no such counter on this CPU, as in most virtual machines".to_owned()
         }
         Some(libc::EACCES | libc::EPERM) => needs_level(level),
-        Some(libc::EMFILE | libc::ENFILE) => "found no file descriptor left; ulimit -n raises the limit".to_owned(),
+        Some(libc::EMFILE | libc::ENFILE) => {
+            "found no file descriptor left; ulimit -n raises the limit".to_owned()
+        }
         _ => format!("perf_event_open: {error}"),
     })
 }
 
 /// What to do about a kernel that refuses, where `needed` is the highest level at which it would not.
 pub(crate) fn needs_level(needed: i32) -> String {
-    refused(&std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default(), needed)
+    refused(
+        &std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default(),
+        needed,
+    )
 }
 
 fn refused(level: &str, needed: i32) -> String {
@@ -69,15 +74,33 @@ mod tests {
     #[test]
     fn every_other_refusal_is_put_into_words() {
         for (number, text) in [
-            (libc::ENOENT, "no such counter on this CPU, as in most virtual machines"),
-            (libc::EOPNOTSUPP, "no such counter on this CPU, as in most virtual machines"),
-            (libc::EINVAL, "no such counter on this CPU, as in most virtual machines"),
-            (libc::EMFILE, "found no file descriptor left; ulimit -n raises the limit"),
+            (
+                libc::ENOENT,
+                "no such counter on this CPU, as in most virtual machines",
+            ),
+            (
+                libc::EOPNOTSUPP,
+                "no such counter on this CPU, as in most virtual machines",
+            ),
+            (
+                libc::EINVAL,
+                "no such counter on this CPU, as in most virtual machines",
+            ),
+            (
+                libc::EMFILE,
+                "found no file descriptor left; ulimit -n raises the limit",
+            ),
             (libc::ESRCH, "perf_event_open: No such process (os error 3)"),
         ] {
-            assert_eq!(unavailable(&io::Error::from_raw_os_error(number), 1, 2).to_string(), text);
+            assert_eq!(
+                unavailable(&io::Error::from_raw_os_error(number), 1, 2).to_string(),
+                text
+            );
         }
         let too_many = unavailable(&io::Error::from_raw_os_error(libc::EINVAL), 2, 2);
-        assert_eq!(too_many.to_string(), "found fewer counters on this CPU than events asked for together");
+        assert_eq!(
+            too_many.to_string(),
+            "found fewer counters on this CPU than events asked for together"
+        );
     }
 }

@@ -25,7 +25,8 @@ pub struct Usage {
 
 impl Usage {
     fn of(usage: &libc::rusage) -> Usage {
-        let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000);
+        let time =
+            |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000);
         Usage {
             cpu: time(usage.ru_utime) + time(usage.ru_stime),
             peak_bytes: usage.ru_maxrss as u64 * 1_024,
@@ -38,14 +39,19 @@ impl Usage {
 /// CPU time of this process so far, of all its threads, in user space and in the kernel.
 pub fn own_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs().try_into().unwrap_or(0),
+    )
 }
 
 /// Time of this process so far, of all its threads, in user space and in the kernel: the CPU time, divided as the kernel's ticks fell.
 /// Unlike in /proc neither part is rounded.
 pub fn own_times() -> (Nanos, Nanos) {
     let usage = usage_of(libc::RUSAGE_SELF);
-    let nanos = |time: libc::timeval| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000);
+    let nanos = |time: libc::timeval| {
+        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000)
+    };
     (nanos(usage.ru_utime), nanos(usage.ru_stime))
 }
 
@@ -63,7 +69,10 @@ pub fn switches_of_all() -> KernelSwitches {
 
 fn switches_of(who: libc::c_int) -> KernelSwitches {
     let usage = usage_of(who);
-    KernelSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
+    KernelSwitches {
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    }
 }
 
 fn usage_of(who: libc::c_int) -> libc::rusage {
@@ -83,7 +92,9 @@ pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     drop(child.stdin.take());
     match wait4(child.id() as i32, 0)? {
         Some((_, status, usage)) => Ok((status, usage)),
-        None => Err(io::Error::other("the kernel waits for a child and names none")),
+        None => Err(io::Error::other(
+            "the kernel waits for a child and names none",
+        )),
     }
 }
 
@@ -137,18 +148,36 @@ mod tests {
     fn a_child_that_has_ended_counts_for_its_parent() {
         let before = switches_of_all();
         let sleeps = "for i in 1 2 3 4 5 6 7 8; do sleep 0.001; done";
-        wait(Command::new("sh").args(["-c", sleeps]).spawn().expect("a shell")).expect("a child of ours");
-        assert!(switches_of_all().since(before).voluntary >= 16, "each sleep sleeps, and the shell waits for it");
+        wait(
+            Command::new("sh")
+                .args(["-c", sleeps])
+                .spawn()
+                .expect("a shell"),
+        )
+        .expect("a child of ours");
+        assert!(
+            switches_of_all().since(before).voluntary >= 16,
+            "each sleep sleeps, and the shell waits for it"
+        );
     }
 
     #[test]
     fn a_child_that_computes_has_used_time_and_memory() {
         let start = Instant::now();
         let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 7";
-        let child = Command::new("sh").args(["-c", script]).spawn().expect("a shell");
+        let child = Command::new("sh")
+            .args(["-c", script])
+            .spawn()
+            .expect("a shell");
         let (status, usage) = wait(child).expect("a child of ours");
         assert_eq!(status.code(), Some(7));
-        assert!(usage.cpu > Duration::from_millis(5) && usage.cpu <= start.elapsed(), "{usage:?}");
-        assert!((100 << 10..1 << 30).contains(&usage.peak_bytes), "{usage:?}");
+        assert!(
+            usage.cpu > Duration::from_millis(5) && usage.cpu <= start.elapsed(),
+            "{usage:?}"
+        );
+        assert!(
+            (100 << 10..1 << 30).contains(&usage.peak_bytes),
+            "{usage:?}"
+        );
     }
 }

@@ -19,7 +19,8 @@ use switchcost_record::{VectorCase, VectorState};
 
 /// What this processor and its kernel have, the least first; empty without XSAVE.
 pub fn available() -> Vec<VectorCase> {
-    let case = |state| processor::xsave_bytes(state).map(|xsave_bytes| VectorCase { state, xsave_bytes });
+    let case =
+        |state| processor::xsave_bytes(state).map(|xsave_bytes| VectorCase { state, xsave_bytes });
     VectorState::iter().filter_map(case).collect()
 }
 
@@ -38,7 +39,9 @@ impl Vectors {
             None => Ok(vectors),
             Some(in_use) => {
                 let needed = "need those alone that were loaded; measure on another machine";
-                Err(format!("found components {in_use:#x} in use behind --vector-state {state}, {needed}"))
+                Err(format!(
+                    "found components {in_use:#x} in use behind --vector-state {state}, {needed}"
+                ))
             }
         }
     }
@@ -66,7 +69,10 @@ mod tests {
             println!("skipped: this processor has no XSAVE that says what is in use");
             return;
         }
-        assert!(all.is_sorted_by_key(|case| (case.state, case.xsave_bytes)) && all.len() >= 2, "{all:?}");
+        assert!(
+            all.is_sorted_by_key(|case| (case.state, case.xsave_bytes)) && all.len() >= 2,
+            "{all:?}"
+        );
         for VectorCase { state, .. } in all.iter().chain(all.iter().rev()) {
             let vectors = Vectors::new(*state).expect("it is there");
             vectors.load();
@@ -77,12 +83,17 @@ mod tests {
     /// A larger state behind a smaller one leaves none of the smaller one's area in use, and is noticed if it goes.
     #[test]
     fn registers_that_went_back_to_their_initial_state_are_noticed() {
-        let Some(widest) = available().pop().filter(|widest| widest.state > VectorState::Sse) else {
+        let Some(widest) = available()
+            .pop()
+            .filter(|widest| widest.state > VectorState::Sse)
+        else {
             println!("skipped: this processor has no registers beyond XMM");
             return;
         };
-        let (wide, none) =
-            (Vectors::new(widest.state).expect("there"), Vectors::new(VectorState::Init).expect("there"));
+        let (wide, none) = (
+            Vectors::new(widest.state).expect("there"),
+            Vectors::new(VectorState::Init).expect("there"),
+        );
         wide.load();
         assert!(wide.are_in_use());
         none.load();
@@ -94,7 +105,10 @@ mod tests {
         let there: Vec<VectorState> = available().iter().map(|case| case.state).collect();
         for state in VectorState::iter().filter(|state| !there.contains(state)) {
             let why = Vectors::new(state).err().expect("it is not there");
-            assert!(why.starts_with("found ") && why.contains(&format!("--vector-state {state}")), "{why}");
+            assert!(
+                why.starts_with("found ") && why.contains(&format!("--vector-state {state}")),
+                "{why}"
+            );
         }
     }
 }

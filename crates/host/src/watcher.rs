@@ -17,8 +17,16 @@ impl Watcher {
     /// It lives in a process group of its own: whatever ends the run from a terminal does not end it.
     pub(crate) fn start(path: &Path) -> io::Result<Watcher> {
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("switchcost").arg(WATCHER_ARGUMENT).arg(path).current_dir("/").process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .arg0("switchcost")
+            .arg(WATCHER_ARGUMENT)
+            .arg(path)
+            .current_dir("/")
+            .process_group(0);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command.spawn().map(Watcher)
     }
 

@@ -27,7 +27,11 @@ pub(crate) fn judge<E>(
     Ok(if expected.contains(&least) {
         SelfTestOutcome::Admitted
     } else {
-        SelfTestOutcome::Wrong { expected_low: *expected.start(), expected_high: *expected.end(), found: least }
+        SelfTestOutcome::Wrong {
+            expected_low: *expected.start(),
+            expected_high: *expected.end(),
+            found: least,
+        }
     })
 }
 
@@ -48,7 +52,11 @@ mod tests {
     }
 
     fn wrong(found: u64) -> SelfTestOutcome {
-        SelfTestOutcome::Wrong { expected_low: 100, expected_high: 110, found }
+        SelfTestOutcome::Wrong {
+            expected_low: 100,
+            expected_high: 110,
+            found,
+        }
     }
 
     #[test]

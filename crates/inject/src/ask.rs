@@ -37,7 +37,9 @@ impl Executor for ProcessExecutor {
 /// None where it was stopped.
 fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answer>> {
     let mut process = FreshProcess::start(&[INJECTION_ARGUMENT])?;
-    process.tell(&serde_json::to_vec(&Request::Twins(Box::new(order.clone())))?)?;
+    process.tell(&serde_json::to_vec(&Request::Twins(Box::new(
+        order.clone(),
+    )))?)?;
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -50,7 +52,9 @@ fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answe
         match process.wait_for_output(&mut buffer, GLANCE)? {
             Waited::TimedOut => (),
             Waited::Bytes(count) => text.extend_from_slice(&buffer[..count]),
-            Waited::Ended if text.is_empty() => return Ok(Some(Answer::Refused(ended(process.exit_status()?)))),
+            Waited::Ended if text.is_empty() => {
+                return Ok(Some(Answer::Refused(ended(process.exit_status()?))));
+            }
             Waited::Ended => {
                 // All that the twins have started is gone with it.
                 process.exit_status()?;
@@ -61,5 +65,8 @@ fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answe
 }
 
 pub(crate) fn ended(status: ExitStatus) -> String {
-    format!("found the process of a run ended early ({}), need it to run to its end", ending(status))
+    format!(
+        "found the process of a run ended early ({}), need it to run to its end",
+        ending(status)
+    )
 }

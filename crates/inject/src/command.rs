@@ -16,7 +16,11 @@ use crate::fault::{Fault, LEAST_CPU};
 use crate::protocol::{Order, Outcome, Place};
 
 /// Variables that make programs of a language do the same each time; they are set where they are not.
-const SETTINGS: [(&str, &str); 3] = [("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0"), ("PERL_PERTURB_KEYS", "0")];
+const SETTINGS: [(&str, &str); 3] = [
+    ("PYTHONHASHSEED", "0"),
+    ("PERL_HASH_SEED", "0"),
+    ("PERL_PERTURB_KEYS", "0"),
+];
 
 /// Who takes so long has more than a few turns.
 const LONG: Nanos = Nanos::millis(100);
@@ -83,7 +87,10 @@ impl Subject {
     /// The same, its copies frozen by these control groups between turns.
     #[must_use]
     pub fn in_groups(self, groups: [PathBuf; 2]) -> Subject {
-        Subject { groups: Some(groups), ..self }
+        Subject {
+            groups: Some(groups),
+            ..self
+        }
     }
 
     /// The same, each with its own copy of the working directory, if so.
@@ -93,7 +100,13 @@ impl Subject {
     }
 
     /// One run of two copies that are not preempted.
-    pub(crate) fn order(&self, instruments: &Instruments, plan: &Plan, places: [Place; 2], latest: Nanos) -> Order {
+    pub(crate) fn order(
+        &self,
+        instruments: &Instruments,
+        plan: &Plan,
+        places: [Place; 2],
+        latest: Nanos,
+    ) -> Order {
         Order {
             words: self.words.clone(),
             settings: self.settings.clone(),
@@ -116,7 +129,10 @@ impl Subject {
 
     /// What was set for it since it was not, `NAME=value` each.
     pub fn settings(&self) -> Vec<String> {
-        self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect()
+        self.settings
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect()
     }
 
     /// Empty places, the same each time.
@@ -129,9 +145,14 @@ impl Subject {
                 return Err(error);
             }
             fs::create_dir_all(&temporary)?;
-            let layer = self.is_apart.then(|| self.folder.join(format!("own-{number}")));
+            let layer = self
+                .is_apart
+                .then(|| self.folder.join(format!("own-{number}")));
             layer.iter().try_for_each(fs::create_dir_all)?;
-            let group = self.groups.as_ref().map(|groups| groups[usize::from(number) - 1].clone());
+            let group = self
+                .groups
+                .as_ref()
+                .map(|groups| groups[usize::from(number) - 1].clone());
             let outputs = self.outputs.as_ref().unwrap_or(&self.folder);
             let file = |ending: &str| Some(outputs.join(format!("twin-{number}.{ending}")));
             let keeps = self.outputs.is_some();
@@ -150,19 +171,26 @@ impl Subject {
     /// Whether twins did the same, and it was their work.
     pub(crate) fn check(&self, outcomes: &[Outcome; 2], places: &[Place; 2]) -> Result<(), Fault> {
         use std::os::unix::process::ExitStatusExt;
-        let [first, second] = outcomes.map(|outcome| std::process::ExitStatus::from_raw(outcome.status));
+        let [first, second] =
+            outcomes.map(|outcome| std::process::ExitStatus::from_raw(outcome.status));
         if first != second {
             return Err(Fault::OtherEnd(ending(first), ending(second)));
         }
         if !first.success() {
-            let said =
-                places[0].errors.as_deref().and_then(last_line).map_or(String::new(), |said| format!(": {said}"));
-            return Err(Fault::Failed { how: ending(first), said });
+            let said = places[0]
+                .errors
+                .as_deref()
+                .and_then(last_line)
+                .map_or(String::new(), |said| format!(": {said}"));
+            return Err(Fault::Failed {
+                how: ending(first),
+                said,
+            });
         }
         match (&places[0].output, &places[1].output) {
-            (Some(first), Some(second)) if self.checks_output => {
-                difference(first, second).map_err(Fault::NoFolder)?.map_or(Ok(()), Err)
-            }
+            (Some(first), Some(second)) if self.checks_output => difference(first, second)
+                .map_err(Fault::NoFolder)?
+                .map_or(Ok(()), Err),
             _ => Ok(()),
         }
     }
@@ -170,48 +198,77 @@ impl Subject {
 
 /// Whether what ran undisturbed can be measured.
 pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2], has_pipe: bool) -> Result<(), Fault> {
-    let least = outcomes.iter().map(|outcome| outcome.run.cpu_ns).min().unwrap_or(Nanos(0));
+    let least = outcomes
+        .iter()
+        .map(|outcome| outcome.run.cpu_ns)
+        .min()
+        .unwrap_or(Nanos(0));
     let sum = |of: fn(&Outcome) -> Nanos| outcomes.iter().map(|outcome| of(outcome).0).sum::<u64>();
     // The last turn of each goes on behind its end.
-    let turns = sum(|outcome| outcome.run.turns_ns).saturating_sub(outcomes.len() as u64 * LEAST_CPU.0 / 4);
+    let turns =
+        sum(|outcome| outcome.run.turns_ns).saturating_sub(outcomes.len() as u64 * LEAST_CPU.0 / 4);
     let awake = sum(|outcome| outcome.run.cpu_ns) as f64 / turns.max(1) as f64;
     // Of a short one the last turns are the most.
     if awake < LEAST_AWAKE && turns > 2 * LONG.0 {
         return Err(Fault::Sleeps(awake * 100.0));
     }
-    if least < LEAST_CPU { Err(Fault::TooSoon { cpu: least, has_pipe }) } else { Ok(()) }
+    if least < LEAST_CPU {
+        Err(Fault::TooSoon {
+            cpu: least,
+            has_pipe,
+        })
+    } else {
+        Ok(())
+    }
 }
 
 fn settings(of: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
     let unset = SETTINGS.iter().filter(|(name, _)| of(name).is_none());
-    unset.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    unset
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 /// Our own standard input, where it is a file, and how far it was read.
 fn own_input() -> Option<(PathBuf, u64)> {
     let link = PathBuf::from("/proc/self/fd/0");
     let facts = fs::read_to_string("/proc/self/fdinfo/0").ok()?;
-    let at = facts.lines().find_map(|line| line.strip_prefix("pos:"))?.trim().parse().ok()?;
+    let at = facts
+        .lines()
+        .find_map(|line| line.strip_prefix("pos:"))?
+        .trim()
+        .parse()
+        .ok()?;
     let path = fs::read_link(&link).ok()?;
-    fs::metadata(&link).is_ok_and(|facts| facts.is_file()).then_some((path, at))
+    fs::metadata(&link)
+        .is_ok_and(|facts| facts.is_file())
+        .then_some((path, at))
 }
 
 /// Whether our standard input is a pipe, of which twins get nothing.
 pub(crate) fn has_pipe() -> bool {
     use std::os::unix::fs::FileTypeExt;
-    fs::metadata("/proc/self/fd/0").is_ok_and(|facts| facts.file_type().is_fifo() || facts.file_type().is_socket())
+    fs::metadata("/proc/self/fd/0")
+        .is_ok_and(|facts| facts.file_type().is_fifo() || facts.file_type().is_socket())
 }
 
 fn check(program: &OsStr, path: Option<&OsStr>) -> Result<(), Fault> {
     let shown = || printable(&program.to_string_lossy());
-    let not_run = |source| Fault::NotRun { program: shown(), source };
+    let not_run = |source| Fault::NotRun {
+        program: shown(),
+        source,
+    };
     let found = find(program, path).ok_or_else(|| not_run(io::ErrorKind::NotFound.into()))?;
     let facts = fs::metadata(&found).map_err(not_run)?;
     if !facts.is_file() || facts.permissions().mode() & 0o111 == 0 {
         return Err(not_run(io::ErrorKind::PermissionDenied.into()));
     }
     let gains = facts.permissions().mode() & 0o6000 != 0;
-    if gains { Err(Fault::GainsRights(printable(&found.to_string_lossy()))) } else { Ok(()) }
+    if gains {
+        Err(Fault::GainsRights(printable(&found.to_string_lossy())))
+    } else {
+        Ok(())
+    }
 }
 
 /// As execvp finds it.
@@ -220,16 +277,26 @@ fn find(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
         return Some(program.into());
     }
     let is_executable = |path: &PathBuf| {
-        fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+        fs::metadata(path)
+            .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
     };
-    std::env::split_paths(path?).map(|folder| folder.join(program)).find(is_executable)
+    std::env::split_paths(path?)
+        .map(|folder| folder.join(program))
+        .find(is_executable)
 }
 
 fn last_line(path: &Path) -> Option<String> {
     let mut text = Vec::new();
-    File::open(path).ok()?.take(LONGEST_WORDS).read_to_end(&mut text).ok()?;
+    File::open(path)
+        .ok()?
+        .take(LONGEST_WORDS)
+        .read_to_end(&mut text)
+        .ok()?;
     let text = String::from_utf8_lossy(&text);
-    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| printable(line.trim()))
+    text.lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .map(|line| printable(line.trim()))
 }
 
 /// Where two files differ.
@@ -244,7 +311,11 @@ fn difference(first: &Path, second: &Path) -> io::Result<Option<Fault>> {
         at += 1;
     }
     let is_same = lengths[0] == lengths[1] && at == lengths[0];
-    Ok((!is_same).then_some(Fault::OtherOutput { at, first: lengths[0], second: lengths[1] }))
+    Ok((!is_same).then_some(Fault::OtherOutput {
+        at,
+        first: lengths[0],
+        second: lengths[1],
+    }))
 }
 
 #[cfg(test)]
@@ -257,7 +328,14 @@ mod tests {
     }
 
     fn outcome(cpu: Nanos, turns: Nanos, status: i32) -> Outcome {
-        Outcome { run: TwinRun { cpu_ns: cpu, turns_ns: turns, ..TwinRun::default() }, status }
+        Outcome {
+            run: TwinRun {
+                cpu_ns: cpu,
+                turns_ns: turns,
+                ..TwinRun::default()
+            },
+            status,
+        }
     }
 
     #[test]
@@ -265,20 +343,30 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let refused = |words: &[&str]| {
             let words = words.iter().map(OsString::from).collect();
-            Subject::new(words, folder.path(), None, false).expect_err("refused").to_string()
+            Subject::new(words, folder.path(), None, false)
+                .expect_err("refused")
+                .to_string()
         };
-        assert_eq!(refused(&[]), "found no command, need one after --, such as switchcost inject -- gzip -c file");
+        assert_eq!(
+            refused(&[]),
+            "found no command, need one after --, such as switchcost inject -- gzip -c file"
+        );
         assert_eq!(
             refused(&["no-such\u{1b}-program"]),
             "found no-such\\u{1b}-program that cannot be run (entity not found), need a program; give its path, or look at PATH"
         );
-        assert!(refused(&["/etc/passwd"]).contains("/etc/passwd that cannot be run (permission denied)"));
+        assert!(
+            refused(&["/etc/passwd"])
+                .contains("/etc/passwd that cannot be run (permission denied)")
+        );
         let gains = folder.path().join("gains");
         fs::write(&gains, "#!/bin/sh\n").expect("room");
         fs::set_permissions(&gains, fs::Permissions::from_mode(0o4755)).expect("ours");
         let found = refused(&[gains.to_str().expect("text")]);
         assert!(
-            found.contains("with the set-user-ID or set-group-ID bit, need a program that keeps the rights"),
+            found.contains(
+                "with the set-user-ID or set-group-ID bit, need a program that keeps the rights"
+            ),
             "{found}"
         );
     }
@@ -287,7 +375,10 @@ mod tests {
     fn what_is_set_already_is_left() {
         let found = settings(|name| (name == "PYTHONHASHSEED").then(|| "1".into()));
         assert_eq!(
-            found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            found
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect::<Vec<_>>(),
             ["PERL_HASH_SEED", "PERL_PERTURB_KEYS"]
         );
     }
@@ -306,12 +397,24 @@ mod tests {
                 .starts_with("found a command that takes 2.00 ms of CPU time, need 20.00 ms")
         );
         let sleeps = found(Nanos::millis(100), Nanos::millis(1005));
-        assert!(sleeps.starts_with("found a command that has the CPU for 10 % of its turns and waits"), "{sleeps}");
+        assert!(
+            sleeps.starts_with("found a command that has the CPU for 10 % of its turns and waits"),
+            "{sleeps}"
+        );
         assert!(found(Nanos(0), Nanos::millis(1005)).contains("0 % of its turns"));
         let soon = found(Nanos::millis(1), Nanos::millis(16));
-        assert!(soon.starts_with("found a command that takes 1.00 ms") && soon.ends_with("COMMAND; done'"), "{soon}");
-        let of_pipe = check_undisturbed(&[outcome(Nanos(0), Nanos(0), 0); 2], true).expect_err("nothing").to_string();
-        assert!(of_pipe.ends_with("both copies find it empty; put it in a file, and give that: < FILE"), "{of_pipe}");
+        assert!(
+            soon.starts_with("found a command that takes 1.00 ms")
+                && soon.ends_with("COMMAND; done'"),
+            "{soon}"
+        );
+        let of_pipe = check_undisturbed(&[outcome(Nanos(0), Nanos(0), 0); 2], true)
+            .expect_err("nothing")
+            .to_string();
+        assert!(
+            of_pipe.ends_with("both copies find it empty; put it in a file, and give that: < FILE"),
+            "{of_pipe}"
+        );
     }
 
     #[test]
@@ -327,16 +430,27 @@ mod tests {
         write(1, "abc", "");
         let found = |status: [i32; 2]| {
             let outcomes = status.map(|status| outcome(Nanos(1), Nanos(1), status));
-            subject.check(&outcomes, &places).map_err(|fault| fault.to_string()).err().unwrap_or_default()
+            subject
+                .check(&outcomes, &places)
+                .map_err(|fault| fault.to_string())
+                .err()
+                .unwrap_or_default()
         };
         assert_eq!(found([0, 0]), "");
-        assert!(found([0, 9]).starts_with("found two copies that ended differently (exit status: 0 and signal: 9"));
         assert!(
-            found([256, 256])
-                .starts_with("found a command that failed (exit status: 1): why\\u{7}, need one that does")
+            found([0, 9]).starts_with(
+                "found two copies that ended differently (exit status: 0 and signal: 9"
+            )
         );
+        assert!(found([256, 256]).starts_with(
+            "found a command that failed (exit status: 1): why\\u{7}, need one that does"
+        ));
         write(1, "abd", "");
-        assert!(found([0, 0]).starts_with("found two copies whose outputs differ from byte 2 on (3 and 3 bytes)"));
+        assert!(
+            found([0, 0]).starts_with(
+                "found two copies whose outputs differ from byte 2 on (3 and 3 bytes)"
+            )
+        );
         write(1, "abcd", "");
         assert!(found([0, 0]).contains("from byte 3 on (3 and 4 bytes)"));
     }
@@ -347,7 +461,11 @@ mod tests {
         let subject = subject(folder.path(), false);
         let [first, second] = subject.places(false).expect("room");
         assert_eq!((first.output, first.errors), (None, None));
-        assert_eq!(first.temporary.as_os_str().len(), second.temporary.as_os_str().len(), "stacks begin alike");
+        assert_eq!(
+            first.temporary.as_os_str().len(),
+            second.temporary.as_os_str().len(),
+            "stacks begin alike"
+        );
         let left = first.temporary.join("left");
         fs::write(&left, "").expect("room");
         subject.places(false).expect("room");

@@ -15,7 +15,9 @@ pub enum Fault {
     #[error("found no command, need one after --, such as switchcost inject -- gzip -c file")]
     NoCommand,
     /// It cannot be run.
-    #[error("found {program} that cannot be run ({source}), need a program; give its path, or look at PATH")]
+    #[error(
+        "found {program} that cannot be run ({source}), need a program; give its path, or look at PATH"
+    )]
     NotRun {
         /// Its first word, escaped.
         program: String,

@@ -35,7 +35,12 @@ impl Preemptor {
             other @ MapError::NoHugePages { .. } => io::Error::other(other),
         })?;
         memory.iter().for_each(|word| word.store(1, Relaxed));
-        Ok(Preemptor { clock, overhead: overhead.0 as f64, alarm: Alarm::new()?, memory })
+        Ok(Preemptor {
+            clock,
+            overhead: overhead.0 as f64,
+            alarm: Alarm::new()?,
+            memory,
+        })
     }
 
     /// Bounds how long the kernel lets this process run under a real-time policy without a pause.
@@ -54,7 +59,10 @@ impl Preemptor {
     pub(crate) fn touch(&self, footprint: Bytes) -> Ticks {
         let before = self.clock.now();
         let words = (footprint.0 / 8) as usize;
-        for word in self.memory[..words.min(self.memory.len())].iter().step_by(LINE) {
+        for word in self.memory[..words.min(self.memory.len())]
+            .iter()
+            .step_by(LINE)
+        {
             word.store(word.load(Relaxed) + 1, Relaxed);
         }
         self.since(before)
@@ -71,8 +79,10 @@ impl Preemptor {
 
     /// How long a chain of multiplications takes, as the mean of so many.
     pub(crate) fn chain(&self, probes: u32) -> f64 {
-        let sum: f64 =
-            (0..probes).map(|_| core_clock::probe(self.clock)).map(|CoreProbe { chain, .. }| chain.0 as f64).sum();
+        let sum: f64 = (0..probes)
+            .map(|_| core_clock::probe(self.clock))
+            .map(|CoreProbe { chain, .. }| chain.0 as f64)
+            .sum();
         (sum / f64::from(probes) - self.overhead).max(1.0)
     }
 

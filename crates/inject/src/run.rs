@@ -78,11 +78,16 @@ pub fn undisturbed(
     let latest = start + plan.budget_ns;
     let places = subject.places(true).map_err(Fault::NoFolder)?;
     let order = subject.order(instruments, plan, places.clone(), latest);
-    let Some(answer) = executor.run(&order, should_stop) else { return Ok(None) };
+    let Some(answer) = executor.run(&order, should_stop) else {
+        return Ok(None);
+    };
     let outcomes = outcomes(answer, plan.budget_ns)?;
     subject.check(&outcomes, &places)?;
     check_undisturbed(&outcomes, has_pipe())?;
-    let found = Undisturbed { twins: outcomes.map(|outcome| outcome.run), wall: monotonic().saturating_sub(start) };
+    let found = Undisturbed {
+        twins: outcomes.map(|outcome| outcome.run),
+        wall: monotonic().saturating_sub(start),
+    };
     if found.runs_within(plan) < LEAST_RUNS {
         return Err(too_little_time(&found, plan));
     }
@@ -125,7 +130,13 @@ pub fn inject<E: From<Fault>>(
 ) -> Result<bool, E> {
     let mut random = ChaCha8Rng::seed_from_u64(header.seed);
     let first = random.random_range(0..2);
-    let mut passes = Passes { subject, instruments, plan: &header.plan, start: monotonic(), runs: Vec::new() };
+    let mut passes = Passes {
+        subject,
+        instruments,
+        plan: &header.plan,
+        start: monotonic(),
+        runs: Vec::new(),
+    };
     for block in 0.. {
         let mut ways = header.plan.ways();
         ways.shuffle(&mut random);
@@ -137,12 +148,21 @@ pub fn inject<E: From<Fault>>(
                 return Ok(false);
             }
             let preempted = (u64::from(block) + first) % 2;
-            let Some(run) = passes.run(block, way, preempted as u8, executor, &|| stop.should_stop())? else {
+            let Some(run) = passes.run(block, way, preempted as u8, executor, &|| {
+                stop.should_stop()
+            })?
+            else {
                 return Ok(true);
             };
             sink(Line::Run(run.clone()))?;
             passes.runs.push(run);
-            stop.progress(Progress { runs: passes.runs.len(), elapsed: passes.elapsed() }, &passes.runs);
+            stop.progress(
+                Progress {
+                    runs: passes.runs.len(),
+                    elapsed: passes.elapsed(),
+                },
+                &passes.runs,
+            );
         }
     }
     Ok(false)
@@ -167,15 +187,25 @@ impl Passes<'_> {
 
     /// By the longest of its kind so far.
     fn has_time_for(&self, way: Way) -> bool {
-        let longest = self.of(way).map(|run| run.wall_ns).max().unwrap_or(Nanos(0));
+        let longest = self
+            .of(way)
+            .map(|run| run.wall_ns)
+            .max()
+            .unwrap_or(Nanos(0));
         self.elapsed() + longest <= self.plan.budget_ns
     }
 
     /// About what such a preemption costs, by the runs so far.
     fn lost(&self, way: Way) -> Nanos {
-        let lost = |run: &Run| run.preempted().cpu_ns.saturating_sub(run.undisturbed().cpu_ns).0;
-        let (lost, preemptions) =
-            self.of(way).fold((0, 0), |(all, count), run| (all + lost(run), count + run.preempted().preemptions));
+        let lost = |run: &Run| {
+            run.preempted()
+                .cpu_ns
+                .saturating_sub(run.undisturbed().cpu_ns)
+                .0
+        };
+        let (lost, preemptions) = self.of(way).fold((0, 0), |(all, count), run| {
+            (all + lost(run), count + run.preempted().preemptions)
+        });
         Nanos(lost.checked_div(preemptions).unwrap_or(0))
     }
 
@@ -190,7 +220,9 @@ impl Passes<'_> {
         let began = monotonic();
         let places = self.subject.places(false).map_err(Fault::NoFolder)?;
         let order = self.order(way, preempted, &places);
-        let Some(answer) = executor.run(&order, should_stop) else { return Ok(None) };
+        let Some(answer) = executor.run(&order, should_stop) else {
+            return Ok(None);
+        };
         let outcomes = outcomes(answer, order.latest.saturating_sub(began))?;
         self.subject.check(&outcomes, &places)?;
         Ok(Some(Run {
@@ -211,12 +243,19 @@ impl Passes<'_> {
         Order {
             period: timing.period_ns,
             turn: timing.turn_ns,
-            footprint: self.plan.footprints_bytes.get(way.footprint).copied().unwrap_or(Bytes(0)),
+            footprint: self
+                .plan
+                .footprints_bytes
+                .get(way.footprint)
+                .copied()
+                .unwrap_or(Bytes(0)),
             moves_to: self.plan.moves_to.filter(|_| way.is_moved),
             preempted,
             preempts_nobody: self.plan.preempts_nobody,
             lost: self.lost(way),
-            ..self.subject.order(self.instruments, self.plan, places.clone(), latest)
+            ..self
+                .subject
+                .order(self.instruments, self.plan, places.clone(), latest)
         }
     }
 }

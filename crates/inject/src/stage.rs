@@ -19,7 +19,10 @@ use crate::turns::{Tally, Turns, TurnsEnd, TwinControl, play};
 /// Runs both copies to their ends, in a process of its own that does nothing else.
 pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
     let _pin = pin(&[order.cpu])?;
-    let twins = [start(order, &order.places[0])?, start(order, &order.places[1])?];
+    let twins = [
+        start(order, &order.places[0])?,
+        start(order, &order.places[1])?,
+    ];
     // Only now: a copy that waits for its first turn would share what the preemptor touches.
     let preemptor = Preemptor::new(order.clock, order.overhead, order.footprint)?;
     let _lock = lock_memory().ok();
@@ -54,24 +57,34 @@ pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
 }
 
 fn start(order: &Order, place: &Place) -> io::Result<Twin> {
-    let (program, arguments) = order.words.split_first().ok_or_else(|| io::Error::other("found no command"))?;
+    let (program, arguments) = order
+        .words
+        .split_first()
+        .ok_or_else(|| io::Error::other("found no command"))?;
     let mut command = Command::new(program);
     command.args(arguments).env("TMPDIR", &place.temporary);
     command.envs(order.settings.iter().map(|(name, value)| (name, value)));
-    command.stdin(input(order)?).stdout(created(place.output.as_deref())?).stderr(created(place.errors.as_deref())?);
+    command
+        .stdin(input(order)?)
+        .stdout(created(place.output.as_deref())?)
+        .stderr(created(place.errors.as_deref())?);
     Twin::start(command, place.group.as_deref(), place.layer.as_deref())
 }
 
 /// Opened anew for each: processes that share an open file share the place in it.
 fn input(order: &Order) -> io::Result<Stdio> {
-    let Some((path, from)) = &order.input else { return Ok(Stdio::null()) };
+    let Some((path, from)) = &order.input else {
+        return Ok(Stdio::null());
+    };
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(*from))?;
     Ok(file.into())
 }
 
 fn created(path: Option<&Path>) -> io::Result<Stdio> {
-    path.map_or(Ok(Stdio::null()), |path| File::create(path).map(Stdio::from))
+    path.map_or(Ok(Stdio::null()), |path| {
+        File::create(path).map(Stdio::from)
+    })
 }
 
 struct OnCpu {
@@ -100,13 +113,18 @@ impl OnCpu {
     }
 
     fn come_home(&mut self, twin: usize) -> io::Result<()> {
-        if self.is_away { self.move_to(twin, self.home) } else { Ok(()) }
+        if self.is_away {
+            self.move_to(twin, self.home)
+        } else {
+            Ok(())
+        }
     }
 
     fn outcomes(&mut self, order: &Order, tallies: &[Tally; 2]) -> io::Result<Answer> {
         let mut outcome = |twin: usize| -> io::Result<Outcome> {
-            let status =
-                self.twins[twin].end()?.ok_or_else(|| io::Error::other("found a program that has not ended"))?;
+            let status = self.twins[twin]
+                .end()?
+                .ok_or_else(|| io::Error::other("found a program that has not ended"))?;
             let used = self.twins[twin].used();
             let run = tallies[twin].of_run(order.rate);
             Ok(Outcome {
@@ -137,7 +155,8 @@ impl TwinControl for OnCpu {
     fn has_ended(&mut self, twin: usize) -> io::Result<bool> {
         let has_ended = self.twins[twin].end()?.is_some();
         if has_ended {
-            self.has_left_some |= !other_children(&[self.twins[0].pid(), self.twins[1].pid()])?.is_empty();
+            self.has_left_some |=
+                !other_children(&[self.twins[0].pid(), self.twins[1].pid()])?.is_empty();
         }
         Ok(has_ended)
     }

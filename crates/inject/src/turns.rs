@@ -96,7 +96,11 @@ impl Tally {
 
     pub(crate) fn of_run(&self, rate: TickRate) -> TwinRun {
         let ps_per_tick = 1e12 / rate.0 as f64;
-        let chain = if self.chains > 0.0 { self.ticks as f64 / self.chains } else { 0.0 };
+        let chain = if self.chains > 0.0 {
+            self.ticks as f64 / self.chains
+        } else {
+            0.0
+        };
         TwinRun {
             chain_ps: (chain * ps_per_tick).round() as u64,
             turns: self.turns,
@@ -109,7 +113,10 @@ impl Tally {
 }
 
 /// Lets both run to their ends.
-pub(crate) fn play(stage: &mut impl TwinControl, turns: &Turns) -> io::Result<(TurnsEnd, [Tally; 2])> {
+pub(crate) fn play(
+    stage: &mut impl TwinControl,
+    turns: &Turns,
+) -> io::Result<(TurnsEnd, [Tally; 2])> {
     let mut tallies = [Tally::default(); 2];
     let mut has_ended = [false; 2];
     let mut number = 0;
@@ -124,7 +131,12 @@ pub(crate) fn play(stage: &mut impl TwinControl, turns: &Turns) -> io::Result<(T
 }
 
 /// One turn; whether the twin has ended in it.
-fn turn(stage: &mut impl TwinControl, turns: &Turns, twin: usize, tally: &mut Tally) -> io::Result<bool> {
+fn turn(
+    stage: &mut impl TwinControl,
+    turns: &Turns,
+    twin: usize,
+    tally: &mut Tally,
+) -> io::Result<bool> {
     let parts = turns.parts_of(twin);
     let last = parts.len() - 1;
     tally.turns += 1;
@@ -169,7 +181,14 @@ mod tests {
 
     impl Scripted {
         fn new(needs: u64) -> Scripted {
-            Scripted { needs: [needs; 2], running: 0, debt: 0, used: [0; 2], order: Vec::new(), until: u64::MAX }
+            Scripted {
+                needs: [needs; 2],
+                running: 0,
+                debt: 0,
+                used: [0; 2],
+                order: Vec::new(),
+                until: u64::MAX,
+            }
         }
     }
 
@@ -215,7 +234,13 @@ mod tests {
 
     fn turns(lost: u64) -> Turns {
         let (period, turn) = (Nanos::micros(250), Nanos::millis(8));
-        Turns { period, turn, preempted: 1, preempts_nobody: false, lost: Nanos(lost) }
+        Turns {
+            period,
+            turn,
+            preempted: 1,
+            preempts_nobody: false,
+            lost: Nanos(lost),
+        }
     }
 
     #[test]
@@ -227,7 +252,10 @@ mod tests {
         assert_eq!((first.preemptions, first.away), (0, 0));
         // 31 in each whole turn of 32 periods; what ends in a turn is not preempted any more.
         let whole = second.preemptions / 31;
-        assert!(whole + 1 == second.turns || whole == second.turns, "{second:?}");
+        assert!(
+            whole + 1 == second.turns || whole == second.turns,
+            "{second:?}"
+        );
         assert_eq!(second.away, 3 * second.preemptions);
         let run = second.of_run(TickRate(1_000_000_000));
         assert_eq!((run.chain_ps, run.turns_ns.0), (600_000, second.ticks));
@@ -243,13 +271,19 @@ mod tests {
         };
         let (unequal, equal) = (cost(0), cost(COST));
         assert!((equal / COST as f64 - 1.0).abs() < 0.002, "{equal}");
-        assert!((unequal / COST as f64 - 1.0).abs() > 0.002, "nothing to mend: {unequal}");
+        assert!(
+            (unequal / COST as f64 - 1.0).abs() > 0.002,
+            "nothing to mend: {unequal}"
+        );
     }
 
     #[test]
     fn where_no_process_is_preempted_it_is_reported_how_often_it_would_have_been() {
         let mut stage = Scripted::new(64_000_000);
-        let undisturbed = Turns { preempts_nobody: true, ..turns(0) };
+        let undisturbed = Turns {
+            preempts_nobody: true,
+            ..turns(0)
+        };
         let (_, [first, second]) = play(&mut stage, &undisturbed).expect("scripted");
         assert_eq!((first.away, second.away, first.preemptions), (0, 0, 0));
         assert_eq!(stage.used[0], stage.used[1]);
@@ -258,7 +292,10 @@ mod tests {
 
     #[test]
     fn whoever_takes_too_long_is_given_up() {
-        let mut stage = Scripted { until: 5, ..Scripted::new(u64::MAX) };
+        let mut stage = Scripted {
+            until: 5,
+            ..Scripted::new(u64::MAX)
+        };
         let (played, _) = play(&mut stage, &turns(0)).expect("scripted");
         assert_eq!((played, stage.order.len()), (TurnsEnd::TooLong, 5));
     }

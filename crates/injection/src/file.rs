@@ -65,13 +65,29 @@ impl InjectionWriter {
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn create(readers: Readers, path: &Path, header: Header) -> Result<Self, WriteInjectionError> {
+    pub fn create(
+        readers: Readers,
+        path: &Path,
+        header: Header,
+    ) -> Result<Self, WriteInjectionError> {
         let refused = |source: io::Error| match source.kind() {
             io::ErrorKind::AlreadyExists => WriteInjectionError::Exists(path.to_owned()),
-            _ => WriteInjectionError::Refused { path: path.to_owned(), source },
+            _ => WriteInjectionError::Refused {
+                path: path.to_owned(),
+                source,
+            },
         };
-        let file = OpenOptions::new().append(true).create_new(true).mode(readers.mode()).open(path).map_err(refused)?;
-        let mut writer = InjectionWriter { file, path: path.to_owned(), chain: Chain::default() };
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(readers.mode())
+            .open(path)
+            .map_err(refused)?;
+        let mut writer = InjectionWriter {
+            file,
+            path: path.to_owned(),
+            chain: Chain::default(),
+        };
         let written = writer.append(&Line::Header(Box::new(header)));
         // An empty file is no record, and would hold the name.
         written.inspect_err(|_| drop(std::fs::remove_file(path)))?;
@@ -83,7 +99,10 @@ impl InjectionWriter {
     /// # Errors
     /// Where the file takes no more.
     pub fn append(&mut self, line: &Line) -> Result<(), WriteInjectionError> {
-        let refused = |source| WriteInjectionError::Refused { path: self.path.clone(), source };
+        let refused = |source| WriteInjectionError::Refused {
+            path: self.path.clone(),
+            source,
+        };
         let mut bytes = serde_json::to_vec(line).map_err(|error| refused(error.into()))?;
         let chain = self.chain.seal(&mut bytes);
         bytes.push(b'\n');
@@ -97,7 +116,12 @@ impl InjectionWriter {
     /// # Errors
     /// Where it cannot.
     pub fn sync(&self) -> Result<(), WriteInjectionError> {
-        self.file.sync_data().map_err(|source| WriteInjectionError::Refused { path: self.path.clone(), source })
+        self.file
+            .sync_data()
+            .map_err(|source| WriteInjectionError::Refused {
+                path: self.path.clone(),
+                source,
+            })
     }
 }
 
@@ -110,7 +134,9 @@ fn beginning() -> String {
 pub fn is_injection(path: &Path) -> bool {
     let head = beginning();
     let mut start = vec![0; head.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok_and(|()| start == head.as_bytes())
+    File::open(path)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .is_ok_and(|()| start == head.as_bytes())
 }
 
 impl Injection {
@@ -119,10 +145,18 @@ impl Injection {
     /// # Errors
     /// Where the file cannot be read, or is no record that this program knows.
     pub fn read(path: &Path) -> Result<Injection, ReadInjectionError> {
-        let unread = |source| ReadInjectionError::Read { path: path.to_owned(), source };
-        let unfit = |found| ReadInjectionError::Unfit { path: path.to_owned(), found };
+        let unread = |source| ReadInjectionError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let unfit = |found| ReadInjectionError::Unfit {
+            path: path.to_owned(),
+            found,
+        };
         let mut text = Vec::new();
-        File::open(path).and_then(|file| file.take(LIMIT.0 + 1).read_to_end(&mut text)).map_err(unread)?;
+        File::open(path)
+            .and_then(|file| file.take(LIMIT.0 + 1).read_to_end(&mut text))
+            .map_err(unread)?;
         if text.len() as u64 > LIMIT.0 {
             return Err(unfit(format!("more than {LIMIT}")));
         }
@@ -142,7 +176,9 @@ fn parse(text: &[u8]) -> Result<Injection, String> {
     for (place, line) in text[..end].split(|byte| *byte == b'\n').enumerate() {
         let damaged = |why: String| format!("a damaged record (line {}: {why})", place + 1);
         let mut line = line.to_vec();
-        chain = chain.open(&mut line).map_err(|why| damaged(why.to_string()))?;
+        chain = chain
+            .open(&mut line)
+            .map_err(|why| damaged(why.to_string()))?;
         if let Some(version) = record.is_none().then(|| unknown_version(&line)).flatten() {
             return Err(version);
         }
@@ -166,7 +202,12 @@ fn add(record: &mut Option<Injection>, line: Line) -> Result<(), String> {
     match (record, line) {
         (record @ None, Line::Header(header)) => {
             check(&header)?;
-            *record = Some(Injection { header: *header, runs: Vec::new(), groups: Vec::new(), end: None });
+            *record = Some(Injection {
+                header: *header,
+                runs: Vec::new(),
+                groups: Vec::new(),
+                end: None,
+            });
         }
         (None, _) | (Some(_), Line::Header(_)) => return Err("the header is elsewhere".to_owned()),
         (Some(Injection { end: Some(_), .. }), _) => return Err("it is behind the last".to_owned()),
@@ -191,19 +232,34 @@ fn check(header: &Header) -> Result<(), String> {
         return Err("footprints that do not rise from 0".to_owned());
     }
     let timings = header.plan.timings();
-    let is_again = |place: usize| timings[..place].iter().any(|before| before.period_ns == timings[place].period_ns);
-    if (0..timings.len()).any(is_again) { Err("a period that is named twice".to_owned()) } else { Ok(()) }
+    let is_again = |place: usize| {
+        timings[..place]
+            .iter()
+            .any(|before| before.period_ns == timings[place].period_ns)
+    };
+    if (0..timings.len()).any(is_again) {
+        Err("a period that is named twice".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 fn check_timing(header: &Header, timing: u32) -> Result<(), String> {
     let is_planned = timing as usize <= header.plan.further.len();
-    if is_planned { Ok(()) } else { Err(format!("period {timing}, which the plan does not hold")) }
+    if is_planned {
+        Ok(())
+    } else {
+        Err(format!("period {timing}, which the plan does not hold"))
+    }
 }
 
 fn check_group(header: &Header, group: &Group) -> Result<(), String> {
     check_timing(header, group.timing)?;
     if header.service.is_none() || group.footprint as usize >= header.plan.footprints_bytes.len() {
-        return Err(format!("phases of footprint {}, which the plan does not hold", group.footprint));
+        return Err(format!(
+            "phases of footprint {}, which the plan does not hold",
+            group.footprint
+        ));
     }
     let arms = group.phases.map(|phase| phase.arm);
     if arms[0] == arms[1] || arms[1] != arms[2] || arms[0] != arms[3] {
@@ -214,7 +270,10 @@ fn check_group(header: &Header, group: &Group) -> Result<(), String> {
 
 fn check_run(header: &Header, run: &Run) -> Result<(), String> {
     if run.footprint as usize >= header.plan.footprints_bytes.len() {
-        return Err(format!("a run of footprint {}, which the plan does not hold", run.footprint));
+        return Err(format!(
+            "a run of footprint {}, which the plan does not hold",
+            run.footprint
+        ));
     }
     check_timing(header, run.timing)?;
     if run.is_moved && (header.plan.moves_to.is_none() || run.footprint > 0 || run.timing > 0) {
@@ -263,7 +322,10 @@ mod tests {
             },
             plan: Plan::plain(
                 CpuId(1),
-                Timing { period_ns: Nanos::micros(250), turn_ns: Nanos::millis(8) },
+                Timing {
+                    period_ns: Nanos::micros(250),
+                    turn_ns: Nanos::millis(8),
+                },
                 vec![Bytes(0), Bytes::kib(256)],
                 Nanos::seconds(60),
             ),
@@ -288,8 +350,11 @@ mod tests {
     fn written(lines: &[Line]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("record");
-        let mut writer = InjectionWriter::create(Readers::Owner, &path, header()).expect("a new file");
-        lines.iter().for_each(|line| writer.append(line).expect("room"));
+        let mut writer =
+            InjectionWriter::create(Readers::Owner, &path, header()).expect("a new file");
+        lines
+            .iter()
+            .for_each(|line| writer.append(line).expect("room"));
         (folder, path)
     }
 
@@ -300,15 +365,27 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_and_each_changed_digit_is_found() {
-        let end = End { is_interrupted: false, elapsed_ns: Nanos(9), has_service_ended: false, others: Vec::new() };
+        let end = End {
+            is_interrupted: false,
+            elapsed_ns: Nanos(9),
+            has_service_ended: false,
+            others: Vec::new(),
+        };
         let (_folder, path) = written(&[run(0), run(1), Line::End(end.clone())]);
         assert!(is_injection(&path));
         let record = Injection::read(&path).expect("a record");
-        assert_eq!((record.runs.len(), record.end, &record.header), (2, Some(end), &header()));
+        assert_eq!(
+            (record.runs.len(), record.end, &record.header),
+            (2, Some(end), &header())
+        );
         let text = std::fs::read(&path).expect("a file");
         for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
             let mut changed = text.clone();
-            changed[at] = if changed[at] == b'9' { b'8' } else { changed[at] + 1 };
+            changed[at] = if changed[at] == b'9' {
+                b'8'
+            } else {
+                changed[at] + 1
+            };
             assert!(read(&path, &changed).is_err(), "the digit at {at}");
         }
     }
@@ -320,8 +397,15 @@ mod tests {
         let found = read(&path, &text[..text.len() - 5]).expect("whole lines");
         assert_eq!((found.runs.len(), found.end), (1, None));
         let found = read(&path, &text[..200]).expect_err("no whole line");
-        assert!(found.contains("found a damaged record (its only line is cut off)"), "{found}");
-        assert!(read(&path, b"{}\n").expect_err("not one").contains("found something else in"));
+        assert!(
+            found.contains("found a damaged record (its only line is cut off)"),
+            "{found}"
+        );
+        assert!(
+            read(&path, b"{}\n")
+                .expect_err("not one")
+                .contains("found something else in")
+        );
     }
 
     #[test]
@@ -340,28 +424,55 @@ mod tests {
             involuntary: 9,
         };
         let group = |footprint, arms: [Arm; 4]| {
-            Line::Group(Group { block: 0, footprint, timing: 0, since_start_ns: Nanos(0), phases: arms.map(phase) })
+            Line::Group(Group {
+                block: 0,
+                footprint,
+                timing: 0,
+                since_start_ns: Nanos(0),
+                phases: arms.map(phase),
+            })
         };
         let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
-        let service =
-            Service { process: 7, thread: 8, name, work, allowed: vec![CpuId(0), CpuId(1)], look: Look::default() };
+        let service = Service {
+            process: 7,
+            thread: 8,
+            name,
+            work,
+            allowed: vec![CpuId(0), CpuId(1)],
+            look: Look::default(),
+        };
         let in_turns = [Arm::Idle, Arm::Spinning, Arm::Spinning, Arm::Idle];
         let read_back = |service: Option<Service>, line: &Line| {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("record");
-            let header = Header { service, ..header() };
-            let mut writer = InjectionWriter::create(Readers::Owner, &path, header).expect("a new file");
+            let header = Header {
+                service,
+                ..header()
+            };
+            let mut writer =
+                InjectionWriter::create(Readers::Owner, &path, header).expect("a new file");
             writer.append(line).expect("room");
             Injection::read(&path).map_err(|error| error.to_string())
         };
         let record = read_back(Some(service.clone()), &group(1, in_turns)).expect("a record");
-        assert_eq!((record.header.service, record.groups.len()), (Some(service.clone()), 1));
-        assert!(record.groups[0].is_against_idle() && record.groups[0].of(Arm::Spinning).count() == 2);
+        assert_eq!(
+            (record.header.service, record.groups.len()),
+            (Some(service.clone()), 1)
+        );
+        assert!(
+            record.groups[0].is_against_idle() && record.groups[0].of(Arm::Spinning).count() == 2
+        );
         for (service, line) in [
             (None, group(1, in_turns)),
             (Some(service.clone()), group(2, in_turns)),
             (Some(service.clone()), group(1, [Arm::Touching; 4])),
-            (Some(service), group(1, [Arm::Touching, Arm::Spinning, Arm::Touching, Arm::Spinning])),
+            (
+                Some(service),
+                group(
+                    1,
+                    [Arm::Touching, Arm::Spinning, Arm::Touching, Arm::Spinning],
+                ),
+            ),
         ] {
             let why = read_back(service, &line).expect_err("it contradicts itself");
             assert!(why.contains("line 2: phases "), "{why}");
@@ -373,29 +484,54 @@ mod tests {
         let of = |change: fn(&mut Plan), line: fn(Run) -> Run| {
             let mut header = header();
             change(&mut header.plan);
-            let Line::Run(run) = run(0) else { panic!("a run") };
+            let Line::Run(run) = run(0) else {
+                panic!("a run")
+            };
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("record");
-            let mut writer = InjectionWriter::create(Readers::Owner, &path, header.clone()).expect("a new file");
+            let mut writer =
+                InjectionWriter::create(Readers::Owner, &path, header.clone()).expect("a new file");
             writer.append(&Line::Run(line(run))).expect("room");
             let record = Injection::read(&path).map_err(|error| error.to_string())?;
             Ok::<_, String>(record.runs[0].way())
         };
         let further = |plan: &mut Plan| {
-            plan.further = vec![Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) }];
+            plan.further = vec![Timing {
+                period_ns: Nanos::millis(1),
+                turn_ns: Nanos::millis(8),
+            }];
         };
         let moves = |plan: &mut Plan| plan.moves_to = Some(CpuId(0));
         assert_eq!(of(|_| (), |run| run).expect("a record").timing, 0);
-        assert_eq!(of(further, |run| Run { timing: 1, ..run }).expect("a record").timing, 1);
-        assert!(of(moves, |run| Run { is_moved: true, ..run }).expect("a record").is_moved);
+        assert_eq!(
+            of(further, |run| Run { timing: 1, ..run })
+                .expect("a record")
+                .timing,
+            1
+        );
+        assert!(
+            of(moves, |run| Run {
+                is_moved: true,
+                ..run
+            })
+            .expect("a record")
+            .is_moved
+        );
         let refused = |change, line, why: &str| {
             let found = of(change, line).expect_err("not of the plan");
             assert!(found.contains(why), "{found}");
         };
-        refused(|_| (), |run| Run { timing: 1, ..run }, "line 2: period 1, which the plan does not hold");
         refused(
             |_| (),
-            |run| Run { is_moved: true, ..run },
+            |run| Run { timing: 1, ..run },
+            "line 2: period 1, which the plan does not hold",
+        );
+        refused(
+            |_| (),
+            |run| Run {
+                is_moved: true,
+                ..run
+            },
             "line 2: a twin that is moved, which the plan does not hold",
         );
         let twice = |plan: &mut Plan| plan.further = plan.timings();
@@ -420,24 +556,43 @@ mod tests {
             read(&path, &bytes)
         };
         assert!(sealed_anew(str::to_owned).is_ok());
-        let older = sealed_anew(|line| line.replacen("injection/2", "injection/1", 1)).expect_err("another version");
-        assert!(older.contains("found switchcost.record.injection/1 in "), "{older}");
+        let older = sealed_anew(|line| line.replacen("injection/2", "injection/1", 1))
+            .expect_err("another version");
+        assert!(
+            older.contains("found switchcost.record.injection/1 in "),
+            "{older}"
+        );
         for (field, without) in [
-            ("timing", (|line| line.replacen("\"timing\":0,", "", 1)) as fn(&str) -> String),
+            (
+                "timing",
+                (|line| line.replacen("\"timing\":0,", "", 1)) as fn(&str) -> String,
+            ),
             ("further", |line| line.replacen("\"further\":[],", "", 1)),
-            ("is_frozen", |line| line.replacen(",\"is_frozen\":false", "", 1)),
+            ("is_frozen", |line| {
+                line.replacen(",\"is_frozen\":false", "", 1)
+            }),
         ] {
             let error = sealed_anew(without).expect_err("a field is missing");
-            assert!(error.contains(&format!("missing field `{field}`")), "{error}");
+            assert!(
+                error.contains(&format!("missing field `{field}`")),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn what_contradicts_the_plan_is_refused() {
         let (_folder, path) = written(&[run(2)]);
-        let found = Injection::read(&path).expect_err("no such footprint").to_string();
-        assert!(found.contains("line 2: a run of footprint 2, which the plan does not hold"), "{found}");
-        let taken = InjectionWriter::create(Readers::Owner, &path, header()).expect_err("taken").to_string();
+        let found = Injection::read(&path)
+            .expect_err("no such footprint")
+            .to_string();
+        assert!(
+            found.contains("line 2: a run of footprint 2, which the plan does not hold"),
+            "{found}"
+        );
+        let taken = InjectionWriter::create(Readers::Owner, &path, header())
+            .expect_err("taken")
+            .to_string();
         assert!(taken.starts_with("found a file at"), "{taken}");
     }
 }

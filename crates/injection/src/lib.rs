@@ -86,7 +86,12 @@ pub struct Plan {
 
 impl Plan {
     /// One period, no move, and nothing else that may be asked for.
-    pub fn plain(cpu: CpuId, timing: Timing, footprints_bytes: Vec<Bytes>, budget_ns: Nanos) -> Plan {
+    pub fn plain(
+        cpu: CpuId,
+        timing: Timing,
+        footprints_bytes: Vec<Bytes>,
+        budget_ns: Nanos,
+    ) -> Plan {
         Plan {
             cpu,
             period_ns: timing.period_ns,
@@ -127,15 +132,29 @@ pub struct Way {
 impl Plan {
     /// The period that is reported first, then the others.
     pub fn timings(&self) -> Vec<Timing> {
-        let first = Timing { period_ns: self.period_ns, turn_ns: self.turn_ns };
-        std::iter::once(first).chain(self.further.iter().copied()).collect()
+        let first = Timing {
+            period_ns: self.period_ns,
+            turn_ns: self.turn_ns,
+        };
+        std::iter::once(first)
+            .chain(self.further.iter().copied())
+            .collect()
     }
 
     /// All ways in which a command is preempted in a pass. It is moved with nothing touched, at the first period.
     pub fn ways(&self) -> Vec<Way> {
-        let of =
-            |timing| (0..self.footprints_bytes.len()).map(move |footprint| Way { timing, footprint, is_moved: false });
-        let moved = self.moves_to.map(|_| Way { timing: 0, footprint: 0, is_moved: true });
+        let of = |timing| {
+            (0..self.footprints_bytes.len()).map(move |footprint| Way {
+                timing,
+                footprint,
+                is_moved: false,
+            })
+        };
+        let moved = self.moves_to.map(|_| Way {
+            timing: 0,
+            footprint: 0,
+            is_moved: true,
+        });
         (0..=self.further.len()).flat_map(of).chain(moved).collect()
     }
 }
@@ -164,7 +183,11 @@ pub struct Run {
 impl Run {
     /// How it was preempted.
     pub fn way(&self) -> Way {
-        Way { timing: self.timing as usize, footprint: self.footprint as usize, is_moved: self.is_moved }
+        Way {
+            timing: self.timing as usize,
+            footprint: self.footprint as usize,
+            is_moved: self.is_moved,
+        }
     }
 
     /// The twin that was preempted.

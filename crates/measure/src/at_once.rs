@@ -25,20 +25,35 @@ pub(crate) struct AtOnce {
 
 impl AtOnce {
     /// Starts the tasks; each pins itself, maps and touches its memory, and only then takes its priority.
-    pub(crate) fn start(case: &Case, controls: &TaskControls, clock: Clock, seed: u64) -> Result<AtOnce, String> {
+    pub(crate) fn start(
+        case: &Case,
+        controls: &TaskControls,
+        clock: Clock,
+        seed: u64,
+    ) -> Result<AtOnce, String> {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
         let peers = (1..case.tasks as usize)
             .map(|index| start_peer(index, case, controls, &shared, seed))
             .collect::<Result<Vec<_>, String>>()?;
         let own = Worker::set_up(0, case, controls, &shared, seed)?;
-        Ok(AtOnce { shared, own, peers, tasks: u64::from(case.tasks) })
+        Ok(AtOnce {
+            shared,
+            own,
+            peers,
+            tasks: u64::from(case.tasks),
+        })
     }
 
     fn together(&self, batch: Batch) -> io::Result<Split> {
         self.shared.clear_meetings();
-        let command = Command::AtOnce { warm_up: batch.warm_up, rounds: batch.rounds };
+        let command = Command::AtOnce {
+            warm_up: batch.warm_up,
+            rounds: batch.rounds,
+        };
         (1..=self.peers.len()).try_for_each(|index| self.shared.command(index, command))?;
-        let mut time = self.own.walk_at_once(&self.shared, batch.warm_up, batch.rounds);
+        let mut time = self
+            .own
+            .walk_at_once(&self.shared, batch.warm_up, batch.rounds);
         for index in 1..=self.peers.len() {
             self.shared.wait(index)?;
             time += self.shared.time(index);
@@ -47,9 +62,17 @@ impl AtOnce {
     }
 
     fn one_after_the_other(&self, batch: Batch) -> io::Result<Split> {
-        let mut time = self.own.walk_alone(&self.shared, batch.warm_up, batch.rounds);
+        let mut time = self
+            .own
+            .walk_alone(&self.shared, batch.warm_up, batch.rounds);
         for index in 1..=self.peers.len() {
-            self.shared.command(index, Command::Alone { warm_up: batch.warm_up, rounds: batch.rounds })?;
+            self.shared.command(
+                index,
+                Command::Alone {
+                    warm_up: batch.warm_up,
+                    rounds: batch.rounds,
+                },
+            )?;
             self.shared.wait(index)?;
             time += self.shared.time(index);
         }
@@ -59,13 +82,24 @@ impl AtOnce {
 
 impl Experiment for AtOnce {
     fn tasks(&self) -> Vec<TaskId> {
-        std::iter::once(TaskId::own_thread()).chain(self.peers.iter().map(Peer::task_id)).collect()
+        std::iter::once(TaskId::own_thread())
+            .chain(self.peers.iter().map(Peer::task_id))
+            .collect()
     }
 
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
-        let time = if batch.arm.switches() { self.together(batch)? } else { self.one_after_the_other(batch)? };
+        let time = if batch.arm.switches() {
+            self.together(batch)?
+        } else {
+            self.one_after_the_other(batch)?
+        };
         // Each walk stands where others have a hand-off and its walk.
         let handoffs = batch.rounds * self.tasks;
-        Ok(Timed { handoffs, time, control_switches: 2 * self.peers.len() as u64, ..Timed::default() })
+        Ok(Timed {
+            handoffs,
+            time,
+            control_switches: 2 * self.peers.len() as u64,
+            ..Timed::default()
+        })
     }
 }

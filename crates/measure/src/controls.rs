@@ -41,7 +41,11 @@ pub fn wanted_controls(requested: &RequestedControls) -> Vec<Control> {
 
 fn pinning(requested: &RequestedControls) -> Control {
     let Some(cpus) = &requested.cpus else {
-        return Control { name: "affinity".into(), wanted: "one CPU".into(), outcome: ControlOutcome::TurnedOff };
+        return Control {
+            name: "affinity".into(),
+            wanted: "one CPU".into(),
+            outcome: ControlOutcome::TurnedOff,
+        };
     };
     let list = format_cpu_list(cpus);
     let outcome = match pin(cpus) {
@@ -50,18 +54,30 @@ fn pinning(requested: &RequestedControls) -> Control {
             found: format!("sched_setaffinity: {error}"),
             needed: format!("the right to run on CPU {list}"),
             fix: "choose an allowed CPU: taskset -pc $$ shows them".to_owned(),
-            lasting_fix: "add the CPU to the cgroup's cpuset (AllowedCPUs= of the systemd unit)".to_owned(),
+            lasting_fix: "add the CPU to the cgroup's cpuset (AllowedCPUs= of the systemd unit)"
+                .to_owned(),
         },
     };
-    Control { name: "affinity".into(), wanted: format!("CPU {list}"), outcome }
+    Control {
+        name: "affinity".into(),
+        wanted: format!("CPU {list}"),
+        outcome,
+    }
 }
 
 fn policy(requested: &RequestedControls) -> Control {
     let name = "real-time-priority".to_owned();
     if requested.is_real_time_off || !requested.policy.is_real_time() {
-        return Control { name, wanted: "SCHED_FIFO".into(), outcome: ControlOutcome::TurnedOff };
+        return Control {
+            name,
+            wanted: "SCHED_FIFO".into(),
+            outcome: ControlOutcome::TurnedOff,
+        };
     }
-    let wanted = format!("SCHED_{}, one below the highest priority", requested.policy.to_string().to_uppercase());
+    let wanted = format!(
+        "SCHED_{}, one below the highest priority",
+        requested.policy.to_string().to_uppercase()
+    );
     let outcome = match set_policy(requested.policy, StepsBelowTop(1)) {
         Ok(_) => ControlOutcome::Applied,
         Err(error) => match refusing_real_time_share(&Root::system()) {
@@ -83,7 +99,11 @@ fn policy(requested: &RequestedControls) -> Control {
             },
         },
     };
-    Control { name, wanted, outcome }
+    Control {
+        name,
+        wanted,
+        outcome,
+    }
 }
 
 fn memory_lock() -> Control {
@@ -99,7 +119,11 @@ fn memory_lock() -> Control {
                     .to_owned(),
         },
     };
-    Control { name: "locked-memory".into(), wanted: "mlockall: no page leaves memory".into(), outcome }
+    Control {
+        name: "locked-memory".into(),
+        wanted: "mlockall: no page leaves memory".into(),
+        outcome,
+    }
 }
 
 /// What a task takes on before it is measured.
@@ -131,18 +155,22 @@ impl TaskControls {
                 "found CPU {cpu} not available ({error}), need one that is online and allowed; choose it with --cpu"
             )
         })?;
-        Ok(ControlGuards { _pin: Some(guard), ..ControlGuards::default() })
+        Ok(ControlGuards {
+            _pin: Some(guard),
+            ..ControlGuards::default()
+        })
     }
 
     /// The last step, once the memory is touched: locked pages and the policy, whatever the caller had.
     pub(crate) fn apply(&self, guards: &mut ControlGuards) -> Result<(), String> {
         if self.locks_memory {
-            let lock =
-                lock_memory().map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
+            let lock = lock_memory()
+                .map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
             guards.memory = Some(lock);
         }
         if self.policy.is_real_time() {
-            limit_real_time(LONGEST_REAL_TIME_RUN).map_err(|error| format!("found no real-time limit ({error})"))?;
+            limit_real_time(LONGEST_REAL_TIME_RUN)
+                .map_err(|error| format!("found no real-time limit ({error})"))?;
         }
         let guard = set_policy(self.policy, StepsBelowTop(self.steps_below_top));
         guards.policy = Some(guard.map_err(|error| self.policy_refused(&error))?);
@@ -165,7 +193,8 @@ pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory
     if set.is_empty() || set.sharing == Sharing::Shared {
         return Ok(None);
     }
-    let memory = Memory::map(set.size_bytes, MapType::Private, set.pages).map_err(|error| error.to_string())?;
+    let memory = Memory::map(set.size_bytes, MapType::Private, set.pages)
+        .map_err(|error| error.to_string())?;
     prepare(&memory, set, seed);
     if set.pages == Pages::Huge {
         memory.require_huge().map_err(|error| error.to_string())?;

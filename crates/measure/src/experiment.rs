@@ -92,7 +92,10 @@ pub(crate) trait Experiment {
     /// One switch away from the first task and back, and then so many walks of its working set, with hand-offs to itself in between:
     /// each with the hand-off before it. `before` is called before each, outside of what is timed.
     fn visit(&mut self, _walks: u32, _before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "this mechanism cannot hand over to itself without a switch"))
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this mechanism cannot hand over to itself without a switch",
+        ))
     }
 
     /// What the program of a runtime reported of itself until now; `None` of all other experiments.
@@ -113,7 +116,9 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Watch> {
-        Ok(Watch { witness: Witness::new(clock, cpus, tasks)? })
+        Ok(Watch {
+            witness: Witness::new(clock, cpus, tasks)?,
+        })
     }
 
     /// Runs `body` inside a window.

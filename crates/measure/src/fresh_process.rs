@@ -73,7 +73,9 @@ fn converse(
                     match message {
                         Message::Done(rounds) => return Ok(RepetitionOutcome::Done(rounds)),
                         Message::Refused(why) => return Ok(RepetitionOutcome::Refused(why)),
-                        Message::Cycles(_) | Message::Sample(_) | Message::Runtime(_) => take(message),
+                        Message::Cycles(_) | Message::Sample(_) | Message::Runtime(_) => {
+                            take(message)
+                        }
                     }
                 }
             }
@@ -89,22 +91,32 @@ fn converse(
 /// sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would not let this thread run.
 fn stay_beside(order: &Order) -> Option<PinGuard> {
     let case = &order.case;
-    let [first, others @ ..] = &case.placement.cpus[..] else { return None };
+    let [first, others @ ..] = &case.placement.cpus[..] else {
+        return None;
+    };
     let is_one = others.iter().all(|cpu| cpu == first);
-    (is_one && !case.policy.is_real_time()).then(|| pin(&[*first]).ok()).flatten()
+    (is_one && !case.policy.is_real_time())
+        .then(|| pin(&[*first]).ok())
+        .flatten()
 }
 
 fn hung() -> String {
-    format!("found a repetition without an answer for {PATIENCE}, need one that ends; use a smaller --size or --stride")
+    format!(
+        "found a repetition without an answer for {PATIENCE}, need one that ends; use a smaller --size or --stride"
+    )
 }
 
 fn ended(status: &std::process::ExitStatus) -> String {
-    let found =
-        format!("found the process of a repetition ended early ({}), need it to run to its end", ending(*status));
+    let found = format!(
+        "found the process of a repetition ended early ({}), need it to run to its end",
+        ending(*status)
+    );
     if may_have_ended(*status) {
         return found;
     }
-    format!("{found}; if the kernel killed it for lack of memory (see dmesg), use a smaller --size or fewer --tasks")
+    format!(
+        "{found}; if the kernel killed it for lack of memory (see dmesg), use a smaller --size or fewer --tasks"
+    )
 }
 
 /// Cuts a stream of bytes into messages.
@@ -116,10 +128,16 @@ struct Lines {
 impl Lines {
     fn add(&mut self, bytes: &[u8]) -> io::Result<Vec<Message>> {
         self.pending.extend_from_slice(bytes);
-        let Some(end) = self.pending.iter().rposition(|byte| *byte == b'\n') else { return Ok(Vec::new()) };
+        let Some(end) = self.pending.iter().rposition(|byte| *byte == b'\n') else {
+            return Ok(Vec::new());
+        };
         let rest = self.pending.split_off(end + 1);
         let whole = std::mem::replace(&mut self.pending, rest);
-        whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(parse).collect()
+        whole
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(parse)
+            .collect()
     }
 }
 
@@ -134,8 +152,11 @@ mod tests {
 
     #[test]
     fn messages_survive_any_cut() {
-        let messages =
-            [Message::Refused("one".into()), Message::Done(BatchRounds::default()), Message::Refused("x".into())];
+        let messages = [
+            Message::Refused("one".into()),
+            Message::Done(BatchRounds::default()),
+            Message::Refused("x".into()),
+        ];
         let mut stream = Vec::new();
         for message in &messages {
             stream.extend(serde_json::to_vec(message).expect("plain data"));
@@ -143,7 +164,10 @@ mod tests {
         }
         for size in 1..stream.len() {
             let mut lines = Lines::default();
-            let read: Vec<Message> = stream.chunks(size).flat_map(|chunk| lines.add(chunk).expect("whole")).collect();
+            let read: Vec<Message> = stream
+                .chunks(size)
+                .flat_map(|chunk| lines.add(chunk).expect("whole"))
+                .collect();
             assert_eq!(read, messages, "chunks of {size}");
         }
     }

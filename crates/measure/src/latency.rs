@@ -19,11 +19,23 @@ const WALKS: usize = 3;
 pub fn measure_latencies(clock: Clock, cpu: Option<CpuId>, plan: &LatencyPlan) -> Vec<Latency> {
     let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());
     let flush = plan.flush.and_then(CacheFlush::prepare);
-    let of_size = |size: &Bytes| latency(clock, plan, *size, flush.as_ref().filter(|_| *size <= plan.last_level));
+    let of_size = |size: &Bytes| {
+        latency(
+            clock,
+            plan,
+            *size,
+            flush.as_ref().filter(|_| *size <= plan.last_level),
+        )
+    };
     plan.sizes.iter().filter_map(of_size).collect()
 }
 
-fn latency(clock: Clock, plan: &LatencyPlan, size: Bytes, flush: Option<&CacheFlush>) -> Option<Latency> {
+fn latency(
+    clock: Clock,
+    plan: &LatencyPlan,
+    size: Bytes,
+    flush: Option<&CacheFlush>,
+) -> Option<Latency> {
     let chase = chasing(size, plan.line);
     chase.check().ok()?;
     let memory = Memory::map(size, MapType::Private, Pages::Base).ok()?;
@@ -43,12 +55,21 @@ fn latency(clock: Clock, plan: &LatencyPlan, size: Bytes, flush: Option<&CacheFl
 }
 
 fn chasing(size: Bytes, node: Bytes) -> WorkingSet {
-    WorkingSet { pattern: Pattern::Chase, ..reading(size, node) }
+    WorkingSet {
+        pattern: Pattern::Chase,
+        ..reading(size, node)
+    }
 }
 
 /// Loads of one word a line.
 fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
-    WorkingSet { size_bytes, stride_bytes, access: Access::Read, sharing: Sharing::Private, ..WorkingSet::NONE }
+    WorkingSet {
+        size_bytes,
+        stride_bytes,
+        access: Access::Read,
+        sharing: Sharing::Private,
+        ..WorkingSet::NONE
+    }
 }
 
 /// Walks of memory that was walked just before, if that leaves anything in the caches.
@@ -59,7 +80,10 @@ fn settled(clock: Clock, memory: &Memory, set: &WorkingSet, settles: bool) -> Wa
     }
     let repeats = repeats(set);
     let walks = (0..WALKS).map(|_| timed(clock, || (0..repeats).for_each(|_| walk(memory, set))));
-    Walks { loads: set.touches() as u64 * repeats, walk_ticks: walks.collect() }
+    Walks {
+        loads: set.touches() as u64 * repeats,
+        walk_ticks: walks.collect(),
+    }
 }
 
 fn timed(clock: Clock, work: impl FnOnce()) -> Ticks {
@@ -81,7 +105,10 @@ struct CacheFlush {
 
 impl CacheFlush {
     fn prepare(size_bytes: Bytes) -> Option<CacheFlush> {
-        let set = WorkingSet { size_bytes, ..WorkingSet::NONE };
+        let set = WorkingSet {
+            size_bytes,
+            ..WorkingSet::NONE
+        };
         let memory = Memory::map(size_bytes, MapType::Private, Pages::Base).ok()?;
         prepare(&memory, &set, 0);
         Some(CacheFlush { memory, set })
@@ -94,7 +121,10 @@ impl CacheFlush {
             walk(&self.memory, &self.set);
             timed(clock, || walk(memory, set))
         });
-        Some(Walks { loads: set.touches() as u64, walk_ticks: walks.collect() })
+        Some(Walks {
+            loads: set.touches() as u64,
+            walk_ticks: walks.collect(),
+        })
     }
 }
 
@@ -124,9 +154,15 @@ mod tests {
         let settled = |latency: &Latency| per_load(latency.loads, &latency.walk_ticks);
         let (near, far) = (settled(&latencies[0]), settled(&latencies[1]));
         assert!(near * 3.0 < far, "{near} ns against {far} ns");
-        let emptied = latencies[0].emptied.as_ref().expect("there is memory to empty caches of this size");
+        let emptied = latencies[0]
+            .emptied
+            .as_ref()
+            .expect("there is memory to empty caches of this size");
         let cold = per_load(emptied.loads, &emptied.walk_ticks);
-        assert!(near * 3.0 < cold, "{near} ns, and {cold} ns with empty caches");
+        assert!(
+            near * 3.0 < cold,
+            "{near} ns, and {cold} ns with empty caches"
+        );
         assert_eq!(latencies[1].emptied, None, "no cache holds it");
     }
 
@@ -135,7 +171,13 @@ mod tests {
         let latencies = measured();
         let far = latencies.last().expect("measured");
         let in_order = far.in_order.as_ref().expect("measured");
-        let (chased, walked) = (per_load(far.loads, &far.walk_ticks), per_load(in_order.loads, &in_order.walk_ticks));
-        assert!(walked * 2.0 < chased, "{walked} ns in order, {chased} ns one behind another");
+        let (chased, walked) = (
+            per_load(far.loads, &far.walk_ticks),
+            per_load(in_order.loads, &in_order.walk_ticks),
+        );
+        assert!(
+            walked * 2.0 < chased,
+            "{walked} ns in order, {chased} ns one behind another"
+        );
     }
 }

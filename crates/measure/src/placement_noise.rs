@@ -33,11 +33,27 @@ pub(crate) struct PlacementNoise {
 impl PlacementNoise {
     /// What cannot be had is left out: the repetition is as good as those before.
     pub(crate) fn by(random: &mut impl Rng) -> PlacementNoise {
-        let tasks = (0..random.random_range(0..MOST_TASKS)).filter_map(|_| fork(wait_for_ever).ok()).collect();
-        let pipes = (0..random.random_range(0..MOST_PIPES)).filter_map(|_| filled().ok()).collect();
-        let memory = Memory::map(Bytes(random.random_range(1..MOST_PAGES) * PAGE), MapType::Private, Pages::Base).ok();
-        memory.iter().flat_map(|memory| memory.iter().step_by(WORDS_A_PAGE)).for_each(|word| word.store(1, Relaxed));
-        PlacementNoise { _memory: memory, _pipes: pipes, _tasks: tasks }
+        let tasks = (0..random.random_range(0..MOST_TASKS))
+            .filter_map(|_| fork(wait_for_ever).ok())
+            .collect();
+        let pipes = (0..random.random_range(0..MOST_PIPES))
+            .filter_map(|_| filled().ok())
+            .collect();
+        let memory = Memory::map(
+            Bytes(random.random_range(1..MOST_PAGES) * PAGE),
+            MapType::Private,
+            Pages::Base,
+        )
+        .ok();
+        memory
+            .iter()
+            .flat_map(|memory| memory.iter().step_by(WORDS_A_PAGE))
+            .for_each(|word| word.store(1, Relaxed));
+        PlacementNoise {
+            _memory: memory,
+            _pipes: pipes,
+            _tasks: tasks,
+        }
     }
 }
 

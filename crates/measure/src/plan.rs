@@ -6,8 +6,8 @@ mod sizes;
 
 use strum::{Display, EnumString};
 use switchcost_record::{
-    Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, Rounds, RuntimeCase, SwitchPlan,
-    VectorCase,
+    Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, Rounds, RuntimeCase,
+    SwitchPlan, VectorCase,
 };
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -140,7 +140,10 @@ impl Selection {
             && self.strides.is_empty()
             && self.accesses.is_empty()
             && self.vectors.is_empty()
-            && matches!(self.placement, PlacementChoice::One(_) | PlacementChoice::Unpinned)
+            && matches!(
+                self.placement,
+                PlacementChoice::One(_) | PlacementChoice::Unpinned
+            )
             && self.pattern == Pattern::Strided
             && self.sharing == Sharing::Private
             && self.pages == Pages::Base
@@ -163,7 +166,8 @@ pub fn plan(
     host: &HostManifest,
     relation: &dyn Fn(CpuId, CpuId) -> Relation,
 ) -> Result<Plan, PlanError> {
-    let is_selected = matches!(selection.preset, Preset::Default | Preset::Quick) && selection.names_something();
+    let is_selected =
+        matches!(selection.preset, Preset::Default | Preset::Quick) && selection.names_something();
     let drafts = match selection.preset {
         _ if is_selected => presets::selected(selection, host),
         Preset::Default => presets::default(host),
@@ -182,19 +186,35 @@ pub fn plan(
         }
     }
     check::check(&cases, host)?;
-    let pace = presets::pace(selection.preset, is_selected, !selection.runtimes.is_empty(), cases.len());
+    let pace = presets::pace(
+        selection.preset,
+        is_selected,
+        !selection.runtimes.is_empty(),
+        cases.len(),
+    );
     let max_repetitions = selection.max_repetitions.unwrap_or(pace.max_repetitions);
     check::check_repetitions(selection.confidence_per_mille, max_repetitions)?;
     let budget_ns = selection.budget.unwrap_or(pace.budget);
     // A preset is as long as it is; only an explicit selection or budget is refused.
     if is_selected || selection.budget.is_some() {
         check::check_time(&cases, budget_ns, selection.confidence_per_mille)?;
-        check::check_pauses(selection.rounds.pause_ns, cases.len(), budget_ns, selection.confidence_per_mille)?;
+        check::check_pauses(
+            selection.rounds.pause_ns,
+            cases.len(),
+            budget_ns,
+            selection.confidence_per_mille,
+        )?;
     }
     Ok(Plan {
-        preset: if is_selected { "selected".to_owned() } else { selection.preset.to_string() },
+        preset: if is_selected {
+            "selected".to_owned()
+        } else {
+            selection.preset.to_string()
+        },
         cases,
-        precision_per_mille: selection.precision_per_mille.unwrap_or(pace.precision_per_mille),
+        precision_per_mille: selection
+            .precision_per_mille
+            .unwrap_or(pace.precision_per_mille),
         confidence_per_mille: selection.confidence_per_mille,
         budget_ns,
         max_repetitions,
@@ -243,13 +263,31 @@ impl Draft {
     }
 
     fn pipe(size: Bytes, stride: Bytes, access: Access) -> Draft {
-        let working_set = WorkingSet { size_bytes: size, stride_bytes: stride, access, ..WorkingSet::NONE };
-        Draft { working_set, ..Draft::direct(Mechanism::Pipe, Between::Process) }
+        let working_set = WorkingSet {
+            size_bytes: size,
+            stride_bytes: stride,
+            access,
+            ..WorkingSet::NONE
+        };
+        Draft {
+            working_set,
+            ..Draft::direct(Mechanism::Pipe, Between::Process)
+        }
     }
 
     fn into_case(self, selection: &Selection, placement: Placement) -> Case {
         let policy = self.policy.unwrap_or(selection.policy);
-        let Draft { mechanism, between, tasks, working_set, away, vectors, runtime, across_cpus, .. } = self;
+        let Draft {
+            mechanism,
+            between,
+            tasks,
+            working_set,
+            away,
+            vectors,
+            runtime,
+            across_cpus,
+            ..
+        } = self;
         // Contexts of one thread are all on the thread's CPU; and who is compared with tasks that run at once takes turns on one.
         let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
@@ -257,8 +295,23 @@ impl Draft {
             _ => placement,
         };
         // A runtime does as it likes: what the kernel counts of it is reported.
-        let switches = if runtime.is_some() { None } else { switch_plan(mechanism, between, &placement, policy) };
-        Case { mechanism, between, tasks, working_set, away, vectors, placement, policy, runtime, switches }
+        let switches = if runtime.is_some() {
+            None
+        } else {
+            switch_plan(mechanism, between, &placement, policy)
+        };
+        Case {
+            mechanism,
+            between,
+            tasks,
+            working_set,
+            away,
+            vectors,
+            placement,
+            policy,
+            runtime,
+            switches,
+        }
     }
 }
 
@@ -266,28 +319,51 @@ impl Draft {
 /// that is woken may take the CPU at once, find that it cannot go on (a lock is held), and give the CPU back, the blog's "hurry up and
 /// wait": of a mutex 2.00 to 2.4 were counted a hand-off on Linux 6.18, of pipes and futexes 1.00 to 1.15. Among real-time tasks of one
 /// priority none takes the CPU from another.
-fn switch_plan(mechanism: Mechanism, between: Between, placement: &Placement, policy: Policy) -> Option<SwitchPlan> {
+fn switch_plan(
+    mechanism: Mechanism,
+    between: Between,
+    placement: &Placement,
+    policy: Policy,
+) -> Option<SwitchPlan> {
     let is_judged = mechanism == Mechanism::Yield || placement.is_one_cpu();
     if between == Between::User {
-        return Some(SwitchPlan { low_per_mille: 0, high_per_mille: 0 });
+        return Some(SwitchPlan {
+            low_per_mille: 0,
+            high_per_mille: 0,
+        });
     }
     if !is_judged {
         return None;
     }
     let may_wake_early = !policy.is_real_time() && mechanism.is_blocking();
-    Some(SwitchPlan { low_per_mille: 1000, high_per_mille: if may_wake_early { 2500 } else { 1000 } })
+    Some(SwitchPlan {
+        low_per_mille: 1000,
+        high_per_mille: if may_wake_early { 2500 } else { 1000 },
+    })
 }
 
-fn placements(choice: &PlacementChoice, relation: &dyn Fn(CpuId, CpuId) -> Relation) -> Vec<Placement> {
-    let pair = |a: CpuId, b: CpuId| Placement { cpus: vec![a, b], relation: relation(a, b) };
+fn placements(
+    choice: &PlacementChoice,
+    relation: &dyn Fn(CpuId, CpuId) -> Relation,
+) -> Vec<Placement> {
+    let pair = |a: CpuId, b: CpuId| Placement {
+        cpus: vec![a, b],
+        relation: relation(a, b),
+    };
     match choice {
         PlacementChoice::One(cpu) => vec![Placement::one_cpu(*cpu)],
         PlacementChoice::Pair(a, b) => vec![pair(*a, *b)],
         PlacementChoice::OneAndPair(a, b) => vec![Placement::one_cpu(*a), pair(*a, *b)],
         PlacementChoice::Unpinned => vec![Placement::unpinned()],
         PlacementChoice::Matrix(cpus) => {
-            let pairs = cpus.iter().enumerate().flat_map(|(i, a)| cpus[i + 1..].iter().map(move |b| (*a, *b)));
-            cpus.iter().map(|cpu| Placement::one_cpu(*cpu)).chain(pairs.map(|(a, b)| pair(a, b))).collect()
+            let pairs = cpus
+                .iter()
+                .enumerate()
+                .flat_map(|(i, a)| cpus[i + 1..].iter().map(move |b| (*a, *b)));
+            cpus.iter()
+                .map(|cpu| Placement::one_cpu(*cpu))
+                .chain(pairs.map(|(a, b)| pair(a, b)))
+                .collect()
         }
     }
 }

@@ -38,13 +38,27 @@ pub(crate) struct Preemption {
 }
 
 impl Preemption {
-    pub(crate) fn start(case: &Case, controls: &TaskControls, clock: Clock, seed: u64) -> Result<Self, String> {
+    pub(crate) fn start(
+        case: &Case,
+        controls: &TaskControls,
+        clock: Clock,
+        seed: u64,
+    ) -> Result<Self, String> {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
-        let above = TaskControls { steps_below_top: controls.steps_below_top - 1, ..controls.clone() };
+        let above = TaskControls {
+            steps_below_top: controls.steps_below_top - 1,
+            ..controls.clone()
+        };
         let preemptor = start_peer(1, case, &above, &shared, seed)?;
         let own = Worker::set_up(0, case, controls, &shared, seed)?;
         let walking_period = walking_period(&own, &shared, case);
-        Ok(Preemption { shared, own, preemptor, set: case.working_set, walking_period })
+        Ok(Preemption {
+            shared,
+            own,
+            preemptor,
+            set: case.working_set,
+            walking_period,
+        })
     }
 
     fn switching(&mut self, batch: Batch, gaps: &mut Vec<u32>) -> io::Result<Timed> {
@@ -54,8 +68,16 @@ impl Preemption {
         self.shared.let_run();
         self.shared.command(1, Command::Preempt { walks, period })?;
         let memory = self.own.memory(&self.shared, walks);
-        run_victim(&self.shared, memory, &self.set, batch.warm_up, &mut Vec::new(), || ());
-        let (handoffs, time) = run_victim(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
+        run_victim(
+            &self.shared,
+            memory,
+            &self.set,
+            batch.warm_up,
+            &mut Vec::new(),
+            || (),
+        );
+        let (handoffs, time) =
+            run_victim(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
         self.shared.tell_to_stop();
         // Computing, as a victim does: waiting would leave the CPU idle until the timer fires, and look like another task's.
         while !self.shared.has_stopped() {
@@ -64,20 +86,42 @@ impl Preemption {
         self.shared.wait(1)?;
         let switching_handoffs = 2 * (self.shared.wakes() - before);
         // The preemptor takes the CPU when it is told to, and gives it back to wait for its timer.
-        Ok(Timed { handoffs, time, switching_handoffs, control_switches: 2, ..Timed::default() })
+        Ok(Timed {
+            handoffs,
+            time,
+            switching_handoffs,
+            control_switches: 2,
+            ..Timed::default()
+        })
     }
 
     fn baseline(&mut self, batch: Batch) -> io::Result<Timed> {
         let walks = batch.arm.walks();
         let memory = self.own.memory(&self.shared, walks);
         let shared = &self.shared;
-        let own = |rounds| run_victim(shared, memory, &self.set, rounds, &mut Vec::new(), || shared.count_wake());
+        let own = |rounds| {
+            run_victim(shared, memory, &self.set, rounds, &mut Vec::new(), || {
+                shared.count_wake()
+            })
+        };
         own(batch.warm_up);
         let (handoffs, mut time) = own(batch.rounds);
-        shared.command(1, Command::Baseline { walks, warm_up: batch.warm_up, rounds: batch.rounds })?;
+        shared.command(
+            1,
+            Command::Baseline {
+                walks,
+                warm_up: batch.warm_up,
+                rounds: batch.rounds,
+            },
+        )?;
         shared.wait(1)?;
         time += shared.time(1);
-        Ok(Timed { handoffs, time, control_switches: 2, ..Timed::default() })
+        Ok(Timed {
+            handoffs,
+            time,
+            control_switches: 2,
+            ..Timed::default()
+        })
     }
 }
 
@@ -88,17 +132,29 @@ impl Experiment for Preemption {
 
     fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
         // Long periods mean fewer preemptions.
-        Some(if arm.walks() && self.walking_period > PERIOD { ROUNDS / 2 } else { ROUNDS })
+        Some(if arm.walks() && self.walking_period > PERIOD {
+            ROUNDS / 2
+        } else {
+            ROUNDS
+        })
     }
 
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
-        if batch.arm.switches() { self.switching(batch, &mut Vec::new()) } else { self.baseline(batch) }
+        if batch.arm.switches() {
+            self.switching(batch, &mut Vec::new())
+        } else {
+            self.baseline(batch)
+        }
     }
 
     /// Whole preemptions, as the victim sees them: there, the preemptor's turn, and back.
     fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
-        let batch = Batch { arm: Arm::SwitchDirect, rounds: count, warm_up: 1 };
+        let batch = Batch {
+            arm: Arm::SwitchDirect,
+            rounds: count,
+            warm_up: 1,
+        };
         let timed = self.switching(batch, &mut gaps)?;
         Ok(Some((timed, gaps)))
     }
@@ -152,7 +208,11 @@ fn run_victim(
         time.add_walk(noticed, end);
         time.add_handoff(looked, noticed);
         time.add_handoff(preemptor_walks, walked_before);
-        gaps.extend(noticed.since(looked).map(|gap| u32::try_from(gap.0).unwrap_or(u32::MAX)));
+        gaps.extend(
+            noticed
+                .since(looked)
+                .map(|gap| u32::try_from(gap.0).unwrap_or(u32::MAX)),
+        );
         seen = shared.wakes();
         looked = clock.now();
     }

@@ -46,7 +46,11 @@ pub fn price_points(
     should_stop: &dyn Fn() -> bool,
 ) -> io::Result<Rounds> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let largest = points.iter().map(|(_, _, away)| *away).max().unwrap_or(Bytes(0));
+    let largest = points
+        .iter()
+        .map(|(_, _, away)| *away)
+        .max()
+        .unwrap_or(Bytes(0));
     let mut rounds = Rounds::new();
     for _ in 0..arrays {
         let others = touched(largest)?;
@@ -80,14 +84,20 @@ fn price_rounds(
     let timed = || {
         let before = clock.0.now();
         (0..PASSES).for_each(|_| array.walk());
-        clock.1.nanos(switchcost_units::Ticks(clock.0.now().0.saturating_sub(before.0))).0 as f64
+        clock
+            .1
+            .nanos(switchcost_units::Ticks(
+                clock.0.now().0.saturating_sub(before.0),
+            ))
+            .0 as f64
     };
     timed();
     // Others would take the CPU, and the caches, between the two times. An array takes some milliseconds.
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).ok();
     let (began, mut rounds) = (switchcost_host::clock::monotonic(), Vec::new());
     while rounds.len() < FEWEST_ROUNDS
-        || (rounds.len() < MOST_ROUNDS && switchcost_host::clock::monotonic().saturating_sub(began) < time)
+        || (rounds.len() < MOST_ROUNDS
+            && switchcost_host::clock::monotonic().saturating_sub(began) < time)
     {
         touch(away);
         let behind = timed();
@@ -98,7 +108,9 @@ fn price_rounds(
 
 /// As a preemptor touches it: each line is loaded and stored to.
 fn touch(away: &[AtomicU64]) {
-    away.iter().step_by(LINE).for_each(|word| word.store(word.load(Relaxed) + 1, Relaxed));
+    away.iter()
+        .step_by(LINE)
+        .for_each(|word| word.store(word.load(Relaxed) + 1, Relaxed));
 }
 
 /// The hidden argument that makes the program a loop without data; the number of its steps follows.
@@ -106,7 +118,9 @@ pub const SPIN_ARGUMENT: &str = "spin-without-data";
 
 /// Multiplies again and again, and touches nothing.
 pub fn spin(steps: u64) {
-    let last = (0..steps).fold(1_u64, |value, _| std::hint::black_box(value).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let last = (0..steps).fold(1_u64, |value, _| {
+        std::hint::black_box(value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    });
     std::hint::black_box(last);
 }
 
@@ -127,7 +141,10 @@ mod tests {
             match rounds {
                 Ok(rounds) => assert_eq!(rounds.len(), FEWEST_ROUNDS, "{kind:?}"),
                 Err(error) => {
-                    assert!(matches!(kind, Kind::Code | Kind::CodeAlone) && error.kind() == io::ErrorKind::Unsupported);
+                    assert!(
+                        matches!(kind, Kind::Code | Kind::CodeAlone)
+                            && error.kind() == io::ErrorKind::Unsupported
+                    );
                 }
             }
         }

@@ -12,7 +12,8 @@ use switchcost_host::core_clock::{self, Count, CycleSource, RunningCounter};
 use switchcost_host::evidence::TaskId;
 use switchcost_host::perf::{CounterSet, Event, System};
 use switchcost_record::{
-    Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism, RuntimeRun, Sample,
+    Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism,
+    RuntimeRun, Sample,
 };
 use switchcost_units::{Nanos, Ticks};
 
@@ -93,8 +94,9 @@ impl<'a> Repetition<'a> {
         let mut cpus = order.case.placement.cpus.clone();
         cpus.sort_unstable();
         cpus.dedup();
-        let watch = Watch::new(order.clock, &cpus, &experiment.tasks())
-            .map_err(|error| format!("found no account of the tasks in /proc ({error}), need it to count switches"))?;
+        let watch = Watch::new(order.clock, &cpus, &experiment.tasks()).map_err(|error| {
+            format!("found no account of the tasks in /proc ({error}), need it to count switches")
+        })?;
         let busy_since = monotonic();
         let core_counter = counter_of_core(order);
         let preparation = Preparation::of(&order.batches)?;
@@ -121,7 +123,13 @@ impl<'a> Repetition<'a> {
         let cycles = self.cycles(messages, rounds);
         if let Some(reported) = self.experiment.runtime_run() {
             let (case, repetition) = (self.order.case_index, self.order.repetition);
-            messages.say(&Message::Runtime(Box::new(RuntimeRun { case, repetition, ..reported }))).map_err(broken)?;
+            messages
+                .say(&Message::Runtime(Box::new(RuntimeRun {
+                    case,
+                    repetition,
+                    ..reported
+                })))
+                .map_err(broken)?;
         }
         cycles?;
         self.time_single_handoffs(messages)?;
@@ -130,12 +138,20 @@ impl<'a> Repetition<'a> {
     }
 
     /// Cycles until the repetition has had its time, in windows short enough for the kernel's real-time budget.
-    fn cycles<W: Write>(&mut self, messages: &mut MessageWriter<W>, rounds: BatchRounds) -> Result<(), String> {
+    fn cycles<W: Write>(
+        &mut self,
+        messages: &mut MessageWriter<W>,
+        rounds: BatchRounds,
+    ) -> Result<(), String> {
         let start = monotonic();
         let is_over = |limit: Nanos, since: Nanos| monotonic().saturating_sub(since) >= limit;
         loop {
-            let window = self.window(rounds, |since| is_over(WINDOW.min(self.order.repetition_ns), since));
-            messages.say(&Message::Cycles(Box::new(window.map_err(broken)?))).map_err(broken)?;
+            let window = self.window(rounds, |since| {
+                is_over(WINDOW.min(self.order.repetition_ns), since)
+            });
+            messages
+                .say(&Message::Cycles(Box::new(window.map_err(broken)?)))
+                .map_err(broken)?;
             if is_over(self.order.repetition_ns, start) {
                 return Ok(());
             }
@@ -144,22 +160,40 @@ impl<'a> Repetition<'a> {
 
     /// Cycles one right after the other, watched as a whole. The first is not kept: it finds the tasks' memory and code
     /// as reading the evidence left them.
-    fn window(&mut self, rounds: BatchRounds, is_over: impl Fn(Nanos) -> bool) -> io::Result<Cycles> {
+    fn window(
+        &mut self,
+        rounds: BatchRounds,
+        is_over: impl Fn(Nanos) -> bool,
+    ) -> io::Result<Cycles> {
         let (order, experiment, random) = (self.order, &mut self.experiment, &mut self.random);
         let preparation = &self.preparation;
-        let mut core = Core { clock: order.clock, counter: &mut self.core_counter, preparation, last: None };
+        let mut core = Core {
+            clock: order.clock,
+            counter: &mut self.core_counter,
+            preparation,
+            last: None,
+        };
         let start = monotonic();
         let (taken, mut evidence, kernel_switches) = self.watch.around(|| {
             let mut taken = Taken::default();
             let core = &mut core;
             match order.case.away {
-                Some(_) => taken.visited(experiment.visit(WALKS_A_VISIT, &mut || ())?).clear(),
-                None => taken.warm_up(experiment.as_mut(), &batches_of_cycle(order, rounds, random))?,
+                Some(_) => taken
+                    .visited(experiment.visit(WALKS_A_VISIT, &mut || ())?)
+                    .clear(),
+                None => taken.warm_up(
+                    experiment.as_mut(),
+                    &batches_of_cycle(order, rounds, random),
+                )?,
             }
             loop {
                 match order.case.away {
                     Some(_) => taken.visit(core, experiment.as_mut())?,
-                    None => taken.cycle(core, experiment.as_mut(), batches_of_cycle(order, rounds, random))?,
+                    None => taken.cycle(
+                        core,
+                        experiment.as_mut(),
+                        batches_of_cycle(order, rounds, random),
+                    )?,
                 }
                 if is_over(start) {
                     core.probe(&mut taken.batches);
@@ -177,7 +211,11 @@ impl<'a> Repetition<'a> {
             case: order.case_index,
             repetition: order.repetition,
             at_ns: opened,
-            batches_per_cycle: if order.case.away.is_some() { WALKS_A_VISIT } else { 3 * levels(order).len() as u32 },
+            batches_per_cycle: if order.case.away.is_some() {
+                WALKS_A_VISIT
+            } else {
+                3 * levels(order).len() as u32
+            },
             switching_handoffs: taken.switching_handoffs,
             control_switches: taken.control_switches,
             kernel_switches,
@@ -188,15 +226,27 @@ impl<'a> Repetition<'a> {
         })
     }
 
-    fn report<W: Write>(&mut self, messages: &mut MessageWriter<W>, sample: Sample) -> Result<(), String> {
+    fn report<W: Write>(
+        &mut self,
+        messages: &mut MessageWriter<W>,
+        sample: Sample,
+    ) -> Result<(), String> {
         self.position += 1;
-        messages.say(&Message::Sample(Box::new(sample))).map_err(broken)?;
+        messages
+            .say(&Message::Sample(Box::new(sample)))
+            .map_err(broken)?;
         self.rest();
         Ok(())
     }
 
     /// A batch that was run by itself, for another purpose than its time.
-    fn sample(&self, arm: Arm, timed: Timed, evidence: Evidence, kernel_switches: KernelSwitches) -> Sample {
+    fn sample(
+        &self,
+        arm: Arm,
+        timed: Timed,
+        evidence: Evidence,
+        kernel_switches: KernelSwitches,
+    ) -> Sample {
         let end = monotonic().saturating_sub(self.order.run_start);
         Sample {
             case: self.order.case_index,
@@ -208,7 +258,10 @@ impl<'a> Repetition<'a> {
             ticks: Ticks(timed.time.handoffs.0.wrapping_add(timed.time.walks.0)),
             kernel_switches,
             user_switches: timed.user_switches,
-            evidence: Evidence { is_clock_backwards: timed.time.is_backwards(), ..evidence },
+            evidence: Evidence {
+                is_clock_backwards: timed.time.is_backwards(),
+                ..evidence
+            },
             counters: None,
             handoff_ticks: Vec::new(),
         }
@@ -224,30 +277,60 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    fn time_single_handoffs<W: Write>(&mut self, messages: &mut MessageWriter<W>) -> Result<(), String> {
+    fn time_single_handoffs<W: Write>(
+        &mut self,
+        messages: &mut MessageWriter<W>,
+    ) -> Result<(), String> {
         if !self.order.case.placement.is_one_cpu() || !self.order.case.working_set.is_empty() {
             return Ok(());
         }
         let experiment = &mut self.experiment;
-        let (timed, evidence, switches) =
-            self.watch.around(|| experiment.single_handoffs(SINGLE_HANDOFFS)).map_err(broken)?;
-        let Some((timed, handoff_ticks)) = timed else { return Ok(()) };
+        let (timed, evidence, switches) = self
+            .watch
+            .around(|| experiment.single_handoffs(SINGLE_HANDOFFS))
+            .map_err(broken)?;
+        let Some((timed, handoff_ticks)) = timed else {
+            return Ok(());
+        };
         let sample = self.sample(Arm::SwitchDirect, timed, evidence, switches);
-        self.report(messages, Sample { handoff_ticks, ..sample })
+        self.report(
+            messages,
+            Sample {
+                handoff_ticks,
+                ..sample
+            },
+        )
     }
 
     /// A longer batch of each arm for each share of the counters; they cost time, so these batches give counts only.
-    fn count<W: Write>(&mut self, messages: &mut MessageWriter<W>, rounds: BatchRounds) -> Result<(), String> {
+    fn count<W: Write>(
+        &mut self,
+        messages: &mut MessageWriter<W>,
+        rounds: BatchRounds,
+    ) -> Result<(), String> {
         let threads: Vec<i32> = self.experiment.tasks().iter().map(TaskId::thread).collect();
         for share in &self.order.counters {
             let events: Vec<Event> = share.iter().filter_map(|name| name.parse().ok()).collect();
             for arm in levels(self.order).into_iter().flatten() {
                 // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
-                let Ok(counters) = CounterSet::open(&System, &events, &threads) else { continue };
-                let batch = Batch { arm, rounds: counted_rounds(rounds.of(arm)), warm_up: 0 };
-                let (timed, evidence, switches, counts) = self.counted(batch, counters).map_err(broken)?;
+                let Ok(counters) = CounterSet::open(&System, &events, &threads) else {
+                    continue;
+                };
+                let batch = Batch {
+                    arm,
+                    rounds: counted_rounds(rounds.of(arm)),
+                    warm_up: 0,
+                };
+                let (timed, evidence, switches, counts) =
+                    self.counted(batch, counters).map_err(broken)?;
                 let sample = self.sample(arm, timed, evidence, switches);
-                self.report(messages, Sample { counters: Some(counts), ..sample })?;
+                self.report(
+                    messages,
+                    Sample {
+                        counters: Some(counts),
+                        ..sample
+                    },
+                )?;
             }
         }
         Ok(())
@@ -259,7 +342,11 @@ impl<'a> Repetition<'a> {
         mut counters: CounterSet,
     ) -> io::Result<(Timed, Evidence, KernelSwitches, BTreeMap<String, u64>)> {
         let experiment = &mut self.experiment;
-        experiment.run(Batch { warm_up: 1, rounds: 1, ..batch })?;
+        experiment.run(Batch {
+            warm_up: 1,
+            rounds: 1,
+            ..batch
+        })?;
         let (timed, evidence, switches) = self.watch.around(|| {
             counters.start()?;
             let timed = experiment.run(batch);
@@ -272,7 +359,10 @@ impl<'a> Repetition<'a> {
     fn calibrate(&mut self) -> io::Result<BatchRounds> {
         let mut rounds = self.order.rounds;
         if let Some(wanted) = self.order.batches.round_trips {
-            levels(self.order).into_iter().flatten().for_each(|arm| rounds.set(arm, wanted));
+            levels(self.order)
+                .into_iter()
+                .flatten()
+                .for_each(|arm| rounds.set(arm, wanted));
             return Ok(rounds);
         }
         for arms in levels(self.order) {
@@ -293,7 +383,11 @@ impl<'a> Repetition<'a> {
         let intended = self.order.rate.ticks(self.order.batch_ns);
         let mut rounds = 1;
         loop {
-            let batch = Batch { arm, rounds, warm_up: 1 };
+            let batch = Batch {
+                arm,
+                rounds,
+                warm_up: 1,
+            };
             let mut shortest = u64::MAX;
             for _ in 0..CALIBRATION_BATCHES {
                 let time = self.experiment.run(batch)?.time;
@@ -307,7 +401,11 @@ impl<'a> Repetition<'a> {
             if shortest.saturating_mul(8) >= intended.0 || rounds >= 1 << 30 {
                 return Ok((rounds * intended.0 / shortest.max(1)).max(1));
             }
-            rounds *= if shortest.saturating_mul(64) < intended.0 { 8 } else { 2 };
+            rounds *= if shortest.saturating_mul(64) < intended.0 {
+                8
+            } else {
+                2
+            };
         }
     }
 }
@@ -315,7 +413,9 @@ impl<'a> Repetition<'a> {
 /// The counter of the core's cycles where there is one that was proven. On more than one CPU a task waits for the other, and a core
 /// that waits may halt: its cycles are not the clock of the time then.
 fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
-    let [cpu] = order.case.placement.cpus[..] else { return None };
+    let [cpu] = order.case.placement.cpus[..] else {
+        return None;
+    };
     core_clock::System.open(order.core_counter?, cpu).ok()
 }
 
@@ -331,7 +431,10 @@ impl Core<'_> {
     fn probe(&mut self, batches: &mut Batches) {
         let probe = core_clock::probe(self.clock);
         batches.push_probe(probe.chain, probe.additions);
-        let count = self.counter.as_mut().and_then(|counter| Count::read(counter.as_mut(), self.clock));
+        let count = self
+            .counter
+            .as_mut()
+            .and_then(|counter| Count::read(counter.as_mut(), self.clock));
         if let Some((before, now)) = self.last.zip(count) {
             batches.push_count(now.cycles.saturating_sub(before.cycles), now.at - before.at);
         }
@@ -353,13 +456,19 @@ struct Taken {
 }
 
 impl Taken {
-    fn cycle(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment, batches: Vec<Batch>) -> io::Result<()> {
+    fn cycle(
+        &mut self,
+        core: &mut Core<'_>,
+        experiment: &mut dyn Experiment,
+        batches: Vec<Batch>,
+    ) -> io::Result<()> {
         for batch in batches {
             self.paused = self.paused + core.preparation.run();
             core.probe(&mut self.batches);
             let timed = self.counted(experiment, batch)?;
             let handoffs = u32::try_from(timed.handoffs).unwrap_or(u32::MAX);
-            self.batches.push(batch.arm, handoffs, timed.time.handoffs, timed.time.walks);
+            self.batches
+                .push(batch.arm, handoffs, timed.time.handoffs, timed.time.walks);
         }
         Ok(())
     }
@@ -369,7 +478,11 @@ impl Taken {
         let visit = experiment.visit(WALKS_A_VISIT, &mut || core.probe(&mut self.batches))?;
         let times = self.visited(visit);
         for (place, time) in times.into_iter().enumerate() {
-            let arm = if place == 0 { Arm::SwitchTotal } else { Arm::BaselineTotal };
+            let arm = if place == 0 {
+                Arm::SwitchTotal
+            } else {
+                Arm::BaselineTotal
+            };
             self.batches.push(arm, 1, time.handoffs, time.walks);
         }
         Ok(())
@@ -410,13 +523,25 @@ impl Taken {
 fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng) -> Vec<Batch> {
     let mut batches = Vec::with_capacity(6);
     for [baseline, switching] in levels(order) {
-        let (outer, inner) = if random.random() { (baseline, switching) } else { (switching, baseline) };
+        let (outer, inner) = if random.random() {
+            (baseline, switching)
+        } else {
+            (switching, baseline)
+        };
         let batch = |arm: Arm, times| {
             let rounds = rounds.of(arm);
             // What was emptied before a batch is to be missed in what is timed.
             let is_cold = order.batches.flush_bytes.is_some();
-            let warm_up = if is_cold { 0 } else { (rounds / 16).max(least_warm_up(arm, &order.case)) };
-            Batch { arm, rounds: rounds * times, warm_up }
+            let warm_up = if is_cold {
+                0
+            } else {
+                (rounds / 16).max(least_warm_up(arm, &order.case))
+            };
+            Batch {
+                arm,
+                rounds: rounds * times,
+                warm_up,
+            }
         };
         batches.extend([batch(outer, 1), batch(inner, 2), batch(outer, 1)]);
     }
@@ -428,7 +553,9 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
 /// CPU, 2 rounds before each batch gave hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19, a ping-pong without baselines in
 /// between has 2.06 to 2.24 (Linux 6.18).
 fn least_warm_up(arm: Arm, case: &Case) -> u64 {
-    let has_slices = !case.policy.is_real_time() && case.mechanism.is_blocking() && case.between != Between::User;
+    let has_slices = !case.policy.is_real_time()
+        && case.mechanism.is_blocking()
+        && case.between != Between::User;
     match (arm.walks(), arm.switches() && has_slices) {
         (true, _) => 1,
         (false, true) => 30,
@@ -438,7 +565,10 @@ fn least_warm_up(arm: Arm, case: &Case) -> u64 {
 
 /// Pairs of arms that are compared: without walks, and with them where the case has a working set.
 fn levels(order: &Order) -> Vec<[Arm; 2]> {
-    let (direct, total) = ([Arm::BaselineDirect, Arm::SwitchDirect], [Arm::BaselineTotal, Arm::SwitchTotal]);
+    let (direct, total) = (
+        [Arm::BaselineDirect, Arm::SwitchDirect],
+        [Arm::BaselineTotal, Arm::SwitchTotal],
+    );
     match (order.case.mechanism, order.case.working_set.is_empty()) {
         // Nothing is handed on, and there is no hand-off to be timed without a walk.
         (Mechanism::Concurrent, _) => vec![total],
@@ -449,7 +579,11 @@ fn levels(order: &Order) -> Vec<[Arm; 2]> {
 
 /// A batch of one round has long walks, of which a few are enough.
 fn counted_rounds(rounds: u64) -> u64 {
-    if rounds > 1 { rounds * COUNTED_BATCHES } else { 2 }
+    if rounds > 1 {
+        rounds * COUNTED_BATCHES
+    } else {
+        2
+    }
 }
 
 fn broken(error: io::Error) -> String {
@@ -466,11 +600,15 @@ pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, Str
         locks_memory: order.locks_memory,
     };
     Ok(match case.mechanism {
-        Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld | Socketpair | Tcp
-        | PosixSem | PosixMq | Signal | Yield => Box::new(Ring::start(case, &controls, order.clock, order.seed)?),
+        Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld
+        | Socketpair | Tcp | PosixSem | PosixMq | Signal | Yield => {
+            Box::new(Ring::start(case, &controls, order.clock, order.seed)?)
+        }
         Concurrent => Box::new(AtOnce::start(case, &controls, order.clock, order.seed)?),
         Preempt => Box::new(Preemption::start(case, &controls, order.clock, order.seed)?),
         Runtime => Box::new(Runtimes::start(order)?),
-        Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => user::start(order, &controls)?,
+        Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => {
+            user::start(order, &controls)?
+        }
     })
 }

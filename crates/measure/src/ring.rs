@@ -35,22 +35,38 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// Starts the tasks; each pins itself, maps and touches its memory, and only then takes its priority.
-    pub(crate) fn start(case: &Case, controls: &TaskControls, clock: Clock, seed: u64) -> Result<Ring, String> {
+    pub(crate) fn start(
+        case: &Case,
+        controls: &TaskControls,
+        clock: Clock,
+        seed: u64,
+    ) -> Result<Ring, String> {
         let shared = Arc::new(Shared::new(case, clock, seed)?);
         let peers = (1..case.tasks as usize)
             .map(|index| start_peer(index, case, controls, &shared, seed))
             .collect::<Result<Vec<_>, String>>()?;
         let own = Worker::set_up(0, case, controls, &shared, seed)?;
-        Ok(Ring { shared, own, peers, case: case.clone() })
+        Ok(Ring {
+            shared,
+            own,
+            peers,
+            case: case.clone(),
+        })
     }
 
     fn switching(&mut self, batch: Batch) -> io::Result<Timed> {
         let walks = batch.arm.walks();
-        self.command_all(Command::Ring { walks, warm_up: batch.warm_up, rounds: batch.rounds })?;
+        self.command_all(Command::Ring {
+            walks,
+            warm_up: batch.warm_up,
+            rounds: batch.rounds,
+        })?;
         let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
         self.shared.stamp_sent();
         out.send()?;
-        let passed = self.own.pass_on(&self.shared, back, out, walks, batch.warm_up, batch.rounds)?;
+        let passed =
+            self.own
+                .pass_on(&self.shared, back, out, walks, batch.warm_up, batch.rounds)?;
         self.finish(batch, back, passed)
     }
 
@@ -66,26 +82,59 @@ impl Ring {
         }
         let tasks = u64::from(self.case.tasks);
         // A task that yields is still in its loop when the token is out: all have the CPU once more.
-        let control_switches = if self.case.mechanism == Mechanism::Yield { tasks } else { 0 };
+        let control_switches = if self.case.mechanism == Mechanism::Yield {
+            tasks
+        } else {
+            0
+        };
         let switching_handoffs = (batch.all_rounds() + 1) * tasks;
-        let handoffs = if passed.is_counted() { batch.all_rounds() * tasks } else { 0 };
-        let counted = CountedHandoffs { handoffs, switches: if handoffs > 0 { switches } else { Default::default() } };
+        let handoffs = if passed.is_counted() {
+            batch.all_rounds() * tasks
+        } else {
+            0
+        };
+        let counted = CountedHandoffs {
+            handoffs,
+            switches: if handoffs > 0 {
+                switches
+            } else {
+                Default::default()
+            },
+        };
         let handoffs = batch.rounds * tasks;
-        Ok(Timed { handoffs, time, switching_handoffs, control_switches, counted, ..Timed::default() })
+        Ok(Timed {
+            handoffs,
+            time,
+            switching_handoffs,
+            control_switches,
+            counted,
+            ..Timed::default()
+        })
     }
 
     fn baseline(&mut self, batch: Batch) -> io::Result<Timed> {
         let walks = batch.arm.walks();
-        let mut time = self.own.hand_to_self(&self.shared, walks, batch.warm_up, batch.rounds)?;
+        let mut time = self
+            .own
+            .hand_to_self(&self.shared, walks, batch.warm_up, batch.rounds)?;
         for index in 1..=self.peers.len() {
-            let command = Command::Baseline { walks, warm_up: batch.warm_up, rounds: batch.rounds };
+            let command = Command::Baseline {
+                walks,
+                warm_up: batch.warm_up,
+                rounds: batch.rounds,
+            };
             self.shared.command(index, command)?;
             self.shared.wait(index)?;
             time += self.shared.time(index);
         }
         let handoffs = batch.rounds * u64::from(self.case.tasks);
         // To each peer and back.
-        Ok(Timed { handoffs, time, control_switches: 2 * self.peers.len() as u64, ..Timed::default() })
+        Ok(Timed {
+            handoffs,
+            time,
+            control_switches: 2 * self.peers.len() as u64,
+            ..Timed::default()
+        })
     }
 
     fn command_all(&self, command: Command) -> io::Result<()> {
@@ -95,20 +144,34 @@ impl Ring {
 
 impl Experiment for Ring {
     fn tasks(&self) -> Vec<TaskId> {
-        std::iter::once(TaskId::own_thread()).chain(self.peers.iter().map(Peer::task_id)).collect()
+        std::iter::once(TaskId::own_thread())
+            .chain(self.peers.iter().map(Peer::task_id))
+            .collect()
     }
 
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
-        if batch.arm.switches() { self.switching(batch) } else { self.baseline(batch) }
+        if batch.arm.switches() {
+            self.switching(batch)
+        } else {
+            self.baseline(batch)
+        }
     }
 
     /// The peers walk once each, and the token is back at task 0, which keeps it for its walks.
     fn visit(&mut self, walks: u32, before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
-        let batch = Batch { arm: switchcost_record::Arm::SwitchTotal, rounds: 1, warm_up: 0 };
+        let batch = Batch {
+            arm: switchcost_record::Arm::SwitchTotal,
+            rounds: 1,
+            warm_up: 0,
+        };
         let (shared, links) = (&self.shared, &self.shared.links);
         let (out, back, own) = (links.to(1), links.to(0), links.own(0));
         before();
-        self.command_all(Command::Ring { walks: true, warm_up: 0, rounds: 1 })?;
+        self.command_all(Command::Ring {
+            walks: true,
+            warm_up: 0,
+            rounds: 1,
+        })?;
         shared.stamp_sent();
         out.send()?;
         let mut times = vec![self.own.pass_on(shared, back, own, true, 0, 1)?.time];
@@ -118,7 +181,10 @@ impl Experiment for Ring {
             times.push(self.own.hand_to_self(shared, true, 0, 1)?);
         }
         out.send()?;
-        Ok((self.finish(batch, back, Passed::timed(Split::default()))?, times))
+        Ok((
+            self.finish(batch, back, Passed::timed(Split::default()))?,
+            times,
+        ))
     }
 
     /// Times the hand-offs to task 0, from before the send to after the receive.
@@ -126,8 +192,16 @@ impl Experiment for Ring {
         if self.case.mechanism == Mechanism::Yield {
             return Ok(None);
         }
-        let batch = Batch { arm: switchcost_record::Arm::SwitchDirect, rounds: count, warm_up: 10 };
-        self.command_all(Command::Ring { walks: false, warm_up: batch.warm_up, rounds: batch.rounds })?;
+        let batch = Batch {
+            arm: switchcost_record::Arm::SwitchDirect,
+            rounds: count,
+            warm_up: 10,
+        };
+        self.command_all(Command::Ring {
+            walks: false,
+            warm_up: batch.warm_up,
+            rounds: batch.rounds,
+        })?;
         let (out, back) = (self.shared.links.to(1), self.shared.links.to(0));
         let mut handoffs = Vec::with_capacity(count as usize);
         self.shared.stamp_sent();

@@ -24,7 +24,10 @@ impl Preparation {
             })
         };
         let memory = rounds.flush_bytes.map(map).transpose()?;
-        Ok(Preparation { memory, pause: rounds.pause_ns.map(|pause| Duration::from_nanos(pause.0)) })
+        Ok(Preparation {
+            memory,
+            pause: rounds.pause_ns.map(|pause| Duration::from_nanos(pause.0)),
+        })
     }
 
     /// Writes every word, and then sleeps; gives how long it slept, which no other task took.
@@ -32,7 +35,9 @@ impl Preparation {
         for word in self.memory.iter().flat_map(|memory| memory.iter()) {
             word.store(1, Relaxed);
         }
-        let Some(pause) = self.pause else { return Nanos(0) };
+        let Some(pause) = self.pause else {
+            return Nanos(0);
+        };
         let start = monotonic();
         std::thread::sleep(pause);
         monotonic().saturating_sub(start)
@@ -47,11 +52,18 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_written_and_waited_for() {
-        let rounds = Rounds { flush_bytes: Some(Bytes::kib(8)), pause_ns: Some(Nanos::millis(3)), ..Rounds::default() };
+        let rounds = Rounds {
+            flush_bytes: Some(Bytes::kib(8)),
+            pause_ns: Some(Nanos::millis(3)),
+            ..Rounds::default()
+        };
         let preparation = Preparation::of(&rounds).expect("memory");
         let start = Instant::now();
         let slept = preparation.run();
-        assert!(slept >= Nanos::millis(3) && slept.as_duration() <= start.elapsed(), "{slept}");
+        assert!(
+            slept >= Nanos::millis(3) && slept.as_duration() <= start.elapsed(),
+            "{slept}"
+        );
         let memory = preparation.memory.expect("it was asked for");
         assert!(memory.len() == 1024 && memory.iter().all(|word| word.load(Relaxed) == 1));
         let nothing = Preparation::of(&Rounds::default()).expect("nothing to map");

@@ -120,18 +120,30 @@ pub fn measure<E>(
         refusals: 0,
         rounds: BatchRounds::default(),
         spent: Nanos(0),
-        cycles_ns: first_cycles_time(header.plan.repetition_ns, launch(case, &instruments.runtimes)),
+        cycles_ns: first_cycles_time(
+            header.plan.repetition_ns,
+            launch(case, &instruments.runtimes),
+        ),
         is_finished: false,
     };
     let cases = header.plan.cases.iter().map(fresh).collect();
     let random = ChaCha8Rng::seed_from_u64(header.seed);
-    let mut run = Run { header, instruments, start: monotonic(), random, cases };
+    let mut run = Run {
+        header,
+        instruments,
+        start: monotonic(),
+        random,
+        cases,
+    };
     run.refuse_missing_runtimes(sink)?;
     run.until_done(executor, stop, sink)
 }
 
 /// What starts the runtime of a case; none of others, or where it cannot be started.
-fn launch<'a>(case: &Case, runtimes: &'a BTreeMap<String, Result<Launch, String>>) -> Option<&'a Launch> {
+fn launch<'a>(
+    case: &Case,
+    runtimes: &'a BTreeMap<String, Result<Launch, String>>,
+) -> Option<&'a Launch> {
     runtimes.get(&case.runtime.as_ref()?.runtime)?.as_ref().ok()
 }
 
@@ -144,7 +156,11 @@ fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
 /// present, and half of the time at least is to be spent on what is measured.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
-    if each.0 > MOSTLY_SET_UP * planned.0 { each } else { planned }
+    if each.0 > MOSTLY_SET_UP * planned.0 {
+        each
+    } else {
+        planned
+    }
 }
 
 struct Run<'a> {
@@ -157,12 +173,19 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// What is not there is refused once.
-    fn refuse_missing_runtimes<E>(&mut self, sink: &mut dyn FnMut(Line) -> Result<(), E>) -> Result<(), E> {
+    fn refuse_missing_runtimes<E>(
+        &mut self,
+        sink: &mut dyn FnMut(Line) -> Result<(), E>,
+    ) -> Result<(), E> {
         for (place, case) in self.header.plan.cases.iter().enumerate() {
             let Some(of) = &case.runtime else { continue };
             if let Some(Err(why)) = self.instruments.runtimes.get(&of.runtime) {
                 self.cases[place].is_finished = true;
-                sink(Line::Refusal(Refusal { case: place as u32, repetition: 0, why: why.clone() }))?;
+                sink(Line::Refusal(Refusal {
+                    case: place as u32,
+                    repetition: 0,
+                    why: why.clone(),
+                }))?;
             }
         }
         Ok(())
@@ -184,7 +207,11 @@ impl Run<'_> {
                     return Ok(EndReason::Complete);
                 }
                 let finished = self.cases.iter().filter(|case| case.is_finished).count();
-                stop.progress(Progress { case, finished, elapsed: self.elapsed() });
+                stop.progress(Progress {
+                    case,
+                    finished,
+                    elapsed: self.elapsed(),
+                });
                 if stop.should_stop() || !self.repetition(case, executor, stop, sink)? {
                     return Ok(EndReason::Interrupted);
                 }
@@ -194,7 +221,12 @@ impl Run<'_> {
 
     /// When the last repetition has to end.
     fn latest_end(&self) -> Nanos {
-        Nanos(self.start.0.saturating_add(self.header.plan.budget_ns.0.saturating_mul(2)).saturating_add(OVERTIME.0))
+        Nanos(
+            self.start
+                .0
+                .saturating_add(self.header.plan.budget_ns.0.saturating_mul(2))
+                .saturating_add(OVERTIME.0),
+        )
     }
 
     fn elapsed(&self) -> Nanos {
@@ -204,13 +236,18 @@ impl Run<'_> {
     /// The cases to be run next, in random order: all that lack their first repetitions; else those unfinished ones
     /// that have had no more than their share of the time, so that a slow case does not eat the budget of fast ones.
     fn next_pass(&mut self) -> Vec<usize> {
-        let open: Vec<usize> = (0..self.cases.len()).filter(|case| !self.cases[*case].is_finished).collect();
+        let open: Vec<usize> = (0..self.cases.len())
+            .filter(|case| !self.cases[*case].is_finished)
+            .collect();
         let is_young = |case: &usize| self.cases[*case].repetitions < FIRST_REPETITIONS;
         let mut pass: Vec<usize> = open.iter().copied().filter(is_young).collect();
         if pass.is_empty() {
             let total: u64 = open.iter().map(|case| self.cases[*case].spent.0).sum();
             let share = total / open.len().max(1) as u64;
-            pass = open.into_iter().filter(|case| self.cases[*case].spent.0 <= share).collect();
+            pass = open
+                .into_iter()
+                .filter(|case| self.cases[*case].spent.0 <= share)
+                .collect();
         }
         pass.shuffle(&mut self.random);
         pass
@@ -258,7 +295,11 @@ impl Run<'_> {
             }
             RepetitionOutcome::Refused(why) => {
                 state.refusals += 1;
-                sink(Line::Refusal(Refusal { case: case as u32, repetition: order.repetition, why }))?;
+                sink(Line::Refusal(Refusal {
+                    case: case as u32,
+                    repetition: order.repetition,
+                    why,
+                }))?;
             }
         }
         let has_enough = state.repetitions >= self.header.plan.max_repetitions;
@@ -271,7 +312,11 @@ impl Run<'_> {
         let plan = &self.header.plan;
         let state = &self.cases[case];
         let runtime = launch(&plan.cases[case], &self.instruments.runtimes).cloned();
-        let batch_ns = if plan.cases[case].runtime.is_some() { RUNTIME_BATCH } else { plan.batch_ns };
+        let batch_ns = if plan.cases[case].runtime.is_some() {
+            RUNTIME_BATCH
+        } else {
+            plan.batch_ns
+        };
         Order {
             case: plan.cases[case].clone(),
             case_index: case as u32,
@@ -285,7 +330,11 @@ impl Run<'_> {
             rounds: state.rounds,
             locks_memory: self.instruments.locks_memory,
             core_counter: self.instruments.core_counter,
-            counters: if runtime.is_some() { Vec::new() } else { self.instruments.counters.clone() },
+            counters: if runtime.is_some() {
+                Vec::new()
+            } else {
+                self.instruments.counters.clone()
+            },
             runtime,
             synthetic_switch_ns: plan.synthetic_switch_ns,
             synthetic_reload_ns: plan.synthetic_reload_ns,
@@ -302,8 +351,15 @@ mod tests {
     #[test]
     fn no_more_time_goes_into_setting_up_than_into_cycles() {
         let planned = Nanos::millis(25);
-        assert_eq!(cycles_time(planned, Nanos::millis(8 * 40)), planned, "what a small array takes");
-        assert_eq!(cycles_time(planned, Nanos::millis(8 * 140)), Nanos::millis(140));
+        assert_eq!(
+            cycles_time(planned, Nanos::millis(8 * 40)),
+            planned,
+            "what a small array takes"
+        );
+        assert_eq!(
+            cycles_time(planned, Nanos::millis(8 * 140)),
+            Nanos::millis(140)
+        );
     }
 
     #[test]
@@ -316,7 +372,10 @@ mod tests {
             most_memory: Bytes(0),
         };
         let planned = Nanos::millis(25);
-        assert_eq!(first_cycles_time(planned, Some(&launch(600))), Nanos::millis(150));
+        assert_eq!(
+            first_cycles_time(planned, Some(&launch(600))),
+            Nanos::millis(150)
+        );
         assert_eq!(first_cycles_time(planned, Some(&launch(30))), planned);
         assert_eq!(first_cycles_time(planned, None), planned);
     }

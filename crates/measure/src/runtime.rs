@@ -28,10 +28,18 @@ use crate::protocol::{Launch, Order};
 const PROTOCOL: &str = "switchcost.runtime/1";
 
 /// A runtime is there within this: one that is compiled as it starts takes a few seconds.
-const READY_WITHIN: Nanos = if cfg!(test) { Nanos::seconds(2) } else { Nanos::seconds(30) };
+const READY_WITHIN: Nanos = if cfg!(test) {
+    Nanos::seconds(2)
+} else {
+    Nanos::seconds(30)
+};
 
 /// A batch takes a fraction of a millisecond, or a few walks.
-const ANSWER_WITHIN: Nanos = if cfg!(test) { Nanos::millis(500) } else { Nanos::seconds(10) };
+const ANSWER_WITHIN: Nanos = if cfg!(test) {
+    Nanos::millis(500)
+} else {
+    Nanos::seconds(10)
+};
 
 /// Windows of the warm-up that are reported, at most.
 const MOST_WARM_UP: usize = 200;
@@ -105,15 +113,28 @@ impl Runtimes {
     /// Starts the program, waits until it is ready, and warms it up.
     pub(crate) fn start(order: &Order) -> Result<Runtimes, String> {
         let case = &order.case;
-        let of = case.runtime.as_ref().ok_or("found no runtime in a case of one, need its name")?;
-        let launch = order.runtime.as_ref().ok_or_else(|| format!("found no program for {}, need one", of.runtime))?;
+        let of = case
+            .runtime
+            .as_ref()
+            .ok_or("found no runtime in a case of one, need its name")?;
+        let launch = order
+            .runtime
+            .as_ref()
+            .ok_or_else(|| format!("found no program for {}, need one", of.runtime))?;
         let set = &case.working_set;
-        if set.pattern != Pattern::Strided || set.access != Access::Rmw || set.sharing != Sharing::Private {
+        if set.pattern != Pattern::Strided
+            || set.access != Access::Rmw
+            || set.sharing != Sharing::Private
+        {
             return Err("found another walk of a runtime's tasks than its program has; need --pattern strided, --access rmw and --sharing private".to_owned());
         }
         let begun = monotonic();
         let (talk, pin) = begin(launch, order).map_err(|error| {
-            format!("found no way to start {} ({error}), need a program that can be run: {}", of.runtime, shown(launch))
+            format!(
+                "found no way to start {} ({error}), need a program that can be run: {}",
+                of.runtime,
+                shown(launch)
+            )
         })?;
         let mut runtime = Runtimes {
             name: of.runtime.clone(),
@@ -151,7 +172,12 @@ impl Runtimes {
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
-            false => vec![Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal],
+            false => vec![
+                Arm::BaselineDirect,
+                Arm::SwitchDirect,
+                Arm::BaselineTotal,
+                Arm::SwitchTotal,
+            ],
         };
         let mut rounds = vec![FIRST_ROUNDS; arms.len()];
         let (mut warm_up, length) = (0, Nanos(order.batch_ns.0.saturating_mul(WARM_UP_BATCHES)));
@@ -162,9 +188,17 @@ impl Runtimes {
         loop {
             for (arm, rounds) in arms.iter().zip(&mut rounds) {
                 let at_ns = monotonic().saturating_sub(start);
-                let window = self.window(Batch { arm: *arm, rounds: *rounds, warm_up })?;
+                let window = self.window(Batch {
+                    arm: *arm,
+                    rounds: *rounds,
+                    warm_up,
+                })?;
                 if *arm == Arm::SwitchDirect {
-                    windows.push(WarmUp { at_ns, wall_ns: Nanos(window.ns), handoffs: window.handoffs });
+                    windows.push(WarmUp {
+                        at_ns,
+                        wall_ns: Nanos(window.ns),
+                        handoffs: window.handoffs,
+                    });
                 }
                 *rounds = next_rounds(*rounds, window.ns, length);
             }
@@ -180,7 +214,11 @@ impl Runtimes {
 
     fn window(&mut self, batch: Batch) -> Result<Window, String> {
         let question = Question {
-            arm: if batch.arm.switches() { "switch" } else { "self" },
+            arm: if batch.arm.switches() {
+                "switch"
+            } else {
+                "self"
+            },
             walk: batch.arm.walks(),
             warm_up: batch.warm_up,
             rounds: batch.rounds,
@@ -189,10 +227,16 @@ impl Runtimes {
         let planned = batch.rounds.saturating_mul(self.tasks);
         // Who is not asked in turn may have one turn more or less at either end.
         if window.handoffs.abs_diff(planned) > self.tasks {
-            return Err(self.complain(&format!("found {} hand-offs, need {planned}", window.handoffs)));
+            return Err(self.complain(&format!(
+                "found {} hand-offs, need {planned}",
+                window.handoffs
+            )));
         }
         if window.walk_ns > window.ns {
-            return Err(self.complain(&format!("found walks of {} ns in a window of {} ns", window.walk_ns, window.ns)));
+            return Err(self.complain(&format!(
+                "found walks of {} ns in a window of {} ns",
+                window.walk_ns, window.ns
+            )));
         }
         if window.ns == 0 && batch.rounds > WITHIN_A_STEP && !batch.arm.walks() {
             return Err(self.complain("found a window of 0 ns, need a clock that advances"));
@@ -200,7 +244,11 @@ impl Runtimes {
         Ok(window)
     }
 
-    fn ask<A: for<'a> Deserialize<'a>>(&mut self, question: &impl Serialize, timeout: Nanos) -> Result<A, String> {
+    fn ask<A: for<'a> Deserialize<'a>>(
+        &mut self,
+        question: &impl Serialize,
+        timeout: Nanos,
+    ) -> Result<A, String> {
         let line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
         // Who has ended takes none: how it ended says more.
         let said = self.talk.say(&line);
@@ -215,7 +263,10 @@ impl Runtimes {
             }
         };
         serde_json::from_slice(&answer).map_err(|error| {
-            let text: String = printable(&String::from_utf8_lossy(&answer)).chars().take(120).collect();
+            let text: String = printable(&String::from_utf8_lossy(&answer))
+                .chars()
+                .take(120)
+                .collect();
             self.complain(&format!("found '{text}' in place of an answer ({error})"))
         })
     }
@@ -223,8 +274,15 @@ impl Runtimes {
     /// What was found, in which program, and the last lines of what it printed.
     fn complain(&mut self, found: &str) -> String {
         let last = last_words(&self.talk.complaints());
-        let said = if last.is_empty() { String::new() } else { format!("; it printed: {last}") };
-        format!("{found}, need an answer of {} as {PROTOCOL} has it{said}", self.name)
+        let said = if last.is_empty() {
+            String::new()
+        } else {
+            format!("; it printed: {last}")
+        };
+        format!(
+            "{found}, need an answer of {} as {PROTOCOL} has it{said}",
+            self.name
+        )
     }
 }
 
@@ -248,11 +306,27 @@ const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
 
 /// The last lines, and of those before them the last one that says what was wrong.
 fn last_words(complaints: &str) -> String {
-    let lines: Vec<&str> = complaints.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = complaints
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
-    let is_telling = |line: &&&str| TELLING.iter().any(|word| line.to_lowercase().contains(word));
-    let telling = before.iter().rev().find(is_telling).filter(|_| !last.iter().any(|line| is_telling(&line)));
-    telling.into_iter().chain(last).map(|line| printable(line.trim())).collect::<Vec<_>>().join(" | ")
+    let is_telling = |line: &&&str| {
+        TELLING
+            .iter()
+            .any(|word| line.to_lowercase().contains(word))
+    };
+    let telling = before
+        .iter()
+        .rev()
+        .find(is_telling)
+        .filter(|_| !last.iter().any(|line| is_telling(&line)));
+    telling
+        .into_iter()
+        .chain(last)
+        .map(|line| printable(line.trim()))
+        .collect::<Vec<_>>()
+        .join(" | ")
 }
 
 fn in_words(silence: &Silence) -> String {
@@ -274,11 +348,27 @@ fn shown(launch: &Launch) -> String {
 fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<PinGuard>)> {
     let cpus = &order.case.placement.cpus;
     let count = cpus.len().max(1).to_string();
-    let (program, arguments) = launch.command.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let (program, arguments) = launch
+        .command
+        .split_first()
+        .ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
-    command.args(arguments.iter().map(|argument| argument.replace("{cpus}", &count)));
-    command.envs(launch.environment.iter().map(|(name, value)| (name, value.replace("{cpus}", &count))));
-    let all = if cpus.is_empty() { None } else { Some(pin(cpus)?) };
+    command.args(
+        arguments
+            .iter()
+            .map(|argument| argument.replace("{cpus}", &count)),
+    );
+    command.envs(
+        launch
+            .environment
+            .iter()
+            .map(|(name, value)| (name, value.replace("{cpus}", &count))),
+    );
+    let all = if cpus.is_empty() {
+        None
+    } else {
+        Some(pin(cpus)?)
+    };
     let talk = Conversation::start(command, launch.most_memory)?;
     drop(all);
     let first = cpus.first().map(|first| pin(&[*first])).transpose()?;
@@ -296,34 +386,60 @@ fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);
-    begin.iter().chain(rest.iter().step_by(step)).copied().collect()
+    begin
+        .iter()
+        .chain(rest.iter().step_by(step))
+        .copied()
+        .collect()
 }
 
 impl Experiment for Runtimes {
     fn tasks(&self) -> Vec<TaskId> {
         let process = self.talk.process();
-        let threads = self.talk.threads().into_iter().map(|thread| TaskId::thread_of(process, thread));
-        std::iter::once(TaskId::own_thread()).chain(threads).collect()
+        let threads = self
+            .talk
+            .threads()
+            .into_iter()
+            .map(|thread| TaskId::thread_of(process, thread));
+        std::iter::once(TaskId::own_thread())
+            .chain(threads)
+            .collect()
     }
 
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         let window = self.window(batch).map_err(io::Error::other)?;
         let count = &mut self.reported.collections;
-        *count = window.collections.map(|more| count.unwrap_or(0).saturating_add(more));
+        *count = window
+            .collections
+            .map(|more| count.unwrap_or(0).saturating_add(more));
         let ticks = |ns: u64| self.rate.ticks(Nanos(ns));
         let handoffs = ticks(window.ns.saturating_sub(window.walk_ns));
         let all = batch.all_rounds().saturating_mul(self.tasks);
         let switching = batch.arm.switches();
         Ok(Timed {
             handoffs: window.handoffs,
-            time: Split { handoffs, walks: ticks(window.walk_ns) },
+            time: Split {
+                handoffs,
+                walks: ticks(window.walk_ns),
+            },
             switching_handoffs: if switching { all } else { 0 },
             // This process waits for the program, and the program for this process.
             control_switches: 2,
-            counted: window.kernel_switches.filter(|_| switching).map_or_else(CountedHandoffs::default, |voluntary| {
-                CountedHandoffs { handoffs: all, switches: KernelSwitches { voluntary, involuntary: 0 } }
-            }),
-            user_switches: if switching { window.switches.unwrap_or(all) } else { 0 },
+            counted: window.kernel_switches.filter(|_| switching).map_or_else(
+                CountedHandoffs::default,
+                |voluntary| CountedHandoffs {
+                    handoffs: all,
+                    switches: KernelSwitches {
+                        voluntary,
+                        involuntary: 0,
+                    },
+                },
+            ),
+            user_switches: if switching {
+                window.switches.unwrap_or(all)
+            } else {
+                0
+            },
         })
     }
 

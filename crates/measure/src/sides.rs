@@ -55,7 +55,11 @@ pub trait Runs {
 pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     std::iter::repeat_with(move || {
-        let (first, second) = if random.random() { (Side::Base, Side::New) } else { (Side::New, Side::Base) };
+        let (first, second) = if random.random() {
+            (Side::Base, Side::New)
+        } else {
+            (Side::New, Side::Base)
+        };
         [[first, second], [second, first]]
     })
     .flatten()
@@ -108,7 +112,9 @@ mod tests {
         }
 
         fn is_enough(&mut self) -> Result<bool, String> {
-            Ok(self.enough_behind.is_some_and(|runs| self.done.len() >= runs))
+            Ok(self
+                .enough_behind
+                .is_some_and(|runs| self.done.len() >= runs))
         }
 
         fn elapsed(&self) -> Nanos {
@@ -121,7 +127,10 @@ mod tests {
     }
 
     fn ended(mut script: Script, least_runs: u32, budget: u64) -> (Ended, usize) {
-        let limits = Limits { least_runs, budget: Nanos::seconds(budget) };
+        let limits = Limits {
+            least_runs,
+            budget: Nanos::seconds(budget),
+        };
         let ended = in_turns(&mut script, limits, 1).expect("no run fails");
         (ended, script.done.len())
     }
@@ -132,24 +141,61 @@ mod tests {
         for four in fours.chunks(2) {
             assert_eq!([four[1][1], four[1][0]], four[0]);
         }
-        let base_first = fours.chunks(2).filter(|four| four[0][0] == Side::Base).count();
+        let base_first = fours
+            .chunks(2)
+            .filter(|four| four[0][0] == Side::Base)
+            .count();
         assert!((30..=70).contains(&base_first), "{base_first} of 100");
     }
 
     #[test]
     fn it_ends_when_enough_is_known_and_not_before_the_least_runs() {
-        assert_eq!(ended(Script { enough_behind: Some(2), ..Script::default() }, 5, 100), (Ended::Enough, 10));
-        assert_eq!(ended(Script { enough_behind: Some(15), ..Script::default() }, 5, 100), (Ended::Enough, 16));
+        assert_eq!(
+            ended(
+                Script {
+                    enough_behind: Some(2),
+                    ..Script::default()
+                },
+                5,
+                100
+            ),
+            (Ended::Enough, 10)
+        );
+        assert_eq!(
+            ended(
+                Script {
+                    enough_behind: Some(15),
+                    ..Script::default()
+                },
+                5,
+                100
+            ),
+            (Ended::Enough, 16)
+        );
     }
 
     #[test]
     fn no_pair_begins_that_would_end_behind_the_budget() {
         assert_eq!(ended(Script::default(), 2, 13), (Ended::Budget, 12));
-        assert_eq!(ended(Script::default(), 5, 3), (Ended::Budget, 10), "the least runs come first");
+        assert_eq!(
+            ended(Script::default(), 5, 3),
+            (Ended::Budget, 10),
+            "the least runs come first"
+        );
     }
 
     #[test]
     fn told_to_stop_it_begins_no_run() {
-        assert_eq!(ended(Script { stop_behind: Some(3), ..Script::default() }, 5, 100), (Ended::Interrupted, 3));
+        assert_eq!(
+            ended(
+                Script {
+                    stop_behind: Some(3),
+                    ..Script::default()
+                },
+                5,
+                100
+            ),
+            (Ended::Interrupted, 3)
+        );
     }
 }

@@ -39,13 +39,18 @@ impl Turns {
     /// What was found and what is needed. Reads well behind "failed to make a trace of walks: ".
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
-        if matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic) {
+        if matches!(
+            mechanism,
+            Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic
+        ) {
             return Err(format!(
                 "found --mechanism {mechanism}, need one by which tasks hand on a token, such as pipe"
             ));
         }
         if tasks < 2 {
-            return Err(format!("found {tasks} task, need two or more; with --alone each has the token to itself"));
+            return Err(format!(
+                "found {tasks} task, need two or more; with --alone each has the token to itself"
+            ));
         }
         Ok(())
     }
@@ -78,12 +83,24 @@ impl Turns {
 /// # Errors
 /// Where they cannot be read, or the experiment cannot be set up or breaks off.
 pub fn take_turns(json: &str) -> Result<(), String> {
-    let turns: Turns = serde_json::from_str(json).map_err(|error| format!("found no turns in JSON ({error})"))?;
+    let turns: Turns =
+        serde_json::from_str(json).map_err(|error| format!("found no turns in JSON ({error})"))?;
     let (arm, rounds) = (turns.arm, turns.rounds);
     let mut experiment = start_experiment(&turns.order())?;
-    let mut run =
-        |rounds| experiment.run(Batch { arm, rounds, warm_up: 0 }).map(drop).map_err(|error| error.to_string());
-    let stop = || switchcost_host::task::stop_self().map_err(|error| format!("found no way to stop itself ({error})"));
+    let mut run = |rounds| {
+        experiment
+            .run(Batch {
+                arm,
+                rounds,
+                warm_up: 0,
+            })
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    let stop = || {
+        switchcost_host::task::stop_self()
+            .map_err(|error| format!("found no way to stop itself ({error})"))
+    };
     run(ROUNDS_BEFORE)?;
     stop()?;
     run(rounds)?;
@@ -97,8 +114,21 @@ mod tests {
     use super::*;
 
     fn turns(mechanism: Mechanism, tasks: u32) -> Turns {
-        let case = Case { tasks, ..Case::plain(mechanism, Between::Process, Placement::unpinned(), Policy::Other) };
-        Turns { case, arm: Arm::SwitchDirect, rounds: 3, seed: 1 }
+        let case = Case {
+            tasks,
+            ..Case::plain(
+                mechanism,
+                Between::Process,
+                Placement::unpinned(),
+                Policy::Other,
+            )
+        };
+        Turns {
+            case,
+            arm: Arm::SwitchDirect,
+            rounds: 3,
+            seed: 1,
+        }
     }
 
     #[test]
@@ -106,17 +136,26 @@ mod tests {
         assert_eq!(turns(Mechanism::Pipe, 2).check(), Ok(()));
         assert_eq!(
             turns(Mechanism::Preempt, 2).check(),
-            Err("found --mechanism preempt, need one by which tasks hand on a token, such as pipe".to_owned())
+            Err(
+                "found --mechanism preempt, need one by which tasks hand on a token, such as pipe"
+                    .to_owned()
+            )
         );
         assert_eq!(
             turns(Mechanism::Pipe, 1).check(),
-            Err("found 1 task, need two or more; with --alone each has the token to itself".to_owned())
+            Err(
+                "found 1 task, need two or more; with --alone each has the token to itself"
+                    .to_owned()
+            )
         );
     }
 
     #[test]
     fn what_is_no_turns_is_said() {
         let error = take_turns("{}").expect_err("nothing is in it");
-        assert!(error.starts_with("found no turns in JSON (missing field"), "{error}");
+        assert!(
+            error.starts_with("found no turns in JSON (missing field"),
+            "{error}"
+        );
     }
 }

@@ -25,13 +25,20 @@ use crate::protocol::Order;
 
 /// Sets up the experiment of a user-level mechanism in the calling thread.
 pub(crate) fn start(order: &Order, controls: &TaskControls) -> Result<Box<dyn Experiment>, String> {
-    let broken = |error: io::Error| format!("found {} not available here ({error})", order.case.mechanism);
+    let broken = |error: io::Error| {
+        format!(
+            "found {} not available here ({error})",
+            order.case.mechanism
+        )
+    };
     let bodies = Rc::new(Bodies::new(order, controls)?);
     Ok(match order.case.mechanism {
         Mechanism::Fiber => Box::new(fiber::Fibers::new(bodies).map_err(broken)?),
         Mechanism::Ucontext => Box::new(contexts::Ucontexts::new(bodies).map_err(broken)?),
         Mechanism::Green => Box::new(contexts::Greens::new(bodies).map_err(broken)?),
-        Mechanism::GreenPreempt => Box::new(green_preempt::PreemptedGreens::new(bodies).map_err(broken)?),
+        Mechanism::GreenPreempt => {
+            Box::new(green_preempt::PreemptedGreens::new(bodies).map_err(broken)?)
+        }
         Mechanism::Async => Box::new(executor::Tasks::new(bodies).map_err(broken)?),
         Mechanism::Synthetic => Box::new(synthetic::Synthetic::new(bodies, order)),
         other => return Err(format!("found {other}, need a user-level mechanism")),
@@ -98,13 +105,23 @@ impl Bodies {
         self.walk(task);
         more();
         let end = self.clock.now();
-        self.walked.set(Ticks(self.walked.get().0.wrapping_add(end.0.wrapping_sub(start.0))));
+        self.walked.set(Ticks(
+            self.walked
+                .get()
+                .0
+                .wrapping_add(end.0.wrapping_sub(start.0)),
+        ));
     }
 
     /// The walk alone.
     #[inline(always)]
     fn walk(&self, task: usize) {
-        walk(self.arrays.get(task % self.arrays.len().max(1)).map_or(&[], |array| array), &self.set);
+        walk(
+            self.arrays
+                .get(task % self.arrays.len().max(1))
+                .map_or(&[], |array| array),
+            &self.set,
+        );
     }
 
     /// The same where the arm walks at all.
@@ -163,7 +180,11 @@ impl Bodies {
             turns(task, batch.warm_up);
             sum += self.time(|| turns(task, batch.rounds)).1;
         }
-        Timed { handoffs: self.handoffs(batch), time: sum, ..Timed::default() }
+        Timed {
+            handoffs: self.handoffs(batch),
+            time: sum,
+            ..Timed::default()
+        }
     }
 
     #[inline(never)]
@@ -180,10 +201,16 @@ fn arrays(order: &Order) -> Result<Vec<Memory>, String> {
         return Ok(Vec::new());
     }
     if set.sharing == Sharing::Shared {
-        let memory = Memory::map(set.size_bytes, MapType::Private, set.pages).map_err(|error| error.to_string())?;
+        let memory = Memory::map(set.size_bytes, MapType::Private, set.pages)
+            .map_err(|error| error.to_string())?;
         prepare(&memory, &set, order.seed);
         return Ok(vec![memory]);
     }
-    let own = (0..u64::from(order.case.tasks)).map(|task| private_array(&set, order.seed.wrapping_add(task)));
-    Ok(own.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    let own = (0..u64::from(order.case.tasks))
+        .map(|task| private_array(&set, order.seed.wrapping_add(task)));
+    Ok(own
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .flatten()
+        .collect())
 }

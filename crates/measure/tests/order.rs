@@ -26,7 +26,8 @@ impl Executor for Scripted {
         take: &mut dyn FnMut(Message),
     ) -> RepetitionOutcome {
         self.latest.push(latest);
-        self.orders.push((order.case_index, order.repetition, order.rounds));
+        self.orders
+            .push((order.case_index, order.repetition, order.rounds));
         if should_stop() {
             return RepetitionOutcome::Stopped;
         }
@@ -101,11 +102,22 @@ fn run(header: &Header, executor: &mut Scripted, stop: &mut Patience) -> (EndRea
 
 fn instruments() -> Instruments {
     let (clock, rate) = (Clock::MonotonicRaw, TickRate::NANOSECONDS);
-    Instruments { clock, rate, locks_memory: false, core_counter: None, runtimes: Default::default(), counters: vec![] }
+    Instruments {
+        clock,
+        rate,
+        locks_memory: false,
+        core_counter: None,
+        runtimes: Default::default(),
+        counters: vec![],
+    }
 }
 
 fn patience(enough: usize) -> Patience {
-    Patience { enough, looks_left: Cell::new(u32::MAX), finished: 0 }
+    Patience {
+        enough,
+        looks_left: Cell::new(u32::MAX),
+        finished: 0,
+    }
 }
 
 #[test]
@@ -114,7 +126,10 @@ fn every_case_gets_its_first_repetitions_before_any_gets_more() {
     let (reason, lines) = run(&header(5, 1), &mut executor, &mut patience(10));
     assert_eq!(reason, EndReason::Complete);
     assert_eq!(lines.len(), 50);
-    let first: Vec<u32> = executor.orders[..40].iter().map(|(_, repetition, _)| *repetition).collect();
+    let first: Vec<u32> = executor.orders[..40]
+        .iter()
+        .map(|(_, repetition, _)| *repetition)
+        .collect();
     assert!(first.iter().all(|repetition| *repetition < 8), "{first:?}");
     for pass in executor.orders[..40].chunks(5) {
         let mut cases: Vec<u32> = pass.iter().map(|(case, _, _)| *case).collect();
@@ -128,28 +143,49 @@ fn the_order_is_random_and_the_seed_repeats_it() {
     let order = |seed| {
         let mut executor = Scripted::default();
         run(&header(8, seed), &mut executor, &mut patience(8));
-        executor.orders.iter().map(|(case, _, _)| *case).collect::<Vec<_>>()
+        executor
+            .orders
+            .iter()
+            .map(|(case, _, _)| *case)
+            .collect::<Vec<_>>()
     };
     assert_eq!(order(3), order(3));
     assert_ne!(order(3), order(4));
-    assert_ne!(order(3)[..8], order(3)[8..16], "each pass has an order of its own");
+    assert_ne!(
+        order(3)[..8],
+        order(3)[8..16],
+        "each pass has an order of its own"
+    );
 }
 
 #[test]
 fn rounds_are_calibrated_once() {
     let mut executor = Scripted::default();
     run(&header(1, 1), &mut executor, &mut patience(3));
-    let rounds: Vec<u64> = executor.orders.iter().map(|(_, _, rounds)| rounds.of(Arm::SwitchDirect)).collect();
+    let rounds: Vec<u64> = executor
+        .orders
+        .iter()
+        .map(|(_, _, rounds)| rounds.of(Arm::SwitchDirect))
+        .collect();
     assert_eq!(rounds, [0, 7, 7]);
 }
 
 #[test]
 fn a_case_that_cannot_be_run_is_given_up_and_the_others_go_on() {
-    let mut executor = Scripted { refuses: Some(1), ..Scripted::default() };
+    let mut executor = Scripted {
+        refuses: Some(1),
+        ..Scripted::default()
+    };
     let (reason, lines) = run(&header(3, 1), &mut executor, &mut patience(6));
     assert_eq!(reason, EndReason::Complete);
-    let refusals = lines.iter().filter(|line| matches!(line, Line::Refusal(_))).count();
-    let windows = lines.iter().filter(|line| matches!(line, Line::Cycles(_))).count();
+    let refusals = lines
+        .iter()
+        .filter(|line| matches!(line, Line::Refusal(_)))
+        .count();
+    let windows = lines
+        .iter()
+        .filter(|line| matches!(line, Line::Cycles(_)))
+        .count();
     assert_eq!((refusals, windows), (2, 12));
 }
 
@@ -162,15 +198,28 @@ fn no_repetition_may_last_long_behind_the_budget() {
     run(&header, &mut executor, &mut patience(2));
     let allowed = Nanos::seconds(2 * 3 + 5);
     let (first, last) = (before + allowed, monotonic() + allowed);
-    assert!(executor.latest.iter().all(|latest| (first..=last).contains(latest)), "{:?}", executor.latest);
+    assert!(
+        executor
+            .latest
+            .iter()
+            .all(|latest| (first..=last).contains(latest)),
+        "{:?}",
+        executor.latest
+    );
     assert_eq!(executor.latest.len(), 4);
-    assert!(executor.latest.windows(2).all(|pair| pair[0] == pair[1]), "one end for the whole run");
+    assert!(
+        executor.latest.windows(2).all(|pair| pair[0] == pair[1]),
+        "one end for the whole run"
+    );
 }
 
 #[test]
 fn an_interrupt_keeps_what_there_is() {
     let mut executor = Scripted::default();
-    let mut stop = Patience { looks_left: Cell::new(9), ..patience(100) };
+    let mut stop = Patience {
+        looks_left: Cell::new(9),
+        ..patience(100)
+    };
     let (reason, lines) = run(&header(2, 1), &mut executor, &mut stop);
     assert_eq!(reason, EndReason::Interrupted);
     assert!(!lines.is_empty() && lines.len() < 9, "{}", lines.len());
@@ -179,10 +228,16 @@ fn an_interrupt_keeps_what_there_is() {
 #[test]
 fn a_sink_that_fails_ends_the_run_with_its_error() {
     let mut calls = 0;
-    let outcome = measure(&header(2, 1), instruments(), &mut Scripted::default(), &mut patience(6), &mut |_| {
-        calls += 1;
-        if calls == 3 { Err("disk full") } else { Ok(()) }
-    });
+    let outcome = measure(
+        &header(2, 1),
+        instruments(),
+        &mut Scripted::default(),
+        &mut patience(6),
+        &mut |_| {
+            calls += 1;
+            if calls == 3 { Err("disk full") } else { Ok(()) }
+        },
+    );
     assert_eq!(outcome, Err("disk full"));
     assert_eq!(calls, 3, "nothing is written behind a failure");
 }

@@ -18,8 +18,21 @@ pub struct Cause {
 }
 
 /// Why a task left its CPU, in the order and with the numbers of `enum reason` in `observe/bpf/layout.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, strum::Display, strum::FromRepr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::FromRepr,
+)]
 #[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -76,12 +89,17 @@ impl Why {
 
     /// Whether another task took the CPU from it.
     pub fn is_preemption(self) -> bool {
-        matches!(self, Why::PreemptedByWoken | Why::PreemptedByQueued | Why::SliceEnded)
+        matches!(
+            self,
+            Why::PreemptedByWoken | Why::PreemptedByQueued | Why::SliceEnded
+        )
     }
 }
 
 /// How the task had entered the kernel when it left its CPU.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
     /// A system call, by its name, or its number if it has no name here.
@@ -99,8 +117,20 @@ pub enum Entry {
 }
 
 /// What a wait in futex is for, as far as its arguments show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, strum::Display)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    strum::Display,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FutexWait {

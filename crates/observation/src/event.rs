@@ -45,7 +45,11 @@ pub struct Thread {
 impl Thread {
     /// Its name as text, what is no UTF-8 replaced.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
-        let end = self.name.iter().position(|&byte| byte == 0).unwrap_or(self.name.len());
+        let end = self
+            .name
+            .iter()
+            .position(|&byte| byte == 0)
+            .unwrap_or(self.name.len());
         String::from_utf8_lossy(&self.name[..end])
     }
 }

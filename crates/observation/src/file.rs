@@ -63,37 +63,59 @@ impl Observation {
     /// # Errors
     /// Where the file cannot be read, or is no record of an observation that this program knows.
     pub fn read(path: &Path) -> Result<Observation, ReadObservationError> {
-        let unread = |source| ReadObservationError::Read { path: path.to_owned(), source };
-        let unfit = |found| ReadObservationError::Unfit { path: path.to_owned(), found };
+        let unread = |source| ReadObservationError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let unfit = |found| ReadObservationError::Unfit {
+            path: path.to_owned(),
+            found,
+        };
         let file = std::fs::File::open(path).map_err(unread)?;
         let mut text = Vec::new();
-        file.take(LIMIT.0 + 1).read_to_end(&mut text).map_err(unread)?;
+        file.take(LIMIT.0 + 1)
+            .read_to_end(&mut text)
+            .map_err(unread)?;
         if text.len() as u64 > LIMIT.0 {
             return Err(unfit(format!("more than {LIMIT}")));
         }
         let is_ours = text.starts_with(format!("{{\"schema\":\"{OBSERVATION_SCHEMA}/").as_bytes());
-        let kind = if is_ours { "a damaged record" } else { "something else" };
-        let head: Head = serde_json::from_slice(&text).map_err(|error| unfit(format!("{kind} ({error})")))?;
+        let kind = if is_ours {
+            "a damaged record"
+        } else {
+            "something else"
+        };
+        let head: Head =
+            serde_json::from_slice(&text).map_err(|error| unfit(format!("{kind} ({error})")))?;
         let damaged = |why: String| unfit(format!("a damaged record ({why})"));
         if head.schema != OBSERVATION_FORM {
             return Err(unfit(switchcost_record::printable(&head.schema)));
         }
         open_sealed(&mut text).map_err(damaged)?;
-        let observation: Observation = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        observation.contradiction().map_or(Ok(observation), |why| Err(damaged(why)))
+        let observation: Observation =
+            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        observation
+            .contradiction()
+            .map_or(Ok(observation), |why| Err(damaged(why)))
     }
 
     /// Sums that cannot be of one observation: each switch has one cause, and one that the kernel was just counting may be in one sum
     /// and not yet in the other.
     fn contradiction(&self) -> Option<String> {
-        self.tasks.iter().filter(|tasks| !tasks.causes.is_empty()).find_map(|tasks| {
-            let causes = tasks.causes.iter().fold(0u64, |sum, cause| sum.saturating_add(cause.switches));
-            let switches = tasks.switches();
-            (causes.abs_diff(switches) > tasks.count).then(|| {
-                let name = switchcost_record::printable(&tasks.name);
-                format!("{name} has {switches} switches and {causes} causes of switches")
+        self.tasks
+            .iter()
+            .filter(|tasks| !tasks.causes.is_empty())
+            .find_map(|tasks| {
+                let causes = tasks
+                    .causes
+                    .iter()
+                    .fold(0u64, |sum, cause| sum.saturating_add(cause.switches));
+                let switches = tasks.switches();
+                (causes.abs_diff(switches) > tasks.count).then(|| {
+                    let name = switchcost_record::printable(&tasks.name);
+                    format!("{name} has {switches} switches and {causes} causes of switches")
+                })
             })
-        })
     }
 }
 
@@ -101,7 +123,10 @@ fn open_sealed(text: &mut Vec<u8>) -> Result<(), String> {
     if text.last() == Some(&b'\n') {
         text.pop();
     }
-    Chain::default().open(text).map(drop).map_err(|broken| broken.to_string())
+    Chain::default()
+        .open(text)
+        .map(drop)
+        .map_err(|broken| broken.to_string())
 }
 
 #[derive(serde::Deserialize)]
@@ -114,7 +139,8 @@ mod tests {
     use super::*;
 
     fn sample() -> Observation {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fuzz/corpus/observation_record/small");
         Observation::read(&path).expect("a record that is read")
     }
 
@@ -138,36 +164,76 @@ mod tests {
         assert_eq!(OBSERVATION_FORM, format!("{OBSERVATION_SCHEMA}/2"));
         for at in (0..text.len()).filter(|&at| text[at].is_ascii_digit()) {
             let mut changed = text.clone();
-            changed[at] = if changed[at] == b'9' { b'8' } else { changed[at] + 1 };
+            changed[at] = if changed[at] == b'9' {
+                b'8'
+            } else {
+                changed[at] + 1
+            };
             let error = read(&changed).expect_err("it was changed");
-            assert!(error.contains("checksum") || error.contains("found switchcost.record.observation/"), "{error}");
+            assert!(
+                error.contains("checksum")
+                    || error.contains("found switchcost.record.observation/"),
+                "{error}"
+            );
         }
         let at = text.len() - 10;
-        assert!(read(&text[..at]).expect_err("it was cut").contains("a damaged record"));
+        assert!(
+            read(&text[..at])
+                .expect_err("it was cut")
+                .contains("a damaged record")
+        );
     }
 
     #[test]
     fn sums_that_contradict_each_other_and_other_versions_are_refused() {
         let mut other = sample();
-        other.tasks.iter_mut().for_each(|tasks| tasks.voluntary += 1000);
-        assert!(read(&written(&other)).expect_err("its sums differ").contains("causes of switches)"));
+        other
+            .tasks
+            .iter_mut()
+            .for_each(|tasks| tasks.voluntary += 1000);
+        assert!(
+            read(&written(&other))
+                .expect_err("its sums differ")
+                .contains("causes of switches)")
+        );
         for version in ["1", "3", "02"] {
-            let other = Observation { schema: format!("{OBSERVATION_SCHEMA}/{version}"), ..sample() };
+            let other = Observation {
+                schema: format!("{OBSERVATION_SCHEMA}/{version}"),
+                ..sample()
+            };
             let error = read(&written(&other)).expect_err("another version");
-            assert!(error.contains(&format!("found switchcost.record.observation/{version} in ")), "{error}");
+            assert!(
+                error.contains(&format!(
+                    "found switchcost.record.observation/{version} in "
+                )),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn a_missing_field_is_named() {
         let whole: serde_json::Value = serde_json::to_value(sample()).expect("JSON");
-        for field in ["is_unfinished", "waits", "moments", "known", "throttled", "longest_waits"] {
+        for field in [
+            "is_unfinished",
+            "waits",
+            "moments",
+            "known",
+            "throttled",
+            "longest_waits",
+        ] {
             let mut without = whole.clone();
-            without.as_object_mut().and_then(|fields| fields.remove(field)).expect("a field");
+            without
+                .as_object_mut()
+                .and_then(|fields| fields.remove(field))
+                .expect("a field");
             let mut text = serde_json::to_vec(&without).expect("JSON");
             Chain::default().seal(&mut text);
             let error = read(&text).expect_err("a field is missing");
-            assert!(error.contains(&format!("a damaged record (missing field `{field}`")), "{error}");
+            assert!(
+                error.contains(&format!("a damaged record (missing field `{field}`")),
+                "{error}"
+            );
         }
     }
 }

@@ -15,12 +15,15 @@ pub struct Histogram {
 impl Histogram {
     /// Of the counts of its buckets.
     pub fn of(counts: impl IntoIterator<Item = u64>) -> Histogram {
-        Histogram { counts: counts.into_iter().collect() }
+        Histogram {
+            counts: counts.into_iter().collect(),
+        }
     }
 
     /// Adds what another has counted.
     pub fn add(&mut self, other: &Histogram) {
-        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        self.counts
+            .resize(self.counts.len().max(other.counts.len()), 0);
         for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
             *sum = sum.saturating_add(*count);
         }
@@ -35,7 +38,9 @@ impl Histogram {
 
     /// How many times were counted.
     pub fn count(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+        self.counts
+            .iter()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Each bucket that counted something: from when on, up to when (none: whatever is longer), and its count.
@@ -69,13 +74,17 @@ impl Histogram {
 pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
     let log = time.0.max(1).ilog2();
     let half = (time.0 >> log.saturating_sub(1)) as usize & 1;
-    let at = log.checked_sub(FIRST_LOG).map_or(0, |log| 1 + log as usize * 2 + half);
+    let at = log
+        .checked_sub(FIRST_LOG)
+        .map_or(0, |log| 1 + log as usize * 2 + half);
     at.min(buckets.saturating_sub(1))
 }
 
 /// Where a bucket begins.
 fn start(at: usize) -> Nanos {
-    let Some(half) = at.checked_sub(1) else { return Nanos(0) };
+    let Some(half) = at.checked_sub(1) else {
+        return Nanos(0);
+    };
     // A record may have any number of buckets.
     let power = u32::try_from(half / 2)
         .ok()
@@ -92,14 +101,22 @@ mod tests {
     fn buckets_are_half_powers_of_two() {
         let starts: Vec<u64> = (0..6).map(|at| start(at).0).collect();
         assert_eq!(starts, [0, 256, 384, 512, 768, 1024]);
-        assert_eq!([start(111), start(112), start(usize::MAX)].map(|start| start.0), [1 << 63, 3 << 62, u64::MAX]);
+        assert_eq!(
+            [start(111), start(112), start(usize::MAX)].map(|start| start.0),
+            [1 << 63, 3 << 62, u64::MAX]
+        );
     }
 
     #[test]
     fn a_time_is_in_the_bucket_that_begins_before_it_and_ends_behind_it() {
-        for time in (0..2_000).chain((0..64).flat_map(|log| [(1 << log) - 1, 1 << log, 3 << log >> 1])) {
+        for time in
+            (0..2_000).chain((0..64).flat_map(|log| [(1 << log) - 1, 1 << log, 3 << log >> 1]))
+        {
             let at = bucket_of(Nanos(time), 200);
-            assert!(start(at) <= Nanos(time) && Nanos(time) < start(at + 1), "{time} is not in bucket {at}");
+            assert!(
+                start(at) <= Nanos(time) && Nanos(time) < start(at + 1),
+                "{time} is not in bucket {at}"
+            );
         }
         assert_eq!(
             (bucket_of(Nanos(u64::MAX), 56), bucket_of(Nanos(700), 0)),
@@ -113,8 +130,14 @@ mod tests {
         let histogram = Histogram::of([1, 2, 0, 7, 0, 1]);
         assert_eq!(histogram.count(), 11);
         assert_eq!(histogram.quantile(0.0), Some((Nanos(0), Some(Nanos(256)))));
-        assert_eq!(histogram.quantile(0.27), Some((Nanos(256), Some(Nanos(384)))));
-        assert_eq!(histogram.quantile(0.5), Some((Nanos(512), Some(Nanos(768)))));
+        assert_eq!(
+            histogram.quantile(0.27),
+            Some((Nanos(256), Some(Nanos(384))))
+        );
+        assert_eq!(
+            histogram.quantile(0.5),
+            Some((Nanos(512), Some(Nanos(768))))
+        );
         assert_eq!(histogram.quantile(1.0), Some((Nanos(1024), None)));
         assert_eq!(Histogram::default().quantile(0.5), None);
     }

@@ -31,7 +31,19 @@ pub struct KnownLines {
 }
 
 /// How it is known what cold caches cost a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, strum::Display)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    strum::Display,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum KnownBy {
@@ -55,6 +67,9 @@ pub struct KnownPoint {
 impl KnownReload {
     /// Whether it is of these tasks.
     pub fn is_of(&self, process: Option<u32>, name: &str) -> bool {
-        process.map_or_else(|| self.name == name, |process| self.processes.contains(&process))
+        process.map_or_else(
+            || self.name == name,
+            |process| self.processes.contains(&process),
+        )
     }
 }

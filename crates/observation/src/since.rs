@@ -11,14 +11,19 @@ impl Observation {
             let same = |tasks: &Tasks| tasks.process == before.process && tasks.name == before.name;
             // What has ended meanwhile is with all that ended under its name.
             let ended = |tasks: &Tasks| tasks.process.is_none() && tasks.name == before.name;
-            let at = since.tasks.iter().position(same).or_else(|| since.tasks.iter().position(ended));
+            let at = since
+                .tasks
+                .iter()
+                .position(same)
+                .or_else(|| since.tasks.iter().position(ended));
             if let Some(at) = at {
                 subtract(&mut since.tasks[at], before);
             }
         }
         since.tasks.retain(|tasks| tasks.switches() > 0);
         for before in &earlier.pairs {
-            let same = |pair: &&mut Pair| pair.process == before.process && pair.other == before.other;
+            let same =
+                |pair: &&mut Pair| pair.process == before.process && pair.other == before.other;
             if let Some(pair) = since.pairs.iter_mut().find(same) {
                 pair.ran_ns = less(pair.ran_ns, before.ran_ns);
                 pair.runs = pair.runs.saturating_sub(before.runs);
@@ -28,22 +33,38 @@ impl Observation {
                 pair.kept_waiting = pair.kept_waiting.saturating_sub(before.kept_waiting);
             }
         }
-        since.pairs.retain(|pair| pair.runs + pair.preempted + pair.woke + pair.kept_waiting > 0);
+        since
+            .pairs
+            .retain(|pair| pair.runs + pair.preempted + pair.woke + pair.kept_waiting > 0);
         for before in &earlier.waits {
-            if let Some(waits) = since.waits.iter_mut().find(|waits| waits.process == before.process) {
+            if let Some(waits) = since
+                .waits
+                .iter_mut()
+                .find(|waits| waits.process == before.process)
+            {
                 subtract_waits(waits, before);
             }
         }
         since.waits.retain(|waits| waits.sum() > Nanos(0));
-        since.longest_waits.retain(|wait| wait.since_ns >= earlier.window_ns);
+        since
+            .longest_waits
+            .retain(|wait| wait.since_ns >= earlier.window_ns);
         for before in &earlier.cpus {
-            if let Some(cpu) = since.cpus.iter_mut().find(|cpu: &&mut CpuTime| cpu.cpu == before.cpu) {
+            if let Some(cpu) = since
+                .cpus
+                .iter_mut()
+                .find(|cpu: &&mut CpuTime| cpu.cpu == before.cpu)
+            {
                 cpu.switches = cpu.switches.saturating_sub(before.switches);
                 cpu.busy_ns = less(cpu.busy_ns, before.busy_ns);
                 cpu.idle_ns = less(cpu.idle_ns, before.idle_ns);
             }
         }
-        if let Some((inside, before)) = since.in_scheduler.as_mut().zip(earlier.in_scheduler.as_ref()) {
+        if let Some((inside, before)) = since
+            .in_scheduler
+            .as_mut()
+            .zip(earlier.in_scheduler.as_ref())
+        {
             inside.ns = less(inside.ns, before.ns);
             inside.times.subtract(&before.times);
         }
@@ -90,7 +111,9 @@ fn subtract(tasks: &mut Tasks, before: &Tasks) {
         (&mut tasks.others, &before.others),
         (&mut tasks.turns, &before.turns),
     ];
-    histograms.into_iter().for_each(|(histogram, before): (&mut Histogram, &Histogram)| histogram.subtract(before));
+    histograms
+        .into_iter()
+        .for_each(|(histogram, before): (&mut Histogram, &Histogram)| histogram.subtract(before));
 }
 
 #[cfg(test)]
@@ -100,7 +123,8 @@ mod tests {
     use super::*;
 
     fn observation() -> Observation {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fuzz/corpus/observation_record/small");
         Observation::read(&path).expect("a record of this version")
     }
 
@@ -108,9 +132,17 @@ mod tests {
     fn since_itself_nothing_happened_and_since_nothing_all_did() {
         let all = observation();
         let nothing = all.since(&all);
-        assert_eq!((nothing.window_ns, nothing.tasks.len(), nothing.pairs.len()), (Nanos(0), 0, 0));
-        let before =
-            Observation { window_ns: Nanos(0), tasks: Vec::new(), pairs: Vec::new(), cpus: Vec::new(), ..all.clone() };
+        assert_eq!(
+            (nothing.window_ns, nothing.tasks.len(), nothing.pairs.len()),
+            (Nanos(0), 0, 0)
+        );
+        let before = Observation {
+            window_ns: Nanos(0),
+            tasks: Vec::new(),
+            pairs: Vec::new(),
+            cpus: Vec::new(),
+            ..all.clone()
+        };
         assert_eq!(all.since(&before).tasks, all.tasks);
     }
 
@@ -125,6 +157,9 @@ mod tests {
         before.tasks[0].voluntary = 60;
         before.tasks[0].involuntary = now.tasks[0].involuntary;
         let since = now.since(&before);
-        assert_eq!((since.tasks[0].voluntary, since.tasks[0].involuntary), (40, 0));
+        assert_eq!(
+            (since.tasks[0].voluntary, since.tasks[0].involuntary),
+            (40, 0)
+        );
     }
 }

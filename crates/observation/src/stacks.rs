@@ -57,11 +57,16 @@ pub struct UserStack {
 impl SampledStacks {
     /// How many samples there are.
     pub fn samples(&self) -> u64 {
-        self.stacks.iter().fold(0, |sum, stack| sum.saturating_add(stack.samples))
+        self.stacks
+            .iter()
+            .fold(0, |sum, stack| sum.saturating_add(stack.samples))
     }
 
     /// The frames of a stack, the innermost first, with their modules. What a damaged record has no place for is left out.
-    pub fn frames_of<'a>(&'a self, stack: &'a UserStack) -> impl DoubleEndedIterator<Item = (&'a Frame, &'a Module)> {
+    pub fn frames_of<'a>(
+        &'a self,
+        stack: &'a UserStack,
+    ) -> impl DoubleEndedIterator<Item = (&'a Frame, &'a Module)> {
         stack.frames.iter().filter_map(|&frame| {
             let frame = self.frames.get(frame as usize)?;
             Some((frame, self.modules.get(frame.module as usize)?))

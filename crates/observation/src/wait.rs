@@ -42,7 +42,12 @@ pub struct Waits {
 impl Waits {
     /// All of it.
     pub fn sum(&self) -> Nanos {
-        let parts = [self.nobody_ns, self.throttled_ns, self.moved_ns, self.others_ns];
+        let parts = [
+            self.nobody_ns,
+            self.throttled_ns,
+            self.moved_ns,
+            self.others_ns,
+        ];
         Nanos(parts.iter().fold(0, |sum, part| sum.saturating_add(part.0)))
     }
 }

@@ -52,14 +52,19 @@ impl ByBpf {
     pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
         let mut kernel = Kernel::load(options)?;
         let tables = Tables::map(&mut kernel).map_err(|error| NoBpf::no_tables(&error))?;
-        let (free_slots, ended, events) =
-            (kernel.take_free_slots()?, kernel.take_ring("ended")?, kernel.take_ring("events")?);
+        let (free_slots, ended, events) = (
+            kernel.take_free_slots()?,
+            kernel.take_ring("ended")?,
+            kernel.take_ring("events")?,
+        );
         let cpus = Cpus::new(&host.cpus_online);
         set_relatives(&tables, &cpus);
         let stacks = options.stacks_per_second.map(Stacks::start).transpose()?;
         if !options.counts_only {
             let now = switchcost_host::clock::monotonic();
-            cpus.known().iter().for_each(|cpu| tables.begin(cpu.0 as usize, now));
+            cpus.known()
+                .iter()
+                .for_each(|cpu| tables.begin(cpu.0 as usize, now));
         }
         kernel.attach()?;
         Ok(ByBpf {
@@ -109,14 +114,18 @@ impl ByBpf {
     }
 
     fn begin_new_targets(&mut self) {
-        self.tables.control(Control::Generation).fetch_add(1, Relaxed);
+        self.tables
+            .control(Control::Generation)
+            .fetch_add(1, Relaxed);
         // Where the kernel cannot do it, tasks are observed from their next switch on.
         let _ = self.kernel.look();
     }
 
     /// The observed processes with a task that is alive.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
-        (1..TASKS).filter_map(|slot| self.tables.process(slot)).collect()
+        (1..TASKS)
+            .filter_map(|slot| self.tables.process(slot))
+            .collect()
     }
 
     /// Sums over all observed tasks.
@@ -129,13 +138,20 @@ impl ByBpf {
     }
 
     fn in_flight(&self) -> InFlight {
-        InFlight::look(&self.tables, self.cpus.known().iter().map(|cpu| cpu.0 as usize))
+        InFlight::look(
+            &self.tables,
+            self.cpus.known().iter().map(|cpu| cpu.0 as usize),
+        )
     }
 
     /// Observes tasks as soon as they come to a control group or to one below it.
     pub(crate) fn add_group(&mut self, group: GroupId) {
-        self.tables.control(Control::Hierarchy).store(group.hierarchy, Relaxed);
-        self.tables.control(Control::Group).store(group.number, Release);
+        self.tables
+            .control(Control::Hierarchy)
+            .store(group.hierarchy, Relaxed);
+        self.tables
+            .control(Control::Group)
+            .store(group.number, Release);
     }
 
     /// Observes all tasks, those of the kernel too.
@@ -150,10 +166,15 @@ impl ByBpf {
     /// Takes the sums of tasks that have ended, so that their slots can be used again. To be called several times a second.
     pub(crate) fn tick(&mut self) {
         while let Some(item) = self.ended.next() {
-            let slot = item.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes) as usize);
+            let slot = item
+                .first_chunk()
+                .map(|bytes| u32::from_ne_bytes(*bytes) as usize);
             drop(item);
-            let Some(slot) = slot.filter(|slot| (1..TASKS).contains(slot)) else { continue };
-            self.sums.add(&self.tables.task(slot), Nanos(0), &self.memory);
+            let Some(slot) = slot.filter(|slot| (1..TASKS).contains(slot)) else {
+                continue;
+            };
+            self.sums
+                .add(&self.tables.task(slot), Nanos(0), &self.memory);
             self.ended_totals.add(self.tables.totals(slot));
             self.tables.clear(slot);
             // There is room: it was taken from there.
@@ -164,11 +185,18 @@ impl ByBpf {
         }
         if let Some(stacks) = &mut self.stacks {
             let tables = &self.tables;
-            stacks.tick(|| (1..TASKS).filter_map(|slot| tables.process_that_switched(slot)).collect());
+            stacks.tick(|| {
+                (1..TASKS)
+                    .filter_map(|slot| tables.process_that_switched(slot))
+                    .collect()
+            });
         }
         let run_time = || run_time(&self.kernel, self.stacks.as_ref());
         self.own_cost.tick(run_time, self.switches());
-        self.memory.tick(|| processes(&self.tables, &mut self.first_with_memory), self.may_mark);
+        self.memory.tick(
+            || processes(&self.tables, &mut self.first_with_memory),
+            self.may_mark,
+        );
     }
 
     /// Hands over the events since the last time.
@@ -181,7 +209,11 @@ impl ByBpf {
     }
 
     fn switches(&self) -> u64 {
-        self.cpus.known().iter().map(|cpu| self.tables.cpu(cpu.0 as usize).switches).sum()
+        self.cpus
+            .known()
+            .iter()
+            .map(|cpu| self.tables.cpu(cpu.0 as usize).switches)
+            .sum()
     }
 
     /// Ends the observation.
@@ -190,10 +222,14 @@ impl ByBpf {
         let _ = self.kernel.look();
         let in_flight = self.in_flight();
         let switches = self.switches();
-        self.own_cost.end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
+        self.own_cost
+            .end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
         self.kernel.detach();
         let stacks = self.stacks.take().map(Stacks::finish);
-        Ok(Observation { stacks, ..self.read(&in_flight, empty)? })
+        Ok(Observation {
+            stacks,
+            ..self.read(&in_flight, empty)?
+        })
     }
 
     /// What was counted so far.
@@ -214,7 +250,9 @@ impl ByBpf {
                 in_flight.add_run(slot, &mut task);
                 sums.add(&task, in_flight.now, &self.memory);
                 if let Some((wait, shares)) = wait {
-                    shares.iter().for_each(|share| sums.add_neighbour(task.tgid, share));
+                    shares
+                        .iter()
+                        .for_each(|share| sums.add_neighbour(task.tgid, share));
                     waits.push(wait);
                 }
             }
@@ -241,8 +279,16 @@ impl ByBpf {
             user_ns: Nanos(0),
         };
         Ok(Observation {
-            source: if self.counts_only { Source::BpfCounts } else { Source::Bpf },
-            cpus: if self.counts_only { Vec::new() } else { self.cpus(in_flight) },
+            source: if self.counts_only {
+                Source::BpfCounts
+            } else {
+                Source::Bpf
+            },
+            cpus: if self.counts_only {
+                Vec::new()
+            } else {
+                self.cpus(in_flight)
+            },
             tasks: sums.into_tasks(),
             pairs,
             waits,
@@ -256,7 +302,10 @@ impl ByBpf {
 
     /// The longest waits of each CPU.
     fn waits(&self) -> impl Iterator<Item = layout::Wait> {
-        self.cpus.known().iter().flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
+        self.cpus
+            .known()
+            .iter()
+            .flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
     }
 
     fn in_scheduler(&self) -> Option<InScheduler> {
@@ -286,7 +335,11 @@ impl ByBpf {
 
 /// Nanoseconds that all programs have run, as far as they were accounted for.
 fn run_time(kernel: &Kernel, stacks: Option<&Stacks>) -> u64 {
-    own_cost::run_time(kernel.programs().chain(stacks.into_iter().flat_map(Stacks::programs)))
+    own_cost::run_time(
+        kernel
+            .programs()
+            .chain(stacks.into_iter().flat_map(Stacks::programs)),
+    )
 }
 
 fn event_of(event: &layout::Event) -> Event {
@@ -296,8 +349,20 @@ fn event_of(event: &layout::Event) -> Event {
         priority: thread.priority,
         name: thread.name,
     };
-    let kind = if event.is_wakeup == 0 { EventKind::Switch { state: event.from.state } } else { EventKind::Wakeup };
-    Event { at: Nanos(event.at), cpu: CpuId(event.cpu), kind, from: thread(&event.from), to: thread(&event.to) }
+    let kind = if event.is_wakeup == 0 {
+        EventKind::Switch {
+            state: event.from.state,
+        }
+    } else {
+        EventKind::Wakeup
+    };
+    Event {
+        at: Nanos(event.at),
+        cpu: CpuId(event.cpu),
+        kind,
+        from: thread(&event.from),
+        to: thread(&event.to),
+    }
 }
 
 /// The observed processes that have switched, those of the kernel left out: they have no memory of their own. Of more than are looked
@@ -305,7 +370,9 @@ fn event_of(event: &layout::Event) -> Event {
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for slot in (*first..TASKS).chain(0..*first) {
-        let Some(process) = tables.process_that_switched(slot) else { continue };
+        let Some(process) = tables.process_that_switched(slot) else {
+            continue;
+        };
         if found.len() == memory::PROCESSES && !found.contains(&process) {
             *first = slot;
             break;

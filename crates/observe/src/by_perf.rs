@@ -80,11 +80,16 @@ impl ByPerf {
         // Who has been started by this process is known by its records.
         self.take_until(Nanos(u64::MAX));
         for &thread in threads.iter() {
-            let Some(process) = process_of(&Root::system(), thread).filter(|_| !self.tasks.contains_key(&thread))
+            let Some(process) =
+                process_of(&Root::system(), thread).filter(|_| !self.tasks.contains_key(&thread))
             else {
                 continue;
             };
-            let added = if self.own.contains(&thread) { Ok(()) } else { self.records.add(thread) };
+            let added = if self.own.contains(&thread) {
+                Ok(())
+            } else {
+                self.records.add(thread)
+            };
             match added {
                 Ok(()) => {
                     self.kernels.begin(thread);
@@ -105,7 +110,9 @@ impl ByPerf {
     /// Sums over all observed tasks.
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.ended_totals;
-        self.tasks.iter().for_each(|(&thread, task)| totals.add(self.kernels.corrected(thread, task)));
+        self.tasks
+            .iter()
+            .for_each(|(&thread, task)| totals.add(self.kernels.corrected(thread, task)));
         totals
     }
 
@@ -143,7 +150,10 @@ impl ByPerf {
         Observation {
             source: Source::Perf,
             tasks: sums.into_tasks(),
-            lost: Lost { records: lost.records.max(self.records.lost()), ..lost },
+            lost: Lost {
+                records: lost.records.max(self.records.lost()),
+                ..lost
+            },
             ..empty.clone()
         }
     }
@@ -171,21 +181,36 @@ impl ByPerf {
                 }
             }
             SwitchKind::Left { could_run } => {
-                let Some(task) = self.tasks.get_mut(&record.thread) else { return };
+                let Some(task) = self.tasks.get_mut(&record.thread) else {
+                    return;
+                };
                 let since = (task.on_since > 0).then_some(task.on_since);
                 task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
                 task.off_since = at;
                 task.cpu = record.cpu.0;
-                *(if could_run { &mut task.involuntary } else { &mut task.voluntary }) += 1;
+                *(if could_run {
+                    &mut task.involuntary
+                } else {
+                    &mut task.voluntary
+                }) += 1;
                 let (voluntary, involuntary) = (u64::from(!could_run), u64::from(could_run));
-                let one = Totals { voluntary, involuntary, ..Totals::default() };
+                let one = Totals {
+                    voluntary,
+                    involuntary,
+                    ..Totals::default()
+                };
                 self.kernels.left(record.thread, since, at, one);
             }
             SwitchKind::Came => self.switched_in(record),
             SwitchKind::Named { name, is_exec } => {
                 // All other threads have ended, and the one that is left takes the number of its process.
                 let of = |task: &&Task| task.tgid == record.process && task.pid != record.thread;
-                let left = self.tasks.values().find(of).filter(|_| is_exec).map(|task| task.pid);
+                let left = self
+                    .tasks
+                    .values()
+                    .find(of)
+                    .filter(|_| is_exec)
+                    .map(|task| task.pid);
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
                     self.kernels.renumber(task.pid, record.thread);
                     task.pid = record.thread;
@@ -202,7 +227,11 @@ impl ByPerf {
             SwitchKind::Lost { records } => {
                 self.lost.records += records;
                 // What they did meanwhile is not known.
-                for task in self.tasks.values_mut().filter(|task| task.cpu == record.cpu.0) {
+                for task in self
+                    .tasks
+                    .values_mut()
+                    .filter(|task| task.cpu == record.cpu.0)
+                {
                     (task.on_since, task.off_since) = (0, 0);
                 }
             }
@@ -210,7 +239,9 @@ impl ByPerf {
     }
 
     fn switched_in(&mut self, record: &SwitchRecord) {
-        let Some(task) = self.tasks.get_mut(&record.thread) else { return };
+        let Some(task) = self.tasks.get_mut(&record.thread) else {
+            return;
+        };
         let at = record.at.0;
         if let Some(off) = take_since(&mut task.off_since, at) {
             task.off_ns += off;
@@ -218,9 +249,14 @@ impl ByPerf {
         }
         let of = |cpu: u32| self.relatives.get(&CpuId(cpu));
         if task.cpu != record.cpu.0
-            && let Some(((core, cache), (last_core, last_cache))) = of(record.cpu.0).zip(of(task.cpu))
+            && let Some(((core, cache), (last_core, last_cache))) =
+                of(record.cpu.0).zip(of(task.cpu))
         {
-            task.moved[if core == last_core { 0 } else { 2 - usize::from(cache == last_cache) }] += 1;
+            task.moved[if core == last_core {
+                0
+            } else {
+                2 - usize::from(cache == last_cache)
+            }] += 1;
         }
         task.cpu = record.cpu.0;
         task.on_since = at;
@@ -242,7 +278,9 @@ impl ByPerf {
     /// The last switch of a task is recorded no more: it waits for ever then, which the kernel counts as voluntary.
     fn end(&mut self, thread: u32, at: u64) {
         self.own.remove(&thread);
-        let Some(mut task) = self.tasks.remove(&thread) else { return };
+        let Some(mut task) = self.tasks.remove(&thread) else {
+            return;
+        };
         let since = (task.on_since > 0).then_some(task.on_since);
         self.kernels.left(thread, since, at, Totals::default());
         task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
@@ -273,19 +311,32 @@ fn take_since(since: &mut u64, now: u64) -> Option<u64> {
 }
 
 fn threads(process: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    let entries = fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 fn name_of(process: u32, thread: u32) -> [u8; 16] {
     let text = fs::read(format!("/proc/{process}/task/{thread}/comm")).unwrap_or_default();
     let mut name = [0; 16];
     let line = text.strip_suffix(b"\n").unwrap_or(&text);
-    name.iter_mut().zip(line).take(15).for_each(|(to, from)| *to = *from);
+    name.iter_mut()
+        .zip(line)
+        .take(15)
+        .for_each(|(to, from)| *to = *from);
     name
 }
 
 fn totals_of(task: &Task) -> Totals {
     let (voluntary, involuntary) = (task.voluntary, task.involuntary);
-    Totals { voluntary, involuntary, run: Nanos(task.run_ns), wait: Nanos(task.wait_ns) }
+    Totals {
+        voluntary,
+        involuntary,
+        run: Nanos(task.run_ns),
+        wait: Nanos(task.wait_ns),
+    }
 }

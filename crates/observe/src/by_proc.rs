@@ -58,9 +58,13 @@ pub(crate) struct ByProc {
 
 impl ByProc {
     pub(crate) fn add(&mut self, processes: &[u32]) {
-        for &process in processes.iter().filter(|process| !self.processes.contains(process)) {
+        for &process in processes
+            .iter()
+            .filter(|process| !self.processes.contains(process))
+        {
             let tasks = numbers(&format!("/proc/{process}/task"));
-            self.older.extend(tasks.flat_map(|task| children(process, task)));
+            self.older
+                .extend(tasks.flat_map(|task| children(process, task)));
         }
         self.processes.extend(processes);
         self.tick();
@@ -81,21 +85,25 @@ impl ByProc {
     /// Looks at all tasks again. Children that the observed have from now on are observed, too, from when they are first seen.
     pub(crate) fn tick(&mut self) {
         if self.is_all {
-            self.processes = numbers("/proc").filter(|&process| process != std::process::id()).collect();
+            self.processes = numbers("/proc")
+                .filter(|&process| process != std::process::id())
+                .collect();
         }
         let mut ahead: Vec<u32> = self.processes.iter().copied().collect();
         while let Some(process) = ahead.pop() {
             for task in numbers(&format!("/proc/{process}/task")) {
                 self.look_at(process, task);
                 if !self.is_all {
-                    let young = children(process, task).into_iter().filter(|child| !self.older.contains(child));
+                    let young = children(process, task)
+                        .into_iter()
+                        .filter(|child| !self.older.contains(child));
                     ahead.extend(young.filter(|&child| self.processes.insert(child)));
                 }
             }
         }
         for thread in self.threads.clone() {
-            if let Some(process) =
-                process_of(&Root::system(), thread).filter(|process| !self.processes.contains(process))
+            if let Some(process) = process_of(&Root::system(), thread)
+                .filter(|process| !self.processes.contains(process))
             {
                 self.look_at(process, thread);
             }
@@ -109,14 +117,19 @@ impl ByProc {
 
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        self.tasks.values().for_each(|task| totals.add(task.since_first()));
+        self.tasks
+            .values()
+            .for_each(|task| totals.add(task.since_first()));
         totals
     }
 
     /// Tasks that the kernel has started meanwhile and that were gone before they were seen.
     fn unseen(&self) -> u64 {
-        let Some(((before, there), now)) = self.before.zip(started()) else { return 0 };
-        now.saturating_sub(before).saturating_sub((self.tasks.len() - there) as u64)
+        let Some(((before, there), now)) = self.before.zip(started()) else {
+            return 0;
+        };
+        now.saturating_sub(before)
+            .saturating_sub((self.tasks.len() - there) as u64)
     }
 
     fn look_at(&mut self, process: u32, number: u32) {
@@ -125,7 +138,9 @@ impl ByProc {
         let key = (process, number);
         let name = || {
             let name = fs::read(format!("{folder}/comm")).unwrap_or_default();
-            String::from_utf8_lossy(&name).trim_end_matches('\n').to_owned()
+            String::from_utf8_lossy(&name)
+                .trim_end_matches('\n')
+                .to_owned()
         };
         if let Some(task) = self.tasks.get_mut(&key) {
             // Another program since, perhaps.
@@ -134,7 +149,14 @@ impl ByProc {
             }
             task.last = now;
         } else if self.tasks.len() < TASKS {
-            self.tasks.insert(key, Task { name: name(), first: now, last: now });
+            self.tasks.insert(
+                key,
+                Task {
+                    name: name(),
+                    first: now,
+                    last: now,
+                },
+            );
         } else {
             self.no_room += 1;
         }
@@ -145,8 +167,14 @@ impl ByProc {
         self.tick();
         let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
         for (&(process, _), task) in &self.tasks {
-            let key = Key { process: Some(process), name: task.name.clone(), is_kernel: false };
-            let sum = groups.entry(key.clone()).or_insert_with(|| sums::empty(key));
+            let key = Key {
+                process: Some(process),
+                name: task.name.clone(),
+                is_kernel: false,
+            };
+            let sum = groups
+                .entry(key.clone())
+                .or_insert_with(|| sums::empty(key));
             sum.count += 1;
             let since = task.since_first();
             sum.voluntary += since.voluntary;
@@ -159,7 +187,10 @@ impl ByProc {
         Observation {
             source: Source::Proc,
             tasks,
-            lost: Lost { tasks: self.no_room.max(self.unseen()), ..Lost::default() },
+            lost: Lost {
+                tasks: self.no_room.max(self.unseen()),
+                ..Lost::default()
+            },
             // All that it takes is CPU time of this process.
             own_cost: Some(OwnCost::default()),
             ..empty.clone()
@@ -171,12 +202,16 @@ impl ByProc {
 fn counters(folder: &str) -> Option<Counters> {
     let status = fs::read_to_string(format!("{folder}/status")).ok()?;
     let field = |name| {
-        let value = status.lines().find_map(|line: &str| line.strip_prefix(name))?;
+        let value = status
+            .lines()
+            .find_map(|line: &str| line.strip_prefix(name))?;
         value.trim().parse().ok()
     };
     // Run and wait in nanoseconds; the kernel may be built without them.
     let times = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
-    let mut times = times.split_whitespace().map(|time| time.parse().unwrap_or(0));
+    let mut times = times
+        .split_whitespace()
+        .map(|time| time.parse().unwrap_or(0));
     Some(Counters {
         voluntary: field("voluntary_ctxt_switches:")?,
         involuntary: field("nonvoluntary_ctxt_switches:")?,
@@ -187,13 +222,22 @@ fn counters(folder: &str) -> Option<Counters> {
 
 /// The tasks that the kernel has started since it runs; none in a PID namespace of its own, where others are not seen at all.
 fn started() -> Option<u64> {
-    let stat = fs::read_to_string("/proc/stat").ok().filter(|_| container::is_outside())?;
-    stat.lines().find_map(|line| line.strip_prefix("processes "))?.trim().parse().ok()
+    let stat = fs::read_to_string("/proc/stat")
+        .ok()
+        .filter(|_| container::is_outside())?;
+    stat.lines()
+        .find_map(|line| line.strip_prefix("processes "))?
+        .trim()
+        .parse()
+        .ok()
 }
 
 fn children(process: u32, task: u32) -> Vec<u32> {
-    let text = fs::read_to_string(format!("/proc/{process}/task/{task}/children")).unwrap_or_default();
-    text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+    let text =
+        fs::read_to_string(format!("/proc/{process}/task/{task}/children")).unwrap_or_default();
+    text.split_whitespace()
+        .filter_map(|number| number.parse().ok())
+        .collect()
 }
 
 /// The entries of a folder whose names are numbers.
@@ -209,7 +253,10 @@ mod tests {
     use super::*;
 
     fn counted(proc: &mut ByProc) -> Observation {
-        proc.so_far(&Observation::empty(manifest(&Root::system()), String::new()))
+        proc.so_far(&Observation::empty(
+            manifest(&Root::system()),
+            String::new(),
+        ))
     }
 
     #[test]
@@ -224,11 +271,22 @@ mod tests {
         proc.add(&[child.id()]);
         std::thread::sleep(std::time::Duration::from_millis(600));
         let counted = counted(&mut proc);
-        child.kill().and_then(|()| child.wait()).expect("it waits for its line");
-        let voluntary: u64 =
-            counted.tasks.iter().filter(|tasks| tasks.process == Some(child.id())).map(|tasks| tasks.voluntary).sum();
+        child
+            .kill()
+            .and_then(|()| child.wait())
+            .expect("it waits for its line");
+        let voluntary: u64 = counted
+            .tasks
+            .iter()
+            .filter(|tasks| tasks.process == Some(child.id()))
+            .map(|tasks| tasks.voluntary)
+            .sum();
         // It waits for each of ten children, and once for its line.
-        assert!((8..60).contains(&voluntary), "{voluntary} of {:?}", counted.tasks);
+        assert!(
+            (8..60).contains(&voluntary),
+            "{voluntary} of {:?}",
+            counted.tasks
+        );
     }
 
     #[test]
@@ -239,18 +297,28 @@ mod tests {
         let mut proc = ByProc::default();
         proc.add_all();
         for _ in 0..50 {
-            assert!(std::process::Command::new("true").status().is_ok_and(|status| status.success()));
+            assert!(
+                std::process::Command::new("true")
+                    .status()
+                    .is_ok_and(|status| status.success())
+            );
         }
         let counted = counted(&mut proc);
         // Others may start tasks, too, and some of these may have been seen.
         assert!(counted.lost.tasks >= 50, "{:?}", counted.lost);
-        assert!(!counted.tasks.iter().any(|tasks| tasks.name == "true"), "they are gone");
+        assert!(
+            !counted.tasks.iter().any(|tasks| tasks.name == "true"),
+            "they are gone"
+        );
     }
 
     #[test]
     fn children_that_were_there_before_are_not_observed_and_later_ones_are() {
         let mut parent = std::process::Command::new("sh")
-            .args(["-c", "sleep 60 & read line; sleep 61 & echo; read line; kill %1 %2"])
+            .args([
+                "-c",
+                "sleep 60 & read line; sleep 61 & echo; read line; kill %1 %2",
+            ])
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()
@@ -266,12 +334,16 @@ mod tests {
         let mut lines = parent.stdin.take().expect("a pipe");
         std::io::Write::write_all(&mut lines, b"go\n").expect("it reads");
         let mut answer = [0];
-        std::io::Read::read_exact(parent.stdout.as_mut().expect("a pipe"), &mut answer).expect("it has another child");
+        std::io::Read::read_exact(parent.stdout.as_mut().expect("a pipe"), &mut answer)
+            .expect("it has another child");
         proc.tick();
         let seen = proc.processes();
         drop(lines);
         parent.wait().expect("our child");
         assert_eq!(seen.len(), 2, "{seen:?}");
-        assert!(older.iter().all(|child| !seen.contains(child)), "{older:?} and {seen:?}");
+        assert!(
+            older.iter().all(|child| !seen.contains(child)),
+            "{older:?} and {seen:?}"
+        );
     }
 }

@@ -33,8 +33,18 @@ pub struct Command {
 impl Command {
     /// A command of at least one word, not yet started.
     pub fn new(words: Vec<OsString>, is_silent: bool) -> Command {
-        let shown = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        Command { words, shown, is_silent, child: None, parent: None, restorer: None }
+        let shown = words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        Command {
+            words,
+            shown,
+            is_silent,
+            child: None,
+            parent: None,
+            restorer: None,
+        }
     }
 
     /// The same, by other words in the record and in what is said.
@@ -49,12 +59,18 @@ impl Command {
         let mut command = std::process::Command::new(program);
         command.args(arguments);
         if self.is_silent {
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
         } else {
             // Standard output is for what we say.
             command.stdout(duplicate(&io::stderr()));
         }
-        let refused = |source| ObserveError::Start { program: program.clone(), source };
+        let refused = |source| ObserveError::Start {
+            program: program.clone(),
+            source,
+        };
         let held = Held::start(command).map_err(refused)?;
         backend.add(&[held.process()])?;
         // Where there is none, a kill of ours leaves the command alone.
@@ -89,7 +105,9 @@ impl Command {
 
 impl Drop for Command {
     fn drop(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
         let _ = kill_process(Pid::from_child(&child), Signal::TERM);
         let asked = Instant::now();
         while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < GRACE {
@@ -103,5 +121,8 @@ impl Drop for Command {
 /// Where standard error goes; nowhere if it is closed.
 fn duplicate(error: &io::Stderr) -> Stdio {
     use std::os::fd::AsFd;
-    error.as_fd().try_clone_to_owned().map_or_else(|_| Stdio::null(), Stdio::from)
+    error
+        .as_fd()
+        .try_clone_to_owned()
+        .map_or_else(|_| Stdio::null(), Stdio::from)
 }

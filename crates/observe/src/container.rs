@@ -21,17 +21,35 @@ pub(crate) fn is_outside() -> bool {
 /// Looks at the processes of those tasks that are alive, the first of them.
 pub(crate) fn look_at(tasks: &mut [Tasks]) {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    for tasks in tasks.iter_mut().filter(|tasks| !tasks.is_kernel && tasks.process.is_some()).take(PROCESSES) {
-        let read = |file| fs::read_to_string(format!("/proc/{}/{file}", tasks.process.unwrap_or_default()));
+    for tasks in tasks
+        .iter_mut()
+        .filter(|tasks| !tasks.is_kernel && tasks.process.is_some())
+        .take(PROCESSES)
+    {
+        let read = |file| {
+            fs::read_to_string(format!(
+                "/proc/{}/{file}",
+                tasks.process.unwrap_or_default()
+            ))
+        };
         tasks.process_inside = read("status").ok().as_deref().and_then(inside);
-        tasks.control_group = read("cgroup").ok().and_then(|text| control_group(&text, &own));
+        tasks.control_group = read("cgroup")
+            .ok()
+            .and_then(|text| control_group(&text, &own));
     }
 }
 
 /// The last of its numbers, where there is more than one.
 fn inside(status: &str) -> Option<u32> {
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    numbers.split_ascii_whitespace().skip(1).last()?.parse().ok()
+    let numbers = status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers
+        .split_ascii_whitespace()
+        .skip(1)
+        .last()?
+        .parse()
+        .ok()
 }
 
 /// Digits of the number that tools give a container.
@@ -46,7 +64,11 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
         let rank = match () {
-            () if path == "/" && (controllers.is_empty() || controllers.split(',').any(|one| one == "cpu")) => 0,
+            () if path == "/"
+                && (controllers.is_empty() || controllers.split(',').any(|one| one == "cpu")) =>
+            {
+                0
+            }
             () if path == "/" => continue,
             () if names_container(path) => 4,
             () if controllers.is_empty() => 3,
@@ -57,13 +79,18 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         groups.push((rank, path));
     }
     // Of several that name it, the first.
-    groups.into_iter().rev().max_by_key(|(rank, _)| *rank).map(|(_, path)| path.to_owned())
+    groups
+        .into_iter()
+        .rev()
+        .max_by_key(|(rank, _)| *rank)
+        .map(|(_, path)| path.to_owned())
 }
 
 /// Whether a part of the path has a long hexadecimal number: `docker/7f3a...`, `docker-7f3a....scope`, `crio-7f3a...`.
 fn names_container(path: &str) -> bool {
-    let is_long_number =
-        |word: &str| word.len() == CONTAINER_DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_long_number = |word: &str| {
+        word.len() == CONTAINER_DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
     path.split(['/', '-', '.', ':']).any(is_long_number)
 }
 
@@ -81,10 +108,16 @@ mod tests {
     #[test]
     fn the_control_group_is_that_of_version_2_or_else_that_of_its_cpu_time() {
         let group = |text| control_group(text, "");
-        assert_eq!(group("0::/system.slice/nginx.service\n").as_deref(), Some("/system.slice/nginx.service"));
+        assert_eq!(
+            group("0::/system.slice/nginx.service\n").as_deref(),
+            Some("/system.slice/nginx.service")
+        );
         let both = "4:memory:/m\n2:cpu,cpuacct:/docker/7f:3\n0::/docker.slice\n";
         assert_eq!(group(both).as_deref(), Some("/docker.slice"));
-        assert_eq!(group("4:memory:/m\n2:cpu,cpuacct:/docker/7f:3\n0::/\n").as_deref(), Some("/docker/7f:3"));
+        assert_eq!(
+            group("4:memory:/m\n2:cpu,cpuacct:/docker/7f:3\n0::/\n").as_deref(),
+            Some("/docker/7f:3")
+        );
         assert_eq!((group("0::/\n").as_deref(), group("")), (Some("/"), None));
     }
 
@@ -92,15 +125,30 @@ mod tests {
     fn a_container_is_named_by_whichever_hierarchy_names_it() {
         let number = "7f3a9c0d12e4b5a6978812345678abcd".repeat(2);
         let control_group = |text: &str| control_group(text, "9:memory:/own\n8:pids:/\n");
-        let of_memory =
-            format!("9:memory:/docker/{number}\n4:cpu,cpuacct:/user.slice\n0::/system.slice/containerd.service\n");
+        let of_memory = format!(
+            "9:memory:/docker/{number}\n4:cpu,cpuacct:/user.slice\n0::/system.slice/containerd.service\n"
+        );
         assert_eq!(control_group(&of_memory), Some(format!("/docker/{number}")));
         let several = format!("9:pids:/a/{number}\n4:cpu:/b/{number}\n0::/\n");
         assert_eq!(control_group(&several), Some(format!("/a/{number}")));
         let of_systemd = format!("0::/system.slice/docker-{number}.scope\n4:cpu:/x\n");
-        assert_eq!(control_group(&of_systemd), Some(format!("/system.slice/docker-{number}.scope")));
-        assert_eq!(control_group("4:cpu:/x\n9:memory:/decade\n"), Some("/x".to_owned()), "a short word is no number");
-        assert_eq!(control_group("9:memory:/lxc/web\n4:cpu:/\n0::/\n"), Some("/lxc/web".to_owned()));
-        assert_eq!(control_group("9:memory:/own\n4:cpu:/\n").as_deref(), Some("/"), "it is the observer's, too");
+        assert_eq!(
+            control_group(&of_systemd),
+            Some(format!("/system.slice/docker-{number}.scope"))
+        );
+        assert_eq!(
+            control_group("4:cpu:/x\n9:memory:/decade\n"),
+            Some("/x".to_owned()),
+            "a short word is no number"
+        );
+        assert_eq!(
+            control_group("9:memory:/lxc/web\n4:cpu:/\n0::/\n"),
+            Some("/lxc/web".to_owned())
+        );
+        assert_eq!(
+            control_group("9:memory:/own\n4:cpu:/\n").as_deref(),
+            Some("/"),
+            "it is the observer's, too"
+        );
     }
 }

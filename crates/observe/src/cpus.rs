@@ -18,7 +18,10 @@ pub(crate) struct Cpus {
 
 impl Cpus {
     pub(crate) fn new(known: &[CpuId]) -> Cpus {
-        let mut cpus = Cpus { known: Vec::new(), looked_at: Instant::now() };
+        let mut cpus = Cpus {
+            known: Vec::new(),
+            looked_at: Instant::now(),
+        };
         cpus.take(known);
         cpus
     }
@@ -40,7 +43,9 @@ impl Cpus {
     }
 
     fn take(&mut self, cpus: &[CpuId]) {
-        let new = cpus.iter().filter(|cpu| (cpu.0 as usize) < CPUS && !self.known.contains(cpu));
+        let new = cpus
+            .iter()
+            .filter(|cpu| (cpu.0 as usize) < CPUS && !self.known.contains(cpu));
         let new: Vec<CpuId> = new.copied().collect();
         self.known.extend(new);
         self.known.sort_unstable();

@@ -16,7 +16,9 @@ pub enum ObserveError {
     #[error("failed to observe: {0}")]
     Subject(#[from] SubjectError),
     /// The command has no words.
-    #[error("failed to observe: found no command, need one after --, such as switchcost observe -- ls")]
+    #[error(
+        "failed to observe: found no command, need one after --, such as switchcost observe -- ls"
+    )]
     NoCommand,
     /// The command cannot be run.
     #[error(

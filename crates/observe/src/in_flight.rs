@@ -7,7 +7,9 @@ use switchcost_facts::Root;
 use switchcost_observation::{Why, bucket_of};
 use switchcost_units::Nanos;
 
-use crate::layout::{BUCKETS, CPUS, Cpu, KERNEL_THREAD, Neighbour, RUNS, Run, TASKS, Task, Wait, process, task_state};
+use crate::layout::{
+    BUCKETS, CPUS, Cpu, KERNEL_THREAD, Neighbour, RUNS, Run, TASKS, Task, Wait, process, task_state,
+};
 use crate::subject::{name_of, process_of};
 use crate::tables::Tables;
 use crate::totals::Totals;
@@ -29,10 +31,14 @@ impl InFlight {
         let now = switchcost_host::clock::monotonic();
         let running = running(tables, cpus);
         let may_run = |slot: &usize| {
-            tables.state(*slot) == task_state::IN_USE && (running.contains(slot) || tables.has_left_none(*slot))
+            tables.state(*slot) == task_state::IN_USE
+                && (running.contains(slot) || tables.has_left_none(*slot))
         };
         let run = |slot| Some((slot, cpu_time(&tables.task(slot))?));
-        InFlight { now, runs: (1..TASKS).filter(may_run).filter_map(run).collect() }
+        InFlight {
+            now,
+            runs: (1..TASKS).filter(may_run).filter_map(run).collect(),
+        }
     }
 
     /// What is running of a CPU's own time, in tasks and idle. Which of both is not known of one that has not switched.
@@ -52,16 +58,29 @@ impl InFlight {
 
     /// The same of its sums.
     pub(crate) fn with_run(&self, slot: usize, totals: Totals) -> Totals {
-        Totals { run: self.run_of(slot, totals.run), ..totals }
+        Totals {
+            run: self.run_of(slot, totals.run),
+            ..totals
+        }
     }
 
     fn run_of(&self, slot: usize, counted: Nanos) -> Nanos {
-        self.runs.get(&slot).map_or(counted, |&run| counted.max(run))
+        self.runs
+            .get(&slot)
+            .map_or(counted, |&run| counted.max(run))
     }
 
     /// Adds the wait of a task that is off its CPU and could run; and that wait by itself, and who ran on that CPU meanwhile.
-    pub(crate) fn add_wait(&self, slot: usize, task: &mut Task, tables: &Tables) -> Option<(Wait, Vec<Neighbour>)> {
-        let why = task.causes.get(task.cause as usize).map(|cause| Why::from_repr(cause.reason));
+    pub(crate) fn add_wait(
+        &self,
+        slot: usize,
+        task: &mut Task,
+        tables: &Tables,
+    ) -> Option<(Wait, Vec<Neighbour>)> {
+        let why = task
+            .causes
+            .get(task.cause as usize)
+            .map(|cause| Why::from_repr(cause.reason));
         let since = match why {
             Some(Some(why)) if why.is_involuntary() => task.off_since,
             // It was woken.
@@ -110,9 +129,13 @@ impl InFlight {
     fn share_out(&self, task: &mut Task, ns: u64, tables: &Tables) -> Vec<Neighbour> {
         let (until, mut at) = (self.now.0 - ns, self.now.0);
         let mut shares: Vec<Neighbour> = Vec::new();
-        let on = stat(task.pid, CPU).map(|cpu| cpu as usize).filter(|&cpu| cpu < CPUS).map(|cpu| tables.cpu(cpu));
+        let on = stat(task.pid, CPU)
+            .map(|cpu| cpu as usize)
+            .filter(|&cpu| cpu < CPUS)
+            .map(|cpu| tables.cpu(cpu));
         let runs = on.iter().flat_map(|on| {
-            let before = (0..RUNS).map(|back| on.runs[(on.newest as usize).wrapping_sub(back) % RUNS]);
+            let before =
+                (0..RUNS).map(|back| on.runs[(on.newest as usize).wrapping_sub(back) % RUNS]);
             run_of(on, self.now.0, tables).into_iter().chain(before)
         });
         for run in runs {
@@ -133,7 +156,9 @@ impl InFlight {
 
 /// Slots whose tasks came to a CPU last.
 fn running(tables: &Tables, cpus: impl Iterator<Item = usize>) -> BTreeSet<usize> {
-    cpus.map(|cpu| tables.cpu(cpu).running_slot as usize).filter(|&slot| slot > 0).collect()
+    cpus.map(|cpu| tables.cpu(cpu).running_slot as usize)
+        .filter(|&slot| slot > 0)
+        .collect()
 }
 
 /// The run of a CPU that is not over; none where it is idle, or has not switched.
@@ -145,24 +170,50 @@ fn run_of(on: &Cpu, now: u64, tables: &Tables) -> Option<Run> {
     }
     let known = (slot > 0 && slot < TASKS).then(|| tables.task(slot));
     let run = match known {
-        Some(task) if task.flags & KERNEL_THREAD != 0 => Run { end, ns, process: process::KERNEL, ..Run::default() },
-        Some(task) => Run { end, ns, process: task.tgid, name: task.name, ..Run::default() },
+        Some(task) if task.flags & KERNEL_THREAD != 0 => Run {
+            end,
+            ns,
+            process: process::KERNEL,
+            ..Run::default()
+        },
+        Some(task) => Run {
+            end,
+            ns,
+            process: task.tgid,
+            name: task.name,
+            ..Run::default()
+        },
         None => {
             let is_kernel = stat(on.running_pid, FLAGS)? as u32 & KERNEL_THREAD != 0;
             let process = process_of(&Root::system(), on.running_pid)?;
             let mut name = [0; 16];
-            name.iter_mut().zip(name_of(&Root::system(), process).bytes().take(15)).for_each(|(to, from)| *to = from);
-            Run { end, ns, process: if is_kernel { process::KERNEL } else { process }, name, ..Run::default() }
+            name.iter_mut()
+                .zip(name_of(&Root::system(), process).bytes().take(15))
+                .for_each(|(to, from)| *to = from);
+            Run {
+                end,
+                ns,
+                process: if is_kernel { process::KERNEL } else { process },
+                name,
+                ..Run::default()
+            }
         }
     };
     Some(run)
 }
 
 fn add_share(shares: &mut Vec<Neighbour>, run: &Run, ns: u64) {
-    let at = shares.iter().position(|share| share.process == run.process).unwrap_or_else(|| {
-        shares.push(Neighbour { process: run.process, name: run.name, ..Neighbour::default() });
-        shares.len() - 1
-    });
+    let at = shares
+        .iter()
+        .position(|share| share.process == run.process)
+        .unwrap_or_else(|| {
+            shares.push(Neighbour {
+                process: run.process,
+                name: run.name,
+                ..Neighbour::default()
+            });
+            shares.len() - 1
+        });
     shares[at].kept_waiting_ns += ns;
     shares[at].kept_waiting += 1;
 }
@@ -170,12 +221,24 @@ fn add_share(shares: &mut Vec<Neighbour>, run: &Run, ns: u64) {
 /// A field of a thread's own line.
 fn stat(thread: u32, field: usize) -> Option<u64> {
     let line = Root::system().read(&format!("/proc/{thread}/stat")).ok()?;
-    line.rsplit_once(") ")?.1.split(' ').nth(field)?.trim().parse().ok()
+    line.rsplit_once(") ")?
+        .1
+        .split(' ')
+        .nth(field)?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// How long a task has had a CPU since it was observed; none where it is gone, or the kernel keeps no such account.
 fn cpu_time(task: &Task) -> Option<Nanos> {
     let path = format!("/proc/{}/task/{}/schedstat", task.tgid, task.pid);
-    let all: u64 = Root::system().read(&path).ok()?.split(' ').next()?.parse().ok()?;
+    let all: u64 = Root::system()
+        .read(&path)
+        .ok()?
+        .split(' ')
+        .next()?
+        .parse()
+        .ok()?;
     Some(Nanos(all.saturating_sub(task.run_began)))
 }

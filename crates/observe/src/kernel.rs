@@ -27,11 +27,25 @@ struct Hook {
 }
 
 const fn needed(function: &'static str, tracepoint: &'static str) -> Hook {
-    Hook { function, tracepoint, is_needed: true, is_wanted: |_| true }
+    Hook {
+        function,
+        tracepoint,
+        is_needed: true,
+        is_wanted: |_| true,
+    }
 }
 
-const fn wanted(function: &'static str, tracepoint: &'static str, is_wanted: fn(Options) -> bool) -> Hook {
-    Hook { function, tracepoint, is_needed: false, is_wanted }
+const fn wanted(
+    function: &'static str,
+    tracepoint: &'static str,
+    is_wanted: fn(Options) -> bool,
+) -> Hook {
+    Hook {
+        function,
+        tracepoint,
+        is_needed: false,
+        is_wanted,
+    }
 }
 
 /// In the order in which they are attached.
@@ -41,10 +55,16 @@ const HOOKS: [Hook; 8] = [
     wanted("on_attach", "cgroup_attach_task", |_| true),
     // Of some processors only: elsewhere a page fault counts as an interrupt.
     wanted("on_fault", "page_fault_user", |_| true),
-    wanted("on_waking", "sched_waking", |options| options.wants_wakers || options.wants_events),
+    wanted("on_waking", "sched_waking", |options| {
+        options.wants_wakers || options.wants_events
+    }),
     needed("on_switch", "sched_switch"),
-    wanted("on_scheduler_entry", "sched_entry_tp", |options| options.wants_scheduler_time),
-    wanted(SCHEDULER_EXIT, "sched_exit_tp", |options| options.wants_scheduler_time),
+    wanted("on_scheduler_entry", "sched_entry_tp", |options| {
+        options.wants_scheduler_time
+    }),
+    wanted(SCHEDULER_EXIT, "sched_exit_tp", |options| {
+        options.wants_scheduler_time
+    }),
 ];
 
 /// The function that looks at all tasks once. What runs already is not seen before its next switch without it, so it is no reason to count
@@ -107,8 +127,14 @@ pub enum NoBpf {
 impl NoBpf {
     /// Its tables cannot be mapped.
     pub(crate) fn no_tables(error: &io::Error) -> NoBpf {
-        let refused = || NoBpf::Refused { what: "to share the program's tables".to_owned(), why: error.to_string() };
-        error.raw_os_error().and_then(limited).unwrap_or_else(refused)
+        let refused = || NoBpf::Refused {
+            what: "to share the program's tables".to_owned(),
+            why: error.to_string(),
+        };
+        error
+            .raw_os_error()
+            .and_then(limited)
+            .unwrap_or_else(refused)
     }
 }
 
@@ -127,22 +153,39 @@ impl Kernel {
             return Err(NoBpf::Inside);
         }
         // Before Linux 5.11 tables count as locked memory. Where that limit cannot be raised, loading fails and says so.
-        let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
+        let _ = setrlimit(
+            Resource::Memlock,
+            Rlimit {
+                current: None,
+                maximum: None,
+            },
+        );
         let btf = Btf::from_sys_fs().map_err(|error| no_btf(&error))?;
         let mut loader = EbpfLoader::new();
-        let (wants_events, counts_only) = (u8::from(options.wants_events), u8::from(options.counts_only));
-        let (wants_scheduler_time, own_process) = (u8::from(options.wants_scheduler_time), std::process::id());
+        let (wants_events, counts_only) = (
+            u8::from(options.wants_events),
+            u8::from(options.counts_only),
+        );
+        let (wants_scheduler_time, own_process) =
+            (u8::from(options.wants_scheduler_time), std::process::id());
         loader.btf(Some(&btf)).allow_unsupported_maps();
-        loader.override_global("wants_events", &wants_events, true).override_global("counts_only", &counts_only, true);
+        loader
+            .override_global("wants_events", &wants_events, true)
+            .override_global("counts_only", &counts_only, true);
         loader.override_global("wants_scheduler_time", &wants_scheduler_time, true);
         loader.override_global("own_process", &own_process, true);
         if !options.wants_scheduler_time {
             loader.map_max_entries("in_scheduler", 1);
         }
         if !options.wants_events {
-            loader.map_max_entries("events", rustix::param::page_size().max(NO_STREAM as usize) as u32);
+            loader.map_max_entries(
+                "events",
+                rustix::param::page_size().max(NO_STREAM as usize) as u32,
+            );
         }
-        let mut ebpf = loader.load(OBJECT).map_err(|error| refused("its tables", &error))?;
+        let mut ebpf = loader
+            .load(OBJECT)
+            .map_err(|error| refused("its tables", &error))?;
         for hook in HOOKS.iter().filter(|hook| (hook.is_wanted)(options)) {
             // The verifier gives up at a signal (EAGAIN), and then it would all be tried again, several times. Between two programs it is
             // heard.
@@ -150,11 +193,17 @@ impl Kernel {
             let loaded = point(&mut ebpf, hook).load(hook.tracepoint, &btf);
             drop(blocked);
             match loaded {
-                Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
+                Err(error) if hook.is_needed => {
+                    return Err(refused_program(hook.tracepoint, &error));
+                }
                 _ => {}
             }
         }
-        let look: &mut Iter = ebpf.program_mut(LOOK).expect("the program has it").try_into().expect("an iterator");
+        let look: &mut Iter = ebpf
+            .program_mut(LOOK)
+            .expect("the program has it")
+            .try_into()
+            .expect("an iterator");
         let blocked = block_signals().ok();
         let _ = look.load("task", &btf);
         drop(blocked);
@@ -165,7 +214,9 @@ impl Kernel {
     pub(crate) fn attach(&mut self) -> Result<(), NoBpf> {
         for hook in &HOOKS {
             match point(&mut self.ebpf, hook).attach() {
-                Err(error) if hook.is_needed => return Err(refused_program(hook.tracepoint, &error)),
+                Err(error) if hook.is_needed => {
+                    return Err(refused_program(hook.tracepoint, &error));
+                }
                 _ => {}
             }
         }
@@ -175,14 +226,28 @@ impl Kernel {
     /// Has the program look at all tasks that run or wait for a CPU, where the kernel can do that: those that are to be observed are from
     /// here on, not from their next switch on.
     pub(crate) fn look(&mut self) -> io::Result<()> {
-        let look: &mut Iter = self.ebpf.program_mut(LOOK).expect("the program has it").try_into().expect("an iterator");
-        let link = look.attach().and_then(|link: IterLinkId| look.take_link(link)).map_err(io::Error::other)?;
-        io::copy(&mut link.into_file().map_err(io::Error::other)?, &mut io::sink()).map(drop)
+        let look: &mut Iter = self
+            .ebpf
+            .program_mut(LOOK)
+            .expect("the program has it")
+            .try_into()
+            .expect("an iterator");
+        let link = look
+            .attach()
+            .and_then(|link: IterLinkId| look.take_link(link))
+            .map_err(io::Error::other)?;
+        io::copy(
+            &mut link.into_file().map_err(io::Error::other)?,
+            &mut io::sink(),
+        )
+        .map(drop)
     }
 
     /// Whether it shows how long the scheduler takes.
     pub(crate) fn has_scheduler_time(&self) -> bool {
-        self.ebpf.program(SCHEDULER_EXIT).is_some_and(|program| program.fd().is_ok())
+        self.ebpf
+            .program(SCHEDULER_EXIT)
+            .is_some_and(|program| program.fd().is_ok())
     }
 
     /// Counts no more; the tables stay.
@@ -195,7 +260,9 @@ impl Kernel {
 
     /// Those of the programs that are loaded.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
-        self.ebpf.programs().filter_map(|(_, program)| program.fd().ok())
+        self.ebpf
+            .programs()
+            .filter_map(|(_, program)| program.fd().ok())
     }
 
     /// An array that can be mapped.
@@ -208,11 +275,15 @@ impl Kernel {
     }
 
     pub(crate) fn targets(&mut self) -> Result<HashMap<&mut MapData, u32, u32>, NoBpf> {
-        HashMap::try_from(map(&mut self.ebpf, "targets")).map_err(|error| refused("targets", &error.into()))
+        HashMap::try_from(map(&mut self.ebpf, "targets"))
+            .map_err(|error| refused("targets", &error.into()))
     }
 
-    pub(crate) fn pairs(&mut self) -> Result<HashMap<&mut MapData, [u32; 2], NeighbourWords>, NoBpf> {
-        HashMap::try_from(map(&mut self.ebpf, "pairs")).map_err(|error| refused("pairs", &error.into()))
+    pub(crate) fn pairs(
+        &mut self,
+    ) -> Result<HashMap<&mut MapData, [u32; 2], NeighbourWords>, NoBpf> {
+        HashMap::try_from(map(&mut self.ebpf, "pairs"))
+            .map_err(|error| refused("pairs", &error.into()))
     }
 
     /// A ring that the program fills.
@@ -223,7 +294,10 @@ impl Kernel {
 
     /// Slots for tasks, all free.
     pub(crate) fn take_free_slots(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
-        let slots = self.ebpf.take_map("free_slots").expect("the program has it");
+        let slots = self
+            .ebpf
+            .take_map("free_slots")
+            .expect("the program has it");
         let full = |error| refused("free_slots", &EbpfError::from(error));
         let mut slots: Queue<MapData, u32> = Queue::try_from(slots).map_err(full)?;
         // The first slot stands for none.
@@ -257,13 +331,18 @@ fn limited(number: i32) -> Option<NoBpf> {
 }
 
 pub(crate) fn no_btf(error: &BtfError) -> NoBpf {
-    system_number(error).and_then(limited).unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
+    system_number(error)
+        .and_then(limited)
+        .unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
 }
 
 /// What the system says behind an error.
 fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
-    std::iter::successors(Some(error), |error| error.source())
-        .find_map(|error| error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error))
+    std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
+        error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::raw_os_error)
+    })
 }
 
 /// Of what is behind an error, the system's own words decide.
@@ -277,12 +356,25 @@ fn of(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> N
         return limited;
     }
     // Behind the first line comes what the verifier has to say: what it finds fault with at the end, but for what it has spent.
-    let is_spent =
-        |line: &&str| ["processed ", "stack depth ", "verification time "].iter().any(|it| line.starts_with(it));
+    let is_spent = |line: &&str| {
+        ["processed ", "stack depth ", "verification time "]
+            .iter()
+            .any(|it| line.starts_with(it))
+    };
     let mut lines = words.lines();
-    let (first, last) = (lines.next().unwrap_or_default(), lines.rev().find(|line| !is_spent(line)));
-    let why = [Some(first), last].into_iter().flatten().collect::<Vec<_>>().join(" ... ");
-    NoBpf::Refused { what: what.to_owned(), why }
+    let (first, last) = (
+        lines.next().unwrap_or_default(),
+        lines.rev().find(|line| !is_spent(line)),
+    );
+    let why = [Some(first), last]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ... ");
+    NoBpf::Refused {
+        what: what.to_owned(),
+        why,
+    }
 }
 
 #[cfg(test)]

@@ -55,16 +55,28 @@ impl KernelCounts {
     pub(crate) fn look_at_all(&mut self, threads: impl Iterator<Item = u32>) {
         for thread in threads {
             if let Some(counted) = read(thread) {
-                self.last.insert(thread, Look { at: monotonic(), counted, since: Totals::default() });
+                self.last.insert(
+                    thread,
+                    Look {
+                        at: monotonic(),
+                        counted,
+                        since: Totals::default(),
+                    },
+                );
             }
         }
     }
 
     /// A record says that a thread has left its CPU, or has ended there, where it had come `since`, if that is known.
     pub(crate) fn left(&mut self, thread: u32, since: Option<u64>, at: u64, switches: Totals) {
-        let Some(last) = self.last.get_mut(&thread).filter(|last| last.at.0 < at) else { return };
+        let Some(last) = self.last.get_mut(&thread).filter(|last| last.at.0 < at) else {
+            return;
+        };
         let run = since.map_or(0, |since| at.saturating_sub(since.max(last.at.0)));
-        last.since.add(Totals { run: Nanos(run), ..switches });
+        last.since.add(Totals {
+            run: Nanos(run),
+            ..switches
+        });
     }
 
     /// What a task has in all, if the kernel had counted more at the last look than records have reported by now.
@@ -75,23 +87,33 @@ impl KernelCounts {
             run: Nanos(task.run_ns),
             wait: Nanos(task.wait_ns),
         };
-        let Some(last) = self.last.get(&thread) else { return reported };
+        let Some(last) = self.last.get(&thread) else {
+            return reported;
+        };
         let first = self.first.get(&thread).copied().unwrap_or_default();
         let (counted, since) = (&last.counted, &last.since);
         Totals {
-            voluntary: reported.voluntary.max(counted.voluntary.saturating_sub(first.voluntary) + since.voluntary),
+            voluntary: reported
+                .voluntary
+                .max(counted.voluntary.saturating_sub(first.voluntary) + since.voluntary),
             involuntary: reported
                 .involuntary
                 .max(counted.involuntary.saturating_sub(first.involuntary) + since.involuntary),
-            run: reported.run.max(Nanos(counted.run.saturating_sub(first.run).0 + since.run.0)),
+            run: reported
+                .run
+                .max(Nanos(counted.run.saturating_sub(first.run).0 + since.run.0)),
             wait: reported.wait,
         }
     }
 
     /// Corrects a task: how many of its switches no record has reported.
     pub(crate) fn correct(&self, thread: u32, task: &mut Task) -> u64 {
-        let (all, reported) = (self.corrected(thread, task), task.voluntary + task.involuntary);
-        (task.voluntary, task.involuntary, task.run_ns) = (all.voluntary, all.involuntary, all.run.0);
+        let (all, reported) = (
+            self.corrected(thread, task),
+            task.voluntary + task.involuntary,
+        );
+        (task.voluntary, task.involuntary, task.run_ns) =
+            (all.voluntary, all.involuntary, all.run.0);
         all.voluntary + all.involuntary - reported
     }
 
@@ -119,10 +141,29 @@ fn read(thread: u32) -> Option<Totals> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     // The kernel may be built without it.
     let times = fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
-    let run = times.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0);
-    let field = |name| status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
-    let (voluntary, involuntary) = (field("voluntary_ctxt_switches:")?, field("nonvoluntary_ctxt_switches:")?);
-    Some(Totals { voluntary, involuntary, run: Nanos(run), wait: Nanos(0) })
+    let run = times
+        .split(' ')
+        .next()
+        .and_then(|time| time.parse().ok())
+        .unwrap_or(0);
+    let field = |name| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))?
+            .trim()
+            .parse()
+            .ok()
+    };
+    let (voluntary, involuntary) = (
+        field("voluntary_ctxt_switches:")?,
+        field("nonvoluntary_ctxt_switches:")?,
+    );
+    Some(Totals {
+        voluntary,
+        involuntary,
+        run: Nanos(run),
+        wait: Nanos(0),
+    })
 }
 
 #[cfg(test)]
@@ -132,25 +173,54 @@ mod tests {
     use super::*;
 
     fn totals(voluntary: u64, involuntary: u64, run: u64) -> Totals {
-        Totals { voluntary, involuntary, run: Nanos(run), wait: Nanos(0) }
+        Totals {
+            voluntary,
+            involuntary,
+            run: Nanos(run),
+            wait: Nanos(0),
+        }
     }
 
     #[test]
     fn what_the_kernel_counted_and_no_record_reported_is_counted_once() {
         let mut counts = KernelCounts::default();
         counts.first.insert(7, totals(100, 10, 5_000));
-        counts.last.insert(7, Look { at: Nanos(50), counted: totals(150, 13, 9_000), since: Totals::default() });
+        counts.last.insert(
+            7,
+            Look {
+                at: Nanos(50),
+                counted: totals(150, 13, 9_000),
+                since: Totals::default(),
+            },
+        );
         let mut task = Task::new_zeroed();
         (task.voluntary, task.involuntary, task.run_ns) = (3, 4, 200);
-        assert_eq!(counts.correct(7, &mut task), 47, "a record may be newer than the look");
-        assert_eq!((task.voluntary, task.involuntary, task.run_ns), (50, 4, 4_000));
-        assert_eq!((counts.correct(7, &mut task), counts.correct(8, &mut task)), (0, 0));
+        assert_eq!(
+            counts.correct(7, &mut task),
+            47,
+            "a record may be newer than the look"
+        );
+        assert_eq!(
+            (task.voluntary, task.involuntary, task.run_ns),
+            (50, 4, 4_000)
+        );
+        assert_eq!(
+            (counts.correct(7, &mut task), counts.correct(8, &mut task)),
+            (0, 0)
+        );
     }
 
     #[test]
     fn what_records_tell_of_after_the_last_look_is_added_to_it() {
         let mut counts = KernelCounts::default();
-        counts.last.insert(7, Look { at: Nanos(50), counted: totals(10, 0, 900), since: Totals::default() });
+        counts.last.insert(
+            7,
+            Look {
+                at: Nanos(50),
+                counted: totals(10, 0, 900),
+                since: Totals::default(),
+            },
+        );
         counts.left(7, Some(30), 40, totals(1, 0, 0));
         counts.left(7, Some(45), 60, totals(0, 1, 0));
         counts.left(7, None, 70, totals(1, 0, 0));

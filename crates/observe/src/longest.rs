@@ -64,12 +64,23 @@ mod tests {
         let reported = of(waits.into_iter());
         let parts: Vec<_> = reported
             .iter()
-            .map(|wait| (wait.since_ns.0, wait.wait_ns.0, wait.behind.clone(), wait.behind_process))
+            .map(|wait| {
+                (
+                    wait.since_ns.0,
+                    wait.wait_ns.0,
+                    wait.behind.clone(),
+                    wait.behind_process,
+                )
+            })
             .collect();
         let behind = Behind::Process("loop".to_owned());
         assert_eq!(
             parts,
-            [(100, 900, behind, Some(9)), (200, 800, Behind::Kernel, None), (920, 80, Behind::Others, None)]
+            [
+                (100, 900, behind, Some(9)),
+                (200, 800, Behind::Kernel, None),
+                (920, 80, Behind::Others, None)
+            ]
         );
     }
 }

@@ -47,7 +47,9 @@ impl Memory {
         if self.marked_at.is_some_and(|at| at.elapsed() >= MARKED_FOR) && !self.marked.is_empty() {
             self.read_marks();
         }
-        let pause = EARLY.saturating_mul(2u32.saturating_pow(self.looks.saturating_sub(1))).min(EACH);
+        let pause = EARLY
+            .saturating_mul(2u32.saturating_pow(self.looks.saturating_sub(1)))
+            .min(EACH);
         let is_early = self.looked_at.is_some_and(|at| at.elapsed() < pause);
         if is_early || !self.marked.is_empty() {
             return;
@@ -61,8 +63,16 @@ impl Memory {
             }
             look_at_program(&mut self.programs, process);
         }
-        if may_mark && self.marked_at.is_none_or(|at| at.elapsed() >= BETWEEN_MARKS) {
-            self.marked = processes.into_iter().filter(|&process| clear_marks(process).is_ok()).take(MARKED).collect();
+        if may_mark
+            && self
+                .marked_at
+                .is_none_or(|at| at.elapsed() >= BETWEEN_MARKS)
+        {
+            self.marked = processes
+                .into_iter()
+                .filter(|&process| clear_marks(process).is_ok())
+                .take(MARKED)
+                .collect();
             self.marked_at = Some(Instant::now());
         }
     }
@@ -81,7 +91,9 @@ impl Memory {
     }
 
     pub(crate) fn is_of_go(&self, process: u32) -> bool {
-        self.programs.get(&process).is_some_and(|program| program.is_of_go)
+        self.programs
+            .get(&process)
+            .is_some_and(|program| program.is_of_go)
     }
 
     pub(crate) fn referenced_of(&self, process: u32) -> Option<Bytes> {
@@ -100,7 +112,9 @@ fn keep_most(of: &mut BTreeMap<u32, Bytes>, process: u32, bytes: Bytes) {
 fn resident(process: u32) -> Option<Bytes> {
     let text = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(Bytes(pages.saturating_mul(rustix::param::page_size() as u64)))
+    Some(Bytes(
+        pages.saturating_mul(rustix::param::page_size() as u64),
+    ))
 }
 
 /// 1 clears the marks of all pages of a process.
@@ -110,7 +124,9 @@ fn clear_marks(process: u32) -> io::Result<()> {
 
 fn referenced(process: u32) -> Option<Bytes> {
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Referenced:"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Referenced:"))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(Bytes(kib.saturating_mul(KIB)))
 }
@@ -124,16 +140,28 @@ struct Program {
 
 /// A process that was started just now may run another program soon.
 fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
-    let Ok(path) = fs::read_link(format!("/proc/{process}/exe")) else { return };
-    let is_known = programs.get(&process).is_some_and(|known| known.path == path);
+    let Ok(path) = fs::read_link(format!("/proc/{process}/exe")) else {
+        return;
+    };
+    let is_known = programs
+        .get(&process)
+        .is_some_and(|known| known.path == path);
     if !is_known && programs.len() < PROCESSES * 128 {
-        programs.insert(process, Program { path, is_of_go: is_of_go(process) });
+        programs.insert(
+            process,
+            Program {
+                path,
+                is_of_go: is_of_go(process),
+            },
+        );
     }
 }
 
 /// Go's linker leaves this section in every program, stripped or not.
 fn is_of_go(process: u32) -> bool {
-    let Ok(program) = File::open(format!("/proc/{process}/exe")) else { return false };
+    let Ok(program) = File::open(format!("/proc/{process}/exe")) else {
+        return false;
+    };
     let cache = ReadCache::new(program);
     object::File::parse(&cache).is_ok_and(|file| file.section_by_name(".go.buildinfo").is_some())
 }
@@ -148,15 +176,28 @@ mod tests {
         let mut memory = Memory::default();
         let mut touched = vec![0u8; 8 << 20];
         memory.tick(|| BTreeSet::from([own]), true);
-        assert!(memory.resident_of(own).is_some_and(|bytes| bytes >= Bytes::mib(1)));
-        assert!(!memory.is_of_go(own) && memory.programs.contains_key(&own), "it was looked at");
+        assert!(
+            memory
+                .resident_of(own)
+                .is_some_and(|bytes| bytes >= Bytes::mib(1))
+        );
+        assert!(
+            !memory.is_of_go(own) && memory.programs.contains_key(&own),
+            "it was looked at"
+        );
         for byte in touched.iter_mut().step_by(4096) {
             *byte += 1;
         }
         std::thread::sleep(MARKED_FOR);
         memory.tick(|| BTreeSet::from([own]), true);
-        let seen = memory.referenced_of(own).expect("marks of one's own pages may be cleared");
-        assert!(seen >= Bytes::mib(8) && seen < Bytes::mib(64), "{seen}, and {}", touched[0]);
+        let seen = memory
+            .referenced_of(own)
+            .expect("marks of one's own pages may be cleared");
+        assert!(
+            seen >= Bytes::mib(8) && seen < Bytes::mib(64),
+            "{seen}, and {}",
+            touched[0]
+        );
     }
 
     #[test]

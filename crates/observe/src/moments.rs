@@ -20,7 +20,13 @@ pub(crate) struct Moments {
 impl Moments {
     pub(crate) fn begin(now: Nanos) -> Moments {
         let next_at = Nanos(now.0 + FIRST.0);
-        Moments { began: now, length: FIRST, last: Totals::default(), next_at, moments: Vec::new() }
+        Moments {
+            began: now,
+            length: FIRST,
+            last: Totals::default(),
+            next_at,
+            moments: Vec::new(),
+        }
     }
 
     /// Ends a stretch where it is time.
@@ -71,7 +77,10 @@ mod tests {
     #[test]
     fn an_hour_has_few_stretches_that_add_up_to_all() {
         let mut moments = Moments::begin(Nanos(0));
-        let totals = |now: u64| Totals { voluntary: now / 1_000_000, ..Totals::default() };
+        let totals = |now: u64| Totals {
+            voluntary: now / 1_000_000,
+            ..Totals::default()
+        };
         let step = 20_000_000;
         let all = 3600 * 1_000_000_000;
         for now in (step..all).step_by(step as usize) {
@@ -79,8 +88,15 @@ mod tests {
         }
         moments.end(Nanos(all), totals(all));
         let moments = moments.into_vec();
-        assert!((MOST / 2..=MOST).contains(&moments.len()), "{}", moments.len());
-        assert_eq!(moments.iter().map(|moment| moment.voluntary).sum::<u64>(), 3_600_000);
+        assert!(
+            (MOST / 2..=MOST).contains(&moments.len()),
+            "{}",
+            moments.len()
+        );
+        assert_eq!(
+            moments.iter().map(|moment| moment.voluntary).sum::<u64>(),
+            3_600_000
+        );
         assert!(moments.is_sorted_by_key(|moment| moment.end_ns));
         assert_eq!(moments.last().map(|moment| moment.end_ns), Some(Nanos(all)));
     }

@@ -51,15 +51,35 @@ fn goes_on(
     processes: &[(u32, String)],
     is_observed: bool,
 ) -> fmt::Result {
-    let named: Vec<String> = processes.iter().take(NAMED).map(|(number, name)| format!("{name} {number}")).collect();
+    let named: Vec<String> = processes
+        .iter()
+        .take(NAMED)
+        .map(|(number, name)| format!("{name} {number}"))
+        .collect();
     let more = processes.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    write!(f, "'{}' ended, and what it started goes on ({}{more})", words.join(" "), named.join(", "))?;
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    write!(
+        f,
+        "'{}' ended, and what it started goes on ({}{more})",
+        words.join(" "),
+        named.join(", ")
+    )?;
     if is_observed {
         return f.write_str(", and is observed further");
     }
-    let numbers: Vec<String> = processes.iter().map(|(number, _)| number.to_string()).collect();
-    write!(f, "; to observe that: switchcost observe -p {} -d 10s, or -d with the command", numbers.join(","))
+    let numbers: Vec<String> = processes
+        .iter()
+        .map(|(number, _)| number.to_string())
+        .collect();
+    write!(
+        f,
+        "; to observe that: switchcost observe -p {} -d 10s, or -d with the command",
+        numbers.join(",")
+    )
 }
 
 #[cfg(test)]
@@ -68,8 +88,13 @@ mod tests {
 
     #[test]
     fn what_goes_on_is_named_with_how_to_observe_it() {
-        let processes: Vec<(u32, String)> = (1..=5).map(|number| (number, "nginx".to_owned())).collect();
-        let notice = Notice::GoesOn { words: vec!["nginx".to_owned()], processes, is_observed: false };
+        let processes: Vec<(u32, String)> =
+            (1..=5).map(|number| (number, "nginx".to_owned())).collect();
+        let notice = Notice::GoesOn {
+            words: vec!["nginx".to_owned()],
+            processes,
+            is_observed: false,
+        };
         assert_eq!(
             notice.to_string(),
             "'nginx' ended, and what it started goes on (nginx 1, nginx 2, nginx 3 and 2 more); to observe that: switchcost \

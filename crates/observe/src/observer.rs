@@ -34,17 +34,26 @@ impl Way {
     /// The best that there is, and why each of those that tell more is unavailable: where the kernel takes no programs of ours, its
     /// records of switches are read, and where it gives none, its counters.
     fn best(host: &HostManifest, options: Options) -> (Way, Vec<String>) {
-        let by_bpf = if options.without_bpf { Err(NoBpf::NotAsked) } else { ByBpf::start(host, options) };
+        let by_bpf = if options.without_bpf {
+            Err(NoBpf::NotAsked)
+        } else {
+            ByBpf::start(host, options)
+        };
         let bpf_unavailable_because = match by_bpf {
             Ok(bpf) => {
-                let reason = options.counts_only.then(|| "counts and causes are enough (--counts-only)".to_owned());
+                let reason = options
+                    .counts_only
+                    .then(|| "counts and causes are enough (--counts-only)".to_owned());
                 return (Way::Bpf(Box::new(bpf)), reason.into_iter().collect());
             }
             Err(why) => why.to_string(),
         };
         match ByPerf::start(host, options.may_mark_pages) {
             Ok(perf) => (Way::Perf(Box::new(perf)), vec![bpf_unavailable_because]),
-            Err(why) => (Way::Proc(ByProc::default()), vec![bpf_unavailable_because, why.to_string()]),
+            Err(why) => (
+                Way::Proc(ByProc::default()),
+                vec![bpf_unavailable_because, why.to_string()],
+            ),
         }
     }
 }
@@ -53,19 +62,28 @@ impl Observer {
     /// Begins to count, into `empty`, an observation of this machine in which nothing was counted. No task is observed yet.
     pub fn start(empty: Observation, options: Options) -> Observer {
         let (way, unavailable_because) = Way::best(&empty.host, options);
-        Observer { way, unavailable_because, empty }
+        Observer {
+            way,
+            unavailable_because,
+            empty,
+        }
     }
 
     /// Why it is not counted by programs in the kernel.
     pub fn bpf_unavailable_because(&self) -> Option<&str> {
-        self.unavailable_because.first().filter(|_| !matches!(self.way, Way::Bpf(_))).map(String::as_str)
+        self.unavailable_because
+            .first()
+            .filter(|_| !matches!(self.way, Way::Bpf(_)))
+            .map(String::as_str)
     }
 
     /// Counts by the kernel's counters, where nothing has been observed yet.
     fn count_by_proc(&mut self, why: String) -> &mut ByProc {
         self.unavailable_because.push(why);
         self.way = Way::Proc(ByProc::default());
-        let Way::Proc(proc) = &mut self.way else { unreachable!("it was made here") };
+        let Way::Proc(proc) = &mut self.way else {
+            unreachable!("it was made here")
+        };
         proc
     }
 }
@@ -124,7 +142,9 @@ impl Backend for Observer {
     fn add_all(&mut self) {
         match &mut self.way {
             Way::Bpf(bpf) => bpf.add_all(),
-            Way::Perf(_) => self.count_by_proc("its records of switches are of one's own tasks".to_owned()).add_all(),
+            Way::Perf(_) => self
+                .count_by_proc("its records of switches are of one's own tasks".to_owned())
+                .add_all(),
             Way::Proc(proc) => proc.add_all(),
         }
     }
@@ -166,7 +186,10 @@ impl Backend for Observer {
             Way::Perf(perf) => perf.so_far(&self.empty),
             Way::Proc(proc) => proc.so_far(&self.empty),
         };
-        Ok(Observation { not_counted_by: self.unavailable_because.clone(), ..counted })
+        Ok(Observation {
+            not_counted_by: self.unavailable_because.clone(),
+            ..counted
+        })
     }
 
     fn finish(self) -> Result<Observation, NoBpf> {
@@ -176,6 +199,9 @@ impl Backend for Observer {
             Way::Proc(mut proc) => proc.so_far(&self.empty),
         };
         container::look_at(&mut counted.tasks);
-        Ok(Observation { not_counted_by: self.unavailable_because, ..counted })
+        Ok(Observation {
+            not_counted_by: self.unavailable_because,
+            ..counted
+        })
     }
 }

@@ -48,21 +48,34 @@ impl Older {
 }
 
 fn threads(root: &Root, process: u32) -> impl Iterator<Item = String> {
-    root.names(&format!("/proc/{process}/task")).into_iter().map(move |thread| format!("/proc/{process}/task/{thread}"))
+    root.names(&format!("/proc/{process}/task"))
+        .into_iter()
+        .map(move |thread| format!("/proc/{process}/task/{thread}"))
 }
 
 fn children(root: &Root, process: u32) -> Vec<u32> {
     let of_thread = |folder: String| root.read(&format!("{folder}/children")).unwrap_or_default();
-    let numbers = |text: String| text.split_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<u32>>();
-    threads(root, process).map(of_thread).flat_map(numbers).collect()
+    let numbers = |text: String| {
+        text.split_whitespace()
+            .filter_map(|child| child.parse().ok())
+            .collect::<Vec<u32>>()
+    };
+    threads(root, process)
+        .map(of_thread)
+        .flat_map(numbers)
+        .collect()
 }
 
 /// By the kernel's own counters of all its threads; 0 where it is gone.
 fn switches(root: &Root, process: u32) -> u64 {
     let of_thread = |folder: String| -> u64 {
         let status = root.read(&format!("{folder}/status")).unwrap_or_default();
-        let fields = status.lines().filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
-        fields.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
+        let fields = status
+            .lines()
+            .filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
+        fields
+            .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
+            .sum()
     };
     threads(root, process).map(of_thread).sum()
 }

@@ -53,7 +53,9 @@ impl OwnCost {
 
     /// Ends a sample that was begun, however short.
     pub(crate) fn end(&mut self, run_time: impl Fn() -> u64, switches: u64) {
-        let Some(sample) = self.sample.take() else { return };
+        let Some(sample) = self.sample.take() else {
+            return;
+        };
         self.measured.0 += sample.began.elapsed().as_nanos() as u64;
         self.kernel.0 += run_time().saturating_sub(sample.kernel);
         self.switches += switches.saturating_sub(sample.switches);
@@ -62,11 +64,17 @@ impl OwnCost {
 
 /// Nanoseconds that the programs have run, as far as they were accounted for.
 pub(crate) fn run_time<'a>(programs: impl Iterator<Item = &'a ProgramFd>) -> u64 {
-    programs.filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok()).sum()
+    programs
+        .filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok())
+        .sum()
 }
 
 fn run_time_of(descriptor: i32) -> io::Result<u64> {
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}"))?;
-    let field = text.lines().find_map(|line| line.strip_prefix("run_time_ns:"));
-    Ok(field.and_then(|value| value.trim().parse().ok()).unwrap_or(0))
+    let field = text
+        .lines()
+        .find_map(|line| line.strip_prefix("run_time_ns:"));
+    Ok(field
+        .and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0))
 }

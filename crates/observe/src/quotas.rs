@@ -36,13 +36,25 @@ struct Group {
 impl Quotas {
     pub(crate) fn begin(root: &Root, now: Nanos, processes: &BTreeSet<u32>) -> Quotas {
         let (groups, known, seen) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        let mut quotas = Quotas { began: now, looked_at: now, groups, known, seen, next: 0 };
+        let mut quotas = Quotas {
+            began: now,
+            looked_at: now,
+            groups,
+            known,
+            seen,
+            next: 0,
+        };
         quotas.find(root, processes, Nanos(0));
         quotas
     }
 
     /// Looks again: a group may be gone at the end, and a process may have come to another one.
-    pub(crate) fn look(&mut self, root: &Root, now: Nanos, processes: impl FnOnce() -> BTreeSet<u32>) {
+    pub(crate) fn look(
+        &mut self,
+        root: &Root,
+        now: Nanos,
+        processes: impl FnOnce() -> BTreeSet<u32>,
+    ) {
         if now.saturating_sub(self.looked_at) < EACH {
             return;
         }
@@ -54,12 +66,19 @@ impl Quotas {
     pub(crate) fn end(mut self, root: &Root) -> Vec<Throttled> {
         self.read(root);
         let of = |(folder, group): (String, Group)| Throttled {
-            group: folder.strip_prefix("/sys/fs/cgroup/").unwrap_or(&folder).to_owned(),
+            group: folder
+                .strip_prefix("/sys/fs/cgroup/")
+                .unwrap_or(&folder)
+                .to_owned(),
             times: group.last.times.saturating_sub(group.first.times),
             throttled_ns: group.last.time.saturating_sub(group.first.time),
             joined_after_ns: group.joined,
         };
-        self.groups.into_iter().map(of).filter(|group| group.times > 0).collect()
+        self.groups
+            .into_iter()
+            .map(of)
+            .filter(|group| group.times > 0)
+            .collect()
     }
 
     fn read(&mut self, root: &Root) {
@@ -75,13 +94,23 @@ impl Quotas {
         for &process in later.chain(processes.range(..self.next)).take(PROCESSES) {
             self.next = process.saturating_add(1);
             let joined = (!self.known.insert(process)).then_some(after);
-            let Ok(said) = root.read(&format!("/proc/{process}/cgroup")) else { continue };
+            let Ok(said) = root.read(&format!("/proc/{process}/cgroup")) else {
+                continue;
+            };
             if !self.seen.insert(said) {
                 continue;
             }
             for folder in cpu_groups(root, process) {
-                let Some(now) = cpu_throttling(root, &folder).filter(|_| self.groups.len() < GROUPS) else { continue };
-                self.groups.entry(folder).or_insert(Group { first: now, last: now, joined });
+                let Some(now) =
+                    cpu_throttling(root, &folder).filter(|_| self.groups.len() < GROUPS)
+                else {
+                    continue;
+                };
+                self.groups.entry(folder).or_insert(Group {
+                    first: now,
+                    last: now,
+                    joined,
+                });
             }
         }
     }

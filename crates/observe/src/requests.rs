@@ -22,8 +22,15 @@ pub(crate) struct Before {
 
 impl Requests {
     pub(crate) fn begin(self) -> Result<Before, ObserveError> {
-        let before = if let Requests::Counted(command) = &self { counted(command)? } else { 0 };
-        Ok(Before { requests: self, before })
+        let before = if let Requests::Counted(command) = &self {
+            counted(command)?
+        } else {
+            0
+        };
+        Ok(Before {
+            requests: self,
+            before,
+        })
     }
 }
 
@@ -34,7 +41,11 @@ impl Before {
             Requests::Known(requests) => Ok(Some(*requests)),
             Requests::Counted(command) => {
                 let (before, after) = (self.before, counted(command)?);
-                let fewer = || ObserveError::FewerRequests { command: command.clone(), before, after };
+                let fewer = || ObserveError::FewerRequests {
+                    command: command.clone(),
+                    before,
+                    after,
+                };
                 after.checked_sub(before).ok_or_else(fewer).map(Some)
             }
         }
@@ -42,6 +53,8 @@ impl Before {
 }
 
 fn counted(command: &str) -> Result<u64, ObserveError> {
-    switchcost_host::counting_command::counted(command)
-        .map_err(|found| ObserveError::Requests { command: command.to_owned(), found })
+    switchcost_host::counting_command::counted(command).map_err(|found| ObserveError::Requests {
+        command: command.to_owned(),
+        found,
+    })
 }

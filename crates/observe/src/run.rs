@@ -54,7 +54,10 @@ pub trait Listener {
     ///
     /// # Errors
     /// Whatever shall end the observation without a result.
-    fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), Self::Error>;
+    fn look(
+        &mut self,
+        so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
+    ) -> Result<(), Self::Error>;
 
     /// Something is to be said.
     fn notice(&mut self, notice: Notice);
@@ -70,10 +73,19 @@ pub fn observe<B: Backend, L: Listener>(
     root: &Root,
     listener: &mut L,
 ) -> Result<Observation, L::Error> {
-    let Task { mut target, duration, is_endless, wants_scheduler_time, requests } = task;
+    let Task {
+        mut target,
+        duration,
+        is_endless,
+        wants_scheduler_time,
+        requests,
+    } = task;
     let requests = requests.begin()?;
     let extensions = slice_extensions(root);
-    let began = Began { at: backend.now(), cpu: backend.own_cpu_time() };
+    let began = Began {
+        at: backend.now(),
+        cpu: backend.own_cpu_time(),
+    };
     let older = target.older_children(root);
     target.begin(root, &mut backend)?;
     listener.began()?;
@@ -86,7 +98,13 @@ pub fn observe<B: Backend, L: Listener>(
         let elapsed = backend.now().saturating_sub(began.at);
         if listener.should_stop()
             || elapsed >= limit
-            || !goes_on(&mut target, duration.is_some(), root, &mut backend, listener)?
+            || !goes_on(
+                &mut target,
+                duration.is_some(),
+                root,
+                &mut backend,
+                listener,
+            )?
         {
             break;
         }
@@ -128,7 +146,9 @@ pub fn observe<B: Backend, L: Listener>(
         requests,
         throttled,
         moments: moments.into_vec(),
-        slice_extensions: extensions.zip(slice_extensions(root)).map(extensions_between),
+        slice_extensions: extensions
+            .zip(slice_extensions(root))
+            .map(extensions_between),
         ..began.complete(counted, own_cpu_time)
     })
 }
@@ -151,7 +171,10 @@ fn goes_on<L: Listener>(
 }
 
 fn extensions_between(((granted, yielded), now): ((u64, u64), (u64, u64))) -> SliceExtensions {
-    SliceExtensions { granted: now.0.saturating_sub(granted), yielded: now.1.saturating_sub(yielded) }
+    SliceExtensions {
+        granted: now.0.saturating_sub(granted),
+        yielded: now.1.saturating_sub(yielded),
+    }
 }
 
 /// When it began, and the CPU time that this process had used.
@@ -165,14 +188,21 @@ impl Began {
     fn complete(&self, counted: Observation, own_cpu_time: Nanos) -> Observation {
         let user_ns = own_cpu_time.saturating_sub(self.cpu);
         Observation {
-            longest_waits: counted.longest_waits.into_iter().map(|wait| self.in_window(wait)).collect(),
+            longest_waits: counted
+                .longest_waits
+                .into_iter()
+                .map(|wait| self.in_window(wait))
+                .collect(),
             own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),
             ..counted
         }
     }
 
     fn in_window(&self, wait: LongWait) -> LongWait {
-        LongWait { since_ns: wait.since_ns.saturating_sub(self.at), ..wait }
+        LongWait {
+            since_ns: wait.since_ns.saturating_sub(self.at),
+            ..wait
+        }
     }
 }
 

@@ -42,7 +42,8 @@ impl Instruction {
 
     /// How deep into the stack it loads or stores, or the address lies that it makes of the frame's, which `before` has copied.
     fn depth(&self, before: Option<&Instruction>) -> u32 {
-        let is_address = before.is_some_and(|b| b.code == MOVE && b.source == FRAME && b.target == self.target);
+        let is_address =
+            before.is_some_and(|b| b.code == MOVE && b.source == FRAME && b.target == self.target);
         let at = match self.code & 7 {
             1 if self.source == FRAME => self.offset.into(),
             2 | 3 if self.target == FRAME => self.offset.into(),
@@ -55,19 +56,40 @@ impl Instruction {
 
 fn functions(object: &[u8]) -> BTreeMap<String, Function> {
     let file = object::File::parse(object).expect("clang's");
-    let text = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+    let text = file
+        .symbols()
+        .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
     let function = |symbol: object::Symbol<'_, '_>| {
         let section = file.section_by_index(symbol.section_index()?).ok()?;
         let own = symbol.address()..symbol.address() + symbol.size();
-        let code: Vec<_> =
-            section.data().ok()?[own.start as usize..own.end as usize].chunks(8).map(Instruction::of).collect();
-        let depth = (0..code.len()).map(|at| code[at].depth(at.checked_sub(1).map(|at| &code[at]))).max()?;
-        let is_call = |at: u64| own.contains(&at) && code[((at - own.start) / 8) as usize].code == CALL;
-        let called = section.relocations().filter(|(at, _)| is_call(*at)).filter_map(|(_, to)| match to.target() {
-            RelocationTarget::Symbol(symbol) => file.symbol_by_index(symbol).ok()?.name().ok().map(str::to_owned),
-            _ => None,
-        });
-        Some((symbol.name().ok()?.to_owned(), Function { depth, calls: called.collect() }))
+        let code: Vec<_> = section.data().ok()?[own.start as usize..own.end as usize]
+            .chunks(8)
+            .map(Instruction::of)
+            .collect();
+        let depth = (0..code.len())
+            .map(|at| code[at].depth(at.checked_sub(1).map(|at| &code[at])))
+            .max()?;
+        let is_call =
+            |at: u64| own.contains(&at) && code[((at - own.start) / 8) as usize].code == CALL;
+        let called = section
+            .relocations()
+            .filter(|(at, _)| is_call(*at))
+            .filter_map(|(_, to)| match to.target() {
+                RelocationTarget::Symbol(symbol) => file
+                    .symbol_by_index(symbol)
+                    .ok()?
+                    .name()
+                    .ok()
+                    .map(str::to_owned),
+                _ => None,
+            });
+        Some((
+            symbol.name().ok()?.to_owned(),
+            Function {
+                depth,
+                calls: called.collect(),
+            },
+        ))
     };
     text.filter_map(function).collect()
 }
@@ -75,7 +97,12 @@ fn functions(object: &[u8]) -> BTreeMap<String, Function> {
 /// The deepest stack of a function and those that it calls, as the kernel adds it up.
 fn deepest(functions: &BTreeMap<String, Function>, name: &str) -> u32 {
     let function = &functions[name];
-    let below = function.calls.iter().map(|called| deepest(functions, called)).max().unwrap_or(0);
+    let below = function
+        .calls
+        .iter()
+        .map(|called| deepest(functions, called))
+        .max()
+        .unwrap_or(0);
     function.depth.max(1).next_multiple_of(ROUNDED_TO) + below
 }
 
@@ -86,10 +113,16 @@ fn no_program_and_what_it_calls_need_a_deeper_stack_than_older_kernels_allow() {
             return println!("skipped: built without clang");
         }
         let functions = functions(object);
-        assert!(functions.values().any(|function| function.depth > 0), "their code is read");
+        assert!(
+            functions.values().any(|function| function.depth > 0),
+            "their code is read"
+        );
         for name in functions.keys() {
             let deepest = deepest(&functions, name);
-            assert!(deepest <= LIMIT, "{name} and what it calls need {deepest} bytes");
+            assert!(
+                deepest <= LIMIT,
+                "{name} and what it calls need {deepest} bytes"
+            );
         }
     }
 }
@@ -97,7 +130,13 @@ fn no_program_and_what_it_calls_need_a_deeper_stack_than_older_kernels_allow() {
 #[test]
 fn depths_are_added_up_along_calls() {
     let functions = functions(crate::kernel::OBJECT);
-    let Some(switch) = functions.get("on_switch") else { return println!("skipped: built without clang") };
-    assert!(switch.calls.iter().any(|called| called == "share_out"), "{:?}", switch.calls);
+    let Some(switch) = functions.get("on_switch") else {
+        return println!("skipped: built without clang");
+    };
+    assert!(
+        switch.calls.iter().any(|called| called == "share_out"),
+        "{:?}",
+        switch.calls
+    );
     assert!(deepest(&functions, "on_switch") >= switch.depth + functions["share_out"].depth);
 }

@@ -47,20 +47,39 @@ impl Stacks {
         }
         let btf = Btf::from_sys_fs().map_err(|error| no_btf(&error))?;
         let (mut loader, own_process) = (EbpfLoader::new(), std::process::id());
-        loader.btf(Some(&btf)).override_global("own_process", &own_process, true);
-        let mut ebpf = loader.load(OBJECT).map_err(|error| refused("stacks", &error))?;
+        loader
+            .btf(Some(&btf))
+            .override_global("own_process", &own_process, true);
+        let mut ebpf = loader
+            .load(OBJECT)
+            .map_err(|error| refused("stacks", &error))?;
         let tables = |error: aya::maps::MapError| refused("the tables of stacks", &error.into());
-        let control = Array::try_from(ebpf.take_map("control").expect("the program has it")).map_err(tables)?;
-        let processes = HashMap::try_from(ebpf.take_map("processes").expect("the program has it")).map_err(tables)?;
-        let samples = RingBuf::try_from(ebpf.take_map("samples").expect("the program has it")).map_err(tables)?;
-        let program: &mut BtfTracePoint =
-            ebpf.program_mut("on_switch").expect("the program has it").try_into().expect("a function at a tracepoint");
+        let control = Array::try_from(ebpf.take_map("control").expect("the program has it"))
+            .map_err(tables)?;
+        let processes = HashMap::try_from(ebpf.take_map("processes").expect("the program has it"))
+            .map_err(tables)?;
+        let samples = RingBuf::try_from(ebpf.take_map("samples").expect("the program has it"))
+            .map_err(tables)?;
+        let program: &mut BtfTracePoint = ebpf
+            .program_mut("on_switch")
+            .expect("the program has it")
+            .try_into()
+            .expect("a function at a tracepoint");
         let refused_stacks = |error| refused_program("to sample stacks", &error);
         program.load("sched_switch", &btf).map_err(refused_stacks)?;
         program.attach().map_err(refused_stacks)?;
         let per_second = u64::from(per_second);
         let (known, rate, sums) = (BTreeSet::new(), Rate::new(per_second), Sums::default());
-        let mut stacks = Stacks { ebpf, control, processes, samples, known, per_second, rate, sums };
+        let mut stacks = Stacks {
+            ebpf,
+            control,
+            processes,
+            samples,
+            known,
+            per_second,
+            rate,
+            sums,
+        };
         stacks.change(|control| control[0] = FIRST);
         Ok(stacks)
     }
@@ -84,7 +103,9 @@ impl Stacks {
     /// processes that live.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         self.take();
-        let Some(every) = self.rate.look() else { return };
+        let Some(every) = self.rate.look() else {
+            return;
+        };
         self.change(|control| control[0] = every);
         let alive = processes();
         for gone in self.known.difference(&alive) {
@@ -113,7 +134,9 @@ impl Stacks {
 
     /// The programs, for the accounts of what they cost.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
-        self.ebpf.programs().filter_map(|(_, program)| program.fd().ok())
+        self.ebpf
+            .programs()
+            .filter_map(|(_, program)| program.fd().ok())
     }
 
     /// All that was sampled.
@@ -134,7 +157,12 @@ struct Rate {
 
 impl Rate {
     fn new(per_second: u64) -> Rate {
-        Rate { per_second, every: FIRST, taken: 0, since: Instant::now() }
+        Rate {
+            per_second,
+            every: FIRST,
+            taken: 0,
+            since: Instant::now(),
+        }
     }
 
     /// The new number, where it is time.
@@ -153,7 +181,9 @@ impl Rate {
 /// As many as would have made the samples as many as were asked for.
 fn next(every: u64, taken: u64, per_second: u64, elapsed: Duration) -> u64 {
     let wanted = (per_second as f64 * elapsed.as_secs_f64()).max(1.0);
-    ((every as f64 * taken as f64 / wanted).round() as u64).max(1).max(every / 4)
+    ((every as f64 * taken as f64 / wanted).round() as u64)
+        .max(1)
+        .max(every / 4)
 }
 
 #[cfg(test)]

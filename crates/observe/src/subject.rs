@@ -6,7 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use switchcost_facts::{Root, Unreadable};
 
 /// Where control groups are: of version 2 alone, of version 2 beside version 1, and those of `cpu` of version 1.
-const CONTROL_GROUPS: [&str; 3] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"];
+const CONTROL_GROUPS: [&str; 3] = [
+    "/sys/fs/cgroup",
+    "/sys/fs/cgroup/unified",
+    "/sys/fs/cgroup/cpu",
+];
 
 /// The threads of a control group: of version 2, and of version 1. Groups of single threads list no processes.
 const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
@@ -23,7 +27,9 @@ pub enum SubjectError {
     #[error("found no process {0}, need one that runs; see ps -e")]
     NoProcess(u32),
     /// No process has that name.
-    #[error("found no process named '{0}', need the name of one that runs, as ps -e -o comm has it")]
+    #[error(
+        "found no process named '{0}', need the name of one that runs, as ps -e -o comm has it"
+    )]
     NoName(String),
     /// The number is that of a thread which does not lead its process.
     #[error(
@@ -41,11 +47,16 @@ pub enum SubjectError {
 
 /// The folder of a control group: named in full, or below the one of the system.
 pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, SubjectError> {
-    let below = CONTROL_GROUPS.iter().map(|base| format!("{base}/{}", name.trim_matches('/')));
+    let below = CONTROL_GROUPS
+        .iter()
+        .map(|base| format!("{base}/{}", name.trim_matches('/')));
     let mut folders = std::iter::once(name.trim_end_matches('/').to_owned()).chain(below);
-    let is_group = |folder: &String| folder.starts_with('/') && root.has(&format!("{folder}/cgroup.procs"));
+    let is_group =
+        |folder: &String| folder.starts_with('/') && root.has(&format!("{folder}/cgroup.procs"));
     let why = || "No such file or directory".to_owned();
-    folders.find(is_group).ok_or_else(|| SubjectError::NoGroup(name.to_owned(), why()))
+    folders
+        .find(is_group)
+        .ok_or_else(|| SubjectError::NoGroup(name.to_owned(), why()))
 }
 
 /// A control group as programs in the kernel know it.
@@ -59,21 +70,37 @@ pub struct GroupId {
 
 /// The numbers of a control group's folder; none where they are not known.
 pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
-    let number = std::fs::metadata(folder).ok().filter(|_| root.is_system())?.ino();
-    Some(GroupId { number, hierarchy: hierarchy_of(root, folder)? })
+    let number = std::fs::metadata(folder)
+        .ok()
+        .filter(|_| root.is_system())?
+        .ino();
+    Some(GroupId {
+        number,
+        hierarchy: hierarchy_of(root, folder)?,
+    })
 }
 
 fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
     let mounts = root.read("/proc/self/mountinfo").ok()?;
-    let is_below =
-        |point: &str| folder.strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_below = |point: &str| {
+        folder
+            .strip_prefix(point)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     let mount = |line: &'_ str| -> Option<(String, String, String)> {
         let (first, last) = line.split_once(" - ")?;
         let mut last = last.split(' ');
         let (kind, options) = (last.next()?, last.nth(1)?);
-        Some((first.split(' ').nth(4)?.to_owned(), kind.to_owned(), options.to_owned()))
+        Some((
+            first.split(' ').nth(4)?.to_owned(),
+            kind.to_owned(),
+            options.to_owned(),
+        ))
     };
-    let of_group = mounts.lines().filter_map(mount).filter(|(point, ..)| is_below(point));
+    let of_group = mounts
+        .lines()
+        .filter_map(mount)
+        .filter(|(point, ..)| is_below(point));
     let (_, kind, options) = of_group.max_by_key(|(point, ..)| point.len())?;
     match kind.as_str() {
         "cgroup2" => return Some(0),
@@ -98,8 +125,14 @@ fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
 pub(crate) fn threads_of_group(root: &Root, folder: &str) -> Result<BTreeSet<u32>, SubjectError> {
     let gone = |why: Unreadable| SubjectError::NoGroup(folder.to_owned(), why.to_string());
     let [of_version_2, of_version_1] = THREADS.map(|file| format!("{folder}/{file}"));
-    let text = root.read(&of_version_2).or_else(|_| root.read(&of_version_1)).map_err(gone)?;
-    let mut threads: BTreeSet<u32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let text = root
+        .read(&of_version_2)
+        .or_else(|_| root.read(&of_version_1))
+        .map_err(gone)?;
+    let mut threads: BTreeSet<u32> = text
+        .lines()
+        .filter_map(|line| line.trim().parse().ok())
+        .collect();
     for name in root.names(folder) {
         let group = format!("{folder}/{name}");
         if root.has(&format!("{group}/cgroup.procs")) {
@@ -112,14 +145,22 @@ pub(crate) fn threads_of_group(root: &Root, folder: &str) -> Result<BTreeSet<u32
 /// The process that a thread belongs to; none where there is no such thread.
 pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
     let status = root.read(&format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Tgid:"))?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Whether a process is there. One that has ended and that was not waited for yet is not.
 pub(crate) fn is_there(root: &Root, process: u32) -> bool {
-    let stat = root.read(&format!("/proc/{process}/stat")).unwrap_or_default();
+    let stat = root
+        .read(&format!("/proc/{process}/stat"))
+        .unwrap_or_default();
     // Behind the name, which may hold anything, the last parenthesis.
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// The kernel keeps so many bytes of a name.
@@ -128,17 +169,29 @@ const KEPT: usize = 15;
 /// The processes of a name that are there now, as pgrep -x finds them, but for this one. A name is compared as far as the kernel keeps it.
 pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, SubjectError> {
     let kept = |name: &str| name.as_bytes()[..name.len().min(KEPT)].to_owned();
-    let numbers = root.names("/proc").into_iter().filter_map(|number| number.parse::<u32>().ok());
+    let numbers = root
+        .names("/proc")
+        .into_iter()
+        .filter_map(|number| number.parse::<u32>().ok());
     let is_it = |number: &u32| {
-        *number != std::process::id() && kept(&name_of(root, *number)) == kept(name) && is_there(root, *number)
+        *number != std::process::id()
+            && kept(&name_of(root, *number)) == kept(name)
+            && is_there(root, *number)
     };
     let found: Vec<u32> = numbers.filter(is_it).collect();
-    if found.is_empty() { Err(SubjectError::NoName(name.to_owned())) } else { Ok(found) }
+    if found.is_empty() {
+        Err(SubjectError::NoName(name.to_owned()))
+    } else {
+        Ok(found)
+    }
 }
 
 /// The name of a process; empty where it is gone.
 pub(crate) fn name_of(root: &Root, process: u32) -> String {
-    root.read(&format!("/proc/{process}/comm")).unwrap_or_default().trim_end_matches('\n').to_owned()
+    root.read(&format!("/proc/{process}/comm"))
+        .unwrap_or_default()
+        .trim_end_matches('\n')
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -157,10 +210,16 @@ mod tests {
                       32 30 0:28 / /sys/fs/cgroup/cpu rw - cgroup none rw,cpu\n33 30 0:29 / /sys/fs/cgroup/cpuset rw - cgroup none rw,cpuset\n\
                       34 30 0:30 / /sys/fs/cgroup/own rw - cgroup none rw,xattr,name=own\n";
         file("proc/self/mountinfo", mounts);
-        file("proc/self/cgroup", "9:name=own:/\n3:cpuset:/\n1:cpu:/\n0::/\n");
+        file(
+            "proc/self/cgroup",
+            "9:name=own:/\n3:cpuset:/\n1:cpu:/\n0::/\n",
+        );
         let root = Root::at(folder.path());
         let of = |name: &str| hierarchy_of(&root, &format!("/sys/fs/cgroup/{name}"));
-        assert_eq!(["unified/a", "cpu/a/b", "cpuset", "own/c"].map(of), [Some(0), Some(1), Some(3), Some(9)]);
+        assert_eq!(
+            ["unified/a", "cpu/a/b", "cpuset", "own/c"].map(of),
+            [Some(0), Some(1), Some(3), Some(9)]
+        );
         assert_eq!([of("a"), of("cpuacct")], [None, None]);
     }
 }

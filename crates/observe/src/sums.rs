@@ -45,10 +45,17 @@ impl Sums {
         self.keep_name(task, &name);
         self.add_waits(task);
         let has_ended = task.state == task_state::ENDED;
-        let mut key =
-            Key { process: (!has_ended).then_some(task.tgid), name, is_kernel: task.flags & KERNEL_THREAD != 0 };
+        let mut key = Key {
+            process: (!has_ended).then_some(task.tgid),
+            name,
+            is_kernel: task.flags & KERNEL_THREAD != 0,
+        };
         if self.groups.len() >= GROUPS && !self.groups.contains_key(&key) {
-            key = Key { process: None, name: OTHERS.to_owned(), is_kernel: key.is_kernel };
+            key = Key {
+                process: None,
+                name: OTHERS.to_owned(),
+                is_kernel: key.is_kernel,
+            };
         }
         let sum = self.groups.entry(key.clone()).or_insert_with(|| empty(key));
         if memory.is_of_go(task.tgid) {
@@ -77,17 +84,33 @@ impl Sums {
         for cause in task.causes.iter().filter(|cause| cause.switches > 0) {
             self.lost_causes += add_cause(&mut sum.causes, cause);
         }
-        for neighbour in task.neighbours.iter().filter(|neighbour| neighbour.process != process::NONE) {
+        for neighbour in task
+            .neighbours
+            .iter()
+            .filter(|neighbour| neighbour.process != process::NONE)
+        {
             self.add_neighbour(task.tgid, neighbour);
         }
     }
 
     fn add_waits(&mut self, task: &Task) {
-        let parts = [task.wait_nobody_ns, task.wait_throttled_ns, task.wait_moved_ns, task.wait_others_ns];
+        let parts = [
+            task.wait_nobody_ns,
+            task.wait_throttled_ns,
+            task.wait_moved_ns,
+            task.wait_others_ns,
+        ];
         if parts != [0; 4] {
             let sum = self.waits_of(task.tgid);
-            let sums = [&mut sum.nobody_ns, &mut sum.throttled_ns, &mut sum.moved_ns, &mut sum.others_ns];
-            sums.into_iter().zip(parts).for_each(|(sum, part)| sum.0 += part);
+            let sums = [
+                &mut sum.nobody_ns,
+                &mut sum.throttled_ns,
+                &mut sum.moved_ns,
+                &mut sum.others_ns,
+            ];
+            sums.into_iter()
+                .zip(parts)
+                .for_each(|(sum, part)| sum.0 += part);
         }
     }
 
@@ -150,7 +173,9 @@ impl Sums {
     fn drop_light_pairs(&mut self) {
         let mut sorted: Vec<u64> = self.pairs.values().map(events_of).collect();
         sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
-        let Some(&least) = sorted.get(GROUPS) else { return };
+        let Some(&least) = sorted.get(GROUPS) else {
+            return;
+        };
         // Of those that are as light as the first that goes, some have room.
         let mut room = GROUPS - sorted.partition_point(|&events| events > least);
         let (lost, mut dropped) = (&mut self.lost_pairs, Vec::new());
@@ -192,7 +217,8 @@ impl Sums {
     pub(crate) fn into_tasks(self) -> Vec<Tasks> {
         let mut tasks: Vec<Tasks> = self.groups.into_values().collect();
         for each in &mut tasks {
-            each.causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));
+            each.causes
+                .sort_by_key(|cause| std::cmp::Reverse(cause.switches));
         }
         tasks.sort_by_key(|tasks| std::cmp::Reverse(tasks.voluntary + tasks.involuntary));
         tasks
@@ -206,12 +232,23 @@ fn events_of(pair: &Pair) -> u64 {
 
 /// Adds a cause; how many switches it has that are not reported, for their reason is not known.
 fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
-    let Some(why) = Why::from_repr(cause.reason) else { return cause.switches };
+    let Some(why) = Why::from_repr(cause.reason) else {
+        return cause.switches;
+    };
     let entry = entry(cause.entry);
-    let at = causes.iter().position(|known| known.why == why && known.entry == entry).unwrap_or_else(|| {
-        causes.push(Cause { why, entry, switches: 0, off_ns: Nanos(0), wait_ns: Nanos(0) });
-        causes.len() - 1
-    });
+    let at = causes
+        .iter()
+        .position(|known| known.why == why && known.entry == entry)
+        .unwrap_or_else(|| {
+            causes.push(Cause {
+                why,
+                entry,
+                switches: 0,
+                off_ns: Nanos(0),
+                wait_ns: Nanos(0),
+            });
+            causes.len() - 1
+        });
     causes[at].switches += cause.switches;
     causes[at].off_ns.0 += cause.off_ns;
     causes[at].wait_ns.0 += cause.wait_ns;
@@ -242,11 +279,19 @@ const X32_OWN: u32 = 512;
 fn name_of_call(call: u32) -> String {
     let number = call & !(layout::entry::COMPAT | layout::entry::X32);
     let (name, abi) = if call & layout::entry::COMPAT != 0 {
-        (CompatSysno::new(number as usize).map(|call| call.name()), "32-bit call")
+        (
+            CompatSysno::new(number as usize).map(|call| call.name()),
+            "32-bit call",
+        )
     } else {
         let is_shared = call & layout::entry::X32 == 0 || number < X32_OWN;
         let abi = if is_shared { "call" } else { "x32 call" };
-        (Sysno::new(number as usize).filter(|_| is_shared).map(|call| call.name()), abi)
+        (
+            Sysno::new(number as usize)
+                .filter(|_| is_shared)
+                .map(|call| call.name()),
+            abi,
+        )
     };
     name.map_or_else(|| format!("{abi} {number}"), str::to_owned)
 }
@@ -257,12 +302,18 @@ fn histogram(counts: &[u32]) -> Histogram {
 
 /// A group in which there is no task yet.
 pub(crate) fn empty(key: Key) -> Tasks {
-    Tasks { is_kernel: key.is_kernel, ..Tasks::empty(key.process, key.name) }
+    Tasks {
+        is_kernel: key.is_kernel,
+        ..Tasks::empty(key.process, key.name)
+    }
 }
 
 /// A name as the kernel keeps it, up to its end.
 pub(crate) fn until_zero(name: &[u8]) -> &[u8] {
-    &name[..name.iter().position(|&byte| byte == 0).unwrap_or(name.len())]
+    &name[..name
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(name.len())]
 }
 
 #[cfg(test)]
@@ -287,21 +338,44 @@ mod tests {
         }
         let pairs = sums.take_pairs();
         assert_eq!(pairs.len(), GROUPS);
-        let heavy = pairs.iter().find(|pair| pair.other == Some(7)).expect("it was there most");
+        let heavy = pairs
+            .iter()
+            .find(|pair| pair.other == Some(7))
+            .expect("it was there most");
         assert_eq!(heavy.runs, 2 + 10 * u64::from(all));
         let reported: u64 = pairs.iter().map(|pair| pair.runs).sum();
-        assert_eq!(reported + sums.lost_pairs, 12 * u64::from(all), "what is not reported is counted");
+        assert_eq!(
+            reported + sums.lost_pairs,
+            12 * u64::from(all),
+            "what is not reported is counted"
+        );
         let behind = |pairs: &[Pair]| pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>();
-        let others: u64 = sums.take_waits().iter().map(|waits| waits.others_ns.0).sum();
-        assert_eq!(behind(&pairs) + others, 12 * u64::from(all), "and no part of a wait is lost");
+        let others: u64 = sums
+            .take_waits()
+            .iter()
+            .map(|waits| waits.others_ns.0)
+            .sum();
+        assert_eq!(
+            behind(&pairs) + others,
+            12 * u64::from(all),
+            "and no part of a wait is lost"
+        );
     }
 
     #[test]
     fn every_reason_of_the_program_is_a_cause_and_one_that_is_unknown_is_lost_not_a_wait() {
-        let cause = |reason| layout::Cause { reason, switches: 3, ..layout::Cause::default() };
+        let cause = |reason| layout::Cause {
+            reason,
+            switches: 3,
+            ..layout::Cause::default()
+        };
         for why in Why::all() {
             let mut causes = Vec::new();
-            assert_eq!((add_cause(&mut causes, &cause(why as u32)), causes.len()), (0, 1), "{why}");
+            assert_eq!(
+                (add_cause(&mut causes, &cause(why as u32)), causes.len()),
+                (0, 1),
+                "{why}"
+            );
         }
         let unknown = Why::all().last().expect("there are some") as u32 + 1;
         for unknown in [0, unknown, u32::MAX] {
@@ -310,7 +384,11 @@ mod tests {
             let mut sums = Sums::default();
             sums.add(&task, Nanos(0), &Memory::default());
             assert_eq!(sums.lost_causes, 3);
-            assert!(sums.into_tasks().iter().all(|tasks| tasks.causes.is_empty()));
+            assert!(
+                sums.into_tasks()
+                    .iter()
+                    .all(|tasks| tasks.causes.is_empty())
+            );
         }
     }
 

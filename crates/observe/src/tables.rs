@@ -10,7 +10,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::Kernel;
 use crate::layout::{
-    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task, task_state,
+    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS,
+    TASKS, Task, task_state,
 };
 use crate::totals::Totals;
 
@@ -38,7 +39,9 @@ impl Tables {
         let in_scheduler = kernel.has_scheduler_time();
         let mut map = |name, words| SharedFile::map(kernel.array(name)?, words);
         Ok(Tables {
-            in_scheduler: in_scheduler.then(|| map("in_scheduler", CPUS * IN_SCHEDULER_WORDS)).transpose()?,
+            in_scheduler: in_scheduler
+                .then(|| map("in_scheduler", CPUS * IN_SCHEDULER_WORDS))
+                .transpose()?,
             tasks: map("tasks", TASKS * TASK_WORDS)?,
             cpus: map("cpus", CPUS * CPU_WORDS)?,
             control: map("control", Control::Count as usize)?,
@@ -48,7 +51,10 @@ impl Tables {
     /// A task as it is now. The kernel goes on writing: sums of one that runs may be of slightly different times.
     pub(crate) fn task(&self, slot: usize) -> Task {
         let mut words = [0; TASK_WORDS];
-        copy(&self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS], &mut words);
+        copy(
+            &self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS],
+            &mut words,
+        );
         Task::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
@@ -61,7 +67,8 @@ impl Tables {
     /// The process of a slot whose task is alive and none of the kernel's: without reading all of it, which would take most of what the
     /// observer takes where there are many.
     pub(crate) fn process(&self, slot: usize) -> Option<u32> {
-        let is_it = self.state(slot) == task_state::IN_USE && self.word(slot, FLAGS) as u32 & KERNEL_THREAD == 0;
+        let is_it = self.state(slot) == task_state::IN_USE
+            && self.word(slot, FLAGS) as u32 & KERNEL_THREAD == 0;
         is_it.then(|| (self.word(slot, TGID) >> 32) as u32)
     }
 
@@ -105,14 +112,20 @@ impl Tables {
 
     pub(crate) fn cpu(&self, cpu: usize) -> Cpu {
         let mut words = [0; CPU_WORDS];
-        copy(&self.cpus.u64s()[cpu * CPU_WORDS..][..CPU_WORDS], &mut words);
+        copy(
+            &self.cpus.u64s()[cpu * CPU_WORDS..][..CPU_WORDS],
+            &mut words,
+        );
         Cpu::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
     /// A CPU inside the scheduler; none where that is not counted.
     pub(crate) fn in_scheduler(&self, cpu: usize) -> Option<InScheduler> {
         let mut words = [0; IN_SCHEDULER_WORDS];
-        copy(&self.in_scheduler.as_ref()?.u64s()[cpu * IN_SCHEDULER_WORDS..][..IN_SCHEDULER_WORDS], &mut words);
+        copy(
+            &self.in_scheduler.as_ref()?.u64s()[cpu * IN_SCHEDULER_WORDS..][..IN_SCHEDULER_WORDS],
+            &mut words,
+        );
         Some(InScheduler::read_from_bytes(words.as_bytes()).expect("as many bytes as it has"))
     }
 

@@ -12,7 +12,8 @@ use crate::error::ObserveError;
 use crate::notice::Notice;
 use crate::older::Older;
 use crate::subject::{
-    SubjectError, folder_of_group, id_of_group, is_there, name_of, process_of, processes_named, threads_of_group,
+    SubjectError, folder_of_group, id_of_group, is_there, name_of, process_of, processes_named,
+    threads_of_group,
 };
 
 /// Those that never end by themselves are observed for so long.
@@ -61,7 +62,11 @@ impl Target {
         for &number in &numbers {
             match process_of(root, number) {
                 Some(process) if process != number => {
-                    return Err(SubjectError::Thread { thread: number, process, name: name_of(root, process) });
+                    return Err(SubjectError::Thread {
+                        thread: number,
+                        process,
+                        name: name_of(root, process),
+                    });
                 }
                 Some(_) if is_there(root, number) => {}
                 _ => return Err(SubjectError::NoProcess(number)),
@@ -88,7 +93,12 @@ impl Target {
     /// Where there is none of that name.
     pub fn group(root: &Root, name: &str) -> Result<Target, SubjectError> {
         let folder = folder_of_group(root, name)?;
-        Ok(Target::Group(Group { name: name.to_owned(), folder, known: BTreeSet::new(), looked_at: Nanos(0) }))
+        Ok(Target::Group(Group {
+            name: name.to_owned(),
+            folder,
+            known: BTreeSet::new(),
+            looked_at: Nanos(0),
+        }))
     }
 
     /// For how long those are observed that do not end by themselves.
@@ -97,7 +107,11 @@ impl Target {
     }
 
     /// Begins: a command is started, the others are there.
-    pub(crate) fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
+    pub(crate) fn begin(
+        &mut self,
+        root: &Root,
+        backend: &mut impl Backend,
+    ) -> Result<(), ObserveError> {
         match self {
             Target::Command(command) => command.start(backend)?,
             Target::Processes(processes) => backend.add(processes)?,
@@ -116,8 +130,12 @@ impl Target {
         is_timed: bool,
     ) -> Result<Next, ObserveError> {
         let is_one_there = match self {
-            Target::Command(command) => return Ok(command_goes_on(command, root, backend, is_timed)),
-            Target::Processes(processes) => processes.iter().any(|&process| is_there(root, process)),
+            Target::Command(command) => {
+                return Ok(command_goes_on(command, root, backend, is_timed));
+            }
+            Target::Processes(processes) => {
+                processes.iter().any(|&process| is_there(root, process))
+            }
             Target::Group(group) => group.look(root, backend)?,
             Target::All => true,
         };
@@ -168,7 +186,9 @@ impl Group {
             return Ok(true);
         }
         self.looked_at = backend.now();
-        let Ok(threads) = threads_of_group(root, &self.folder) else { return Ok(false) };
+        let Ok(threads) = threads_of_group(root, &self.folder) else {
+            return Ok(false);
+        };
         let before = std::mem::replace(&mut self.known, without_own(root, threads));
         let new: BTreeSet<u32> = self.known.difference(&before).copied().collect();
         self.add(&new, backend).map(|()| true)
@@ -176,27 +196,45 @@ impl Group {
 
     fn add(&self, threads: &BTreeSet<u32>, backend: &mut impl Backend) -> Result<(), ObserveError> {
         let threads: Vec<u32> = threads.iter().copied().collect();
-        if threads.is_empty() { Ok(()) } else { backend.add_threads(&threads).map_err(ObserveError::from) }
+        if threads.is_empty() {
+            Ok(())
+        } else {
+            backend.add_threads(&threads).map_err(ObserveError::from)
+        }
     }
 }
 
 /// The observer may be in the group that it observes.
 fn without_own(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
     let own = root.names(&format!("/proc/{}/task", std::process::id()));
-    let own: BTreeSet<u32> = own.iter().filter_map(|number| number.parse().ok()).collect();
+    let own: BTreeSet<u32> = own
+        .iter()
+        .filter_map(|number| number.parse().ok())
+        .collect();
     threads.retain(|thread| !own.contains(thread));
     threads
 }
 
 /// When the command has ended, what it started may go on: a daemon. It is observed further where the user said for how long.
-fn command_goes_on(command: &mut Command, root: &Root, backend: &mut impl Backend, is_timed: bool) -> Next {
+fn command_goes_on(
+    command: &mut Command,
+    root: &Root,
+    backend: &mut impl Backend,
+    is_timed: bool,
+) -> Next {
     let ended = command.take_end();
     if !command.has_ended() {
         return Next::GoOn;
     }
-    let rest: Vec<u32> = backend.processes().into_iter().filter(|&process| is_there(root, process)).collect();
+    let rest: Vec<u32> = backend
+        .processes()
+        .into_iter()
+        .filter(|&process| is_there(root, process))
+        .collect();
     let goes_on = is_timed && !rest.is_empty();
-    let Some(status) = ended else { return if goes_on { Next::GoOn } else { Next::End } };
+    let Some(status) = ended else {
+        return if goes_on { Next::GoOn } else { Next::End };
+    };
     let words = command.shown().to_vec();
     if !status.success() {
         return Next::Say(Notice::CommandFailed { words, status }, goes_on);
@@ -204,6 +242,16 @@ fn command_goes_on(command: &mut Command, root: &Root, backend: &mut impl Backen
     if rest.is_empty() {
         return Next::End;
     }
-    let processes = rest.into_iter().map(|process| (process, name_of(root, process))).collect();
-    Next::Say(Notice::GoesOn { words, processes, is_observed: goes_on }, goes_on)
+    let processes = rest
+        .into_iter()
+        .map(|process| (process, name_of(root, process)))
+        .collect();
+    Next::Say(
+        Notice::GoesOn {
+            words,
+            processes,
+            is_observed: goes_on,
+        },
+        goes_on,
+    )
 }

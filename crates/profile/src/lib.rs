@@ -18,8 +18,21 @@ pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};
 pub const PROFILE_SCHEMA: &str = "switchcost.profile/1";
 
 /// How a line is asked for: what hardware can do about a miss, and so its price, depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(Display, EnumIter, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Display,
+    EnumIter,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {
@@ -115,7 +128,15 @@ impl Profile {
             instructions: 0,
             cut_instructions,
             times_instructions,
-            lines: vec![Spread { mean: 0.0, p10: 0.0, p50: 0.0, p90: 0.0 }; columns],
+            lines: vec![
+                Spread {
+                    mean: 0.0,
+                    p10: 0.0,
+                    p50: 0.0,
+                    p90: 0.0
+                };
+                columns
+            ],
             reused: Vec::new(),
             new_lines: vec![0.0; columns],
         }

@@ -7,7 +7,12 @@ use rand::Rng;
 
 use crate::program::{Inputs, PrepareError, Program, arguments, write};
 
-pub(crate) const NEEDS: &[(&str, &str)] = &[("ex", "vim-tiny"), ("ps", "procps"), ("sh", "dash"), ("ls", "coreutils")];
+pub(crate) const NEEDS: &[(&str, &str)] = &[
+    ("ex", "vim-tiny"),
+    ("ps", "procps"),
+    ("sh", "dash"),
+    ("ls", "coreutils"),
+];
 
 pub(crate) const USES: &[&str] = &["cp", "cat", "ex", "rm", "ps", "ls"];
 
@@ -21,5 +26,9 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     }
     write(&folder, "text", &text)?;
     write(&folder, "loop.sh", include_str!("../files/loop.sh"))?;
-    Ok(Program { name: "interactive", arguments: arguments(["sh", "loop.sh"]), folder })
+    Ok(Program {
+        name: "interactive",
+        arguments: arguments(["sh", "loop.sh"]),
+        folder,
+    })
 }

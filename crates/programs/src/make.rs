@@ -10,7 +10,12 @@ use rand::Rng;
 
 use crate::program::{Inputs, PrepareError, Program, arguments, find, write};
 
-pub(crate) const NEEDS: &[(&str, &str)] = &[("make", "make"), ("gcc", "gcc"), ("ld", "binutils"), ("ar", "binutils")];
+pub(crate) const NEEDS: &[(&str, &str)] = &[
+    ("make", "make"),
+    ("gcc", "gcc"),
+    ("ld", "binutils"),
+    ("ar", "binutils"),
+];
 
 pub(crate) const USES: &[&str] = &["sh", "rm", "ar", "gcc"];
 
@@ -46,7 +51,11 @@ pub(crate) fn prepare_link(inputs: &mut Inputs<'_>) -> Result<Program, PrepareEr
     prepare(inputs, "make #2", "link")
 }
 
-fn prepare(inputs: &mut Inputs<'_>, name: &'static str, target: &str) -> Result<Program, PrepareError> {
+fn prepare(
+    inputs: &mut Inputs<'_>,
+    name: &'static str,
+    target: &str,
+) -> Result<Program, PrepareError> {
     let folder = inputs.folder(target)?;
     let sources = inputs.random.random_range(SOURCES);
     for source in 0..sources {
@@ -54,7 +63,11 @@ fn prepare(inputs: &mut Inputs<'_>, name: &'static str, target: &str) -> Result<
     }
     write(&folder, "main.c", &main(sources))?;
     write(&folder, "Makefile", include_str!("../files/Makefile"))?;
-    Ok(Program { name, arguments: arguments(["make", "--silent", target]), folder })
+    Ok(Program {
+        name,
+        arguments: arguments(["make", "--silent", target]),
+        folder,
+    })
 }
 
 /// The files of the compiler, as it says itself.
@@ -70,7 +83,11 @@ pub(crate) fn compiler() -> Result<Vec<PathBuf>, PrepareError> {
         files.push(said.trim().into());
     }
     let rule = ask(&["-M", "-x", "c", "-"], HEADERS)?;
-    files.extend(rule.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from));
+    files.extend(
+        rule.split_whitespace()
+            .filter(|word| word.starts_with('/'))
+            .map(PathBuf::from),
+    );
     Ok(files)
 }
 
@@ -83,7 +100,9 @@ fn ask(arguments: &[&str], input: &str) -> Result<String, PrepareError> {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        gcc.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input.as_bytes()))?;
+        gcc.stdin
+            .take()
+            .map_or(Ok(()), |mut pipe| pipe.write_all(input.as_bytes()))?;
         let output = gcc.wait_with_output()?;
         if output.status.success() {
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())

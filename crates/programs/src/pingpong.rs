@@ -30,9 +30,21 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
         translate(&folder, program).map_err(PrepareError::Pair)?;
     }
     let seed: u32 = inputs.random.random();
-    let (bytes, wanted) = (inputs.random.random_range(1..=3) * 1024, inputs.random.random_range(16..=48));
-    let words = ["./client".to_owned(), seed.to_string(), bytes.to_string(), wanted.to_string()];
-    Ok(Program { name: "pingpong", arguments: words.map(Into::into).into(), folder })
+    let (bytes, wanted) = (
+        inputs.random.random_range(1..=3) * 1024,
+        inputs.random.random_range(16..=48),
+    );
+    let words = [
+        "./client".to_owned(),
+        seed.to_string(),
+        bytes.to_string(),
+        wanted.to_string(),
+    ];
+    Ok(Program {
+        name: "pingpong",
+        arguments: words.map(Into::into).into(),
+        folder,
+    })
 }
 
 fn translate(folder: &Path, program: &str) -> io::Result<()> {
@@ -46,9 +58,13 @@ fn translate(folder: &Path, program: &str) -> io::Result<()> {
     let ran = gcc.output()?;
     match ran.status.success() {
         true => Ok(()),
-        false => {
-            Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).lines().next().unwrap_or("no word").to_owned()))
-        }
+        false => Err(io::Error::other(
+            String::from_utf8_lossy(&ran.stderr)
+                .lines()
+                .next()
+                .unwrap_or("no word")
+                .to_owned(),
+        )),
     }
 }
 
@@ -65,17 +81,36 @@ mod tests {
         for (name, text) in SOURCES {
             std::fs::write(place.path().join(name), text).expect("written");
         }
-        if translate(place.path(), "server").is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        if translate(place.path(), "server")
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        {
             eprintln!("skipped: there is no gcc");
             return;
         }
         let mut server = Command::new(place.path().join("server"));
-        let mut server =
-            server.args(["5", "1024"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-        let requests: Vec<u8> = [3_u32, 3, 7].iter().flat_map(|block| block.to_le_bytes()).collect();
-        server.stdin.take().expect("a pipe").write_all(&requests).expect("taken");
+        let mut server = server
+            .args(["5", "1024"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let requests: Vec<u8> = [3_u32, 3, 7]
+            .iter()
+            .flat_map(|block| block.to_le_bytes())
+            .collect();
+        server
+            .stdin
+            .take()
+            .expect("a pipe")
+            .write_all(&requests)
+            .expect("taken");
         let mut answers = Vec::new();
-        server.stdout.take().expect("a pipe").read_to_end(&mut answers).expect("read");
+        server
+            .stdout
+            .take()
+            .expect("a pipe")
+            .read_to_end(&mut answers)
+            .expect("read");
         assert!(server.wait().expect("it ends").success());
         let [first, second, third] = [0, 1, 2].map(|place| &answers[place * 1024..][..1024]);
         assert_eq!(

@@ -74,12 +74,15 @@ fn packages(missing: &[MissingProgram]) -> String {
 }
 
 pub(crate) fn find_in(path: &OsStr, program: &str) -> Option<PathBuf> {
-    std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
+    std::env::split_paths(path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
 }
 
 /// The file of a program in PATH; a path, and what is not there, is itself.
 pub(crate) fn find(program: &str) -> PathBuf {
-    find_in(&std::env::var_os("PATH").unwrap_or_default(), program).unwrap_or_else(|| program.into())
+    find_in(&std::env::var_os("PATH").unwrap_or_default(), program)
+        .unwrap_or_else(|| program.into())
 }
 
 /// Where inputs go and what they are drawn from.
@@ -92,7 +95,10 @@ impl Inputs<'_> {
     /// A folder of its own for one program.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, PrepareError> {
         let path = self.folder.join(name);
-        fs::create_dir_all(&path).map_err(|source| PrepareError::Write { path: path.clone(), source })?;
+        fs::create_dir_all(&path).map_err(|source| PrepareError::Write {
+            path: path.clone(),
+            source,
+        })?;
         Ok(path)
     }
 }

@@ -21,8 +21,19 @@ pub(crate) fn prepare(
     depths: RangeInclusive<u32>,
 ) -> Result<Program, PrepareError> {
     let folder = inputs.folder(&name.to_ascii_lowercase())?;
-    let (depth, seed) = (inputs.random.random_range(depths), inputs.random.random_range(1..100_000_u32));
+    let (depth, seed) = (
+        inputs.random.random_range(depths),
+        inputs.random.random_range(1..100_000_u32),
+    );
     let definitions = format!("(define depth {depth})\n(define seed {seed})\n");
-    write(&folder, "tree.scm", &(definitions + include_str!("../files/tree.scm")))?;
-    Ok(Program { name, arguments: arguments(["scm", "-f", "tree.scm"]), folder })
+    write(
+        &folder,
+        "tree.scm",
+        &(definitions + include_str!("../files/tree.scm")),
+    )?;
+    Ok(Program {
+        name,
+        arguments: arguments(["scm", "-f", "tree.scm"]),
+        folder,
+    })
 }

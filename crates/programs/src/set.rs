@@ -29,12 +29,19 @@ impl Set {
             Set::ComputeBound => &[scheme::NEEDS, verifier::NEEDS],
             Set::ClientServer => &[pingpong::NEEDS],
         };
-        parts.concat().into_iter().map(|(program, package)| MissingProgram { program, package }).collect()
+        parts
+            .concat()
+            .into_iter()
+            .map(|(program, package)| MissingProgram { program, package })
+            .collect()
     }
 
     /// The programs that the set needs and that are in none of the folders of `path` (the value of PATH).
     pub fn missing(self, path: &OsStr) -> Vec<MissingProgram> {
-        self.needs().into_iter().filter(|needed| find_in(path, needed.program).is_none()).collect()
+        self.needs()
+            .into_iter()
+            .filter(|needed| find_in(path, needed.program).is_none())
+            .collect()
     }
 
     /// Files and folders of this machine that the programs use beside their inputs and libraries, for where these are not at hand:
@@ -63,7 +70,10 @@ impl Set {
             return Err(PrepareError::Missing(missing));
         }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut inputs = Inputs { folder, random: &mut random };
+        let mut inputs = Inputs {
+            folder,
+            random: &mut random,
+        };
         let mut programs = match self {
             Set::Timesharing => vec![
                 magic::prepare(&mut inputs)?,
@@ -73,7 +83,10 @@ impl Set {
                 interactive::prepare(&mut inputs)?,
             ],
             Set::ComputeBound => {
-                vec![scheme::prepare(&mut inputs, "BigTree", scheme::BIG_TREE_DEPTHS)?, verifier::prepare(&mut inputs)?]
+                vec![
+                    scheme::prepare(&mut inputs, "BigTree", scheme::BIG_TREE_DEPTHS)?,
+                    verifier::prepare(&mut inputs)?,
+                ]
             }
             Set::ClientServer => vec![pingpong::prepare(&mut inputs)?],
         };
@@ -96,7 +109,13 @@ mod tests {
             "found no scm, sta, need them; sudo apt-get install --no-install-recommends opensta scm"
         );
         let of_pair = Set::ClientServer.missing(OsStr::new("/nonexistent"));
-        assert_eq!(of_pair[0], MissingProgram { program: "gcc", package: "gcc" });
+        assert_eq!(
+            of_pair[0],
+            MissingProgram {
+                program: "gcc",
+                package: "gcc"
+            }
+        );
     }
 
     #[test]
@@ -104,10 +123,18 @@ mod tests {
         let text = |seed| {
             let folder = tempfile::tempdir().expect("temporary folder");
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            magic::prepare(&mut Inputs { folder: folder.path(), random: &mut random }).expect("written");
+            magic::prepare(&mut Inputs {
+                folder: folder.path(),
+                random: &mut random,
+            })
+            .expect("written");
             fs::read_to_string(folder.path().join("magic/layout.mag")).expect("there")
         };
         assert_eq!(text(1), text(1));
-        assert_ne!(text(1).lines().count(), text(2).lines().count(), "of another size, too");
+        assert_ne!(
+            text(1).lines().count(),
+            text(2).lines().count(),
+            "of another size, too"
+        );
     }
 }

@@ -21,19 +21,30 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     write(&folder, "circuit.v", &circuit(inputs))?;
     write(&folder, "cells.lib", include_str!("../files/cells.lib"))?;
     write(&folder, "verify.tcl", include_str!("../files/verify.tcl"))?;
-    Ok(Program { name: "TV", arguments: arguments(["sta", "-no_splash", "-exit", "verify.tcl"]), folder })
+    Ok(Program {
+        name: "TV",
+        arguments: arguments(["sta", "-no_splash", "-exit", "verify.tcl"]),
+        folder,
+    })
 }
 
 /// A netlist without loops between registers: each gate's inputs are made before it.
 fn circuit(inputs: &mut Inputs<'_>) -> String {
-    let (gates, registers) = (inputs.random.random_range(GATES), inputs.random.random_range(REGISTERS));
+    let (gates, registers) = (
+        inputs.random.random_range(GATES),
+        inputs.random.random_range(REGISTERS),
+    );
     let nets = gates + registers;
     let mut text = "module top (clock);\n input clock;\n".to_owned();
     for net in 0..nets {
         let _ = writeln!(text, " wire n{net};");
     }
     for net in 0..registers {
-        let _ = writeln!(text, " DFF f{net} (.D(n{}), .CK(clock), .Q(n{net}));", nets - 1 - net);
+        let _ = writeln!(
+            text,
+            " DFF f{net} (.D(n{}), .CK(clock), .Q(n{net}));",
+            nets - 1 - net
+        );
     }
     for net in registers..nets {
         let mut input = || inputs.random.random_range(net.saturating_sub(REACH)..net);

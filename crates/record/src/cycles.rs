@@ -89,7 +89,12 @@ pub struct Batch {
     pub counted: Option<(u64, Ticks)>,
 }
 
-const ARMS: [Arm; 4] = [Arm::BaselineDirect, Arm::SwitchDirect, Arm::BaselineTotal, Arm::SwitchTotal];
+const ARMS: [Arm; 4] = [
+    Arm::BaselineDirect,
+    Arm::SwitchDirect,
+    Arm::BaselineTotal,
+    Arm::SwitchTotal,
+];
 
 impl Batches {
     /// How many there are.
@@ -145,23 +150,37 @@ impl Batches {
             walk_ticks: *self.walk_ticks.get(index)?,
             chain_ticks: around(&self.chain_ticks)?,
             addition_ticks: around(&self.addition_ticks)?,
-            counted: self.counted_cycles.get(index).copied().zip(self.counted_ticks.get(index).copied()),
+            counted: self
+                .counted_cycles
+                .get(index)
+                .copied()
+                .zip(self.counted_ticks.get(index).copied()),
         })
     }
 
     /// What is wrong with the columns: lengths that differ, or an arm that there is not.
     pub(crate) fn fault(&self) -> Option<String> {
         let n = self.len();
-        let lengths = [self.handoffs.len(), self.handoff_ticks.len(), self.walk_ticks.len()];
+        let lengths = [
+            self.handoffs.len(),
+            self.handoff_ticks.len(),
+            self.walk_ticks.len(),
+        ];
         let probes = [self.chain_ticks.len(), self.addition_ticks.len()];
-        if lengths.iter().any(|length| *length != n) || probes.iter().any(|length| *length != n + 1) {
-            return Some(format!("columns of {lengths:?} and {probes:?} for {n} batches"));
+        if lengths.iter().any(|length| *length != n) || probes.iter().any(|length| *length != n + 1)
+        {
+            return Some(format!(
+                "columns of {lengths:?} and {probes:?} for {n} batches"
+            ));
         }
         let counted = [self.counted_cycles.len(), self.counted_ticks.len()];
         if counted != [0, 0] && counted != [n, n] {
             return Some(format!("columns of {counted:?} counts for {n} batches"));
         }
-        let arm = self.arm.iter().find(|arm| usize::from(**arm) >= ARMS.len())?;
+        let arm = self
+            .arm
+            .iter()
+            .find(|arm| usize::from(**arm) >= ARMS.len())?;
         Some(format!("arm {arm}, of which there are {}", ARMS.len()))
     }
 }
@@ -184,17 +203,35 @@ mod tests {
     fn each_batch_has_the_probes_before_and_after_it() {
         let batches: Vec<_> = two().iter().collect();
         assert_eq!(batches.len(), 2);
-        assert_eq!((batches[1].arm, batches[1].chain_ticks), (Arm::BaselineTotal, (Ticks(3), Ticks(5))));
-        assert_eq!((batches[0].handoffs, batches[0].addition_ticks), (8, (Ticks(2), Ticks(4))));
+        assert_eq!(
+            (batches[1].arm, batches[1].chain_ticks),
+            (Arm::BaselineTotal, (Ticks(3), Ticks(5)))
+        );
+        assert_eq!(
+            (batches[0].handoffs, batches[0].addition_ticks),
+            (8, (Ticks(2), Ticks(4)))
+        );
         assert_eq!(two().fault(), None);
     }
 
     #[test]
     fn columns_that_do_not_fit_are_a_fault() {
-        let short = Batches { walk_ticks: vec![Ticks(1)], ..two() };
-        assert_eq!(short.fault().as_deref(), Some("columns of [2, 2, 1] and [3, 3] for 2 batches"));
-        let unknown = Batches { arm: vec![1, 9], ..two() };
-        assert_eq!(unknown.fault().as_deref(), Some("arm 9, of which there are 4"));
+        let short = Batches {
+            walk_ticks: vec![Ticks(1)],
+            ..two()
+        };
+        assert_eq!(
+            short.fault().as_deref(),
+            Some("columns of [2, 2, 1] and [3, 3] for 2 batches")
+        );
+        let unknown = Batches {
+            arm: vec![1, 9],
+            ..two()
+        };
+        assert_eq!(
+            unknown.fault().as_deref(),
+            Some("arm 9, of which there are 4")
+        );
         assert_eq!(unknown.iter().count(), 1);
     }
 }

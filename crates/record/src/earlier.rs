@@ -45,7 +45,9 @@ pub struct Spread {
 }
 
 /// A cost of a case, as the JSON of a measurement names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display, EnumIter)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display, EnumIter,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum CostName {

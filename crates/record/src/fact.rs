@@ -26,6 +26,8 @@ impl<T> Fact<T> {
 
     /// A fact that could not be had.
     pub fn unknown(why: impl Into<String>) -> Self {
-        Fact::Unknown { unknown: why.into() }
+        Fact::Unknown {
+            unknown: why.into(),
+        }
     }
 }

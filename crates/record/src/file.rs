@@ -9,8 +9,8 @@ use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
 use crate::{
-    ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers, Refusal, RuntimeRun,
-    Sample, SelfTest, as_argument, printable,
+    ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers,
+    Refusal, RuntimeRun, Sample, SelfTest, as_argument, printable,
 };
 pub use chain::{BrokenChain, Chain};
 
@@ -56,7 +56,9 @@ impl WriteRecordError {
     /// A record that took not even its header was not created.
     fn before_the_first_line(self) -> Self {
         match self {
-            WriteRecordError::Append { path, source, .. } => WriteRecordError::Create { path, source },
+            WriteRecordError::Append { path, source, .. } => {
+                WriteRecordError::Create { path, source }
+            }
             other => other,
         }
     }
@@ -79,17 +81,35 @@ impl MeasureWriter {
     }
 
     /// The same, for these readers.
-    pub fn create_for(readers: Readers, path: &Path, header: Header) -> Result<Self, WriteRecordError> {
+    pub fn create_for(
+        readers: Readers,
+        path: &Path,
+        header: Header,
+    ) -> Result<Self, WriteRecordError> {
         let mut new = OpenOptions::new();
-        let file = new.append(true).create_new(true).mode(readers.mode()).open(path).map_err(|source| match source
-            .kind()
-        {
-            io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
-            _ => WriteRecordError::Create { path: path.to_owned(), source },
-        })?;
-        let header = Header { schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"), ..header };
-        let mut writer =
-            MeasureWriter { file, path: path.to_owned(), lines: 0, whole_bytes: 0, chain: Chain::default() };
+        let file = new
+            .append(true)
+            .create_new(true)
+            .mode(readers.mode())
+            .open(path)
+            .map_err(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
+                _ => WriteRecordError::Create {
+                    path: path.to_owned(),
+                    source,
+                },
+            })?;
+        let header = Header {
+            schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
+            ..header
+        };
+        let mut writer = MeasureWriter {
+            file,
+            path: path.to_owned(),
+            lines: 0,
+            whole_bytes: 0,
+            chain: Chain::default(),
+        };
         match writer.append(&Line::Header(Box::new(header))) {
             Ok(()) => Ok(writer),
             Err(error) => {
@@ -102,11 +122,15 @@ impl MeasureWriter {
 
     /// Appends one line. Where it does not fit, the part of it that was written is taken back.
     pub fn append(&mut self, line: &Line) -> Result<(), WriteRecordError> {
-        let outcome = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
-            let chain = self.chain.seal(&mut bytes);
-            bytes.push(b'\n');
-            self.file.write_all(&bytes).map(|()| (bytes.len() as u64, chain))
-        });
+        let outcome = serde_json::to_vec(line)
+            .map_err(io::Error::from)
+            .and_then(|mut bytes| {
+                let chain = self.chain.seal(&mut bytes);
+                bytes.push(b'\n');
+                self.file
+                    .write_all(&bytes)
+                    .map(|()| (bytes.len() as u64, chain))
+            });
         match outcome {
             Ok((length, chain)) => {
                 self.lines += 1;
@@ -117,18 +141,24 @@ impl MeasureWriter {
             Err(source) => {
                 // Best effort: a reader drops a cut line by itself.
                 let _ = self.file.set_len(self.whole_bytes);
-                Err(WriteRecordError::Append { path: self.path.clone(), lines: self.lines, source })
+                Err(WriteRecordError::Append {
+                    path: self.path.clone(),
+                    lines: self.lines,
+                    source,
+                })
             }
         }
     }
 
     /// Asks the kernel to put everything on disk, against a crash of the machine.
     pub fn sync(&self) -> Result<(), WriteRecordError> {
-        self.file.sync_data().map_err(|source| WriteRecordError::Append {
-            path: self.path.clone(),
-            lines: self.lines,
-            source,
-        })
+        self.file
+            .sync_data()
+            .map_err(|source| WriteRecordError::Append {
+                path: self.path.clone(),
+                lines: self.lines,
+                source,
+            })
     }
 
     /// Where the record is.
@@ -149,7 +179,9 @@ pub enum ReadRecordError {
         source: io::Error,
     },
     /// The file does not begin with a header.
-    #[error("{path} does not begin with a header ({why}), need a file written by switchcost measure")]
+    #[error(
+        "{path} does not begin with a header ({why}), need a file written by switchcost measure"
+    )]
     NoHeader {
         /// Where.
         path: PathBuf,
@@ -231,13 +263,19 @@ impl MeasureRecord {
 
     /// Reads its first line alone.
     pub fn read_header(path: &Path) -> Result<Header, ReadRecordError> {
-        let file = File::open(path).map_err(|source| ReadRecordError::Open { path: path.to_owned(), source })?;
+        let file = File::open(path).map_err(|source| ReadRecordError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
         Lines::new(BufReader::new(file), path, LINE_LIMIT).header()
     }
 
     /// Never holds more than one line of at most `limit` in memory, beside what it has read.
     fn read_limited(path: &Path, limit: Bytes) -> Result<Self, ReadRecordError> {
-        let file = File::open(path).map_err(|source| ReadRecordError::Open { path: path.to_owned(), source })?;
+        let file = File::open(path).map_err(|source| ReadRecordError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
         let mut lines = Lines::new(BufReader::new(file), path, limit);
         let mut record = MeasureRecord::new(lines.header()?);
         while let Some(line) = lines.next_line()? {
@@ -252,16 +290,28 @@ impl MeasureRecord {
             _ if self.end.is_some() => return Err(lines.damaged("a line behind the last")),
             Line::Header(_) => return Err(lines.damaged("a second header")),
             Line::Sample(sample) if sample.case as usize >= self.header.plan.cases.len() => {
-                return Err(lines.damaged(&format!("a sample of case {}, which the plan does not hold", sample.case)));
+                return Err(lines.damaged(&format!(
+                    "a sample of case {}, which the plan does not hold",
+                    sample.case
+                )));
             }
             Line::Refusal(refusal) if refusal.case as usize >= self.header.plan.cases.len() => {
-                return Err(lines.damaged(&format!("a refusal of case {}, which the plan does not hold", refusal.case)));
+                return Err(lines.damaged(&format!(
+                    "a refusal of case {}, which the plan does not hold",
+                    refusal.case
+                )));
             }
             Line::Cycles(cycles) if cycles.case as usize >= self.header.plan.cases.len() => {
-                return Err(lines.damaged(&format!("cycles of case {}, which the plan does not hold", cycles.case)));
+                return Err(lines.damaged(&format!(
+                    "cycles of case {}, which the plan does not hold",
+                    cycles.case
+                )));
             }
             Line::Runtime(run) if run.case as usize >= self.header.plan.cases.len() => {
-                return Err(lines.damaged(&format!("a runtime of case {}, which the plan does not hold", run.case)));
+                return Err(lines.damaged(&format!(
+                    "a runtime of case {}, which the plan does not hold",
+                    run.case
+                )));
             }
             Line::SelfTest(test) => self.self_tests.push(test),
             Line::Latency(latency) => self.latencies.push(latency),
@@ -302,13 +352,25 @@ enum Piece {
 
 impl<'a> Lines<'a> {
     fn new(reader: BufReader<File>, path: &'a Path, limit: Bytes) -> Self {
-        Lines { reader, path, limit, number: 0, has_cut_line: false, chain: Chain::default() }
+        Lines {
+            reader,
+            path,
+            limit,
+            number: 0,
+            has_cut_line: false,
+            chain: Chain::default(),
+        }
     }
 
     fn next_piece(&mut self) -> Result<Piece, ReadRecordError> {
         let mut bytes = Vec::new();
-        let limited = (&mut self.reader).take(self.limit.0).read_until(b'\n', &mut bytes);
-        limited.map_err(|source| ReadRecordError::Open { path: self.path.to_owned(), source })?;
+        let limited = (&mut self.reader)
+            .take(self.limit.0)
+            .read_until(b'\n', &mut bytes);
+        limited.map_err(|source| ReadRecordError::Open {
+            path: self.path.to_owned(),
+            source,
+        })?;
         if bytes.is_empty() {
             return Ok(Piece::End);
         }
@@ -329,21 +391,28 @@ impl<'a> Lines<'a> {
             Piece::TooLong => Err(self.damaged(&too_long(self.limit))),
             Piece::Line(mut bytes) => {
                 self.open(&mut bytes).map_err(|why| self.damaged(&why))?;
-                serde_json::from_slice(&bytes).map(Some).map_err(|error| self.damaged(&in_words(&error)))
+                serde_json::from_slice(&bytes)
+                    .map(Some)
+                    .map_err(|error| self.damaged(&in_words(&error)))
             }
         }
     }
 
     /// Takes the checksum off the line that was just read, or says why it is not the line that was written here.
     fn open(&mut self, line: &mut Vec<u8>) -> Result<(), String> {
-        self.chain = self.chain.open(line).map_err(|broken| self.in_its_place(broken))?;
+        self.chain = self
+            .chain
+            .open(line)
+            .map_err(|broken| self.in_its_place(broken))?;
         Ok(())
     }
 
     fn in_its_place(&self, broken: BrokenChain) -> String {
         match broken {
             BrokenChain::Changed { .. } if self.number > 1 => {
-                format!("{broken}: it was changed, or a line before it is missing, doubled or out of place")
+                format!(
+                    "{broken}: it was changed, or a line before it is missing, doubled or out of place"
+                )
             }
             BrokenChain::Changed { .. } => format!("{broken}: it was changed"),
             BrokenChain::NoCheck => broken.to_string(),
@@ -362,7 +431,8 @@ impl<'a> Lines<'a> {
     fn header(&mut self) -> Result<Header, ReadRecordError> {
         let mut line = self.first_line()?;
         self.see_version(&line)?;
-        self.open(&mut line).map_err(|why| self.no_header(&format!("line 1: {why}")))?;
+        self.open(&mut line)
+            .map_err(|why| self.no_header(&format!("line 1: {why}")))?;
         match serde_json::from_slice(&line) {
             Ok(Line::Header(header)) => Ok(*header),
             Ok(_) => Err(self.no_header("its first line is of another kind")),
@@ -372,18 +442,30 @@ impl<'a> Lines<'a> {
 
     /// Refuses a first line of another version, however unlike ours it is.
     fn see_version(&self, line: &[u8]) -> Result<(), ReadRecordError> {
-        let value: serde_json::Value =
-            serde_json::from_slice(line).map_err(|_| self.no_header("its first line is not JSON"))?;
-        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
-        match schema.strip_prefix(MEASURE_SCHEMA).and_then(|rest| rest.strip_prefix('/')) {
+        let value: serde_json::Value = serde_json::from_slice(line)
+            .map_err(|_| self.no_header("its first line is not JSON"))?;
+        let schema = value
+            .get("schema")
+            .and_then(|schema| schema.as_str())
+            .unwrap_or_default();
+        match schema
+            .strip_prefix(MEASURE_SCHEMA)
+            .and_then(|rest| rest.strip_prefix('/'))
+        {
             Some(version) if version == MEASURE_VERSION.to_string() => Ok(()),
-            Some(_) => Err(ReadRecordError::Version { path: self.path.to_owned(), found: printable(schema) }),
+            Some(_) => Err(ReadRecordError::Version {
+                path: self.path.to_owned(),
+                found: printable(schema),
+            }),
             None => Err(self.no_header(&format!("its schema is {schema:?}, not {MEASURE_SCHEMA}"))),
         }
     }
 
     fn no_header(&self, why: &str) -> ReadRecordError {
-        ReadRecordError::NoHeader { path: self.path.to_owned(), why: why.to_owned() }
+        ReadRecordError::NoHeader {
+            path: self.path.to_owned(),
+            why: why.to_owned(),
+        }
     }
 
     fn damaged(&self, why: &str) -> ReadRecordError {
@@ -402,7 +484,11 @@ fn too_long(limit: Bytes) -> String {
 
 /// The parser was given one line and calls it line 1; the number that helps is the one in the record.
 fn in_words(error: &serde_json::Error) -> String {
-    printable(&error.to_string().replace(" at line 1 column ", " at column "))
+    printable(
+        &error
+            .to_string()
+            .replace(" at line 1 column ", " at column "),
+    )
 }
 
 #[cfg(test)]

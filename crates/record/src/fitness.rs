@@ -6,7 +6,9 @@ use strum::Display;
 pub const DOCTOR_SCHEMA: &str = "switchcost.doctor/1";
 
 /// How one condition of the machine bears on measuring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, Display)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, Display,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
@@ -54,6 +56,9 @@ mod tests {
     fn the_worst_is_the_greatest() {
         let found = [Severity::Caveat, Severity::Unfit, Severity::Fit];
         assert_eq!(found.into_iter().max(), Some(Severity::Unfit));
-        assert_eq!(serde_json::to_string(&found).expect("JSON"), r#"["caveat","unfit","fit"]"#);
+        assert_eq!(
+            serde_json::to_string(&found).expect("JSON"),
+            r#"["caveat","unfit","fit"]"#
+        );
     }
 }

@@ -2,7 +2,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
-use crate::{Cycles, EarlierRuns, HostManifest, KernelSwitches, Plan, RuntimeFacts, RuntimeRun, Sample};
+use crate::{
+    Cycles, EarlierRuns, HostManifest, KernelSwitches, Plan, RuntimeFacts, RuntimeRun, Sample,
+};
 
 /// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
 ///
@@ -66,13 +68,16 @@ impl CoreClock {
     /// The ratio of additions to chain up to which a probe counts as unshared, given the least ratio seen in a run. A core that was
     /// shared throughout never shows its own ratio, so what is known of such cores bounds it, too.
     pub fn unshared_below(&self, least_seen: f64) -> f64 {
-        let known = self.unshared_per_mille.map(|ratio| f64::from(ratio) / 1000.0 * UNSHARED_WITHIN_KNOWN);
+        let known = self
+            .unshared_per_mille
+            .map(|ratio| f64::from(ratio) / 1000.0 * UNSHARED_WITHIN_KNOWN);
         (least_seen * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY))
     }
 
     /// Core cycles of the chain, if known for this core.
     pub fn chain_cycles(&self) -> Option<f64> {
-        self.multiplication_cycles.map(|each| f64::from(each) * f64::from(self.chain_length))
+        self.multiplication_cycles
+            .map(|each| f64::from(each) * f64::from(self.chain_length))
     }
 }
 

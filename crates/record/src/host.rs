@@ -187,14 +187,16 @@ impl HostManifest {
     pub fn plausible_tlbs(&self) -> Vec<&Tlb> {
         let has_real_second_level = self.doubted_tlb().is_none();
         let all = self.tlbs.known().into_iter().flatten();
-        all.filter(|tlb| has_real_second_level || tlb.level < 2).collect()
+        all.filter(|tlb| has_real_second_level || tlb.level < 2)
+            .collect()
     }
 
     /// A second level smaller than that of any core that a hypervisor may be on, if one is reported.
     pub fn doubted_tlb(&self) -> Option<&Tlb> {
         let is_guest = self.hypervisor.known().is_some_and(|name| name != "none");
-        let is_second =
-            |tlb: &&Tlb| tlb.level > 1 && tlb.kind != TlbKind::Instruction && tlb.page_bytes == self.page_bytes;
+        let is_second = |tlb: &&Tlb| {
+            tlb.level > 1 && tlb.kind != TlbKind::Instruction && tlb.page_bytes == self.page_bytes
+        };
         let mut second = self.tlbs.known().into_iter().flatten().filter(is_second);
         second.find(|tlb| is_guest && tlb.entries < FEWEST_SECOND_LEVEL)
     }
@@ -206,7 +208,13 @@ impl HostManifest {
 
     /// Whether both are known to be of one machine with one kernel.
     pub fn is_same_machine(&self, other: &HostManifest) -> bool {
-        let of = |host: &HostManifest| (host.hostname.clone(), host.cpu_model.known().cloned(), host.kernel.clone());
+        let of = |host: &HostManifest| {
+            (
+                host.hostname.clone(),
+                host.cpu_model.known().cloned(),
+                host.kernel.clone(),
+            )
+        };
         !self.is_redacted() && of(self) == of(other)
     }
 }
@@ -250,7 +258,10 @@ mod tests {
         assert_eq!(serde_json::to_string(&known).expect("JSON"), "250");
         assert_eq!(known.known(), Some(&250));
         let unknown = Fact::<u32>::unknown("no /proc/config.gz");
-        assert_eq!(serde_json::to_string(&unknown).expect("JSON"), r#"{"unknown":"no /proc/config.gz"}"#);
+        assert_eq!(
+            serde_json::to_string(&unknown).expect("JSON"),
+            r#"{"unknown":"no /proc/config.gz"}"#
+        );
         assert_eq!(unknown.known(), None);
     }
 
@@ -262,8 +273,17 @@ mod tests {
 
     #[test]
     fn a_tlb_reaches_as_far_as_its_entries() {
-        let tlb = |entries, page_bytes| Tlb { level: 1, kind: TlbKind::Data, entries, page_bytes };
+        let tlb = |entries, page_bytes| Tlb {
+            level: 1,
+            kind: TlbKind::Data,
+            entries,
+            page_bytes,
+        };
         assert_eq!(tlb(64, Bytes::kib(4)).reach(), Bytes::kib(256));
-        assert_eq!(tlb(2, Bytes(u64::MAX)).reach(), Bytes(u64::MAX), "a number out of a damaged file");
+        assert_eq!(
+            tlb(2, Bytes(u64::MAX)).reach(),
+            Bytes(u64::MAX),
+            "a number out of a damaged file"
+        );
     }
 }

@@ -28,13 +28,17 @@ mod vector_state;
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
 pub use earlier::{CostName, EarlierCase, EarlierRuns, Spread};
 pub use fact::Fact;
-pub use file::{BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError};
+pub use file::{
+    BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError,
+};
 pub use fitness::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 pub use header::{
-    ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line, MEASURE_SCHEMA,
-    MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost, Walks,
+    ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line,
+    MEASURE_SCHEMA, MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost, Walks,
 };
-pub use host::{Cache, CacheKind, CpuQuota, HostManifest, InterruptLoad, LEFT_OUT, Scheduler, Tlb, TlbKind};
+pub use host::{
+    Cache, CacheKind, CpuQuota, HostManifest, InterruptLoad, LEFT_OUT, Scheduler, Tlb, TlbKind,
+};
 pub use mechanism::{Between, Mechanism};
 pub use plan::{Case, Placement, Plan, Policy, Relation, Rounds, SwitchPlan};
 pub use printable::{as_argument, is_printable, plain, printable};

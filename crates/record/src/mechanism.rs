@@ -3,8 +3,22 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 
 /// How the token is handed from one task to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Mechanism {
@@ -54,8 +68,22 @@ pub enum Mechanism {
 }
 
 /// What the token is handed between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Between {
@@ -72,7 +100,8 @@ impl Mechanism {
     /// variant of another.
     pub fn real() -> impl Iterator<Item = Mechanism> {
         use Mechanism::*;
-        Mechanism::iter().filter(|m| !matches!(m, MutexCondvarHeld | Concurrent | Runtime | Synthetic))
+        Mechanism::iter()
+            .filter(|m| !matches!(m, MutexCondvarHeld | Concurrent | Runtime | Synthetic))
     }
 
     /// What this mechanism can hand its token between, the usual one first.
@@ -81,8 +110,10 @@ impl Mechanism {
         match self {
             Runtime => &[Between::User, Between::Thread],
             Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => &[Between::User],
-            Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld | Socketpair | Tcp
-            | PosixSem | PosixMq | Signal | Yield | Preempt | Concurrent => &[Between::Process, Between::Thread],
+            Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld
+            | Socketpair | Tcp | PosixSem | PosixMq | Signal | Yield | Preempt | Concurrent => {
+                &[Between::Process, Between::Thread]
+            }
         }
     }
 
@@ -90,7 +121,10 @@ impl Mechanism {
     /// suffices, the calls themselves are part of the direct cost.
     pub fn has_same_system_calls(self) -> bool {
         use Mechanism::*;
-        !matches!(self, MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld | PosixSem)
+        !matches!(
+            self,
+            MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld | PosixSem
+        )
     }
 
     /// Whether anything is handed over, so that there is a switch or a hand-off to be priced.
@@ -100,7 +134,10 @@ impl Mechanism {
 
     /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.
     pub fn is_blocking(self) -> bool {
-        !matches!(self, Mechanism::Yield | Mechanism::Preempt | Mechanism::Concurrent)
+        !matches!(
+            self,
+            Mechanism::Yield | Mechanism::Preempt | Mechanism::Concurrent
+        )
     }
 }
 
@@ -111,11 +148,17 @@ mod tests {
     #[test]
     fn a_name_is_the_same_in_the_record_and_on_the_command_line() {
         for mechanism in Mechanism::iter() {
-            assert_eq!(serde_json::to_string(&mechanism).expect("JSON"), format!("\"{mechanism}\""));
+            assert_eq!(
+                serde_json::to_string(&mechanism).expect("JSON"),
+                format!("\"{mechanism}\"")
+            );
             assert_eq!(mechanism.to_string().parse(), Ok(mechanism));
         }
         for between in Between::iter() {
-            assert_eq!(serde_json::to_string(&between).expect("JSON"), format!("\"{between}\""));
+            assert_eq!(
+                serde_json::to_string(&between).expect("JSON"),
+                format!("\"{between}\"")
+            );
             assert_eq!(between.to_string().parse(), Ok(between));
         }
     }
@@ -124,7 +167,12 @@ mod tests {
     fn all_that_switch_are_real_but_the_made_up_mechanism() {
         use Mechanism::*;
         assert_eq!(Mechanism::real().count(), Mechanism::iter().count() - 4);
-        let is_one = |mechanism| matches!(mechanism, MutexCondvarHeld | Concurrent | Runtime | Synthetic);
+        let is_one = |mechanism| {
+            matches!(
+                mechanism,
+                MutexCondvarHeld | Concurrent | Runtime | Synthetic
+            )
+        };
         assert!(!Mechanism::real().any(is_one));
     }
 

@@ -10,8 +10,20 @@ use switchcost_workload::WorkingSet;
 use crate::{Between, Mechanism, RuntimeCase, VectorCase};
 
 /// The scheduling policy of the tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Policy {
@@ -33,7 +45,9 @@ impl Policy {
 }
 
 /// How two CPUs of a placement are related, from near to far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize, Display, EnumString)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Relation {
@@ -65,12 +79,18 @@ pub struct Placement {
 impl Placement {
     /// All tasks on one CPU.
     pub fn one_cpu(cpu: CpuId) -> Placement {
-        Placement { cpus: vec![cpu], relation: Relation::SameCpu }
+        Placement {
+            cpus: vec![cpu],
+            relation: Relation::SameCpu,
+        }
     }
 
     /// Wherever the scheduler has them run.
     pub fn unpinned() -> Placement {
-        Placement { cpus: Vec::new(), relation: Relation::Unpinned }
+        Placement {
+            cpus: Vec::new(),
+            relation: Relation::Unpinned,
+        }
     }
 
     /// Whether all tasks share one CPU, so that a hand-off needs a switch and the switch can be priced.
@@ -122,7 +142,12 @@ pub struct Case {
 
 impl Case {
     /// Two tasks that touch nothing.
-    pub fn plain(mechanism: Mechanism, between: Between, placement: Placement, policy: Policy) -> Case {
+    pub fn plain(
+        mechanism: Mechanism,
+        between: Between,
+        placement: Placement,
+        policy: Policy,
+    ) -> Case {
         Case {
             mechanism,
             between,
@@ -140,7 +165,12 @@ impl Case {
     /// How the token is handed over, in a word: `pipe`, with vector registers in use `pipe/avx512`, or of a runtime `go/channel`.
     pub fn name(&self) -> String {
         match (&self.runtime, &self.vectors) {
-            (Some(RuntimeCase { runtime, handoff, .. }), _) => format!("{runtime}/{handoff}"),
+            (
+                Some(RuntimeCase {
+                    runtime, handoff, ..
+                }),
+                _,
+            ) => format!("{runtime}/{handoff}"),
             (None, Some(VectorCase { state, .. })) => format!("{}/{state}", self.mechanism),
             (None, None) => self.mechanism.to_string(),
         }
@@ -148,8 +178,14 @@ impl Case {
 
     /// What one of the tasks touches.
     pub fn working_set_of(&self, task: usize) -> WorkingSet {
-        let size_bytes = self.away.filter(|_| task > 0).unwrap_or(self.working_set.size_bytes);
-        WorkingSet { size_bytes, ..self.working_set }
+        let size_bytes = self
+            .away
+            .filter(|_| task > 0)
+            .unwrap_or(self.working_set.size_bytes);
+        WorkingSet {
+            size_bytes,
+            ..self.working_set
+        }
     }
 }
 
@@ -186,7 +222,11 @@ pub struct Plan {
 impl Plan {
     /// All CPUs that tasks of the cases are pinned to, each once, by number.
     pub fn cpus(&self) -> Vec<CpuId> {
-        let cpus: BTreeSet<CpuId> = self.cases.iter().flat_map(|case| case.placement.cpus.iter().copied()).collect();
+        let cpus: BTreeSet<CpuId> = self
+            .cases
+            .iter()
+            .flat_map(|case| case.placement.cpus.iter().copied())
+            .collect();
         cpus.into_iter().collect()
     }
 }
@@ -208,12 +248,19 @@ pub struct Rounds {
 impl fmt::Display for Rounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
-            self.round_trips.map(|number| format!("{number} round trips")),
-            self.flush_bytes.map(|size| format!("caches emptied by writing {size}")),
-            self.pause_ns.map(|pause| format!("{pause} of sleep before")),
+            self.round_trips
+                .map(|number| format!("{number} round trips")),
+            self.flush_bytes
+                .map(|size| format!("caches emptied by writing {size}")),
+            self.pause_ns
+                .map(|pause| format!("{pause} of sleep before")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        f.write_str(&if parts.is_empty() { "as usual".to_owned() } else { parts.join(", ") })
+        f.write_str(&if parts.is_empty() {
+            "as usual".to_owned()
+        } else {
+            parts.join(", ")
+        })
     }
 }
 
@@ -236,9 +283,15 @@ mod tests {
 
     #[test]
     fn a_switch_can_be_priced_on_one_cpu_only() {
-        let on = |cpus: &[u32], relation| Placement { cpus: cpus.iter().copied().map(CpuId).collect(), relation };
+        let on = |cpus: &[u32], relation| Placement {
+            cpus: cpus.iter().copied().map(CpuId).collect(),
+            relation,
+        };
         assert!(on(&[3], Relation::SameCpu).is_one_cpu());
         assert!(!on(&[0, 1], Relation::Smt).is_one_cpu());
-        assert!(!on(&[], Relation::Unpinned).is_one_cpu(), "the scheduler may use them all");
+        assert!(
+            !on(&[], Relation::Unpinned).is_one_cpu(),
+            "the scheduler may use them all"
+        );
     }
 }

@@ -35,8 +35,14 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 /// these are escaped inside `$'...'`, which bash, ksh and zsh read: it still names that file, and is safe to print.
 pub fn as_argument(name: impl AsRef<OsStr>) -> String {
     let name = name.as_ref().as_bytes();
-    let file = if name.starts_with(b"-") { [b"./", name].concat() } else { name.to_vec() };
-    let text = std::str::from_utf8(&file).ok().filter(|text| text.chars().all(is_printable));
+    let file = if name.starts_with(b"-") {
+        [b"./", name].concat()
+    } else {
+        name.to_vec()
+    };
+    let text = std::str::from_utf8(&file)
+        .ok()
+        .filter(|text| text.chars().all(is_printable));
     let quoted = text.and_then(|text| shlex::try_quote(text).ok());
     quoted.map_or_else(|| escaped(&file), Cow::into_owned)
 }
@@ -53,8 +59,7 @@ fn escaped(name: &[u8]) -> String {
 
 /// Whether a character is text alone: it commands no terminal, ends no line, and turns no text around it.
 pub fn is_printable(c: char) -> bool {
-    let turns_text =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns_text = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !turns_text
 }
 
@@ -83,14 +88,21 @@ mod tests {
     fn read_by(shell: &str, argument: &str) -> Option<Vec<u8>> {
         let script = format!("printf %s {argument}");
         let output = Command::new(shell).args(["-c", &script]).output().ok()?;
-        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{script}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         Some(output.stdout)
     }
 
     #[test]
     fn a_name_is_one_argument_that_names_the_same_file() {
         for (name, argument) in [
-            ("runs/2026-11-24T20-45-31-1-measure.jsonl", "runs/2026-11-24T20-45-31-1-measure.jsonl"),
+            (
+                "runs/2026-11-24T20-45-31-1-measure.jsonl",
+                "runs/2026-11-24T20-45-31-1-measure.jsonl",
+            ),
             ("my run.jsonl", "'my run.jsonl'"),
             ("two  blanks; rm $HOME `id`", "'two  blanks; rm $HOME `id`'"),
             ("it's", "\"it's\""),
@@ -101,7 +113,11 @@ mod tests {
         ] {
             assert_eq!(as_argument(name), argument);
             let wanted = if name == "-o" { "./-o" } else { name };
-            assert_eq!(read_by("sh", argument).expect("a shell"), wanted.as_bytes(), "{argument}");
+            assert_eq!(
+                read_by("sh", argument).expect("a shell"),
+                wanted.as_bytes(),
+                "{argument}"
+            );
         }
     }
 
@@ -112,12 +128,19 @@ mod tests {
             (b"two\nlines", r"$'two\012lines'"),
             (b"\x077 it's \\", r"$'\0077 it\'s \\'"),
             (b"no text \xff", r"$'no text \377'"),
-            ("\u{9b}2J\u{202e}x".as_bytes(), r"$'\302\2332J\342\200\256x'"),
+            (
+                "\u{9b}2J\u{202e}x".as_bytes(),
+                r"$'\302\2332J\342\200\256x'",
+            ),
             (b"-\x1b", r"$'./-\033'"),
         ] {
             assert_eq!(as_argument(OsStr::from_bytes(name)), argument);
             assert!(argument.chars().all(is_printable));
-            let wanted = if name[0] == b'-' { [b"./", name].concat() } else { name.to_vec() };
+            let wanted = if name[0] == b'-' {
+                [b"./", name].concat()
+            } else {
+                name.to_vec()
+            };
             match read_by("bash", argument) {
                 Some(read) => assert_eq!(read, wanted, "{argument}"),
                 None => eprintln!("skipped: no bash to read {argument}"),
@@ -127,8 +150,17 @@ mod tests {
 
     #[test]
     fn text_of_anybody_commands_no_terminal_and_forges_no_line() {
-        assert_eq!(printable("\u{1b}[2J a\u{9b}b\u{202e}c\n"), "\\u{1b}[2J a\\u{9b}b\\u{202e}c\\n");
-        assert_eq!(printable("\r\t\u{7}\u{7f}\u{61c}\u{2067}"), "\\r\\t\\u{7}\\u{7f}\\u{61c}\\u{2067}");
-        assert_eq!(printable("Größe 工 🦀 'it''s' \\"), "Größe 工 🦀 'it''s' \\");
+        assert_eq!(
+            printable("\u{1b}[2J a\u{9b}b\u{202e}c\n"),
+            "\\u{1b}[2J a\\u{9b}b\\u{202e}c\\n"
+        );
+        assert_eq!(
+            printable("\r\t\u{7}\u{7f}\u{61c}\u{2067}"),
+            "\\r\\t\\u{7}\\u{7f}\\u{61c}\\u{2067}"
+        );
+        assert_eq!(
+            printable("Größe 工 🦀 'it''s' \\"),
+            "Größe 工 🦀 'it''s' \\"
+        );
     }
 }

@@ -4,8 +4,20 @@ use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Nanos;
 
 /// Whom the control goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Class {

@@ -6,7 +6,20 @@ use strum::{Display, EnumIter};
 use switchcost_units::{CpuId, Nanos, Ticks};
 
 /// Which of the four programs of a case a batch ran. All four are the same loop over the same pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Arm {
@@ -152,7 +165,10 @@ mod tests {
             at_ns: Nanos(0),
             handoffs: 1,
             ticks: Ticks(1),
-            kernel_switches: KernelSwitches { voluntary: 2, involuntary: 3 },
+            kernel_switches: KernelSwitches {
+                voluntary: 2,
+                involuntary: 3,
+            },
             user_switches: 0,
             evidence: Evidence::default(),
             counters: None,
@@ -164,7 +180,10 @@ mod tests {
     fn arms_are_named_after_what_they_do() {
         for arm in Arm::iter() {
             let name = arm.to_string();
-            assert_eq!(serde_json::to_string(&arm).expect("JSON"), format!("\"{name}\""));
+            assert_eq!(
+                serde_json::to_string(&arm).expect("JSON"),
+                format!("\"{name}\"")
+            );
             assert_eq!(arm.switches(), name.starts_with("switch-"), "{name}");
             assert_eq!(arm.walks(), name.ends_with("-total"), "{name}");
         }
@@ -173,14 +192,24 @@ mod tests {
     #[test]
     fn a_sample_says_nothing_of_instruments_that_it_was_not_run_for() {
         let json = serde_json::to_value(sample()).expect("JSON");
-        assert_eq!((json.get("counters"), json.get("handoff_ticks")), (None, None));
-        assert_eq!(json["evidence"]["steal_ns"], serde_json::Value::Null, "not shown is said, not left out");
+        assert_eq!(
+            (json.get("counters"), json.get("handoff_ticks")),
+            (None, None)
+        );
+        assert_eq!(
+            json["evidence"]["steal_ns"],
+            serde_json::Value::Null,
+            "not shown is said, not left out"
+        );
     }
 
     #[test]
     fn switches_of_both_kinds_are_added() {
         assert_eq!(sample().kernel_switches.total(), 5);
-        let many = KernelSwitches { voluntary: u64::MAX, involuntary: 1 };
+        let many = KernelSwitches {
+            voluntary: u64::MAX,
+            involuntary: 1,
+        };
         assert_eq!(many.total(), u64::MAX, "a number out of a damaged file");
     }
 }

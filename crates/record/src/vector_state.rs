@@ -4,8 +4,22 @@ use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Bytes;
 
 /// Which vector registers are in use when a task hands on the token: what the kernel saves at a switch, and loads again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum VectorState {

@@ -25,7 +25,9 @@ pub fn for_writing(error: &io::Error, place: &str) -> String {
                 "need a disk that takes what is written; look at what it reported (sudo dmesg), and choose {place}, on another disk"
             ),
             Some(libc::ELOOP) => {
-                format!("need a link that leads to a file, not to itself; remove the link, or choose {place}")
+                format!(
+                    "need a link that leads to a file, not to itself; remove the link, or choose {place}"
+                )
             }
             _ => format!("need a folder that exists and may be written; choose {place}"),
         },
@@ -98,7 +100,16 @@ pub fn for_starting(error: &io::Error, otherwise: &str) -> String {
 
 /// The error's number, also where a library has wrapped it in a text of its own, as tempfile does.
 fn number(error: &io::Error) -> Option<i32> {
-    let in_text = || error.to_string().split_once("(os error ")?.1.split(')').next()?.parse().ok();
+    let in_text = || {
+        error
+            .to_string()
+            .split_once("(os error ")?
+            .1
+            .split(')')
+            .next()?
+            .parse()
+            .ok()
+    };
     error.raw_os_error().or_else(in_text)
 }
 
@@ -132,8 +143,14 @@ mod tests {
     fn what_helps_to_write_is_chosen_by_the_error() {
         let folder = "need a folder that exists and may be written; choose another place with -o";
         for (number, remedy) in [
-            (libc::ENOSPC, "need room for the rest; free some space or choose another place with -o"),
-            (libc::EDQUOT, "need room for the rest; free some space or choose another place with -o"),
+            (
+                libc::ENOSPC,
+                "need room for the rest; free some space or choose another place with -o",
+            ),
+            (
+                libc::EDQUOT,
+                "need room for the rest; free some space or choose another place with -o",
+            ),
             (
                 libc::EFBIG,
                 "need files that may be longer; raise the limit (ulimit -f unlimited), or choose another place with -o, on \
@@ -154,19 +171,30 @@ mod tests {
                 "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
                  fs.file-max=1000000, and to make it last /etc/sysctl.d",
             ),
-            (libc::ENOMEM, "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"),
+            (
+                libc::ENOMEM,
+                "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)",
+            ),
             (
                 libc::ELOOP,
                 "need a link that leads to a file, not to itself; remove the link, or choose another place with -o",
             ),
-            (libc::EISDIR, "need the name of a file; name one in that folder"),
+            (
+                libc::EISDIR,
+                "need the name of a file; name one in that folder",
+            ),
             (libc::ENAMETOOLONG, "need a shorter name; choose one"),
             (libc::ENOENT, folder),
             (libc::ENOTDIR, folder),
             (libc::EACCES, folder),
             (libc::EROFS, folder),
         ] {
-            assert_eq!(for_writing(&error(number), "another place with -o"), remedy, "{}", error(number));
+            assert_eq!(
+                for_writing(&error(number), "another place with -o"),
+                remedy,
+                "{}",
+                error(number)
+            );
         }
     }
 
@@ -175,7 +203,10 @@ mod tests {
         for (number, remedy) in [
             (libc::ENOENT, "need a trace"),
             (libc::EISDIR, "need a trace"),
-            (libc::EACCES, "need a trace and the right to read it; ask its owner for it (chmod a+r)"),
+            (
+                libc::EACCES,
+                "need a trace and the right to read it; ask its owner for it (chmod a+r)",
+            ),
             (
                 libc::EIO,
                 "need a trace on a disk that can be read; look at what it reported (sudo dmesg), and take a copy from elsewhere",
@@ -186,16 +217,30 @@ mod tests {
                  nofile in /etc/security/limits.d",
             ),
         ] {
-            assert_eq!(for_reading(&error(number), "a trace"), remedy, "{}", error(number));
+            assert_eq!(
+                for_reading(&error(number), "a trace"),
+                remedy,
+                "{}",
+                error(number)
+            );
         }
     }
 
     #[test]
     fn the_number_is_found_in_an_error_that_was_wrapped() {
-        let wrapped = io::Error::new(error(libc::EMFILE).kind(), format!("{} at path \"a\"", error(libc::EMFILE)));
-        assert_eq!(for_writing(&wrapped, "another"), for_writing(&error(libc::EMFILE), "another"));
+        let wrapped = io::Error::new(
+            error(libc::EMFILE).kind(),
+            format!("{} at path \"a\"", error(libc::EMFILE)),
+        );
+        assert_eq!(
+            for_writing(&wrapped, "another"),
+            for_writing(&error(libc::EMFILE), "another")
+        );
         let other = for_writing(&io::Error::other("odd (os error x)"), "another");
-        assert_eq!(other, "need a folder that exists and may be written; choose another");
+        assert_eq!(
+            other,
+            "need a folder that exists and may be written; choose another"
+        );
     }
 
     #[test]
@@ -205,10 +250,18 @@ mod tests {
              memory (ulimit -v, -d)";
         for (number, remedy) in [
             (libc::EAGAIN, limit),
-            (libc::ENOMEM, "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"),
+            (
+                libc::ENOMEM,
+                "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)",
+            ),
             (libc::EPERM, "need all of them; use fewer"),
         ] {
-            assert_eq!(for_starting(&error(number), "need all of them; use fewer"), remedy, "{}", error(number));
+            assert_eq!(
+                for_starting(&error(number), "need all of them; use fewer"),
+                remedy,
+                "{}",
+                error(number)
+            );
         }
     }
 
@@ -229,11 +282,25 @@ mod tests {
                 libc::EADDRNOTAVAIL,
                 "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism",
             ),
-            (libc::ENETUNREACH, "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism"),
-            (libc::ENOMEM, "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"),
-            (libc::ENOSYS, "need a kernel and rights that allow them; leave tcp out of --mechanism"),
+            (
+                libc::ENETUNREACH,
+                "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism",
+            ),
+            (
+                libc::ENOMEM,
+                "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)",
+            ),
+            (
+                libc::ENOSYS,
+                "need a kernel and rights that allow them; leave tcp out of --mechanism",
+            ),
         ] {
-            assert_eq!(for_channels(&error(number), "tcp"), remedy, "{}", error(number));
+            assert_eq!(
+                for_channels(&error(number), "tcp"),
+                remedy,
+                "{}",
+                error(number)
+            );
         }
     }
 }

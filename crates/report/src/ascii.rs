@@ -31,7 +31,10 @@ mod tests {
     #[test]
     fn lines_and_bars_keep_their_width() {
         let table = "direct  ±  costs\n────────────────\nlong na…  ▁▃█·  ██▌ 工\n";
-        assert_eq!(ascii(table), "direct +-  costs\n----------------\nlong na~  _-#.  ### ?\n");
+        assert_eq!(
+            ascii(table),
+            "direct +-  costs\n----------------\nlong na~  _-#.  ### ?\n"
+        );
         assert!(ascii(table).is_ascii());
         assert_eq!(ascii("plain"), "plain");
     }

@@ -45,7 +45,11 @@ pub fn render(comparison: &Comparison, format: Format, style: Style) -> String {
 
 impl InEveryFormat for Comparison {
     fn add_to(&self, page: &mut Page, style: Style) {
-        if style.is_detailed { add(page, self) } else { screen::add(page, self) }
+        if style.is_detailed {
+            add(page, self)
+        } else {
+            screen::add(page, self)
+        }
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
@@ -88,7 +92,9 @@ fn title(comparison: &Comparison) -> &'static str {
     match comparison.basis {
         Basis::Runs | Basis::Injections => "Costs",
         Basis::Observations => "Before and after",
-        Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => "Simulated costs",
+        Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {
+            "Simulated costs"
+        }
     }
 }
 
@@ -97,7 +103,11 @@ fn sides(comparison: &Comparison) -> String {
         [one] => one.clone(),
         several => format!("{} records", several.len()),
     };
-    format!("base is {}, new is {}", names(&comparison.base_records), names(&comparison.new_records))
+    format!(
+        "base is {}, new is {}",
+        names(&comparison.base_records),
+        names(&comparison.new_records)
+    )
 }
 
 fn add_differences(page: &mut Page, title: &str, differences: &[Difference]) {
@@ -115,8 +125,15 @@ fn add_environment(page: &mut Page, differences: &[Difference]) {
 /// Facts that differ, a row each, in an empty table.
 fn environment(grid: Grid, differences: &[Difference]) -> Grid {
     let values = |values: &[String]| Entry::from(values.join(" | "));
-    let row = |fact: &Difference| vec![Entry::from(&fact.what), values(&fact.base), values(&fact.new)];
-    grid.left(["fact", "base", "new"]).with_rows(differences.iter().map(row))
+    let row = |fact: &Difference| {
+        vec![
+            Entry::from(&fact.what),
+            values(&fact.base),
+            values(&fact.new),
+        ]
+    };
+    grid.left(["fact", "base", "new"])
+        .with_rows(differences.iter().map(row))
 }
 
 fn add_method(page: &mut Page, comparison: &Comparison) {

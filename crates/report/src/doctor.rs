@@ -49,18 +49,25 @@ const COLUMNS: [Column<Check>; 6] = [
 
 /// Each check that found something, worst first, with what helps now, or else for good; and a line with the others.
 fn add_findings(page: &mut Page, checks: &[Check]) {
-    let (fit, mut others): (Vec<&Check>, Vec<&Check>) =
-        checks.iter().partition(|check| check.severity == Severity::Fit);
+    let (fit, mut others): (Vec<&Check>, Vec<&Check>) = checks
+        .iter()
+        .partition(|check| check.severity == Severity::Fit);
     others.sort_by_key(|check| check.severity != Severity::Unfit);
     if !others.is_empty() {
         page.gap();
     }
     for check in others {
-        let unfit = if check.severity == Severity::Unfit { " (unfit)" } else { "" };
+        let unfit = if check.severity == Severity::Unfit {
+            " (unfit)"
+        } else {
+            ""
+        };
         page.prose(&format!("{}{unfit}: {}", check.name, check.found));
-        let help =
-            [("now", &check.fix), ("permanently", &check.lasting_fix)].into_iter().find(|(_, fix)| !fix.is_empty());
-        help.into_iter().for_each(|(when, fix)| page.item(&format!("{when}: {fix}")));
+        let help = [("now", &check.fix), ("permanently", &check.lasting_fix)]
+            .into_iter()
+            .find(|(_, fix)| !fix.is_empty());
+        help.into_iter()
+            .for_each(|(when, fix)| page.item(&format!("{when}: {fix}")));
     }
     if !fit.is_empty() {
         let names: Vec<&str> = fit.iter().map(|check| check.name.as_str()).collect();
@@ -74,7 +81,12 @@ fn grid(checks: &[&Check]) -> Grid {
     let mut grid = Grid::new(1).left(["check", "", "found", "wanted"]);
     for check in checks {
         let severity = Entry::new(check.severity.to_string(), tone(check.severity));
-        grid.row(vec![(&check.name).into(), severity, (&check.found).into(), (&check.wanted).into()]);
+        grid.row(vec![
+            (&check.name).into(),
+            severity,
+            (&check.found).into(),
+            (&check.wanted).into(),
+        ]);
     }
     grid
 }
@@ -100,11 +112,23 @@ fn add_fixes(page: &mut Page, checks: &[Check]) {
 
 fn verdict(fitness: &Fitness) -> String {
     let of = fitness.checks.len();
-    let count = |severity: Severity| fitness.checks.iter().filter(|check| check.severity == severity).count();
+    let count = |severity: Severity| {
+        fitness
+            .checks
+            .iter()
+            .filter(|check| check.severity == severity)
+            .count()
+    };
     match fitness.verdict {
         Severity::Fit => format!("fit to measure: {} of {of} checks", count(Severity::Fit)),
-        Severity::Caveat => format!("usable with caveats: {} of {of} checks", count(Severity::Caveat)),
-        Severity::Unfit => format!("not fit to measure: {} of {of} checks", count(Severity::Unfit)),
+        Severity::Caveat => format!(
+            "usable with caveats: {} of {of} checks",
+            count(Severity::Caveat)
+        ),
+        Severity::Unfit => format!(
+            "not fit to measure: {} of {of} checks",
+            count(Severity::Unfit)
+        ),
     }
 }
 

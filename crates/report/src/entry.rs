@@ -26,12 +26,18 @@ pub(crate) struct Entry {
 impl Entry {
     /// One line, made safe to print.
     pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
-        Entry { text: plain(text.as_ref()).into_owned(), tone }
+        Entry {
+            text: plain(text.as_ref()).into_owned(),
+            tone,
+        }
     }
 
     /// Two lines, one below the other.
     pub(crate) fn stacked(upper: &str, lower: &str, tone: Tone) -> Self {
-        Entry { text: format!("{}\n{}", plain(upper), plain(lower)), tone }
+        Entry {
+            text: format!("{}\n{}", plain(upper), plain(lower)),
+            tone,
+        }
     }
 }
 

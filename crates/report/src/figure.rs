@@ -6,7 +6,9 @@ mod label;
 mod marks;
 mod treemap;
 
-pub(crate) use axes::{edges_axis, linear_axis, list_axis, log_axis, rows_axis, share_axis, size_axis, time_axis};
+pub(crate) use axes::{
+    edges_axis, linear_axis, list_axis, log_axis, rows_axis, share_axis, size_axis, time_axis,
+};
 pub(crate) use drawing::{Drawing, GREY, layout, outline, rows_of_bars};
 pub(crate) use label::label;
 pub(crate) use marks::{Beside, colour, interval_bars, names_of_marks, note, region, upright};

@@ -15,9 +15,14 @@ pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 pub(crate) type Table = Vec<Vec<String>>;
 
 /// A table with these columns.
-pub(crate) fn table<'a, T: 'a>(columns: &[Column<T>], rows: impl IntoIterator<Item = &'a T>) -> Table {
+pub(crate) fn table<'a, T: 'a>(
+    columns: &[Column<T>],
+    rows: impl IntoIterator<Item = &'a T>,
+) -> Table {
     let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let rows = rows.into_iter().map(|row| columns.iter().map(|(_, of)| of(row)).collect());
+    let rows = rows
+        .into_iter()
+        .map(|row| columns.iter().map(|(_, of)| of(row)).collect());
     std::iter::once(names).chain(rows).collect()
 }
 
@@ -39,7 +44,10 @@ pub(crate) struct Document<T> {
 
 impl<T: OutputFormat> Document<T> {
     pub(crate) fn of(content: T) -> Self {
-        Document { schema: T::NAME, content }
+        Document {
+            schema: T::NAME,
+            content,
+        }
     }
 }
 
@@ -55,7 +63,9 @@ pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         let fields = row.iter().map(|field| inert(plain(field)).into_owned());
-        writer.write_record(fields).expect("rows of equal length, written to memory");
+        writer
+            .write_record(fields)
+            .expect("rows of equal length, written to memory");
     }
     let bytes = writer.into_inner().expect("memory takes every write");
     String::from_utf8(bytes).expect("fields are text")
@@ -64,15 +74,23 @@ pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
 /// A field that no spreadsheet takes for a formula: a name that begins as one gets an apostrophe before it (OWASP, CSV
 /// injection). Tabs and line breaks, which also begin one, are spaces by now.
 fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
-    let begins_formula = field.starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
-    if begins_formula && !is_quantity(&field) { Cow::Owned(format!("'{field}")) } else { field }
+    let begins_formula = field.starts_with([
+        '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ]);
+    if begins_formula && !is_quantity(&field) {
+        Cow::Owned(format!("'{field}"))
+    } else {
+        field
+    }
 }
 
 /// A number, perhaps with words behind it (`-2.0 %`, `-312 to 402 ns`), or the mark for none.
 fn is_quantity(field: &str) -> bool {
     let mut words = field.split(' ');
     let is_word = |word: &str| word == "%" || word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    field == NO_NUMBER || (words.next().is_some_and(is_number) && words.all(|word| is_number(word) || is_word(word)))
+    field == NO_NUMBER
+        || (words.next().is_some_and(is_number)
+            && words.all(|word| is_number(word) || is_word(word)))
 }
 
 /// `-12.5`, `-1e-7`, `-10,300`, `-<0.01`.
@@ -88,7 +106,9 @@ mod tests {
 
     fn as_field(text: &str) -> String {
         let text = csv([vec!["name".to_owned(), text.to_owned()]].into_iter());
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(text.as_bytes());
         let row = reader.records().next().expect("a row").expect("CSV");
         row[1].to_owned()
     }
@@ -113,7 +133,11 @@ mod tests {
         ] {
             assert_eq!(as_field(name), format!("'{name}"));
         }
-        assert_eq!(as_field("\u{1b}=1"), "'=1", "what is taken out uncovers nothing");
+        assert_eq!(
+            as_field("\u{1b}=1"),
+            "'=1",
+            "what is taken out uncovers nothing"
+        );
         assert_eq!(as_field("\t=1"), " =1");
         assert_eq!(as_field("\r=1"), " =1");
         assert_eq!(as_field("\n=1"), " =1");
@@ -121,12 +145,23 @@ mod tests {
 
     #[test]
     fn numbers_and_other_names_stay_as_they_are() {
-        for text in
-            ["-5", "-0.25", "-1e-7", "+3", "-10,300", "-2.0 %", "-<0.01 %", "-312 to 402 ns", "-97 ns to 1.02 us", "-"]
-        {
+        for text in [
+            "-5",
+            "-0.25",
+            "-1e-7",
+            "+3",
+            "-10,300",
+            "-2.0 %",
+            "-<0.01 %",
+            "-312 to 402 ns",
+            "-97 ns to 1.02 us",
+            "-",
+        ] {
             assert_eq!(as_field(text), text);
         }
-        for text in ["", "sort", "a=b", "1-2", "'quoted'", "/bin/-x", " =1", "Größe"] {
+        for text in [
+            "", "sort", "a=b", "1-2", "'quoted'", "/bin/-x", " =1", "Größe",
+        ] {
             assert_eq!(as_field(text), text);
         }
     }

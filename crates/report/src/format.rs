@@ -40,7 +40,12 @@ pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style)
             page.finish()
         }
         Format::Json => json(&report.document()),
-        Format::Csv => report.tables().into_iter().map(|rows| csv(rows.into_iter())).collect::<Vec<_>>().join("\n"),
+        Format::Csv => report
+            .tables()
+            .into_iter()
+            .map(|rows| csv(rows.into_iter()))
+            .collect::<Vec<_>>()
+            .join("\n"),
     }
 }
 
@@ -50,7 +55,11 @@ mod tests {
 
     #[test]
     fn a_format_prints_and_parses_as_a_flag() {
-        for (format, text) in [(Format::Table, "table"), (Format::Json, "json"), (Format::Csv, "csv")] {
+        for (format, text) in [
+            (Format::Table, "table"),
+            (Format::Json, "json"),
+            (Format::Csv, "csv"),
+        ] {
             assert_eq!(format.to_string(), text);
             assert_eq!(text.parse(), Ok(format));
         }

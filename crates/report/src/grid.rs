@@ -1,6 +1,6 @@
 use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, TableComponent, Width,
-    presets,
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table,
+    TableComponent, Width, presets,
 };
 use textwrap::core::display_width;
 
@@ -36,12 +36,19 @@ pub(crate) struct Grid {
 impl Grid {
     /// A table whose first `keys` columns say what a row is about.
     pub(crate) fn new(keys: usize) -> Self {
-        Grid { keys, ..Grid::default() }
+        Grid {
+            keys,
+            ..Grid::default()
+        }
     }
 
     /// A table in which a text too long for its column is cut with a sign, and not wrapped.
     pub(crate) fn with_one_line_a_row(keys: usize) -> Self {
-        Grid { keys, is_one_line_a_row: true, ..Grid::default() }
+        Grid {
+            keys,
+            is_one_line_a_row: true,
+            ..Grid::default()
+        }
     }
 
     /// With columns of text to the right of those that it has.
@@ -55,7 +62,8 @@ impl Grid {
     }
 
     fn columns<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>, side: Side) -> Self {
-        self.columns.extend(names.into_iter().map(|name| (name.into(), side)));
+        self.columns
+            .extend(names.into_iter().map(|name| (name.into(), side)));
         self
     }
 
@@ -77,8 +85,14 @@ impl Grid {
 
     /// Names and sides of the columns that hold something, with their numbers.
     pub(crate) fn shown_columns(&self) -> Vec<(usize, &str, Side)> {
-        let columns = self.columns.iter().enumerate().filter(|(number, _)| self.has_content(*number));
-        columns.map(|(number, (name, side))| (number, name.as_str(), *side)).collect()
+        let columns = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| self.has_content(*number));
+        columns
+            .map(|(number, (name, side))| (number, name.as_str(), *side))
+            .collect()
     }
 
     /// All rows, each with a cell for every column.
@@ -93,13 +107,24 @@ impl Grid {
 
     /// The table without the columns that hold nothing.
     pub(crate) fn render(&self, style: Style) -> String {
-        let shown: Vec<usize> = (0..self.columns.len()).filter(|c| self.has_content(*c)).collect();
+        let shown: Vec<usize> = (0..self.columns.len())
+            .filter(|c| self.has_content(*c))
+            .collect();
         let width = usize::from(style.columns());
-        let gap = [WIDE_GAP, NARROW_GAP].into_iter().find(|gap| self.least_width(&shown, *gap) <= width);
-        let blocks = if gap.is_some() { vec![shown] } else { self.blocks(&shown, width) };
+        let gap = [WIDE_GAP, NARROW_GAP]
+            .into_iter()
+            .find(|gap| self.least_width(&shown, *gap) <= width);
+        let blocks = if gap.is_some() {
+            vec![shown]
+        } else {
+            self.blocks(&shown, width)
+        };
         let gap = gap.unwrap_or(WIDE_GAP);
         let texts = blocks.iter().enumerate().map(|(i, columns)| {
-            let rows = self.rows.iter().filter(|row| i == 0 || columns.iter().any(|c| self.is_news(row, *c)));
+            let rows = self
+                .rows
+                .iter()
+                .filter(|row| i == 0 || columns.iter().any(|c| self.is_news(row, *c)));
             self.render_block(columns, &rows.collect::<Vec<_>>(), gap, style)
         });
         texts.collect::<Vec<String>>().join("\n")
@@ -116,7 +141,8 @@ impl Grid {
 
     /// Packs the columns from left to right, as many as fit behind the keys.
     fn blocks(&self, shown: &[usize], width: usize) -> Vec<Vec<usize>> {
-        let (keys, rest): (Vec<usize>, Vec<usize>) = shown.iter().partition(|column| **column < self.keys);
+        let (keys, rest): (Vec<usize>, Vec<usize>) =
+            shown.iter().partition(|column| **column < self.keys);
         let mut blocks = vec![keys.clone()];
         for column in rest {
             let last = blocks.len() - 1;
@@ -131,22 +157,43 @@ impl Grid {
     }
 
     fn least_width(&self, columns: &[usize], gap: u16) -> usize {
-        let words: usize = columns.iter().map(|column| self.longest_word(*column)).sum();
+        let words: usize = columns
+            .iter()
+            .map(|column| self.longest_word(*column))
+            .sum();
         // The last column has its part of a gap behind it, too.
         (words + usize::from(gap) * columns.len()).saturating_sub(1)
     }
 
     fn longest_word(&self, column: usize) -> usize {
-        let texts = self.rows.iter().map(|row| self.unbreakable(column, &row[column].text));
+        let texts = self
+            .rows
+            .iter()
+            .map(|row| self.unbreakable(column, &row[column].text));
         let texts = texts.chain([self.columns[column].0.clone()]);
-        let longest = |text: String| text.split([' ', '\n']).map(display_width).max().unwrap_or(0);
+        let longest = |text: String| {
+            text.split([' ', '\n'])
+                .map(display_width)
+                .max()
+                .unwrap_or(0)
+        };
         texts.map(longest).max().unwrap_or(0).min(LONGEST_WORD)
     }
 
-    fn render_block(&self, columns: &[usize], rows: &[&Vec<Entry>], gap: u16, style: Style) -> String {
+    fn render_block(
+        &self,
+        columns: &[usize],
+        rows: &[&Vec<Entry>],
+        gap: u16,
+        style: Style,
+    ) -> String {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_style(TableComponent::HeaderLines, '─').set_style(TableComponent::MiddleHeaderIntersections, '─');
+        table
+            .load_preset(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic);
+        table
+            .set_style(TableComponent::HeaderLines, '─')
+            .set_style(TableComponent::MiddleHeaderIntersections, '─');
         table.set_truncation_indicator("…");
         table.force_no_tty().set_width(style.columns());
         if style.is_coloured {
@@ -154,7 +201,12 @@ impl Grid {
         }
         table.set_header(columns.iter().map(|c| self.header(*c)));
         for row in rows {
-            let mut cells = Row::from(columns.iter().map(|c| self.cell(*c, &row[*c])).collect::<Vec<_>>());
+            let mut cells = Row::from(
+                columns
+                    .iter()
+                    .map(|c| self.cell(*c, &row[*c]))
+                    .collect::<Vec<_>>(),
+            );
             if self.is_one_line_a_row {
                 cells.max_height(1);
             }
@@ -164,13 +216,16 @@ impl Grid {
             // The table itself puts one column between two of ours.
             shape.set_padding((0, gap - 1));
             let least = u16::try_from(self.longest_word(*column)).unwrap_or(u16::MAX);
-            shape.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + gap - 1)));
+            shape.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(
+                least + gap - 1,
+            )));
         }
         table.trim_fmt().replace(FIXED_SPACE, " ") + "\n"
     }
 
     fn header(&self, column: usize) -> Cell {
-        toned(Cell::new(&self.columns[column].0), Tone::Strong).set_alignment(self.alignment(column))
+        toned(Cell::new(&self.columns[column].0), Tone::Strong)
+            .set_alignment(self.alignment(column))
     }
 
     fn cell(&self, column: usize, entry: &Entry) -> Cell {
@@ -212,14 +267,21 @@ mod tests {
 
     fn grid() -> Grid {
         let mut grid = Grid::new(1).left(["name"]).right(["empty", "cost"]);
-        grid.row(vec!["pipe".into(), "".into(), Entry::new("1.74 us", Tone::Suspect)]);
+        grid.row(vec![
+            "pipe".into(),
+            "".into(),
+            Entry::new("1.74 us", Tone::Suspect),
+        ]);
         grid.row(vec!["\u{1b}[2Jtcp".into()]);
         grid
     }
 
     #[test]
     fn columns_without_content_are_left_out() {
-        assert_eq!(grid().render(Style::default()), "name       cost\n────────────────\npipe    1.74 us\n[2Jtcp\n");
+        assert_eq!(
+            grid().render(Style::default()),
+            "name       cost\n────────────────\npipe    1.74 us\n[2Jtcp\n"
+        );
     }
 
     #[test]
@@ -227,19 +289,45 @@ mod tests {
         let mut grid = Grid::new(1).right(["name", "first", "second"]);
         let long = "x".repeat(28);
         grid.row(vec!["a".into(), (&long).into(), (&long).into()]);
-        let style = Style { is_coloured: false, width: Some(60), is_detailed: false };
-        let blocks: Vec<String> = grid.render(style).split("\n\n").map(str::to_owned).collect();
+        let style = Style {
+            is_coloured: false,
+            width: Some(60),
+            is_detailed: false,
+        };
+        let blocks: Vec<String> = grid
+            .render(style)
+            .split("\n\n")
+            .map(str::to_owned)
+            .collect();
         assert_eq!(blocks.len(), 2, "{blocks:#?}");
-        assert!(blocks.iter().all(|block| block.starts_with("name ") && block.contains(&long)), "{blocks:#?}");
+        assert!(
+            blocks
+                .iter()
+                .all(|block| block.starts_with("name ") && block.contains(&long)),
+            "{blocks:#?}"
+        );
     }
 
     #[test]
     fn a_number_stays_with_its_unit_and_a_sentence_is_wrapped_between_words() {
         let mut grid = Grid::new(1).left(["name"]).right(["cost"]);
         grid.row(vec!["word ".repeat(20).into(), "1.74 us".into()]);
-        let text = grid.render(Style { is_coloured: false, width: Some(60), is_detailed: false });
-        let words: Vec<_> = text.lines().skip(2).flat_map(str::split_whitespace).collect();
-        assert!(words.iter().all(|word| ["word", "1.74", "us"].contains(word)), "{text}");
+        let text = grid.render(Style {
+            is_coloured: false,
+            width: Some(60),
+            is_detailed: false,
+        });
+        let words: Vec<_> = text
+            .lines()
+            .skip(2)
+            .flat_map(str::split_whitespace)
+            .collect();
+        assert!(
+            words
+                .iter()
+                .all(|word| ["word", "1.74", "us"].contains(word)),
+            "{text}"
+        );
         assert!(text.contains("1.74 us\n"), "{text}");
     }
 
@@ -247,7 +335,13 @@ mod tests {
     fn only_a_coloured_style_escapes() {
         assert!(!grid().render(Style::default()).contains('\u{1b}'));
         assert!(
-            grid().render(Style { is_coloured: true, width: None, is_detailed: false }).contains("\u{1b}[1m"),
+            grid()
+                .render(Style {
+                    is_coloured: true,
+                    width: None,
+                    is_detailed: false
+                })
+                .contains("\u{1b}[1m"),
             "bold header"
         );
     }

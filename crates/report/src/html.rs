@@ -29,10 +29,19 @@ struct Frame {
     verb: &'static str,
 }
 
-const REPORT: Frame = Frame { title: "What a context switch costs", verb: "report" };
-const COMPARISON: Frame = Frame { title: "What a context switch costs, compared", verb: "compare" };
+const REPORT: Frame = Frame {
+    title: "What a context switch costs",
+    verb: "report",
+};
+const COMPARISON: Frame = Frame {
+    title: "What a context switch costs, compared",
+    verb: "compare",
+};
 
-const REPRODUCTION: Frame = Frame { title: "A paper, redone", verb: "reproduce" };
+const REPRODUCTION: Frame = Frame {
+    title: "A paper, redone",
+    verb: "reproduce",
+};
 
 /// A page, and what is in it.
 #[derive(Clone, Debug)]
@@ -60,7 +69,9 @@ impl Html {
 
 /// One page about some records.
 pub fn render(parts: &[Part<'_>]) -> Html {
-    let mut contents: Vec<Content> = (0..parts.len()).map(|place| Content::of(place, parts)).collect();
+    let mut contents: Vec<Content> = (0..parts.len())
+        .map(|place| Content::of(place, parts))
+        .collect();
     contents.extend(Content::of_all(parts));
     framed(&contents, &REPORT)
 }
@@ -82,9 +93,17 @@ pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
 
 fn framed(contents: &[Content], frame: &Frame) -> Html {
     let page = page(contents, frame).into_string();
-    let figures = contents.iter().flat_map(Content::figures).map(|(id, _)| id).collect();
+    let figures = contents
+        .iter()
+        .flat_map(Content::figures)
+        .map(|(id, _)| id)
+        .collect();
     let tables = contents.iter().flat_map(Content::tables).collect();
-    Html { page, figures, tables }
+    Html {
+        page,
+        figures,
+        tables,
+    }
 }
 
 /// The page that leads to the pages of papers that were redone, each named after its paper.
@@ -93,7 +112,9 @@ pub fn index(papers: &[Listed]) -> String {
 }
 
 fn page(contents: &[Content], frame: &Frame) -> Markup {
-    let has_figures = contents.iter().any(|content| content.figures().next().is_some());
+    let has_figures = contents
+        .iter()
+        .any(|content| content.figures().next().is_some());
     html! {
         (DOCTYPE)
         html lang="en" {

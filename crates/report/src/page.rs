@@ -40,12 +40,20 @@ pub(crate) struct Page {
 impl Page {
     /// A report for the terminal.
     pub(crate) fn new(style: Style) -> Self {
-        Page { style, has_figures: false, blocks: Vec::new() }
+        Page {
+            style,
+            has_figures: false,
+            blocks: Vec::new(),
+        }
     }
 
     /// A report for a reader of figures.
     pub(crate) fn with_figures() -> Self {
-        Page { style: Style::default(), has_figures: true, blocks: Vec::new() }
+        Page {
+            style: Style::default(),
+            has_figures: true,
+            blocks: Vec::new(),
+        }
     }
 
     /// Whether figures are shown, and with them what would be too long for a terminal.
@@ -74,7 +82,10 @@ impl Page {
     }
 
     fn text(&self) -> String {
-        let mut text = Text { style: self.style, text: String::new() };
+        let mut text = Text {
+            style: self.style,
+            text: String::new(),
+        };
         self.blocks.iter().for_each(|block| text.block(block));
         text.text
     }
@@ -86,7 +97,10 @@ impl Page {
 
     /// An empty line, a title in bold, and what stands behind it, wrapped.
     pub(crate) fn heading(&mut self, title: &str, rest: &str) {
-        self.blocks.push(Block::Heading { title: title.to_owned(), rest: rest.to_owned() });
+        self.blocks.push(Block::Heading {
+            title: title.to_owned(),
+            rest: rest.to_owned(),
+        });
     }
 
     /// An empty line, except at the top.
@@ -126,7 +140,8 @@ impl Page {
     /// A figure, drawn only for a reader that can show it.
     pub(crate) fn figure(&mut self, draw: impl FnOnce() -> Option<Figure>) {
         if self.has_figures {
-            self.blocks.extend(draw().map(|figure| Block::Figure(Box::new(figure))));
+            self.blocks
+                .extend(draw().map(|figure| Block::Figure(Box::new(figure))));
         }
     }
 }
@@ -161,7 +176,8 @@ impl Text {
         self.wrap(&format!("{title}{space}{rest}"), "", "  ");
         if self.text[start..].starts_with(title) {
             let painted = self.painted(title, Tone::Strong);
-            self.text.replace_range(start..start + title.len(), &painted);
+            self.text
+                .replace_range(start..start + title.len(), &painted);
         }
     }
 
@@ -222,7 +238,11 @@ mod tests {
 
     #[test]
     fn prose_is_wrapped_and_lines_are_not() {
-        let mut page = Page::new(Style { is_coloured: false, width: Some(60), is_detailed: false });
+        let mut page = Page::new(Style {
+            is_coloured: false,
+            width: Some(60),
+            is_detailed: false,
+        });
         let words = "word ".repeat(15);
         page.item(&words);
         page.line(&words, Tone::Usual);

@@ -25,6 +25,9 @@ mod tests {
         let hostile = "a\u{9b}2J\u{7f}\u{202e}b";
         let json = plain_json(&serde_json::to_string(hostile).expect("a string"));
         assert_eq!(json, r#""a\u009b2J\u007f\u202eb""#);
-        assert_eq!(serde_json::from_str::<String>(&json).expect("still JSON"), hostile);
+        assert_eq!(
+            serde_json::from_str::<String>(&json).expect("still JSON"),
+            hostile
+        );
     }
 }

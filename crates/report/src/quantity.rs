@@ -17,8 +17,15 @@ pub(crate) struct Scale {
 impl Scale {
     /// The scale that shows `ns` with three significant digits.
     pub(crate) fn of(ns: f64) -> Self {
-        let (unit, unit_ns) = *UNITS.iter().find(|(_, unit)| three_digits(ns / unit) < 1000.0).unwrap_or(&UNITS[3]);
-        Scale { unit, unit_ns, decimals: decimals(three_digits(ns / unit_ns)) }
+        let (unit, unit_ns) = *UNITS
+            .iter()
+            .find(|(_, unit)| three_digits(ns / unit) < 1000.0)
+            .unwrap_or(&UNITS[3]);
+        Scale {
+            unit,
+            unit_ns,
+            decimals: decimals(three_digits(ns / unit_ns)),
+        }
     }
 
     /// The scale of an estimate: with more digits where three do not distinguish the interval's ends from its centre.
@@ -45,12 +52,20 @@ impl Scale {
     pub(crate) fn number(&self, ns: f64) -> String {
         let text = format!("{:.*}", self.decimals, ns / self.unit_ns);
         let is_zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
-        if is_zero { text.trim_start_matches('-').to_owned() } else { text }
+        if is_zero {
+            text.trim_start_matches('-').to_owned()
+        } else {
+            text
+        }
     }
 
     /// The number in this unit with three digits of its own.
     pub(crate) fn own_digits(&self, ns: f64) -> String {
-        Scale { decimals: decimals(three_digits(ns / self.unit_ns)), ..*self }.number(ns)
+        Scale {
+            decimals: decimals(three_digits(ns / self.unit_ns)),
+            ..*self
+        }
+        .number(ns)
     }
 
     fn with_unit(&self, ns: f64) -> String {
@@ -64,7 +79,9 @@ impl Scale {
 
 /// The size of a number, rounded to three significant digits.
 fn three_digits(value: f64) -> f64 {
-    format!("{:.2e}", value.abs()).parse().unwrap_or(f64::INFINITY)
+    format!("{:.2e}", value.abs())
+        .parse()
+        .unwrap_or(f64::INFINITY)
 }
 
 /// Decimals that show three significant digits of a number of this size, three decimals at most.
@@ -79,17 +96,28 @@ fn decimals(size: f64) -> usize {
 
 /// A span of time with three significant digits.
 pub(crate) fn time(ns: f64) -> String {
-    if ns.is_finite() { Scale::of(ns).with_unit(ns) } else { NO_NUMBER.to_owned() }
+    if ns.is_finite() {
+        Scale::of(ns).with_unit(ns)
+    } else {
+        NO_NUMBER.to_owned()
+    }
 }
 
 /// A span of time that is a cost: never negative.
 pub(crate) fn cost(ns: f64) -> String {
-    if ns < 0.0 { "below 0".to_owned() } else { time(ns) }
+    if ns < 0.0 {
+        "below 0".to_owned()
+    } else {
+        time(ns)
+    }
 }
 
 /// The centre where it is above or below 0 for sure, else the most that it may be.
 pub(crate) fn with_bound(e: &Estimate) -> String {
-    match (e.is_distinguishable_from_zero(), [e.estimate, e.low, e.high].iter().all(|ns| ns.is_finite())) {
+    match (
+        e.is_distinguishable_from_zero(),
+        [e.estimate, e.low, e.high].iter().all(|ns| ns.is_finite()),
+    ) {
         (_, false) => NO_NUMBER.to_owned(),
         (true, true) => time(e.estimate),
         // Nothing is less than a time of 0.
@@ -178,7 +206,11 @@ pub(crate) fn plus_minus(e: &Estimate) -> String {
 
 /// A share as a percentage, rounded down so that no confidence is overstated.
 pub(crate) fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{:.0} %", (share * 100.0 + 1e-9).floor()) } else { NO_NUMBER.to_owned() }
+    if share.is_finite() {
+        format!("{:.0} %", (share * 100.0 + 1e-9).floor())
+    } else {
+        NO_NUMBER.to_owned()
+    }
 }
 
 /// The confidence of a comparison, which may be one of many: to as many digits as it was asked for, at most four, rounded down.
@@ -188,7 +220,11 @@ pub(crate) fn confidence(share: f64) -> String {
 
 /// A count or ratio with three significant digits.
 pub(crate) fn number(value: f64) -> String {
-    if value.is_finite() { format!("{:.*}", decimals(three_digits(value)), value) } else { NO_NUMBER.to_owned() }
+    if value.is_finite() {
+        format!("{:.*}", decimals(three_digits(value)), value)
+    } else {
+        NO_NUMBER.to_owned()
+    }
 }
 
 /// 1st, 2nd, 3rd, 4th, ... of a place from 0; no visit has as many as 20.
@@ -209,7 +245,17 @@ pub(crate) mod tests {
     #[test]
     fn a_confidence_is_never_shown_as_more_than_it_is() {
         let reported = [0.9, 0.995, 0.9995, 0.999_95, 0.999_999, 0.999_999_9].map(confidence);
-        assert_eq!(reported, ["90 %", "99.5 %", "99.95 %", "99.995 %", "99.9999 %", "99.9999 %"]);
+        assert_eq!(
+            reported,
+            [
+                "90 %",
+                "99.5 %",
+                "99.95 %",
+                "99.995 %",
+                "99.9999 %",
+                "99.9999 %"
+            ]
+        );
     }
 
     pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
@@ -255,9 +301,18 @@ pub(crate) mod tests {
 
     #[test]
     fn an_interval_shares_the_unit_and_the_digits_of_its_centre() {
-        assert_eq!(with_interval(&estimate(1_730.0, 1_740.0, 1_752.0)), "1.74 us (1.73 to 1.75)");
-        assert_eq!(with_interval(&estimate(980.0, 1_000.0, 1_020.0)), "1.00 us (0.98 to 1.02)");
-        assert_eq!(with_interval(&estimate(1_740.3, 1_740.6, 1_740.9)), "1.741 us (1.740 to 1.741)");
+        assert_eq!(
+            with_interval(&estimate(1_730.0, 1_740.0, 1_752.0)),
+            "1.74 us (1.73 to 1.75)"
+        );
+        assert_eq!(
+            with_interval(&estimate(980.0, 1_000.0, 1_020.0)),
+            "1.00 us (0.98 to 1.02)"
+        );
+        assert_eq!(
+            with_interval(&estimate(1_740.3, 1_740.6, 1_740.9)),
+            "1.741 us (1.740 to 1.741)"
+        );
     }
 
     #[test]
@@ -266,19 +321,31 @@ pub(crate) mod tests {
         assert_eq!(centre(&estimate(-312.0, 40.0, 402.0)), text);
         assert_eq!(with_interval(&estimate(-312.0, -40.0, 402.0)), text);
         assert_eq!(plus_minus(&estimate(-312.0, 40.0, 402.0)), "");
-        assert_eq!(centre(&estimate(-0.001, 0.0, 2_000.0)), "not distinguishable from 0 (0.00 to 2.00 us)");
+        assert_eq!(
+            centre(&estimate(-0.001, 0.0, 2_000.0)),
+            "not distinguishable from 0 (0.00 to 2.00 us)"
+        );
     }
 
     #[test]
     fn a_negative_cost_is_never_printed_as_one() {
-        assert_eq!(with_interval(&estimate(-500.0, -400.0, -300.0)), "below 0 (-500 to -300 ns)");
-        assert_eq!(centre(&estimate(f64::NEG_INFINITY, -400.0, 3.0)), "below 0 (interval not known)");
+        assert_eq!(
+            with_interval(&estimate(-500.0, -400.0, -300.0)),
+            "below 0 (-500 to -300 ns)"
+        );
+        assert_eq!(
+            centre(&estimate(f64::NEG_INFINITY, -400.0, 3.0)),
+            "below 0 (interval not known)"
+        );
         assert_eq!(cost(-3.0), "below 0");
     }
 
     #[test]
     fn a_number_without_an_interval_says_so() {
-        assert_eq!(with_interval(&estimate(f64::NAN, 400.0, f64::NAN)), "400 ns (interval not known)");
+        assert_eq!(
+            with_interval(&estimate(f64::NAN, 400.0, f64::NAN)),
+            "400 ns (interval not known)"
+        );
         assert_eq!(with_interval(&estimate(1.0, f64::NAN, 2.0)), "-");
     }
 

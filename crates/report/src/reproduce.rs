@@ -71,9 +71,22 @@ pub struct Reproduction<'a> {
 
 impl<'a> Reproduction<'a> {
     /// Of what was found, by these commands, on a machine that is named in one line.
-    pub fn new(paper: Paper, exhibits: &'a [Exhibit], commands: &'a [Command], machine: &'a str) -> Self {
+    pub fn new(
+        paper: Paper,
+        exhibits: &'a [Exhibit],
+        commands: &'a [Command],
+        machine: &'a str,
+    ) -> Self {
         let (citation, verdicts) = (paper.citation(), Verdicts::of(exhibits));
-        Reproduction { paper, citation, machine, is_judged: true, verdicts, exhibits, commands }
+        Reproduction {
+            paper,
+            citation,
+            machine,
+            is_judged: true,
+            verdicts,
+            exhibits,
+            commands,
+        }
     }
 
     /// Whether there are verdicts: not after `--quick`, which shows that it works.
@@ -97,7 +110,10 @@ impl InEveryFormat for &[Reproduction<'_>] {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(json::Report { version: env!("CARGO_PKG_VERSION"), papers: self })
+        Document::of(json::Report {
+            version: env!("CARGO_PKG_VERSION"),
+            papers: self,
+        })
     }
 
     fn tables(&self) -> Vec<Table> {
@@ -126,7 +142,11 @@ const ONLY_SHOWN: &str =
 
 /// How many claims are reproduced, if any is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
-    if is_judged { counted(verdicts) } else { ONLY_SHOWN.to_owned() }
+    if is_judged {
+        counted(verdicts)
+    } else {
+        ONLY_SHOWN.to_owned()
+    }
 }
 
 /// What chance alone does to so many verdicts, and what another result adds. Nothing where nothing is judged.
@@ -134,20 +154,32 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     if !reproduction.is_judged {
         return;
     }
-    let claims = || reproduction.exhibits.iter().flat_map(|exhibit| &exhibit.claims);
+    let claims = || {
+        reproduction
+            .exhibits
+            .iter()
+            .flat_map(|exhibit| &exhibit.claims)
+    };
     let wrong = reproduction.verdicts.wrong_by_chance;
     let results = if claims().any(|claim| !claim.others.is_empty()) {
         "Verdicts stand where all results agree"
     } else {
         "By one result alone: a verdict stands when another day's agrees (--with)"
     };
-    page.prose(&format!("{results}. By chance, at most {wrong:.1} of them would be wrong."));
+    page.prose(&format!(
+        "{results}. By chance, at most {wrong:.1} of them would be wrong."
+    ));
 }
 
 /// The tested claims, then those that something was fitted for; definitions are not counted.
 fn counted(verdicts: &Verdicts) -> String {
     let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
-    let Verdicts { tested, calibrated, own, .. } = verdicts;
+    let Verdicts {
+        tested,
+        calibrated,
+        own,
+        ..
+    } = verdicts;
     let mut answer = format!(
         "of {} claims, {} reproduced, {} not reproduced, and {} inconclusive.",
         tested.all(),
@@ -183,7 +215,10 @@ fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
         add_exhibit(page, reproduction, exhibit);
     }
     if reproduction.is_judged {
-        page.heading("Verdicts", "what the paper claims, and whether it is reproduced here");
+        page.heading(
+            "Verdicts",
+            "what the paper claims, and whether it is reproduced here",
+        );
         page.grid(&verdicts(reproduction.exhibits));
     }
     page.method(&["reproduction"]);
@@ -222,18 +257,34 @@ fn reasons(reasons: &[Reason]) -> String {
             Verdict::Differs => "Refuted by",
             Verdict::Undecided => "Undecided by",
         };
-        format!("{word} {}: {} ({}).", reason.run, reason.statement, reason.found)
+        format!(
+            "{word} {}: {} ({}).",
+            reason.run, reason.statement, reason.found
+        )
     };
     if reasons.is_empty() {
         return "No reason found: none was tested.".to_owned();
     }
-    let is_shown = reasons.iter().any(|reason| reason.verdict == Verdict::Holds);
+    let is_shown = reasons
+        .iter()
+        .any(|reason| reason.verdict == Verdict::Holds);
     let none = (!is_shown).then(|| "No reason found.".to_owned());
-    reasons.iter().map(one).chain(none).collect::<Vec<_>>().join(" ")
+    reasons
+        .iter()
+        .map(one)
+        .chain(none)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn verdicts(exhibits: &[Exhibit]) -> Grid {
-    let mut grid = Grid::new(1).left(["in the paper", "claim", "here", "found", "reasons, or what is missing"]);
+    let mut grid = Grid::new(1).left([
+        "in the paper",
+        "claim",
+        "here",
+        "found",
+        "reasons, or what is missing",
+    ]);
     for exhibit in exhibits {
         for claim in &exhibit.claims {
             let (word, tone) = word(claim);
@@ -256,7 +307,11 @@ fn add_exhibit(page: &mut Page, reproduction: &Reproduction<'_>, exhibit: &Exhib
     }
     let table = grid(exhibit);
     let is_short = exhibit.table.rows.len() <= ROWS_PRINTED;
-    match exhibit.chart.as_ref().filter(|chart| chart::has_points(chart)) {
+    match exhibit
+        .chart
+        .as_ref()
+        .filter(|chart| chart::has_points(chart))
+    {
         Some(chart) => {
             page.figure(|| {
                 Some(Figure {
@@ -295,7 +350,11 @@ fn add_missing(page: &mut Page, exhibit: &Exhibit) {
 
 fn add_claims(page: &mut Page, claims: &[Claim]) {
     for claim in claims {
-        let found = if claim.found.is_empty() { String::new() } else { format!(" Found: {}.", claim.found) };
+        let found = if claim.found.is_empty() {
+            String::new()
+        } else {
+            format!(" Found: {}.", claim.found)
+        };
         let free = if claim.entry.free.is_empty() {
             String::new()
         } else {
@@ -306,7 +365,10 @@ fn add_claims(page: &mut Page, claims: &[Claim]) {
         let why = why(claim);
         let verdict = word(claim).0;
         page.item(
-            format!("{statement} ({verdict}).{found} Rule: {quantity}: {rule} ({bounds}).{free} {why}").trim_end(),
+            format!(
+                "{statement} ({verdict}).{found} Rule: {quantity}: {rule} ({bounds}).{free} {why}"
+            )
+            .trim_end(),
         );
     }
 }
@@ -314,13 +376,18 @@ fn add_claims(page: &mut Page, claims: &[Claim]) {
 fn grid(exhibit: &Exhibit) -> Grid {
     let rows = &exhibit.table.rows;
     let is_number = |column: usize| {
-        rows.iter().any(|row| matches!(row[column], Cell::Number { .. }))
-            && !rows.iter().any(|row| matches!(&row[column], Cell::Text(text) if !text.is_empty()))
+        rows.iter()
+            .any(|row| matches!(row[column], Cell::Number { .. }))
+            && !rows
+                .iter()
+                .any(|row| matches!(&row[column], Cell::Text(text) if !text.is_empty()))
     };
     let names = exhibit.table.columns.iter().enumerate();
-    let empty = names.fold(Grid::new(1), |grid, (number, name)| match is_number(number) {
-        true => grid.right([name]),
-        false => grid.left([name]),
+    let empty = names.fold(Grid::new(1), |grid, (number, name)| {
+        match is_number(number) {
+            true => grid.right([name]),
+            false => grid.left([name]),
+        }
     });
     empty.with_rows(rows.iter().map(|row| row.iter().map(entry).collect()))
 }
@@ -336,7 +403,10 @@ fn entry(cell: &Cell) -> Entry {
 }
 
 fn add_commands(page: &mut Page, commands: &[Command]) {
-    page.heading("Commands", "each leaves a record, from which everything above was computed");
+    page.heading(
+        "Commands",
+        "each leaves a record, from which everything above was computed",
+    );
     for command in commands {
         page.line(&command.line, Tone::Usual);
         if let Some(why) = &command.missing {

@@ -43,17 +43,26 @@ fn of_document<T: OutputFormat>() -> (&'static str, Schema) {
 
 /// The schema of one form, whose field `schema` is its name.
 pub fn of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
-    let mut schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+    let mut schema = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>();
     schema.insert("title".to_owned(), name.into());
-    let named = schema.pointer_mut("/properties/schema").and_then(Value::as_object_mut);
-    named.expect("each form says its name").insert("const".to_owned(), name.into());
+    let named = schema
+        .pointer_mut("/properties/schema")
+        .and_then(Value::as_object_mut);
+    named
+        .expect("each form says its name")
+        .insert("const".to_owned(), name.into());
     RecursiveTransform(as_described).transform(&mut schema);
     (name, schema)
 }
 
 /// What is said of a type or field in our sources, as it is said to who reads JSON: there names are no links, and texts are escaped.
 fn as_described(schema: &mut Schema) {
-    let Some(Value::String(said)) = schema.get_mut("description") else { return };
+    let Some(Value::String(said)) = schema.get_mut("description") else {
+        return;
+    };
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let replaced = [
         ("[`", "`"),
@@ -64,5 +73,7 @@ fn as_described(schema: &mut Schema) {
         ("; hostile data, made UTF-8 with replacement characters", ""),
         ("; hostile data", ""),
     ];
-    *said = replaced.into_iter().fold(line, |line, (from, to)| line.replace(from, to));
+    *said = replaced
+        .into_iter()
+        .fold(line, |line, (from, to)| line.replace(from, to));
 }

@@ -19,7 +19,10 @@ mod tests {
 
     #[test]
     fn a_name_is_safe_whatever_the_title() {
-        assert_eq!(slug("Cost of a hand-off: <b>x</b>, \"CPUs\""), "cost-of-a-hand-off-b-x-b-cpus");
+        assert_eq!(
+            slug("Cost of a hand-off: <b>x</b>, \"CPUs\""),
+            "cost-of-a-hand-off-b-x-b-cpus"
+        );
         assert_eq!(slug("工"), "");
     }
 }

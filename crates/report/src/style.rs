@@ -17,6 +17,8 @@ impl Style {
     const LEAST_WIDTH: u16 = 60;
 
     pub(crate) fn columns(self) -> u16 {
-        self.width.unwrap_or(Self::USUAL_WIDTH).max(Self::LEAST_WIDTH)
+        self.width
+            .unwrap_or(Self::USUAL_WIDTH)
+            .max(Self::LEAST_WIDTH)
     }
 }

@@ -18,7 +18,10 @@ pub use info::render_info;
 
 /// `syscall read (0)`.
 fn syscall(number: u16) -> String {
-    syscall_name(number).map_or_else(|| format!("syscall {number}"), |name| format!("syscall {name} ({number})"))
+    syscall_name(number).map_or_else(
+        || format!("syscall {number}"),
+        |name| format!("syscall {name} ({number})"),
+    )
 }
 
 fn cause_text(cause: Cause) -> String {
@@ -35,5 +38,7 @@ fn cause_text(cause: Cause) -> String {
 
 /// What its source left out, or had to make up.
 fn add_notes(page: &mut Page, notes: &[String]) {
-    notes.iter().for_each(|note| page.line(&format!("note: {}", plain(note)), Tone::Suspect));
+    notes
+        .iter()
+        .for_each(|note| page.line(&format!("note: {}", plain(note)), Tone::Suspect));
 }

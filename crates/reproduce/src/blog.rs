@@ -47,7 +47,11 @@ const HANDOFFS: f64 = 2.0;
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     // More than the intervals need: the time in user mode is counted in steps of 10 ms.
-    let budget = if site.effort == Effort::Quick { "4s" } else { "30s" };
+    let budget = if site.effort == Effort::Quick {
+        "4s"
+    } else {
+        "30s"
+    };
     let line = format!(
         "measure --mechanism mutex-condvar-held,mutex-condvar-unlocked --between thread --no-rt --no-counters --precision 0.1% \
          --budget {budget} --cpu {}",
@@ -63,7 +67,13 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    vec![counts(records), environment(records), kinds::exhibit(records), observer(records), counted_by_perf(records)]
+    vec![
+        counts(records),
+        environment(records),
+        kinds::exhibit(records),
+        observer(records),
+        counted_by_perf(records),
+    ]
 }
 
 fn case<'a>(
@@ -73,23 +83,35 @@ fn case<'a>(
 ) -> Result<(&'a MeasureRecord, usize, &'a CaseFinding), String> {
     let (record, findings) = records.measured(step)?;
     let is_wanted = |(_, finding): &(usize, &CaseFinding)| finding.case.mechanism == mechanism;
-    let (number, finding) =
-        findings.results.iter().enumerate().find(is_wanted).ok_or("the record lacks the mechanism")?;
+    let (number, finding) = findings
+        .results
+        .iter()
+        .enumerate()
+        .find(is_wanted)
+        .ok_or("the record lacks the mechanism")?;
     Ok((record, number, finding))
 }
 
 /// An iteration in nanoseconds: a round through both threads.
 fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
     let (_, _, finding) = case(records, step, PROGRAM)?;
-    finding.round_trip_ns.clone().ok_or_else(|| "the round trip could not be measured: see the record".to_owned())
+    finding
+        .round_trip_ns
+        .clone()
+        .ok_or_else(|| "the round trip could not be measured: see the record".to_owned())
 }
 
 /// Switches an iteration by the spread of the repetitions, and the share of them that was involuntary.
 fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), String> {
     let (record, number, finding) = case(records, STEP, mechanism)?;
-    let counts: Vec<f64> = switches_of_repetitions(record, number).iter().map(|each| each * HANDOFFS).collect();
+    let counts: Vec<f64> = switches_of_repetitions(record, number)
+        .iter()
+        .map(|each| each * HANDOFFS)
+        .collect();
     let all = of_mean(&counts).ok_or("the switches of fewer than two repetitions were counted")?;
-    let share = finding.involuntary_share.ok_or("the kinds of switches were not counted")?;
+    let share = finding
+        .involuntary_share
+        .ok_or("the kinds of switches were not counted")?;
     Ok((all, share))
 }
 
@@ -97,7 +119,11 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), 
 fn elapsed(records: &Records) -> Result<Term, String> {
     let round = iteration(records, STEP)?;
     let (all, _) = switches(records, PROGRAM)?;
-    Ok(over("elapsed time over switches, ns", (round.estimate, round.low, round.high), all))
+    Ok(over(
+        "elapsed time over switches, ns",
+        (round.estimate, round.low, round.high),
+        all,
+    ))
 }
 
 /// Time in user mode over time in the kernel.
@@ -107,7 +133,10 @@ fn user_over_system(records: &Records) -> Result<Term, String> {
 }
 
 fn counts(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("the program", "Condition variable ping-pong: time and counted switches");
+    let mut exhibit = Exhibit::new(
+        "the program",
+        "Condition variable ping-pong: time and counted switches",
+    );
     exhibit.steps.push(STEP.to_owned());
     let mut table = Table::new(&["what", "published", "here"]);
     let time = iteration(records, STEP).map(|round| round.estimate);
@@ -117,9 +146,19 @@ fn counts(records: &Records) -> Exhibit {
     let missing = time.clone().err().unwrap_or_default();
     let user = user_over_system(records);
     let no_user = user.clone().err().unwrap_or_default();
-    let each = time.as_ref().ok().zip(counted).map(|(ns, (switches, _))| ns / switches);
+    let each = time
+        .as_ref()
+        .ok()
+        .zip(counted)
+        .map(|(ns, (switches, _))| ns / switches);
     let rows: [(&str, f64, Option<f64>, usize, &str); 6] = [
-        ("20,000 iterations, ms", ELAPSED_MS, time.as_ref().ok().map(|ns| ns * ITERATIONS / 1e6), 1, &missing),
+        (
+            "20,000 iterations, ms",
+            ELAPSED_MS,
+            time.as_ref().ok().map(|ns| ns * ITERATIONS / 1e6),
+            1,
+            &missing,
+        ),
         (
             "voluntary switches of 20,000",
             VOLUNTARY,
@@ -127,7 +166,13 @@ fn counts(records: &Records) -> Exhibit {
             0,
             &lost,
         ),
-        ("involuntary switches of 20,000", INVOLUNTARY, counted.map(|(all, share)| all * share * ITERATIONS), 0, &lost),
+        (
+            "involuntary switches of 20,000",
+            INVOLUNTARY,
+            counted.map(|(all, share)| all * share * ITERATIONS),
+            0,
+            &lost,
+        ),
         (
             "elapsed time a switch, us",
             ELAPSED_MS * 1e3 / (VOLUNTARY + INVOLUNTARY),
@@ -151,7 +196,11 @@ fn counts(records: &Records) -> Exhibit {
         ),
     ];
     for (what, published, here, decimals, why) in rows {
-        table.row(vec![what.into(), Cell::number(published, decimals), Cell::or_missing(here, decimals, why)]);
+        table.row(vec![
+            what.into(),
+            Cell::number(published, decimals),
+            Cell::or_missing(here, decimals, why),
+        ]);
     }
     exhibit.table = table;
     exhibit.notes.push(
@@ -171,23 +220,51 @@ fn counts(records: &Records) -> Exhibit {
 fn environment(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("ENV", "The machines");
     exhibit.steps.push(STEP.to_owned());
-    let host = records.measured(STEP).map(|(record, _)| &record.header.host);
+    let host = records
+        .measured(STEP)
+        .map(|(record, _)| &record.header.host);
     let why = host.as_ref().err().cloned().unwrap_or_default();
     let host = host.ok();
     let turbo = |on: bool| if on { "on" } else { "off" }.to_owned();
     let rows: [(&str, &str, Option<String>); 6] = [
-        ("compiler", "Clang 14 -O", Some("rustc, optimised: docs/method/papers.md".to_owned())),
+        (
+            "compiler",
+            "Clang 14 -O",
+            Some("rustc, optimised: docs/method/papers.md".to_owned()),
+        ),
         ("kernel", "Linux 5.10", host.map(|host| host.kernel.clone())),
-        ("system", "Debian 11.6", host.and_then(|host| host.distribution.known().cloned())),
-        ("CPUs", "12 (6 cores)", host.map(|host| host.cpus_online.len().to_string())),
-        ("processor", "Core i7-9850H, 2.60 GHz", host.and_then(|host| host.cpu_model.known().cloned())),
-        ("turbo", "off", host.and_then(|host| host.is_turbo_on).map(turbo)),
+        (
+            "system",
+            "Debian 11.6",
+            host.and_then(|host| host.distribution.known().cloned()),
+        ),
+        (
+            "CPUs",
+            "12 (6 cores)",
+            host.map(|host| host.cpus_online.len().to_string()),
+        ),
+        (
+            "processor",
+            "Core i7-9850H, 2.60 GHz",
+            host.and_then(|host| host.cpu_model.known().cloned()),
+        ),
+        (
+            "turbo",
+            "off",
+            host.and_then(|host| host.is_turbo_on).map(turbo),
+        ),
     ];
     let mut table = Table::new(&["what", "published", "here"]);
     for (what, published, here) in rows {
         let why = if why.is_empty() { "not reported" } else { &why };
-        let missing = Cell::Missing { why: why.to_owned() };
-        table.row(vec![what.into(), published.into(), here.map_or(missing, Cell::from)]);
+        let missing = Cell::Missing {
+            why: why.to_owned(),
+        };
+        table.row(vec![
+            what.into(),
+            published.into(),
+            here.map_or(missing, Cell::from),
+        ]);
     }
     exhibit.table = table;
     exhibit
@@ -209,8 +286,16 @@ fn observer(records: &Records) -> Exhibit {
     let watched = watched(records);
     let mut table = Table::new(&["what", "published", "here"]);
     let rows = [
-        ("alone, us an iteration", ELAPSED_MS * 1e3 / ITERATIONS, &alone),
-        ("under perf stat, us an iteration", OBSERVED_MS * 1e3 / ITERATIONS, &watched),
+        (
+            "alone, us an iteration",
+            ELAPSED_MS * 1e3 / ITERATIONS,
+            &alone,
+        ),
+        (
+            "under perf stat, us an iteration",
+            OBSERVED_MS * 1e3 / ITERATIONS,
+            &watched,
+        ),
     ];
     for (what, published, here) in rows {
         let here = Cell::of(here, 3, |round| round.estimate / 1e3);
@@ -226,28 +311,54 @@ fn observer(records: &Records) -> Exhibit {
 fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Found, String> {
     let ((all, low, high), share) = switches(records, mechanism)?;
     let term = Term::new("switches an iteration", all, low, high);
-    Ok(Found::new(vec![term], format!("{} of them involuntary", percent(share))))
+    Ok(Found::new(
+        vec![term],
+        format!("{} of them involuntary", percent(share)),
+    ))
 }
 
 /// Those of them that were involuntary.
 fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
     let ((all, low, high), share) = switches(records, PROGRAM)?;
-    let term = Term::new("involuntary switches an iteration", all * share, low * share, high * share);
-    Ok(Found::new(vec![term], format!("{} voluntary ones", number(all * (1.0 - share)))))
+    let term = Term::new(
+        "involuntary switches an iteration",
+        all * share,
+        low * share,
+        high * share,
+    );
+    Ok(Found::new(
+        vec![term],
+        format!("{} voluntary ones", number(all * (1.0 - share))),
+    ))
 }
 
 fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     let (held, _) = switches(records, PROGRAM)?;
     let (unlocked, share) = switches(records, Mechanism::MutexCondvarUnlocked)?;
-    let note = format!("{} and {}, {} of these involuntary", number(held.0), number(unlocked.0), percent(share));
-    Ok(Found::new(vec![over("switches under the lock over those notified after unlocking", held, unlocked)], note))
+    let note = format!(
+        "{} and {}, {} of these involuntary",
+        number(held.0),
+        number(unlocked.0),
+        percent(share)
+    );
+    Ok(Found::new(
+        vec![over(
+            "switches under the lock over those notified after unlocking",
+            held,
+            unlocked,
+        )],
+        note,
+    ))
 }
 
 /// How much of the time is user mode, and what the same calls take where no task waits: all of that is user mode.
 fn mostly_kernel(records: &Records) -> Result<Found, String> {
     let (_, _, finding) = case(records, STEP, PROGRAM)?;
     let alone = finding.baseline_ns.as_ref().map(|alone| alone.estimate);
-    let each = finding.round_trip_ns.as_ref().map(|round| round.estimate / HANDOFFS);
+    let each = finding
+        .round_trip_ns
+        .as_ref()
+        .map(|round| round.estimate / HANDOFFS);
     let note = match alone.zip(each) {
         Some((alone, each)) => format!(
             "less the probes between the batches; the same calls to itself, all in user mode, take {} of a hand-off",
@@ -259,8 +370,15 @@ fn mostly_kernel(records: &Records) -> Result<Found, String> {
 }
 
 fn in_microseconds(term: Term) -> Found {
-    let Term { value, low, high, .. } = term;
-    let term = Term::new("elapsed time over switches, us", value / 1e3, low / 1e3, high / 1e3);
+    let Term {
+        value, low, high, ..
+    } = term;
+    let term = Term::new(
+        "elapsed time over switches, us",
+        value / 1e3,
+        low / 1e3,
+        high / 1e3,
+    );
     Found::new(vec![term], "")
 }
 
@@ -268,30 +386,57 @@ fn in_microseconds(term: Term) -> Found {
 fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     let seen = perf::Counts::read(records.text(OBSERVED)?).of("context-switches")?;
     let (record, _) = records.measured(OBSERVED)?;
-    let counted = record.end.and_then(|end| end.switches).map_or(0, |switches| switches.total());
+    let counted = record
+        .end
+        .and_then(|end| end.switches)
+        .map_or(0, |switches| switches.total());
     if counted == 0 {
         return Err("the record does not count the switches of the whole run".to_owned());
     }
     let note = format!("{seen:.0} by perf, {counted} by getrusage");
     // No shorter than the interval of two counts.
-    let (ratio, half) = (seen / counted as f64, 1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt());
-    let term = Term::new("perf's switches over getrusage's", ratio, ratio * (1.0 - half), ratio * (1.0 + half));
+    let (ratio, half) = (
+        seen / counted as f64,
+        1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt(),
+    );
+    let term = Term::new(
+        "perf's switches over getrusage's",
+        ratio,
+        ratio * (1.0 - half),
+        ratio * (1.0 + half),
+    );
     Ok(Found::new(vec![term], note))
 }
 
 /// Every event, and for each switch.
 fn counted_by_perf(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("perf's counts", "What perf stat counts, in all and for each switch");
+    let mut exhibit = Exhibit::new(
+        "perf's counts",
+        "What perf stat counts, in all and for each switch",
+    );
     exhibit.steps.push(OBSERVED.to_owned());
     let mut table = Table::new(&["event", "published", "a switch", "here", "a switch, here"]);
     let counts = records.text(OBSERVED).map(perf::Counts::read);
-    let of = |event: &str| counts.as_ref().map_err(Clone::clone).and_then(|counts| counts.of(event));
+    let of = |event: &str| {
+        counts
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|counts| counts.of(event))
+    };
     let switches = of("context-switches");
     for (event, published) in COUNTED {
         let here = of(event);
-        let each = here.as_ref().ok().zip(switches.as_ref().ok()).map(|(count, switches)| count / switches);
+        let each = here
+            .as_ref()
+            .ok()
+            .zip(switches.as_ref().ok())
+            .map(|(count, switches)| count / switches);
         let why = here.clone().err().unwrap_or_default();
-        let unit = if event == "task-clock" { "task-clock, ms" } else { event };
+        let unit = if event == "task-clock" {
+            "task-clock, ms"
+        } else {
+            event
+        };
         let decimals = if event == "task-clock" { 2 } else { 0 };
         table.row(vec![
             unit.into(),
@@ -322,7 +467,10 @@ pub(crate) fn quantities() -> Quantities {
         ("perf-agrees", perf_over_kernel),
         ("observer-slows", |r| {
             let (alone, watched) = (iteration(r, STEP)?, watched(r)?);
-            Ok(Found::new(vec![ratio("under perf stat over alone", &watched, &alone)], ""))
+            Ok(Found::new(
+                vec![ratio("under perf stat over alone", &watched, &alone)],
+                "",
+            ))
         }),
     ]
 }

@@ -43,9 +43,22 @@ pub struct Series {
 }
 
 impl Series {
-    pub(crate) fn new(name: impl Into<String>, style: Style, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        let (x, y) = points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()).unzip();
-        Series { name: name.into(), style, x, y, intervals: Vec::new() }
+    pub(crate) fn new(
+        name: impl Into<String>,
+        style: Style,
+        points: impl IntoIterator<Item = (f64, f64)>,
+    ) -> Series {
+        let (x, y) = points
+            .into_iter()
+            .filter(|(x, y)| x.is_finite() && y.is_finite())
+            .unzip();
+        Series {
+            name: name.into(),
+            style,
+            x,
+            y,
+            intervals: Vec::new(),
+        }
     }
 }
 
@@ -69,8 +82,22 @@ pub struct Chart {
 }
 
 impl Chart {
-    pub(crate) fn new(x_title: &str, x_axis: Axis, y_title: &str, y_axis: Axis, series: Vec<Series>) -> Chart {
+    pub(crate) fn new(
+        x_title: &str,
+        x_axis: Axis,
+        y_title: &str,
+        y_axis: Axis,
+        series: Vec<Series>,
+    ) -> Chart {
         let (x_title, y_title) = (x_title.to_owned(), y_title.to_owned());
-        Chart { x_title, x_axis, x_names: Vec::new(), y_title, y_axis, series, marks: Vec::new() }
+        Chart {
+            x_title,
+            x_axis,
+            x_names: Vec::new(),
+            y_title,
+            y_axis,
+            series,
+            marks: Vec::new(),
+        }
     }
 }

@@ -115,7 +115,8 @@ pub fn table(paper: Paper) -> Vec<Entry> {
         Paper::Mogul1990 => include_str!("../claims/mogul1990.toml"),
         Paper::Today => include_str!("../claims/today.toml"),
     };
-    let table: Table = toml::from_str(text).expect("a file of the program that the tests have read");
+    let table: Table =
+        toml::from_str(text).expect("a file of the program that the tests have read");
     table.claim
 }
 
@@ -126,9 +127,18 @@ pub(crate) type Quantity = fn(&Records) -> Result<Found, String>;
 pub(crate) type Quantities = Vec<(&'static str, Quantity)>;
 
 /// The claims of one exhibit, judged.
-pub(crate) fn judge(paper: Paper, exhibit: &str, quantities: &Quantities, records: &Records) -> Vec<Claim> {
-    let entries = table(paper).into_iter().filter(|entry| entry.exhibit == exhibit);
-    entries.map(|entry| judged::claim(entry, quantities, records)).collect()
+pub(crate) fn judge(
+    paper: Paper,
+    exhibit: &str,
+    quantities: &Quantities,
+    records: &Records,
+) -> Vec<Claim> {
+    let entries = table(paper)
+        .into_iter()
+        .filter(|entry| entry.exhibit == exhibit);
+    entries
+        .map(|entry| judged::claim(entry, quantities, records))
+        .collect()
 }
 
 #[cfg(test)]

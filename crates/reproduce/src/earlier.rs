@@ -29,10 +29,16 @@ impl std::fmt::Display for EarlierError {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EarlierError::Form(why) => {
-                write!(to, "found no JSON of reproduce ({why}), need a PAPER.json that it wrote; give its path")
+                write!(
+                    to,
+                    "found no JSON of reproduce ({why}), need a PAPER.json that it wrote; give its path"
+                )
             }
             EarlierError::Paper(paper) => {
-                write!(to, "found no {paper} in it, need a result of the same paper; give the path of its PAPER.json")
+                write!(
+                    to,
+                    "found no {paper} in it, need a result of the same paper; give the path of its PAPER.json"
+                )
             }
         }
     }
@@ -70,21 +76,39 @@ impl Earlier {
     /// # Errors
     /// Where the file is none of these, or of another paper.
     pub fn read(file: &str, text: &str, paper: Paper) -> Result<Earlier, EarlierError> {
-        let report: StoredReport = serde_json::from_str(text).map_err(|error| EarlierError::Form(error.to_string()))?;
-        let found = report.papers.into_iter().find(|found| found.paper == paper.to_string());
+        let report: StoredReport =
+            serde_json::from_str(text).map_err(|error| EarlierError::Form(error.to_string()))?;
+        let found = report
+            .papers
+            .into_iter()
+            .find(|found| found.paper == paper.to_string());
         let found = found.ok_or(EarlierError::Paper(paper))?;
-        let claims = found.exhibits.into_iter().flat_map(|exhibit| exhibit.claims).collect();
-        Ok(Earlier { file: file.to_owned(), machine: found.machine, claims })
+        let claims = found
+            .exhibits
+            .into_iter()
+            .flat_map(|exhibit| exhibit.claims)
+            .collect();
+        Ok(Earlier {
+            file: file.to_owned(),
+            machine: found.machine,
+            claims,
+        })
     }
 
     /// What it says of a claim, by the rule as it is now; nothing where it had no such number, computed another, or is the same result.
     fn of(&self, claim: &Claim) -> Option<Other> {
         let entry = &claim.entry;
-        let is_it = |stored: &&StoredClaim| stored.id == entry.id && stored.quantity == entry.quantity;
+        let is_it =
+            |stored: &&StoredClaim| stored.id == entry.id && stored.quantity == entry.quantity;
         let stored = self.claims.iter().find(is_it)?;
         let is_another = !stored.terms.is_empty() && stored.terms != claim.terms;
         let (file, machine) = (self.file.clone(), self.machine.clone());
-        is_another.then(|| Other { file, machine, terms: stored.terms.clone(), verdict: entry.judge(&stored.terms) })
+        is_another.then(|| Other {
+            file,
+            machine,
+            terms: stored.terms.clone(),
+            verdict: entry.judge(&stored.terms),
+        })
     }
 }
 
@@ -99,7 +123,10 @@ pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
 }
 
 fn beside(claim: &mut Claim) {
-    let dissenting = claim.others.iter().find(|other| other.verdict != claim.alone);
+    let dissenting = claim
+        .others
+        .iter()
+        .find(|other| other.verdict != claim.alone);
     let why = match dissenting {
         _ if claim.alone == Verdict::Undecided => return,
         None if claim.others.is_empty() => "no other result has this number yet".to_owned(),
@@ -132,15 +159,32 @@ mod tests {
         let (missing, others, reasons) = (None, Vec::new(), Vec::new());
         let mut exhibit = Exhibit::new("section 3.1", "");
         let why_not = None;
-        exhibit.claims =
-            vec![Claim { entry, terms, found, verdict, alone: verdict, others, missing, reasons, why_not }];
+        exhibit.claims = vec![Claim {
+            entry,
+            terms,
+            found,
+            verdict,
+            alone: verdict,
+            others,
+            missing,
+            reasons,
+            why_not,
+        }];
         vec![exhibit]
     }
 
     fn earlier(low: f64, high: f64, quantity: &str) -> Earlier {
         let (id, terms) = ("direct-cost".to_owned(), vec![term(low, high)]);
-        let claims = vec![StoredClaim { id, quantity: quantity.to_owned(), terms }];
-        Earlier { file: "earlier/li2007.json".to_owned(), machine: "another".to_owned(), claims }
+        let claims = vec![StoredClaim {
+            id,
+            quantity: quantity.to_owned(),
+            terms,
+        }];
+        Earlier {
+            file: "earlier/li2007.json".to_owned(),
+            machine: "another".to_owned(),
+            claims,
+        }
     }
 
     fn quantity() -> String {
@@ -155,11 +199,24 @@ mod tests {
             let claim = exhibits.swap_remove(0).claims.swap_remove(0);
             (claim.alone, claim.verdict, claim.missing)
         };
-        assert_eq!(judged((1.0, 2.0), (1.5, 2.5)), (Verdict::Holds, Verdict::Holds, None));
-        assert_eq!(judged((11.0, 12.0), (11.5, 12.5)), (Verdict::Differs, Verdict::Differs, None));
+        assert_eq!(
+            judged((1.0, 2.0), (1.5, 2.5)),
+            (Verdict::Holds, Verdict::Holds, None)
+        );
+        assert_eq!(
+            judged((11.0, 12.0), (11.5, 12.5)),
+            (Verdict::Differs, Verdict::Differs, None)
+        );
         let why = Some("earlier/li2007.json says otherwise: us: 12.0 (11.0 to 13.0)".to_owned());
-        assert_eq!(judged((1.0, 2.0), (11.0, 13.0)), (Verdict::Holds, Verdict::Undecided, why));
-        assert_eq!(judged((1.0, 2.0), (9.0, 13.0)).1, Verdict::Undecided, "the other is not sure");
+        assert_eq!(
+            judged((1.0, 2.0), (11.0, 13.0)),
+            (Verdict::Holds, Verdict::Undecided, why)
+        );
+        assert_eq!(
+            judged((1.0, 2.0), (9.0, 13.0)).1,
+            Verdict::Undecided,
+            "the other is not sure"
+        );
     }
 
     #[test]
@@ -170,11 +227,23 @@ mod tests {
             let claim = exhibits.swap_remove(0).claims.swap_remove(0);
             (claim.verdict, claim.others.len())
         };
-        assert_eq!(judged(earlier(1.0, 2.0, &quantity())), (Verdict::Undecided, 0), "bit by bit the same");
-        assert_eq!(judged(earlier(1.1, 2.1, "another number")), (Verdict::Undecided, 0), "computed otherwise");
+        assert_eq!(
+            judged(earlier(1.0, 2.0, &quantity())),
+            (Verdict::Undecided, 0),
+            "bit by bit the same"
+        );
+        assert_eq!(
+            judged(earlier(1.1, 2.1, "another number")),
+            (Verdict::Undecided, 0),
+            "computed otherwise"
+        );
         let mut alone = exhibits(1.0, 2.0, Kind::Tested);
         stand(&mut alone, &[]);
-        assert_eq!(alone[0].claims[0].verdict, Verdict::Holds, "of one result nothing else is asked");
+        assert_eq!(
+            alone[0].claims[0].verdict,
+            Verdict::Holds,
+            "of one result nothing else is asked"
+        );
     }
 
     /// A simulation over all that is free is the same each time.
@@ -187,8 +256,16 @@ mod tests {
 
     #[test]
     fn what_is_no_other_result_is_refused_with_what_is_needed() {
-        let why = |text: &str| Earlier::read("a", text, Paper::Li2007).expect_err("none").to_string();
-        assert!(why("{}").starts_with("found no JSON of reproduce (missing field `papers`"), "{}", why("{}"));
+        let why = |text: &str| {
+            Earlier::read("a", text, Paper::Li2007)
+                .expect_err("none")
+                .to_string()
+        };
+        assert!(
+            why("{}").starts_with("found no JSON of reproduce (missing field `papers`"),
+            "{}",
+            why("{}")
+        );
         assert_eq!(
             why(r#"{"papers": []}"#),
             "found no li2007 in it, need a result of the same paper; give the path of its PAPER.json"

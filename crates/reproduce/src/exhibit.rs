@@ -42,7 +42,11 @@ impl Cell {
     }
 
     /// A number of what was found, or why nothing was.
-    pub(crate) fn of<T>(found: &Result<T, String>, decimals: usize, number: impl FnOnce(&T) -> f64) -> Cell {
+    pub(crate) fn of<T>(
+        found: &Result<T, String>,
+        decimals: usize,
+        number: impl FnOnce(&T) -> f64,
+    ) -> Cell {
         let why = found.as_ref().err().map_or("", String::as_str);
         Cell::or_missing(found.as_ref().ok().map(number), decimals, why)
     }
@@ -50,7 +54,9 @@ impl Cell {
     pub(crate) fn or_missing(value: Option<f64>, decimals: usize, why: &str) -> Cell {
         match value {
             Some(value) if value.is_finite() => Cell::Number { value, decimals },
-            _ => Cell::Missing { why: why.to_owned() },
+            _ => Cell::Missing {
+                why: why.to_owned(),
+            },
         }
     }
 }
@@ -66,7 +72,10 @@ pub struct Table {
 
 impl Table {
     pub(crate) fn new(columns: &[&str]) -> Table {
-        Table { columns: columns.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
+        Table {
+            columns: columns.iter().map(|&name| name.to_owned()).collect(),
+            rows: Vec::new(),
+        }
     }
 
     pub(crate) fn row(&mut self, cells: Vec<Cell>) {

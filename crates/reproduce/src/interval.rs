@@ -19,12 +19,24 @@ pub(crate) fn of_mean(values: &[f64]) -> Option<Interval> {
 /// The slope of the line through some points by least squares, with Student's interval; three points or more.
 pub(crate) fn of_slope(points: &[(f64, f64)]) -> Option<Interval> {
     let n = points.len() as f64;
-    let [x, y] = [0, 1].map(|place| points.iter().map(|point| [point.0, point.1][place]).sum::<f64>() / n);
-    let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|point| of(point.0 - x, point.1 - y)).sum::<f64>();
+    let [x, y] = [0, 1].map(|place| {
+        points
+            .iter()
+            .map(|point| [point.0, point.1][place])
+            .sum::<f64>()
+            / n
+    });
+    let sum = |of: &dyn Fn(f64, f64) -> f64| {
+        points
+            .iter()
+            .map(|point| of(point.0 - x, point.1 - y))
+            .sum::<f64>()
+    };
     let slope = sum(&|x, y| x * y) / sum(&|x, _| x * x);
     let rest = sum(&|x, y| (y - slope * x).powi(2)) / (n - 2.0);
     let half = student(points.len().checked_sub(1)?)? * (rest / sum(&|x, _| x * x)).sqrt();
-    half.is_finite().then_some((slope, slope - half, slope + half))
+    half.is_finite()
+        .then_some((slope, slope - half, slope + half))
 }
 
 /// The interval of a statistic from its values without one batch each.
@@ -35,8 +47,19 @@ pub(crate) fn of_batches(value: f64, without_one: &[f64]) -> Option<Interval> {
 
 /// The ratio of two standard deviations with so many degrees of freedom, by the F distribution of the variances.
 pub(crate) fn of_spreads(ratio: f64, above: f64, below: f64) -> Option<Interval> {
-    let high = |above, below| Some(FisherSnedecor::new(above, below).ok()?.inverse_cdf(0.95).sqrt());
-    let found = (ratio, ratio / high(above, below)?, ratio * high(below, above)?);
+    let high = |above, below| {
+        Some(
+            FisherSnedecor::new(above, below)
+                .ok()?
+                .inverse_cdf(0.95)
+                .sqrt(),
+        )
+    };
+    let found = (
+        ratio,
+        ratio / high(above, below)?,
+        ratio * high(below, above)?,
+    );
     (ratio > 0.0 && found.1.is_finite() && found.2.is_finite()).then_some(found)
 }
 
@@ -49,22 +72,32 @@ pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     let quantile = |share: f64| Normal::standard().inverse_cdf(1.0 - share);
     let factor = quantile(ONE_SIDE / many.max(1) as f64) / quantile(ONE_SIDE);
     if low > 0.0 {
-        (value * (low / value).powf(factor), value * (high / value).powf(factor))
+        (
+            value * (low / value).powf(factor),
+            value * (high / value).powf(factor),
+        )
     } else {
-        (value - (value - low) * factor, value + (high - value) * factor)
+        (
+            value - (value - low) * factor,
+            value + (high - value) * factor,
+        )
     }
 }
 
 /// The largest of some numbers: which one it is was not known before, so it lies somewhere in the intervals of so many.
 pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
     let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
-    widened.map(|(value, (low, high))| (value, low, high)).reduce(|a, b| (a.0.max(b.0), a.1.max(b.1), a.2.max(b.2)))
+    widened
+        .map(|(value, (low, high))| (value, low, high))
+        .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1), a.2.max(b.2)))
 }
 
 /// The smallest of them.
 pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
     let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
-    widened.map(|(value, (low, high))| (value, low, high)).reduce(|a, b| (a.0.min(b.0), a.1.min(b.1), a.2.min(b.2)))
+    widened
+        .map(|(value, (low, high))| (value, low, high))
+        .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1), a.2.min(b.2)))
 }
 
 /// The mean over groups, each with the standard error of its own value, by the hierarchical bootstrap (groups are drawn, then what is in
@@ -73,7 +106,11 @@ pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
 pub(crate) fn of_groups(groups: &[(f64, f64)]) -> Option<Interval> {
     let n = groups.len() as f64;
     let mean = groups.iter().map(|(value, _)| value).sum::<f64>() / n;
-    let between = groups.iter().map(|(value, _)| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let between = groups
+        .iter()
+        .map(|(value, _)| (value - mean).powi(2))
+        .sum::<f64>()
+        / (n - 1.0);
     let within = groups.iter().map(|(_, error)| error.powi(2)).sum::<f64>() / n;
     let half = student(groups.len())? * ((between + within) / n).sqrt();
     half.is_finite().then_some((mean, mean - half, mean + half))
@@ -83,7 +120,12 @@ pub(crate) fn of_groups(groups: &[(f64, f64)]) -> Option<Interval> {
 pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     let n = without_one.len().max(1) as f64;
     let mean = without_one.iter().sum::<f64>() / n;
-    ((n - 1.0) / n * without_one.iter().map(|value| (value - mean).powi(2)).sum::<f64>()).sqrt()
+    ((n - 1.0) / n
+        * without_one
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>())
+    .sqrt()
 }
 
 /// Student's factor for so many independent values.
@@ -96,28 +138,51 @@ const RESAMPLES: usize = 1000;
 
 /// A statistic of independent runs: its standard error is that over samples of as many runs, drawn from these with replacement (Efron and
 /// Tibshirani 1993, chapter 6). None with fewer than six runs, or where most samples have no statistic.
-pub(crate) fn of_runs<T: Copy>(runs: &[T], statistic: impl Fn(&[T]) -> Option<f64>) -> Option<Interval> {
+pub(crate) fn of_runs<T: Copy>(
+    runs: &[T],
+    statistic: impl Fn(&[T]) -> Option<f64>,
+) -> Option<Interval> {
     let value = statistic(runs)?;
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut draw = || -> Vec<T> { runs.iter().map(|_| runs[random.random_range(0..runs.len())]).collect() };
-    let drawn: Vec<f64> = (0..RESAMPLES).filter_map(|_| statistic(&draw())).filter(|found| found.is_finite()).collect();
+    let mut draw = || -> Vec<T> {
+        runs.iter()
+            .map(|_| runs[random.random_range(0..runs.len())])
+            .collect()
+    };
+    let drawn: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| statistic(&draw()))
+        .filter(|found| found.is_finite())
+        .collect();
     if runs.len() < 6 || drawn.len() < RESAMPLES / 2 {
         return None;
     }
     let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
-    let variance = drawn.iter().map(|found| (found - mean).powi(2)).sum::<f64>() / (drawn.len() - 1) as f64;
+    let variance = drawn
+        .iter()
+        .map(|found| (found - mean).powi(2))
+        .sum::<f64>()
+        / (drawn.len() - 1) as f64;
     // What is drawn with replacement varies by n - 1 of n less.
     let n = runs.len() as f64;
     let half = student(runs.len())? * (variance * n / (n - 1.0)).sqrt();
-    half.is_finite().then_some((value, value - half, value + half))
+    half.is_finite()
+        .then_some((value, value - half, value + half))
 }
 
 /// The share of so many that were counted (Clopper and Pearson 1934).
 pub(crate) fn of_share(counted: u64, of: u64) -> Interval {
     let (k, n) = (counted as f64, of as f64);
     let beta = |a, b, share| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
-    let low = if counted == 0 { 0.0 } else { beta(k, n - k + 1.0, ONE_SIDE) };
-    let high = if counted >= of { 1.0 } else { beta(k + 1.0, n - k, 1.0 - ONE_SIDE) };
+    let low = if counted == 0 {
+        0.0
+    } else {
+        beta(k, n - k + 1.0, ONE_SIDE)
+    };
+    let high = if counted >= of {
+        1.0
+    } else {
+        beta(k + 1.0, n - k, 1.0 - ONE_SIDE)
+    };
     (k / n, low, high)
 }
 

@@ -14,14 +14,23 @@ pub(crate) use steps::steps;
 const L2_BYTES: u64 = 512 << 10;
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    let mut exhibits = vec![measured::direct(records), measured::figure_1(records), measured::figure_2(records)];
+    let mut exhibits = vec![
+        measured::direct(records),
+        measured::figure_1(records),
+        measured::figure_2(records),
+    ];
     exhibits.push(interference::tables(records));
     exhibits.extend(in_silico::exhibits(records));
     exhibits
 }
 
 pub(crate) fn quantities() -> Quantities {
-    [measured::quantities(), interference::quantities(), in_silico::quantities()].concat()
+    [
+        measured::quantities(),
+        interference::quantities(),
+        in_silico::quantities(),
+    ]
+    .concat()
 }
 
 #[cfg(test)]

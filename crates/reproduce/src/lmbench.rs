@@ -11,29 +11,64 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 const STEP: &str = "lmbench-matrix";
 
 /// Processes, and KiB of each.
-const COLUMNS: [(u32, u64); 7] = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
+const COLUMNS: [(u32, u64); 7] = [
+    (2, 0),
+    (2, 16),
+    (2, 64),
+    (8, 16),
+    (8, 64),
+    (16, 16),
+    (16, 64),
+];
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let effort = if site.effort == Effort::Quick { " --max-repetitions 6" } else { " --precision 0.5% --budget 2min" };
-    vec![Step::new(STEP, &format!("measure --lmbench{effort} --no-counters --cpu {}", site.quiet_cpu))]
+    let effort = if site.effort == Effort::Quick {
+        " --max-repetitions 6"
+    } else {
+        " --precision 0.5% --budget 2min"
+    };
+    vec![Step::new(
+        STEP,
+        &format!(
+            "measure --lmbench{effort} --no-counters --cpu {}",
+            site.quiet_cpu
+        ),
+    )]
 }
 
 /// Nanoseconds a hand-off, the reload of the data included, as lmbench counts.
-fn cost(records: &Records, (tasks, kib): (u32, u64)) -> Result<switchcost_analysis::Estimate, String> {
+fn cost(
+    records: &Records,
+    (tasks, kib): (u32, u64),
+) -> Result<switchcost_analysis::Estimate, String> {
     let (_, findings) = records.measured(STEP)?;
-    let is_wanted =
-        |finding: &&CaseFinding| finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib);
-    let finding = findings.results.iter().find(is_wanted).ok_or("the record lacks the column")?;
-    finding.of_a_handoff().ok_or_else(|| "it could not be measured: see the record".to_owned())
+    let is_wanted = |finding: &&CaseFinding| {
+        finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib)
+    };
+    let finding = findings
+        .results
+        .iter()
+        .find(is_wanted)
+        .ok_or("the record lacks the column")?;
+    finding
+        .of_a_handoff()
+        .ok_or_else(|| "it could not be measured: see the record".to_owned())
 }
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    let mut exhibit = Exhibit::new("Context switching", "lmbench's matrix, microseconds, smaller is better");
+    let mut exhibit = Exhibit::new(
+        "Context switching",
+        "lmbench's matrix, microseconds, smaller is better",
+    );
     exhibit.steps.push(STEP.to_owned());
-    let names: Vec<String> = COLUMNS.iter().map(|(tasks, kib)| format!("{tasks}p/{kib}K")).collect();
+    let names: Vec<String> = COLUMNS
+        .iter()
+        .map(|(tasks, kib)| format!("{tasks}p/{kib}K"))
+        .collect();
     let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let row = |get: fn(&switchcost_analysis::Estimate) -> f64| -> Vec<Cell> {
-        let cell = |column: &(u32, u64)| Cell::of(&cost(records, *column), 3, |cost| get(cost) / 1e3);
+        let cell =
+            |column: &(u32, u64)| Cell::of(&cost(records, *column), 3, |cost| get(cost) / 1e3);
         COLUMNS.iter().map(cell).collect()
     };
     table.row(row(|estimate| estimate.estimate));
@@ -48,9 +83,17 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
 
 fn grows(records: &Records, small: (u32, u64), large: (u32, u64)) -> Result<Found, String> {
     // With more tasks, runs differ in ways of their own.
-    let ratio = if small.0 == large.0 { ratio_within_run } else { ratio };
+    let ratio = if small.0 == large.0 {
+        ratio_within_run
+    } else {
+        ratio
+    };
     let (small, large) = (cost(records, small)?, cost(records, large)?);
-    let note = format!("{} and {}", microseconds(small.estimate), microseconds(large.estimate));
+    let note = format!(
+        "{} and {}",
+        microseconds(small.estimate),
+        microseconds(large.estimate)
+    );
     Ok(Found::new(vec![ratio("", &large, &small)], note))
 }
 

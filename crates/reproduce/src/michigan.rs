@@ -24,8 +24,14 @@ const QUICKLY_SIMULATED_KIB: [u64; 4] = [8, 32, 64, 256];
 
 /// The smallest cache that holds data.
 fn first_level(host: &HostManifest) -> Result<Bytes, String> {
-    let caches = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
-    caches.map(|cache| cache.size_bytes).min().ok_or_else(|| "the machine does not report its caches".to_owned())
+    let caches = host
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != CacheKind::Instruction);
+    caches
+        .map(|cache| cache.size_bytes)
+        .min()
+        .ok_or_else(|| "the machine does not report its caches".to_owned())
 }
 
 /// Whether an array of a size just fills a level: the sizes that are run do not lie closer.
@@ -44,23 +50,45 @@ fn simulated_step(kib: u64) -> String {
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
     let every = if is_quick { 3 } else { 1 };
-    let sizes: Vec<String> = SIZES_KIB.iter().step_by(every).map(|kib| format!("{kib}KiB")).collect();
-    let speed = if is_quick { " --quick" } else { " --precision 0.5% --budget 2min" };
+    let sizes: Vec<String> = SIZES_KIB
+        .iter()
+        .step_by(every)
+        .map(|kib| format!("{kib}KiB"))
+        .collect();
+    let speed = if is_quick {
+        " --quick"
+    } else {
+        " --precision 0.5% --budget 2min"
+    };
     let rest = format!("--size {} --cpu {}{speed}", sizes.join(","), site.quiet_cpu);
     let mut steps = vec![
-        Step::new(KERNEL, &format!("measure --mechanism pipe --between process {rest}")),
+        Step::new(
+            KERNEL,
+            &format!("measure --mechanism pipe --between process {rest}"),
+        ),
         Step::new(USER, &format!("measure --mechanism ucontext {rest}")),
     ];
     if !is_quick {
         steps.push(hiding::step(site));
         steps.extend(pages::steps(site));
     }
-    let simulated: &[u64] = if is_quick { &QUICKLY_SIMULATED_KIB } else { &SIMULATED_KIB };
+    let simulated: &[u64] = if is_quick {
+        &QUICKLY_SIMULATED_KIB
+    } else {
+        &SIMULATED_KIB
+    };
     for &kib in simulated {
-        let line = "simulate TRACE --design michigan-xeon-d1541 --vary L2.inclusion=neither,inclusive";
+        let line =
+            "simulate TRACE --design michigan-xeon-d1541 --vary L2.inclusion=neither,inclusive";
         let mut simulate = Step::new(simulated_step(kib), line);
         simulate.trace_of = Some(walks(kib));
-        steps.extend([Step::new(walks(kib), &format!("trace walks --size {kib}KiB --turns 20")), simulate]);
+        steps.extend([
+            Step::new(
+                walks(kib),
+                &format!("trace walks --size {kib}KiB --turns 20"),
+            ),
+            simulate,
+        ]);
     }
     if site.has_guest {
         steps.extend(with_kernel::steps(site.effort));

@@ -29,9 +29,24 @@ struct Set {
 }
 
 const SETS: [Set; 3] = [
-    Set { published: "Timesharing", name: "timesharing", trials: ["A", "D", "G", "J"], has_short_turns: false },
-    Set { published: "Compute-bound", name: "compute-bound", trials: ["B", "E", "H", "K"], has_short_turns: false },
-    Set { published: "Client-Server", name: "client-server", trials: ["C", "F", "I", "L"], has_short_turns: true },
+    Set {
+        published: "Timesharing",
+        name: "timesharing",
+        trials: ["A", "D", "G", "J"],
+        has_short_turns: false,
+    },
+    Set {
+        published: "Compute-bound",
+        name: "compute-bound",
+        trials: ["B", "E", "H", "K"],
+        has_short_turns: false,
+    },
+    Set {
+        published: "Client-Server",
+        name: "client-server",
+        trials: ["C", "F", "I", "L"],
+        has_short_turns: true,
+    },
 ];
 
 /// The designs in the order of the table's trials.
@@ -75,8 +90,16 @@ fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
         Effort::Quick => QUICK_SWITCHES,
     };
     let (name, seed, quantum) = (set.name, seed(site, trial), QUANTUM[place]);
-    let skipped = if site.effort == Effort::Usual { SKIPPED[place] } else { 0 };
-    let skip = if skipped > 0 { format!(" --skip {skipped}") } else { String::new() };
+    let skipped = if site.effort == Effort::Usual {
+        SKIPPED[place]
+    } else {
+        0
+    };
+    let skip = if skipped > 0 {
+        format!(" --skip {skipped}")
+    } else {
+        String::new()
+    };
     format!("workload {name} --seed {seed} --quantum {quantum} --switches {switches}{skip}")
 }
 
@@ -86,7 +109,8 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         Effort::Usual => (TRIALS, SWITCHES[0]),
         Effort::Quick => (1, QUICK_SWITCHES),
     };
-    let one = |set: &Set, trial: u64| Step::new(step_name(set, trial), &trial_line(site, set, trial));
+    let one =
+        |set: &Set, trial: u64| Step::new(step_name(set, trial), &trial_line(site, set, trial));
     let of_set = |set| (1..=trials).map(move |trial| one(set, trial));
     let mut steps: Vec<Step> = SETS.iter().flat_map(of_set).collect();
     let seed = seed(site, 1);
@@ -123,7 +147,10 @@ struct Trial<'a> {
 impl<'a> Trial<'a> {
     fn design(&self, name: &str) -> Option<&'a DesignFinding> {
         let full = format!("mogul-{name}");
-        self.findings.designs.iter().find(|design| design.name == full)
+        self.findings
+            .designs
+            .iter()
+            .find(|design| design.name == full)
     }
 
     fn switches(&self) -> u64 {
@@ -137,28 +164,64 @@ fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String>
 }
 
 /// Those of the steps with these names that are there.
-fn trials_named(records: &Records, most: u64, name: impl Fn(u64) -> String) -> Result<Vec<Trial<'_>>, String> {
+fn trials_named(
+    records: &Records,
+    most: u64,
+    name: impl Fn(u64) -> String,
+) -> Result<Vec<Trial<'_>>, String> {
     let one = |number: u64| {
         let step = name(number);
         let (head, findings) = records.simulated(&step)?;
-        Ok(Trial { step, number, head, findings })
+        Ok(Trial {
+            step,
+            number,
+            head,
+            findings,
+        })
     };
     let (there, missing): (Vec<_>, Vec<_>) = (1..=most).map(one).partition(Result::is_ok);
-    let why = missing.into_iter().find_map(Result::err).unwrap_or_default();
-    if there.is_empty() { Err(why) } else { Ok(there.into_iter().flatten().collect()) }
+    let why = missing
+        .into_iter()
+        .find_map(Result::err)
+        .unwrap_or_default();
+    if there.is_empty() {
+        Err(why)
+    } else {
+        Ok(there.into_iter().flatten().collect())
+    }
 }
 
 /// A design of the first trial of a set.
-fn first<'a>(records: &'a Records, set: usize, design: &str) -> Result<(Trial<'a>, &'a DesignFinding), String> {
-    let trial = trials(records, &SETS[set])?.into_iter().next().ok_or("no trial")?;
-    let found = trial.design(design).ok_or(format!("the record has no design mogul-{design}"))?;
+fn first<'a>(
+    records: &'a Records,
+    set: usize,
+    design: &str,
+) -> Result<(Trial<'a>, &'a DesignFinding), String> {
+    let trial = trials(records, &SETS[set])?
+        .into_iter()
+        .next()
+        .ok_or("no trial")?;
+    let found = trial
+        .design(design)
+        .ok_or(format!("the record has no design mogul-{design}"))?;
     Ok((trial, found))
 }
 
 /// A design in each trial of a set.
-fn each<'a>(records: &'a Records, set: usize, design: &str) -> Result<Vec<&'a DesignFinding>, String> {
-    let found: Vec<_> = trials(records, &SETS[set])?.iter().filter_map(|trial| trial.design(design)).collect();
-    if found.is_empty() { Err(format!("the records have no design mogul-{design}")) } else { Ok(found) }
+fn each<'a>(
+    records: &'a Records,
+    set: usize,
+    design: &str,
+) -> Result<Vec<&'a DesignFinding>, String> {
+    let found: Vec<_> = trials(records, &SETS[set])?
+        .iter()
+        .filter_map(|trial| trial.design(design))
+        .collect();
+    if found.is_empty() {
+        Err(format!("the records have no design mogul-{design}"))
+    } else {
+        Ok(found)
+    }
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -169,13 +232,16 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The mean overhead ratio over the trials of a set.
 fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
     let found = each(records, set, design)?;
-    mean(found.iter().filter_map(|design| design.overhead)).ok_or_else(|| "no overhead is available".to_owned())
+    mean(found.iter().filter_map(|design| design.overhead))
+        .ok_or_else(|| "no overhead is available".to_owned())
 }
 
 /// The mean of a published number over the trials of a combination.
 fn published(set: &str, design: &str, of: impl Fn(&crate::published::Trial) -> f64) -> f64 {
     let rows = crate::published::mogul_table_4();
-    let found = rows.iter().filter(|row| row.benchmark_set == set && row.design == design);
+    let found = rows
+        .iter()
+        .filter(|row| row.benchmark_set == set && row.design == design);
     mean(found.map(of)).unwrap_or(f64::NAN)
 }
 

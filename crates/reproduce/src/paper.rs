@@ -3,8 +3,21 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
 /// What was published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[derive(Display, EnumString, EnumIter, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Display,
+    EnumString,
+    EnumIter,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Paper {
@@ -54,7 +67,9 @@ impl Paper {
     /// What it is about, for a heading.
     pub fn title(self) -> &'static str {
         match self {
-            Paper::Li2007 => "Li, Ding and Shen 2007: direct and indirect cost by size, stride and access",
+            Paper::Li2007 => {
+                "Li, Ding and Shen 2007: direct and indirect cost by size, stride and access"
+            }
             Paper::Michigan => "The Michigan poster: kernel and user level, and who misses what",
             Paper::Blog => "The blog post: two threads, a mutex and a condition variable",
             Paper::Lmbench => "lmbench: the matrix of context switches",

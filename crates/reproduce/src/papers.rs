@@ -1,7 +1,9 @@
 //! What is in the module of each paper.
 
 use crate::claims::Quantities;
-use crate::{Exhibit, Paper, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990, today};
+use crate::{
+    Exhibit, Paper, Records, Site, Step, blog, claims, li2007, lmbench, michigan, mogul1990, today,
+};
 
 impl Paper {
     /// What is to be run, in this order.
@@ -20,7 +22,9 @@ impl Paper {
     pub fn exhibits(self, records: &Records) -> Vec<Exhibit> {
         let mut exhibits = self.tables_and_figures(records);
         let quantities = self.quantities();
-        let judge = |exhibit: &mut Exhibit| exhibit.claims = claims::judge(self, &exhibit.name, &quantities, records);
+        let judge = |exhibit: &mut Exhibit| {
+            exhibit.claims = claims::judge(self, &exhibit.name, &quantities, records)
+        };
         exhibits.iter_mut().for_each(judge);
         exhibits
     }

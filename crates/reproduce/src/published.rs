@@ -42,7 +42,8 @@ pub(crate) fn mogul_table_4() -> Vec<Trial> {
 /// The files are part of the program: a test reads them all.
 fn read<T: DeserializeOwned>(text: &str) -> Vec<T> {
     let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
-    rows.map(|row| row.expect("a row of a file that the tests have read")).collect()
+    rows.map(|row| row.expect("a row of a file that the tests have read"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -56,9 +57,17 @@ mod tests {
         // The overhead ratio is the average cost of 5000 switches over all cycles: so the rows agree with themselves, to half of the
         // last digit that is printed (two of them below 1 %, one above).
         for row in &trials {
-            let overhead = row.average_cost_cycles * 5000.0 / (row.total_cycles_millions * 1e6) * 100.0;
-            let half = if row.overhead_percent < 1.0 { 0.005 } else { 0.05 };
-            assert!((overhead - row.overhead_percent).abs() < half + 1e-9, "{row:?}: {overhead}");
+            let overhead =
+                row.average_cost_cycles * 5000.0 / (row.total_cycles_millions * 1e6) * 100.0;
+            let half = if row.overhead_percent < 1.0 {
+                0.005
+            } else {
+                0.05
+            };
+            assert!(
+                (overhead - row.overhead_percent).abs() < half + 1e-9,
+                "{row:?}: {overhead}"
+            );
         }
     }
 }

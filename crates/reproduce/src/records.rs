@@ -35,18 +35,33 @@ impl Records {
     }
 
     pub(crate) fn measured(&self, step: &str) -> Result<(&MeasureRecord, &Findings), String> {
-        self.measured.get(step).map(|(record, findings)| (record, findings)).ok_or_else(|| self.why(step))
+        self.measured
+            .get(step)
+            .map(|(record, findings)| (record, findings))
+            .ok_or_else(|| self.why(step))
     }
 
-    pub(crate) fn simulated(&self, step: &str) -> Result<(&Simulation, &simulation::Findings), String> {
-        self.simulated.get(step).map(|(head, findings)| (head, findings)).ok_or_else(|| self.why(step))
+    pub(crate) fn simulated(
+        &self,
+        step: &str,
+    ) -> Result<(&Simulation, &simulation::Findings), String> {
+        self.simulated
+            .get(step)
+            .map(|(head, findings)| (head, findings))
+            .ok_or_else(|| self.why(step))
     }
 
     pub(crate) fn text(&self, step: &str) -> Result<&str, String> {
-        self.texts.get(step).map(String::as_str).ok_or_else(|| self.why(step))
+        self.texts
+            .get(step)
+            .map(String::as_str)
+            .ok_or_else(|| self.why(step))
     }
 
     fn why(&self, step: &str) -> String {
-        self.missing.get(step).cloned().unwrap_or_else(|| format!("the step {step} was not run"))
+        self.missing
+            .get(step)
+            .cloned()
+            .unwrap_or_else(|| format!("the step {step} was not run"))
     }
 }

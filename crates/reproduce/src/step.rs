@@ -48,7 +48,12 @@ impl Step {
     /// A command line, as one would type it; no word of it holds a space.
     pub(crate) fn new(name: impl Into<String>, line: &str) -> Step {
         let arguments = line.split_whitespace().map(str::to_owned).collect();
-        Step { name: name.into(), arguments, watched_by: Vec::new(), trace_of: None }
+        Step {
+            name: name.into(),
+            arguments,
+            watched_by: Vec::new(),
+            trace_of: None,
+        }
     }
 
     /// How the file ends that it leaves.

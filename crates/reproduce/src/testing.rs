@@ -15,12 +15,16 @@ use crate::{Kind, Paper, Records, Verdict};
 
 /// A record that a crate keeps among its samples.
 fn sample(of: &str, name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of).join("tests/samples").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(of)
+        .join("tests/samples")
+        .join(name)
 }
 
 pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
-    let record =
-        SimulationRecord::read(&sample("simulation-record", "simulation-1.parquet")).expect("a committed record");
+    let record = SimulationRecord::read(&sample("simulation-record", "simulation-1.parquet"))
+        .expect("a committed record");
     let mut analyser = Analyser::new(&record.head, Options::default());
     for batch in record.intervals().expect("its intervals") {
         analyser.add(&batch.expect("a batch"));
@@ -31,7 +35,8 @@ pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
 
 /// A record without results; push what was found.
 pub(crate) fn measured() -> (MeasureRecord, Findings) {
-    let record = MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
+    let record =
+        MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
     let mut findings = switchcost_analysis::analyse(&record);
     findings.results.clear();
     (record, findings)
@@ -54,26 +59,45 @@ pub(crate) fn estimate(ns: f64) -> Estimate {
 /// A cost with an interval of so many nanoseconds to either side.
 pub(crate) fn within(ns: f64, half: f64) -> Estimate {
     let ends = (ns - half, ns + half);
-    Estimate { low: ends.0, high: ends.1, within_run: ends, ..estimate(ns) }
+    Estimate {
+        low: ends.0,
+        high: ends.1,
+        within_run: ends,
+        ..estimate(ns)
+    }
 }
 
 /// A case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
-    let record = MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
+    let record =
+        MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
     let mut finding = switchcost_analysis::analyse(&record).results.remove(0);
     let case = &mut finding.case;
     (case.mechanism, case.between, case.tasks) = (mechanism, Between::Process, 2);
-    (case.working_set.size_bytes, case.working_set.stride_bytes, case.working_set.access) =
-        (Bytes(size_bytes), Bytes(8), access);
+    (
+        case.working_set.size_bytes,
+        case.working_set.stride_bytes,
+        case.working_set.access,
+    ) = (Bytes(size_bytes), Bytes(8), access);
     let cost = Some(estimate(ns));
-    (finding.direct_ns, finding.total_ns) = if size_bytes == 0 { (cost, None) } else { (None, cost) };
+    (finding.direct_ns, finding.total_ns) = if size_bytes == 0 {
+        (cost, None)
+    } else {
+        (None, cost)
+    };
     finding
 }
 
 /// The verdict on each claim, by its name; definitions are left out.
 pub(crate) fn verdicts(paper: Paper, records: &Records) -> BTreeMap<String, Verdict> {
-    let claims = paper.exhibits(records).into_iter().flat_map(|exhibit| exhibit.claims);
-    claims.filter(|claim| claim.entry.kind != Kind::Definition).map(|claim| (claim.entry.id, claim.verdict)).collect()
+    let claims = paper
+        .exhibits(records)
+        .into_iter()
+        .flat_map(|exhibit| exhibit.claims);
+    claims
+        .filter(|claim| claim.entry.kind != Kind::Definition)
+        .map(|claim| (claim.entry.id, claim.verdict))
+        .collect()
 }
 
 /// What a claim comes to by the paper's own numbers, and by each of other stories.
@@ -84,11 +108,24 @@ pub(crate) struct Shown {
 }
 
 /// The same of each claim by its name.
-pub(crate) fn reported(paper: Paper, published: &Records, others: &[Records]) -> BTreeMap<String, Shown> {
-    let others: Vec<_> = others.iter().map(|records| verdicts(paper, records)).collect();
+pub(crate) fn reported(
+    paper: Paper,
+    published: &Records,
+    others: &[Records],
+) -> BTreeMap<String, Shown> {
+    let others: Vec<_> = others
+        .iter()
+        .map(|records| verdicts(paper, records))
+        .collect();
     let one = |(id, by_paper): (String, Verdict)| {
         let by_others = others.iter().map(|verdicts| verdicts[&id]).collect();
-        (id, Shown { by_paper, by_others })
+        (
+            id,
+            Shown {
+                by_paper,
+                by_others,
+            },
+        )
     };
     verdicts(paper, published).into_iter().map(one).collect()
 }

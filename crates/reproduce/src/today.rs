@@ -50,7 +50,10 @@ const MACHINES: [Machine; 6] = [
         design: "mogul-1a",
         name: "DECstation 5000/200",
         year: 1990,
-        kernel: Kernel::Published(70.0, "Ultrix, by Ousterhout; Mogul and Borg 1990, section 6"),
+        kernel: Kernel::Published(
+            70.0,
+            "Ultrix, by Ousterhout; Mogul and Borg 1990, section 6",
+        ),
     },
     Machine {
         design: "li2007-xeon",
@@ -70,13 +73,26 @@ const MACHINES: [Machine; 6] = [
         year: 2019,
         kernel: Kernel::Published(1.35, "the blog post; its system calls included"),
     },
-    Machine { design: "zen4-epyc-9004", name: "EPYC 9004", year: 2022, kernel: Kernel::Here },
-    Machine { design: "xeon-sapphire-rapids", name: "Xeon Sapphire Rapids", year: 2023, kernel: Kernel::Here },
+    Machine {
+        design: "zen4-epyc-9004",
+        name: "EPYC 9004",
+        year: 2022,
+        kernel: Kernel::Here,
+    },
+    Machine {
+        design: "xeon-sapphire-rapids",
+        name: "Xeon Sapphire Rapids",
+        year: 2023,
+        kernel: Kernel::Here,
+    },
 ];
 
 /// The benchmark sets, those with the dearest switches first.
-const SETS: [(&str, &str); 3] =
-    [("timesharing", "Timesharing"), ("compute-bound", "Compute-bound"), ("client-server", "Client-Server")];
+const SETS: [(&str, &str); 3] = [
+    ("timesharing", "Timesharing"),
+    ("compute-bound", "Compute-bound"),
+    ("client-server", "Client-Server"),
+];
 const TIMESHARING: usize = 0;
 const COMPUTE_BOUND: usize = 1;
 const CLIENT_SERVER: usize = 2;
@@ -105,19 +121,30 @@ fn sizes_bytes(host: &HostManifest) -> [u64; 3] {
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
-    let (budget, speed, switches) =
-        if is_quick { ("3s", " --quick", 40) } else { ("15s", " --precision 0.5% --budget 2min", 2000) };
+    let (budget, speed, switches) = if is_quick {
+        ("3s", " --quick", 40)
+    } else {
+        ("15s", " --precision 0.5% --budget 2min", 2000)
+    };
     let cpu = site.quiet_cpu;
-    let sizes = sizes_bytes(site.host).map(|size| size.to_string()).join(",");
+    let sizes = sizes_bytes(site.host)
+        .map(|size| size.to_string())
+        .join(",");
     let mut steps = vec![
-        Step::new(DIRECT, &format!("measure --mechanism pipe,fiber --no-counters --budget {budget} --cpu {cpu}")),
+        Step::new(
+            DIRECT,
+            &format!("measure --mechanism pipe,fiber --no-counters --budget {budget} --cpu {cpu}"),
+        ),
         Step::new(
             KERNEL,
-            &format!("measure --mechanism pipe --between process --size {sizes} --no-counters --cpu {cpu}{speed}"),
+            &format!(
+                "measure --mechanism pipe --between process --size {sizes} --no-counters --cpu {cpu}{speed}"
+            ),
         ),
     ];
-    let line =
-        format!("measure --mechanism pipe --between process --vector-state all --no-counters --cpu {cpu}{speed}");
+    let line = format!(
+        "measure --mechanism pipe --between process --vector-state all --no-counters --cpu {cpu}{speed}"
+    );
     steps.push(Step::new(VECTORS, &line));
     if let Some(other) = site.noisy_cpu {
         steps.push(Step::new(
@@ -132,17 +159,27 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     // Another seed than any trial's of mogul1990.
     let seed = site.seed * 100 + 51;
     let of_set = |(number, (set, _)): (usize, &(&str, &str))| {
-        Step::new(set_step(number), &format!("workload {set} --seed {seed} --switches {switches} --design {designs}"))
+        Step::new(
+            set_step(number),
+            &format!("workload {set} --seed {seed} --switches {switches} --design {designs}"),
+        )
     };
     // One claim alone is about the set between the two ends, and it takes longest.
     let is_wanted = |(number, _): &(usize, &(&str, &str))| !is_quick || *number != COMPUTE_BOUND;
     steps.extend(SETS.iter().enumerate().filter(is_wanted).map(of_set));
     steps.extend(validated::steps(site));
-    steps.push(Step::new(WALKS, "trace walks --tasks 8 --size 16KiB --access read --turns 40"));
+    steps.push(Step::new(
+        WALKS,
+        "trace walks --tasks 8 --size 16KiB --access read --turns 40",
+    ));
     for (name, schedule) in [(ROUND_ROBIN, "round-robin"), (AFFINITY, "affinity:8")] {
         let designs = order::DESIGNS.join(",");
-        let line = format!("simulate TRACE --design {designs} --quantum 4096 --schedule {schedule}");
-        steps.push(Step { trace_of: Some(WALKS.to_owned()), ..Step::new(name, &line) });
+        let line =
+            format!("simulate TRACE --design {designs} --quantum 4096 --schedule {schedule}");
+        steps.push(Step {
+            trace_of: Some(WALKS.to_owned()),
+            ..Step::new(name, &line)
+        });
     }
     if site.has_guest {
         steps.extend(servers::steps(site));
@@ -178,12 +215,21 @@ pub(crate) fn quantities() -> Quantities {
 }
 
 /// The results of a measurement with a mechanism, between processes where the kernel switches.
-fn results<'a>(records: &'a Records, step: &str, mechanism: Mechanism) -> Result<Vec<&'a CaseFinding>, String> {
+fn results<'a>(
+    records: &'a Records,
+    step: &str,
+    mechanism: Mechanism,
+) -> Result<Vec<&'a CaseFinding>, String> {
     let (_, findings) = records.measured(step)?;
-    let is_wanted =
-        |finding: &&CaseFinding| finding.case.mechanism == mechanism && finding.case.between != Between::Thread;
+    let is_wanted = |finding: &&CaseFinding| {
+        finding.case.mechanism == mechanism && finding.case.between != Between::Thread
+    };
     let found: Vec<_> = findings.results.iter().filter(is_wanted).collect();
-    if found.is_empty() { Err("the record lacks the mechanism".to_owned()) } else { Ok(found) }
+    if found.is_empty() {
+        Err("the record lacks the mechanism".to_owned())
+    } else {
+        Ok(found)
+    }
 }
 
 /// The direct cost of a switch on this machine, in nanoseconds.

@@ -46,9 +46,17 @@ impl Verdicts {
     /// Of all claims of these exhibits.
     pub fn of(exhibits: &[Exhibit]) -> Verdicts {
         let counts = |kind| {
-            let claims =
-                || exhibits.iter().flat_map(|exhibit| &exhibit.claims).filter(|claim| claim.entry.kind == kind);
-            let count = |verdict| claims().filter(|claim: &&Claim| claim.verdict == verdict).count();
+            let claims = || {
+                exhibits
+                    .iter()
+                    .flat_map(|exhibit| &exhibit.claims)
+                    .filter(|claim| claim.entry.kind == kind)
+            };
+            let count = |verdict| {
+                claims()
+                    .filter(|claim: &&Claim| claim.verdict == verdict)
+                    .count()
+            };
             Counts {
                 holds: count(Verdict::Holds),
                 differs: count(Verdict::Differs),
@@ -63,6 +71,11 @@ impl Verdicts {
         let by_chance = |claim: &Claim| WRONG_BY_CHANCE.powi(1 + claim.others.len() as i32);
         let wrong_by_chance = decided.map(by_chance).fold(0.0, |sum, more| sum + more);
         let [tested, calibrated, own] = [Kind::Tested, Kind::Calibrated, Kind::Own].map(counts);
-        Verdicts { tested, calibrated, own, wrong_by_chance }
+        Verdicts {
+            tested,
+            calibrated,
+            own,
+            wrong_by_chance,
+        }
     }
 }

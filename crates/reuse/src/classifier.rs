@@ -71,7 +71,11 @@ impl Classifier {
     pub fn kind(&mut self, arrival: &Arrival) -> Kind {
         let age = arrival.age.unwrap_or(u32::MAX);
         if arrival.access == Access::Fetch {
-            return if self.is_fetched_ahead(arrival.at, age) { Kind::Code } else { Kind::CodeAlone };
+            return if self.is_fetched_ahead(arrival.at, age) {
+                Kind::Code
+            } else {
+                Kind::CodeAlone
+            };
         }
         let is_streamed = self.streams.go_on(arrival.line, age);
         let step = self.step(arrival);
@@ -88,13 +92,21 @@ impl Classifier {
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {
-            *step = Step { instruction: arrival.instruction, line: arrival.line, by: 0 };
+            *step = Step {
+                instruction: arrival.instruction,
+                line: arrival.line,
+                by: 0,
+            };
             return None;
         }
         let by = arrival.line.wrapping_sub(step.line);
         let lines = by.min(by.wrapping_neg());
         let goes_on = by == step.by && lines <= LONGEST_STEP;
-        *step = Step { by, line: arrival.line, ..*step };
+        *step = Step {
+            by,
+            line: arrival.line,
+            ..*step
+        };
         goes_on.then_some(lines)
     }
 

@@ -19,7 +19,9 @@ mod tree;
 use std::collections::BTreeMap;
 
 use switchcost_profile::{Profile, Program};
-use switchcost_trace::{Block, Chunk, Event, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader};
+use switchcost_trace::{
+    Block, Chunk, Event, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader,
+};
 
 pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
@@ -105,12 +107,20 @@ impl Profiler {
     }
 
     fn block(&mut self, space: u64, block: &Block, references: &[Reference]) {
-        let last = block.address.saturating_add(u64::from(block.bytes).saturating_sub(1));
+        let last = block
+            .address
+            .saturating_add(u64::from(block.bytes).saturating_sub(1));
         self.touch(space, block.address, last, block.address, Access::Fetch);
         for reference in references {
             let (first, access) = (reference.address(), access_of(*reference));
             let last = first.saturating_add(u64::from(reference.bytes()) - 1);
-            self.touch(space, first, last, block.address.wrapping_add(u64::from(reference.through())), access);
+            self.touch(
+                space,
+                first,
+                last,
+                block.address.wrapping_add(u64::from(reference.through())),
+                access,
+            );
         }
         self.run(u64::from(block.instructions));
     }
@@ -125,11 +135,23 @@ impl Profiler {
     }
 
     fn touch(&mut self, space: u64, first: u64, last: u64, instruction: u64, access: Access) {
-        let space = if first >> KERNEL_BIT & 1 == 0 { space } else { 0 };
+        let space = if first >> KERNEL_BIT & 1 == 0 {
+            space
+        } else {
+            0
+        };
         let number = |address: u64| (address & ((1 << (KERNEL_BIT + 1)) - 1)) >> LINE_BITS;
         for line in number(first)..=number(last).max(number(first)) {
-            let Some(use_of) = self.recency.touch(space | line) else { continue };
-            let arrival = Arrival { line: space | line, at: self.instructions, instruction, access, age: use_of.age() };
+            let Some(use_of) = self.recency.touch(space | line) else {
+                continue;
+            };
+            let arrival = Arrival {
+                line: space | line,
+                at: self.instructions,
+                instruction,
+                access,
+                age: use_of.age(),
+            };
             let kind = self.classifier.kind(&arrival);
             self.over_cuts.add(kind, use_of);
         }
@@ -139,13 +161,23 @@ impl Profiler {
         self.credit();
         self.table.follow(mark);
         match mark {
-            Mark::KernelTouch { address, bytes, is_store } if *bytes > 0 => {
-                let access = if *is_store { Access::Store } else { Access::Load };
+            Mark::KernelTouch {
+                address,
+                bytes,
+                is_store,
+            } if *bytes > 0 => {
+                let access = if *is_store {
+                    Access::Store
+                } else {
+                    Access::Load
+                };
                 let last = address.saturating_add(bytes.min(&MOST_TOUCHED) - 1);
                 self.touch(self.space(), *address, last, 0, access);
             }
             Mark::Map(mapping) => self.map(mapping),
-            Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } => self.begin(*process, name),
+            Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } => {
+                self.begin(*process, name)
+            }
             _ => {}
         }
     }
@@ -154,7 +186,10 @@ impl Profiler {
     fn credit(&mut self) {
         let ran = self.instructions - std::mem::replace(&mut self.credited, self.instructions);
         if ran > 0 {
-            self.programs.entry(self.process()).or_default().instructions += ran;
+            self.programs
+                .entry(self.process())
+                .or_default()
+                .instructions += ran;
         }
     }
 
@@ -195,12 +230,28 @@ impl Profiler {
 /// Those that are the same file together, most instructions first.
 fn programs(ran: &BTreeMap<ProcessId, Ran>) -> Vec<Program> {
     let mut by_file: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
-    for Ran { name, build_id, instructions } in ran.values().filter(|ran| ran.instructions > 0) {
-        let build_id = build_id.as_ref().filter(|id| !id.is_empty()).map(|id| hexadecimal(id));
-        *by_file.entry((String::from_utf8_lossy(name).into_owned(), build_id)).or_default() += instructions;
+    for Ran {
+        name,
+        build_id,
+        instructions,
+    } in ran.values().filter(|ran| ran.instructions > 0)
+    {
+        let build_id = build_id
+            .as_ref()
+            .filter(|id| !id.is_empty())
+            .map(|id| hexadecimal(id));
+        *by_file
+            .entry((String::from_utf8_lossy(name).into_owned(), build_id))
+            .or_default() += instructions;
     }
-    let mut all: Vec<Program> =
-        by_file.into_iter().map(|((name, build_id), instructions)| Program { name, build_id, instructions }).collect();
+    let mut all: Vec<Program> = by_file
+        .into_iter()
+        .map(|((name, build_id), instructions)| Program {
+            name,
+            build_id,
+            instructions,
+        })
+        .collect();
     all.sort_by_key(|program| std::cmp::Reverse(program.instructions));
     all.truncate(MOST_PROGRAMS);
     all
@@ -214,5 +265,9 @@ fn hexadecimal(bytes: &[u8]) -> String {
 mod tests;
 
 fn access_of(reference: Reference) -> Access {
-    if reference.is_store() { Access::Store } else { Access::Load }
+    if reference.is_store() {
+        Access::Store
+    } else {
+        Access::Load
+    }
 }

@@ -81,7 +81,9 @@ impl OverCuts {
     /// numbers differ.
     fn count(&mut self, differ: u64) {
         let windows = ((u64::BITS - differ.leading_zeros()) as usize).min(TIMES);
-        self.windows[..windows].iter_mut().for_each(|window| *window += 1);
+        self.windows[..windows]
+            .iter_mut()
+            .for_each(|window| *window += 1);
     }
 
     pub(crate) fn cut(&mut self) {
@@ -94,7 +96,9 @@ impl OverCuts {
 
     /// Times that fit often enough into what ran: windows that its end cuts short are one in sixteen at most.
     pub(crate) fn times(&self) -> usize {
-        (1..TIMES).find(|time| 16 << time > self.cuts).unwrap_or(TIMES)
+        (1..TIMES)
+            .find(|time| 16 << time > self.cuts)
+            .unwrap_or(TIMES)
     }
 
     pub(crate) fn times_instructions(&self) -> Vec<u64> {
@@ -104,7 +108,9 @@ impl OverCuts {
     /// Those of the first interval begin with the program.
     fn mean(&self, by_gap: &ByGap) -> Vec<f64> {
         let cuts = (self.cuts + 1) as f64;
-        (0..self.times()).map(|time| rounded(by_gap.firsts(time) as f64 / cuts)).collect()
+        (0..self.times())
+            .map(|time| rounded(by_gap.firsts(time) as f64 / cuts))
+            .collect()
     }
 
     pub(crate) fn new_lines(&self) -> Vec<f64> {
@@ -116,7 +122,11 @@ impl OverCuts {
         rows.filter_map(|(kind, age)| {
             let lines = self.mean(&self.reused[kind * AGES + age]);
             let age_bytes = Bytes(1 << (FIRST_AGE_BITS as usize + age));
-            lines.iter().any(|lines| *lines > 0.0).then(|| Reused { kind: KIND_NAMES[kind], age_bytes, lines })
+            lines.iter().any(|lines| *lines > 0.0).then(|| Reused {
+                kind: KIND_NAMES[kind],
+                age_bytes,
+                lines,
+            })
         })
         .collect()
     }
@@ -125,23 +135,43 @@ impl OverCuts {
         let all: BTreeMap<usize, f64> = self.totals();
         (0..self.times())
             .map(|time| {
-                let [p10, p50, p90] = [0.1, 0.5, 0.9].map(|share| rounded(self.quantiles[time].at(share)));
-                Spread { mean: rounded(all[&time]), p10, p50, p90 }
+                let [p10, p50, p90] =
+                    [0.1, 0.5, 0.9].map(|share| rounded(self.quantiles[time].at(share)));
+                Spread {
+                    mean: rounded(all[&time]),
+                    p10,
+                    p50,
+                    p90,
+                }
             })
             .collect()
     }
 
     fn totals(&self) -> BTreeMap<usize, f64> {
         let cuts = (self.cuts + 1) as f64;
-        let firsts =
-            |time: usize| -> u64 { self.reused.iter().chain([&self.new]).map(|by_gap| by_gap.firsts(time)).sum() };
-        (0..self.times()).map(|time| (time, firsts(time) as f64 / cuts)).collect()
+        let firsts = |time: usize| -> u64 {
+            self.reused
+                .iter()
+                .chain([&self.new])
+                .map(|by_gap| by_gap.firsts(time))
+                .sum()
+        };
+        (0..self.times())
+            .map(|time| (time, firsts(time) as f64 / cuts))
+            .collect()
     }
 }
 
 /// By their numbers.
-const KIND_NAMES: [Kind; KINDS] =
-    [Kind::Sequential, Kind::Strided, Kind::Gathered, Kind::Dependent, Kind::Stored, Kind::Code, Kind::CodeAlone];
+const KIND_NAMES: [Kind; KINDS] = [
+    Kind::Sequential,
+    Kind::Strided,
+    Kind::Gathered,
+    Kind::Dependent,
+    Kind::Stored,
+    Kind::Code,
+    Kind::CodeAlone,
+];
 
 fn age_class(lines: u32) -> usize {
     let bits = bytes(lines).next_power_of_two().trailing_zeros();

@@ -11,7 +11,11 @@ pub(crate) struct Quantiles {
 
 impl Quantiles {
     pub(crate) fn add(&mut self, value: u64) {
-        let class = if value == 0 { 0 } else { 1 + ((value as f64).log2() * PARTS).round() as usize };
+        let class = if value == 0 {
+            0
+        } else {
+            1 + ((value as f64).log2() * PARTS).round() as usize
+        };
         if self.counts.len() <= class {
             self.counts.resize(class + 1, 0);
         }
@@ -27,6 +31,12 @@ impl Quantiles {
             below += count;
             below >= rank
         });
-        class.map_or(0.0, |class| if class == 0 { 0.0 } else { ((class - 1) as f64 / PARTS).exp2() })
+        class.map_or(0.0, |class| {
+            if class == 0 {
+                0.0
+            } else {
+                ((class - 1) as f64 / PARTS).exp2()
+            }
+        })
     }
 }

@@ -71,7 +71,14 @@ impl Recency {
             interval: 0,
             late: 0,
             used: Vec::new(),
-            recent: vec![Recent { key: u64::MAX, interval: u32::MAX, line: 0 }; RECENT],
+            recent: vec![
+                Recent {
+                    key: u64::MAX,
+                    interval: u32::MAX,
+                    line: 0
+                };
+                RECENT
+            ],
         }
     }
 
@@ -79,7 +86,11 @@ impl Recency {
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> Option<Use> {
         self.late += 1;
-        let Recent { key: known, interval, line } = self.recent[place_of(key)];
+        let Recent {
+            key: known,
+            interval,
+            line,
+        } = self.recent[place_of(key)];
         if known == key && interval == self.interval {
             self.lines[line as usize].late = self.late;
             return None;
@@ -90,10 +101,17 @@ impl Recency {
     fn look_up(&mut self, key: u64) -> Option<Use> {
         let known = self.numbers.get(&key).copied();
         let number = known.unwrap_or_else(|| self.enter(key));
-        self.recent[place_of(key)] = Recent { key, interval: self.interval, line: number };
+        self.recent[place_of(key)] = Recent {
+            key,
+            interval: self.interval,
+            line: number,
+        };
         let line = &mut self.lines[number as usize];
         line.late = self.late;
-        let found = Use { interval: self.interval, before: None };
+        let found = Use {
+            interval: self.interval,
+            before: None,
+        };
         if known.is_none() {
             self.used.push(number);
             return Some(found);
@@ -106,11 +124,19 @@ impl Recency {
         let before = std::mem::replace(&mut line.interval, self.interval);
         self.tree.unmark(place);
         self.used.push(number);
-        Some(Use { before: Some((before, others)), ..found })
+        Some(Use {
+            before: Some((before, others)),
+            ..found
+        })
     }
 
     fn enter(&mut self, key: u64) -> u32 {
-        let line = Line { key, interval: self.interval, late: self.late, place: 0 };
+        let line = Line {
+            key,
+            interval: self.interval,
+            late: self.late,
+            place: 0,
+        };
         let number = self.free.pop().unwrap_or_else(|| {
             self.lines.push(line);
             (self.lines.len() - 1) as u32
@@ -153,7 +179,9 @@ impl Recency {
             })
             .map(|place| self.order[place])
             .collect();
-        let surplus = (standing.len() + coming).saturating_sub(self.most).min(standing.len());
+        let surplus = (standing.len() + coming)
+            .saturating_sub(self.most)
+            .min(standing.len());
         let (oldest, kept) = standing.split_at(surplus);
         for number in oldest {
             self.numbers.remove(&self.lines[*number as usize].key);

@@ -24,8 +24,12 @@ impl Streams {
     /// Whether a line is fetched ahead; it was away for so long.
     pub(crate) fn go_on(&mut self, line: u64, age: u32) -> bool {
         let streams = &mut self.0[usize::from(age >= HOT)];
-        let is_next = |stream: &Stream| stream.last.abs_diff(line) == 1 && is_as_old(stream.age, age);
-        let before = streams.iter().rposition(is_next).map(|at| streams.remove(at));
+        let is_next =
+            |stream: &Stream| stream.last.abs_diff(line) == 1 && is_as_old(stream.age, age);
+        let before = streams
+            .iter()
+            .rposition(is_next)
+            .map(|at| streams.remove(at));
         if before.is_none() && streams.len() == FOLLOWED {
             streams.remove(0);
         }
@@ -35,7 +39,12 @@ impl Streams {
             Some(_) => 2,
             None => 1,
         };
-        streams.push(Stream { last: line, age, is_rising, lines });
+        streams.push(Stream {
+            last: line,
+            age,
+            is_rising,
+            lines,
+        });
         lines >= TRAINED
     }
 }
@@ -51,13 +60,22 @@ mod tests {
 
     fn prefetched(lines: &[u64]) -> Vec<bool> {
         let mut streams = Streams::default();
-        lines.iter().map(|line| streams.go_on(*line, 1000)).collect()
+        lines
+            .iter()
+            .map(|line| streams.go_on(*line, 1000))
+            .collect()
     }
 
     #[test]
     fn the_third_line_in_a_row_is_fetched_ahead_in_either_direction() {
-        assert_eq!(prefetched(&[10, 11, 12, 13, 12, 11, 10]), [false, false, true, true, false, true, true]);
-        assert_eq!(prefetched(&[10, 90, 11, 89, 12, 88]), [false, false, false, false, true, true]);
+        assert_eq!(
+            prefetched(&[10, 11, 12, 13, 12, 11, 10]),
+            [false, false, true, true, false, true, true]
+        );
+        assert_eq!(
+            prefetched(&[10, 90, 11, 89, 12, 88]),
+            [false, false, false, false, true, true]
+        );
     }
 
     #[test]
@@ -65,14 +83,18 @@ mod tests {
         // A linear congruential generator of full period: each line once, without a pattern (Knuth).
         let next = |line: &u64| Some((line * 269 + 83) % 512);
         let jumps: Vec<u64> = std::iter::successors(Some(7), next).take(512).collect();
-        let few = prefetched(&jumps).into_iter().filter(|is_ahead| *is_ahead).count();
+        let few = prefetched(&jumps)
+            .into_iter()
+            .filter(|is_ahead| *is_ahead)
+            .count();
         assert!(few < 16, "{few}");
     }
 
     #[test]
     fn a_line_that_was_there_all_the_time_trains_no_stream() {
         let mut streams = Streams::default();
-        let ages = [(20, 300), (21, 300), (22, 100_000)].map(|(line, age)| streams.go_on(line, age));
+        let ages =
+            [(20, 300), (21, 300), (22, 100_000)].map(|(line, age)| streams.go_on(line, age));
         assert_eq!(ages, [false; 3]);
     }
 }

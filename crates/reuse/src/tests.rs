@@ -22,12 +22,19 @@ impl Oracle {
             uses.push((at / CUT, *line));
             at += u64::from(*instructions);
         }
-        Oracle { uses, cuts: at / CUT }
+        Oracle {
+            uses,
+            cuts: at / CUT,
+        }
     }
 
     /// Others between the last use before a cut and the first one behind it.
     fn others(&self, before: usize, at: usize) -> usize {
-        self.uses[before + 1..at].iter().map(|(_, line)| line).collect::<BTreeSet<_>>().len()
+        self.uses[before + 1..at]
+            .iter()
+            .map(|(_, line)| line)
+            .collect::<BTreeSet<_>>()
+            .len()
     }
 
     /// Over all cuts, within so many intervals: lines by the class of their age; the last are those that are new.
@@ -38,7 +45,8 @@ impl Oracle {
             for (at, (interval, line)) in self.uses.iter().enumerate() {
                 if (cut..cut + time).contains(interval) && met.insert(*line) {
                     let before = self.uses[..at].iter().rposition(|(_, used)| used == line);
-                    let class = before.map_or(2, |before| usize::from(self.others(before, at) + 1 > 256));
+                    let class =
+                        before.map_or(2, |before| usize::from(self.others(before, at) + 1 > 256));
                     counts[class] += 1;
                 }
             }
@@ -66,22 +74,32 @@ fn push(chunk: &mut Chunk, line: u64, instructions: u16) {
         first_bytes: if instructions == 1 { 4 } else { 1 },
         flags: BlockFlags::USER,
     });
-    chunk.references.push(Reference::new(line << LINE_BITS, 7, 0, false));
+    chunk
+        .references
+        .push(Reference::new(line << LINE_BITS, 7, 0, false));
 }
 
 fn profile_of(stream: &[(u64, u16)], most: usize) -> Profile {
     let mut profiler = Profiler::of_lines(most);
     for piece in stream.chunks(7) {
         let mut chunk = Chunk::default();
-        piece.iter().for_each(|(line, instructions)| push(&mut chunk, *line, *instructions));
+        piece
+            .iter()
+            .for_each(|(line, instructions)| push(&mut chunk, *line, *instructions));
         profiler.add(&chunk);
     }
-    profiler.finish(&TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"), "1")
+    profiler.finish(
+        &TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"),
+        "1",
+    )
 }
 
 /// Lines of a class of ages, of all kinds.
 fn reused(profile: &Profile, time: usize, is_old: bool) -> f64 {
-    let rows = profile.reused.iter().filter(|row| (row.age_bytes > Bytes::kib(16)) == is_old);
+    let rows = profile
+        .reused
+        .iter()
+        .filter(|row| (row.age_bytes > Bytes::kib(16)) == is_old);
     rows.map(|row| row.lines[time]).sum()
 }
 
@@ -110,11 +128,16 @@ proptest! {
 
 /// A walk through so many lines, again and again, 16 instructions a line.
 fn walk(lines: u64, steps: u64, place: impl Fn(u64) -> u64) -> Vec<(u64, u16)> {
-    (0..steps).map(|step| (DATA_LINE + place(step % lines), 16)).collect()
+    (0..steps)
+        .map(|step| (DATA_LINE + place(step % lines), 16))
+        .collect()
 }
 
 fn row(profile: &Profile, kind: switchcost_profile::Kind, age: Bytes) -> Option<&[f64]> {
-    let found = profile.reused.iter().find(|row| (row.kind, row.age_bytes) == (kind, age));
+    let found = profile
+        .reused
+        .iter()
+        .find(|row| (row.kind, row.age_bytes) == (kind, age));
     found.map(|row| row.lines.as_slice())
 }
 
@@ -122,14 +145,28 @@ fn row(profile: &Profile, kind: switchcost_profile::Kind, age: Bytes) -> Option<
 #[test]
 fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     let profile = profile_of(&walk(2047, 100_000, |step| step), MOST_LINES);
-    let found = row(&profile, switchcost_profile::Kind::Sequential, Bytes::kib(128)).expect("a row");
+    let found = row(
+        &profile,
+        switchcost_profile::Kind::Sequential,
+        Bytes::kib(128),
+    )
+    .expect("a row");
     // 64 lines in 1,024 instructions, until all have come; the first time round they are new.
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
     assert!((found[6] / 2047.0 - 0.98).abs() < 0.01, "{found:?}");
     // The first two of each round have no stream before them.
-    let others = row(&profile, switchcost_profile::Kind::Dependent, Bytes::kib(128)).expect("a row");
+    let others = row(
+        &profile,
+        switchcost_profile::Kind::Dependent,
+        Bytes::kib(128),
+    )
+    .expect("a row");
     assert!(others[6] < 2.5, "{others:?}");
-    assert!((profile.lines[0].p50 / 65.0 - 1.0).abs() < 0.04, "{:?}", profile.lines);
+    assert!(
+        (profile.lines[0].p50 / 65.0 - 1.0).abs() < 0.04,
+        "{:?}",
+        profile.lines
+    );
 }
 
 #[test]
@@ -142,11 +179,23 @@ fn steps_of_one_instruction_that_stay_the_same_are_strided() {
 /// One line in 16 instructions: 4 are begun while the first is under way.
 #[test]
 fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
-    let profile = profile_of(&walk(2039, 100_000, |step| step * 797 % 2039 * 5), MOST_LINES);
+    let profile = profile_of(
+        &walk(2039, 100_000, |step| step * 797 % 2039 * 5),
+        MOST_LINES,
+    );
     let of = |kind| row(&profile, kind, Bytes::kib(128)).expect("a row")[0];
-    let (gathered, dependent) = (of(switchcost_profile::Kind::Gathered), of(switchcost_profile::Kind::Dependent));
-    assert!((gathered / dependent / 4.0 - 1.0).abs() < 0.01, "{gathered} {dependent}");
-    assert!(((gathered + dependent) / 64.0 - 0.98).abs() < 0.01, "{gathered} {dependent}");
+    let (gathered, dependent) = (
+        of(switchcost_profile::Kind::Gathered),
+        of(switchcost_profile::Kind::Dependent),
+    );
+    assert!(
+        (gathered / dependent / 4.0 - 1.0).abs() < 0.01,
+        "{gathered} {dependent}"
+    );
+    assert!(
+        ((gathered + dependent) / 64.0 - 0.98).abs() < 0.01,
+        "{gathered} {dependent}"
+    );
     assert_eq!(profile.reused.len(), 3, "{:?}", profile.reused);
 }
 
@@ -154,7 +203,10 @@ fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
 fn what_is_forgotten_is_new_again_and_memory_is_bounded() {
     let stream = walk(3000, 20_000, |step| step * 2);
     let (all, few) = (profile_of(&stream, MOST_LINES), profile_of(&stream, 1024));
-    assert!(all.new_lines[0] < 12.0 && few.new_lines[0] > 40.0, "{few:?}");
+    assert!(
+        all.new_lines[0] < 12.0 && few.new_lines[0] > 40.0,
+        "{few:?}"
+    );
     let mut recency = Recency::of(1024);
     for key in 0..1_000_000 {
         recency.touch(key);
@@ -168,7 +220,12 @@ fn what_is_forgotten_is_new_again_and_memory_is_bounded() {
 #[test]
 fn the_program_is_the_file_that_was_executed_first() {
     let mut chunk = Chunk::default();
-    chunk.mark(Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name: b"gzip".to_vec() });
+    chunk.mark(Mark::Birth {
+        task: TaskId(1),
+        process: ProcessId(1),
+        parent: TaskId::NONE,
+        name: b"gzip".to_vec(),
+    });
     chunk.mark(Mark::Switch {
         from: TaskId::NONE,
         to: TaskId(1),
@@ -177,15 +234,33 @@ fn the_program_is_the_file_that_was_executed_first() {
     });
     let mapping = |build_id: &[u8], is_executable| {
         let build_id = build_id.to_vec();
-        Mark::Map(Mapping { start: CODE, bytes: 4096, offset: 0, path: b"/bin/x".to_vec(), build_id, is_executable })
+        Mark::Map(Mapping {
+            start: CODE,
+            bytes: 4096,
+            offset: 0,
+            path: b"/bin/x".to_vec(),
+            build_id,
+            is_executable,
+        })
     };
-    [mapping(&[1], false), mapping(&[0xab, 0x0c], true), mapping(&[2], true)]
-        .into_iter()
-        .for_each(|map| chunk.mark(map));
+    [
+        mapping(&[1], false),
+        mapping(&[0xab, 0x0c], true),
+        mapping(&[2], true),
+    ]
+    .into_iter()
+    .for_each(|map| chunk.mark(map));
     push(&mut chunk, DATA_LINE, 100);
     let mut profiler = Profiler::default();
     profiler.add(&chunk);
-    let profile = profiler.finish(&TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"), "1");
-    let program = Program { name: "gzip".to_owned(), build_id: Some("ab0c".to_owned()), instructions: 100 };
+    let profile = profiler.finish(
+        &TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"),
+        "1",
+    );
+    let program = Program {
+        name: "gzip".to_owned(),
+        build_id: Some("ab0c".to_owned()),
+        instructions: 100,
+    };
     assert_eq!(profile.programs, [program]);
 }

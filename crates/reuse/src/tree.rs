@@ -17,7 +17,10 @@ impl Tree {
                 sums[parent] += sums[at];
             }
         }
-        Tree { sums, marks: marked as u32 }
+        Tree {
+            sums,
+            marks: marked as u32,
+        }
     }
 
     pub(crate) fn places(&self) -> usize {

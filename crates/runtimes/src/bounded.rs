@@ -23,15 +23,27 @@ pub(crate) struct Said {
 impl Said {
     /// The last lines in one.
     pub(crate) fn last_lines(&self, most: usize) -> String {
-        let lines: Vec<&str> = self.text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<&str> = self
+            .text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
         lines[lines.len().saturating_sub(most)..].join(" | ")
     }
 }
 
 /// Runs a program for so long at most, unless told to stop. What it starts may hold its output open: that is not waited for.
-pub(crate) fn run(mut command: Command, timeout: Duration, should_stop: &dyn Fn() -> bool) -> io::Result<Said> {
+pub(crate) fn run(
+    mut command: Command,
+    timeout: Duration,
+    should_stop: &dyn Fn() -> bool,
+) -> io::Result<Said> {
     let mut said = tempfile::tempfile()?;
-    command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?).process_group(0);
+    command
+        .stdin(Stdio::null())
+        .stdout(said.try_clone()?)
+        .stderr(said.try_clone()?)
+        .process_group(0);
     let mut child = command.spawn()?;
     let group = Pid::from_child(&child);
     let why = unfinished(group, Instant::now() + timeout, should_stop)?;
@@ -40,12 +52,19 @@ pub(crate) fn run(mut command: Command, timeout: Duration, should_stop: &dyn Fn(
     let status = child.wait()?;
     match why {
         Some(why) => Err(io::Error::other(why)),
-        None => Ok(Said { status, text: end_of(&mut said)? }),
+        None => Ok(Said {
+            status,
+            text: end_of(&mut said)?,
+        }),
     }
 }
 
 /// Waits for its end; or why that was not waited for.
-fn unfinished(child: Pid, end: Instant, should_stop: &dyn Fn() -> bool) -> io::Result<Option<&'static str>> {
+fn unfinished(
+    child: Pid,
+    end: Instant,
+    should_stop: &dyn Fn() -> bool,
+) -> io::Result<Option<&'static str>> {
     let has_ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     while waitid(WaitId::Pid(child), has_ended)?.is_none() {
         if should_stop() {
@@ -80,11 +99,25 @@ mod tests {
     #[test]
     fn who_hangs_forks_or_floods_is_not_waited_for() {
         let (short, long) = (Duration::from_millis(30), Duration::from_secs(20));
-        assert_eq!(shell("sleep 60", short, false).expect_err("it hangs"), "no end in time");
-        assert_eq!(shell("sleep 60", long, true).expect_err("told to"), "interrupted");
+        assert_eq!(
+            shell("sleep 60", short, false).expect_err("it hangs"),
+            "no end in time"
+        );
+        assert_eq!(
+            shell("sleep 60", long, true).expect_err("told to"),
+            "interrupted"
+        );
         let forked = shell("sleep 60 & echo 1.0", long, false).expect("it ends");
-        assert_eq!((forked.text.as_str(), forked.status.success()), ("1.0\n", true));
-        let flooded = shell("head -c 300000 /dev/zero; echo; echo the end >&2; exit 3", long, false).expect("it ends");
+        assert_eq!(
+            (forked.text.as_str(), forked.status.success()),
+            ("1.0\n", true)
+        );
+        let flooded = shell(
+            "head -c 300000 /dev/zero; echo; echo the end >&2; exit 3",
+            long,
+            false,
+        )
+        .expect("it ends");
         assert!(flooded.text.len() as u64 == MOST_SAID && flooded.last_lines(1) == "the end");
         assert_eq!(flooded.status.code(), Some(3));
     }

@@ -34,10 +34,18 @@ pub struct Prepared {
 ///
 /// # Errors
 /// Where the runtime is missing or too old, or its compiler fails.
-pub fn prepare(row: &Row, cache: &Path, should_stop: &dyn Fn() -> bool) -> Result<Prepared, Missing> {
+pub fn prepare(
+    row: &Row,
+    cache: &Path,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Prepared, Missing> {
     if row.sources == Sources::None {
         let program = row.start.first().cloned().unwrap_or_default();
-        return Ok(Prepared { version: String::new(), program, command: row.start.clone() });
+        return Ok(Prepared {
+            version: String::new(),
+            program,
+            command: row.start.clone(),
+        });
     }
     let found = find(row, should_stop)?;
     let files = texts(row)?;
@@ -57,22 +65,33 @@ pub fn prepare(row: &Row, cache: &Path, should_stop: &dyn Fn() -> bool) -> Resul
 fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
     let read = |folder: &Path, name: &String| {
         let text = fs::read_to_string(folder.join(name));
-        let text =
-            text.map_err(|error| Missing(format!("found {name} of {} not to be read ({error}), need it", row.title)))?;
+        let text = text.map_err(|error| {
+            Missing(format!(
+                "found {name} of {} not to be read ({error}), need it",
+                row.title
+            ))
+        })?;
         Ok((name.clone(), text))
     };
     match &row.sources {
         Sources::None => Ok(Vec::new()),
-        Sources::Shipped(files) => {
-            Ok(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect())
-        }
+        Sources::Shipped(files) => Ok(files
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect()),
         Sources::Folder(folder) => row.files.iter().map(|name| read(folder, name)).collect(),
     }
 }
 
 /// Of all that what is compiled depends on.
 fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
-    xxh3_64(format!("{found:?}{files:?}{:?}{:?}", row.build, row.build_environment).as_bytes())
+    xxh3_64(
+        format!(
+            "{found:?}{files:?}{:?}{:?}",
+            row.build, row.build_environment
+        )
+        .as_bytes(),
+    )
 }
 
 /// Under another name until it is whole.
@@ -92,8 +111,14 @@ fn build(
     };
     let cache = folder.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(cache).map_err(refused)?;
-    let draft = tempfile::Builder::new().prefix("draft-").tempdir_in(cache).map_err(refused)?;
-    files.iter().try_for_each(|(name, text)| fs::write(draft.path().join(name), text)).map_err(refused)?;
+    let draft = tempfile::Builder::new()
+        .prefix("draft-")
+        .tempdir_in(cache)
+        .map_err(refused)?;
+    files
+        .iter()
+        .try_for_each(|(name, text)| fs::write(draft.path().join(name), text))
+        .map_err(refused)?;
     compile(row, found, draft.path(), should_stop)?;
     match fs::rename(draft.path(), folder) {
         Ok(()) => {
@@ -107,10 +132,18 @@ fn build(
 }
 
 /// By the first command that succeeds.
-fn compile(row: &Row, found: &Found, folder: &Path, should_stop: &dyn Fn() -> bool) -> Result<(), Missing> {
+fn compile(
+    row: &Row,
+    found: &Found,
+    folder: &Path,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<(), Missing> {
     let mut failure = None;
     for words in &row.build {
-        let words: Vec<String> = words.iter().map(|word| filled(word, &found.program, Some(folder))).collect();
+        let words: Vec<String> = words
+            .iter()
+            .map(|word| filled(word, &found.program, Some(folder)))
+            .collect();
         match run(row, &words, folder, should_stop) {
             Ok(()) => return Ok(()),
             Err(why) => failure = Some(format!("found {} failing{why}", words[0])),
@@ -128,13 +161,26 @@ fn compile(row: &Row, found: &Found, folder: &Path, should_stop: &dyn Fn() -> bo
 }
 
 /// Why it failed, with the last lines that it printed.
-fn run(row: &Row, words: &[String], folder: &Path, should_stop: &dyn Fn() -> bool) -> Result<(), String> {
+fn run(
+    row: &Row,
+    words: &[String],
+    folder: &Path,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<(), String> {
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).current_dir(folder).envs(&row.build_environment);
-    let said = bounded::run(command, BUILT_WITHIN, should_stop).map_err(|error| format!(" ({error})"))?;
+    command
+        .args(&words[1..])
+        .current_dir(folder)
+        .envs(&row.build_environment);
+    let said =
+        bounded::run(command, BUILT_WITHIN, should_stop).map_err(|error| format!(" ({error})"))?;
     match said.status.success() {
         true => Ok(()),
-        false => Err(format!(" ({}; it printed: {})", said.status, said.last_lines(LAST_LINES))),
+        false => Err(format!(
+            " ({}; it printed: {})",
+            said.status,
+            said.last_lines(LAST_LINES)
+        )),
     }
 }
 
@@ -150,10 +196,18 @@ mod tests {
         Row {
             name: "shell".to_owned(),
             title: "Shell".to_owned(),
-            version: vec!["{program}".to_owned(), "-c".to_owned(), "echo 1.0".to_owned()],
+            version: vec![
+                "{program}".to_owned(),
+                "-c".to_owned(),
+                "echo 1.0".to_owned(),
+            ],
             least: "1".to_owned(),
             files: vec!["program.sh".to_owned()],
-            build: vec![vec!["{program}".to_owned(), "-c".to_owned(), build.to_owned()]],
+            build: vec![vec![
+                "{program}".to_owned(),
+                "-c".to_owned(),
+                build.to_owned(),
+            ]],
             start: vec!["{out}/compiled".to_owned()],
             sources: Sources::Folder(folder.to_owned()),
             ..row
@@ -162,22 +216,50 @@ mod tests {
 
     #[test]
     fn it_is_compiled_once_for_each_source() {
-        let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let (folder, cache) = (
+            tempfile::tempdir().expect("a folder"),
+            tempfile::tempdir().expect("a folder"),
+        );
         let count = folder.path().join("count");
-        let row = shell(folder.path(), &format!("echo x >> {}; cp program.sh compiled", count.display()));
+        let row = shell(
+            folder.path(),
+            &format!("echo x >> {}; cp program.sh compiled", count.display()),
+        );
         let prepared = prepare(&row, cache.path(), &|| false).expect("a shell");
         assert!(Path::new(&prepared.command[0]).is_file());
-        assert_eq!(prepare(&row, cache.path(), &|| false).expect("a shell"), prepared);
+        assert_eq!(
+            prepare(&row, cache.path(), &|| false).expect("a shell"),
+            prepared
+        );
         fs::write(folder.path().join("program.sh"), "false\n").expect("room");
-        assert_ne!(prepare(&row, cache.path(), &|| false).expect("a shell").command, prepared.command);
-        assert_eq!(fs::read_to_string(count).expect("two times").lines().count(), 2);
+        assert_ne!(
+            prepare(&row, cache.path(), &|| false)
+                .expect("a shell")
+                .command,
+            prepared.command
+        );
+        assert_eq!(
+            fs::read_to_string(count)
+                .expect("two times")
+                .lines()
+                .count(),
+            2
+        );
     }
 
     #[test]
     fn a_compiler_that_fails_is_reported_with_its_last_lines_and_leaves_nothing() {
-        let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let row = shell(folder.path(), "seq 9; echo '\u{1b}no such type' >&2; exit 3");
-        let message = prepare(&row, cache.path(), &|| false).expect_err("it fails").to_string();
+        let (folder, cache) = (
+            tempfile::tempdir().expect("a folder"),
+            tempfile::tempdir().expect("a folder"),
+        );
+        let row = shell(
+            folder.path(),
+            "seq 9; echo '\u{1b}no such type' >&2; exit 3",
+        );
+        let message = prepare(&row, cache.path(), &|| false)
+            .expect_err("it fails")
+            .to_string();
         assert!(
             message.starts_with(
                 "found /bin/sh failing (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), need it to"

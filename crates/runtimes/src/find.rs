@@ -25,14 +25,33 @@ pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, M
     let mut broken = None;
     for program in row.find.iter().flat_map(|pattern| candidates(pattern)) {
         match version(row, &program, should_stop) {
-            Ok(version) if is_at_least(&version, &row.least) => return Ok(Found { program, version }),
-            Ok(version) => too_old = too_old.or(Some(format!("{} {version} at {}", row.title, program.display()))),
-            Err(why) => broken = broken.or(Some(format!("{} saying no version ({why})", program.display()))),
+            Ok(version) if is_at_least(&version, &row.least) => {
+                return Ok(Found { program, version });
+            }
+            Ok(version) => {
+                too_old = too_old.or(Some(format!(
+                    "{} {version} at {}",
+                    row.title,
+                    program.display()
+                )))
+            }
+            Err(why) => {
+                broken = broken.or(Some(format!(
+                    "{} saying no version ({why})",
+                    program.display()
+                )))
+            }
         }
     }
-    let found = too_old.or(broken).unwrap_or_else(|| format!("no {}", row.find.join(" or ")));
+    let found = too_old
+        .or(broken)
+        .unwrap_or_else(|| format!("no {}", row.find.join(" or ")));
     let (title, least) = (&row.title, &row.least);
-    Err(Missing(format!("found {}, need {title} {least} or newer: {}", printable(&found), row.install)))
+    Err(Missing(format!(
+        "found {}, need {title} {least} or newer: {}",
+        printable(&found),
+        row.install
+    )))
 }
 
 /// Those on the PATH of this name, or the files of this path; of several the last by name first, which is the newest as a rule.
@@ -46,50 +65,81 @@ fn candidates(pattern: &str) -> Vec<PathBuf> {
     for part in Path::new(pattern).components().skip(1) {
         let part = part.as_os_str().to_string_lossy();
         found = match part.split_once('*') {
-            None => found.into_iter().map(|folder| folder.join(part.as_ref())).collect(),
-            Some((begin, end)) => found.iter().flat_map(|folder| matching(folder, begin, end)).collect(),
+            None => found
+                .into_iter()
+                .map(|folder| folder.join(part.as_ref()))
+                .collect(),
+            Some((begin, end)) => found
+                .iter()
+                .flat_map(|folder| matching(folder, begin, end))
+                .collect(),
         };
     }
     found.into_iter().filter(|file| is_program(file)).collect()
 }
 
 fn matching(folder: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
-    let names =
-        std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with(begin) && name.ends_with(end)).collect();
+    let names = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names
+        .filter(|name| name.starts_with(begin) && name.ends_with(end))
+        .collect();
     names.sort_unstable_by_key(|name| std::cmp::Reverse(numbers(name)));
     names.into_iter().map(|name| folder.join(name)).collect()
 }
 
 fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    file.metadata()
+        .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
 /// The first number with a point in what the program says of its version, on either stream.
 fn version(row: &Row, program: &Path, should_stop: &dyn Fn() -> bool) -> Result<String, String> {
-    let words: Vec<String> = row.version.iter().map(|word| filled(word, program, None)).collect();
+    let words: Vec<String> = row
+        .version
+        .iter()
+        .map(|word| filled(word, program, None))
+        .collect();
     let (first, rest) = words.split_first().ok_or("no command asks for it")?;
     let mut command = Command::new(first);
     command.args(rest);
-    let said = bounded::run(command, VERSION_WITHIN, should_stop).map_err(|error| error.to_string())?;
+    let said =
+        bounded::run(command, VERSION_WITHIN, should_stop).map_err(|error| error.to_string())?;
     let no_version = || {
         let last = said.last_lines(1);
-        if last.is_empty() { said.status.to_string() } else { last.chars().take(80).collect() }
+        if last.is_empty() {
+            said.status.to_string()
+        } else {
+            last.chars().take(80).collect()
+        }
     };
-    if said.status.success() { number(&said.text).ok_or_else(no_version) } else { Err(no_version()) }
+    if said.status.success() {
+        number(&said.text).ok_or_else(no_version)
+    } else {
+        Err(no_version())
+    }
 }
 
 fn number(text: &str) -> Option<String> {
-    let words =
-        || text.split(|letter: char| !(letter.is_ascii_digit() || letter == '.')).map(|word| word.trim_matches('.'));
-    let found = words().find(|word| word.contains('.')).or_else(|| words().find(|word| !word.is_empty()));
+    let words = || {
+        text.split(|letter: char| !(letter.is_ascii_digit() || letter == '.'))
+            .map(|word| word.trim_matches('.'))
+    };
+    let found = words()
+        .find(|word| word.contains('.'))
+        .or_else(|| words().find(|word| !word.is_empty()));
     found.map(str::to_owned)
 }
 
 /// The numbers of a version, to be compared one by one.
 fn numbers(version: &str) -> Vec<u64> {
-    version.split(|letter: char| !letter.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    version
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect()
 }
 
 fn is_at_least(version: &str, least: &str) -> bool {
@@ -118,26 +168,50 @@ mod tests {
         let program = folder.join("lang-2.10");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("room");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("ours");
-        let row = crate::shipped().into_iter().find(|row| row.name == "go").expect("shipped");
-        Row { title: "Lang".to_owned(), least: "2.9".to_owned(), ..row.at(&format!("{}/lang-*", folder.display())) }
+        let row = crate::shipped()
+            .into_iter()
+            .find(|row| row.name == "go")
+            .expect("shipped");
+        Row {
+            title: "Lang".to_owned(),
+            least: "2.9".to_owned(),
+            ..row.at(&format!("{}/lang-*", folder.display()))
+        }
     }
 
     #[test]
     fn a_runtime_that_is_missing_too_old_or_mute_is_reported_by_name_with_what_installs_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let outcome =
-            |script: &str| find(&row(folder.path(), script), &|| false).map_err(|missing| missing.to_string());
-        assert_eq!(outcome("echo Lang 2.10.3 >&2").map(|found| found.version), Ok("2.10.3".to_owned()));
+        let outcome = |script: &str| {
+            find(&row(folder.path(), script), &|| false).map_err(|missing| missing.to_string())
+        };
+        assert_eq!(
+            outcome("echo Lang 2.10.3 >&2").map(|found| found.version),
+            Ok("2.10.3".to_owned())
+        );
         let old = outcome("echo lang version 2.8").expect_err("too old");
         assert!(
             old.starts_with("found Lang 2.8 at /")
                 && old.contains("need Lang 2.9 or newer: sudo apt install golang-go"),
             "{old}"
         );
-        assert!(outcome("echo none").expect_err("mute").contains("lang-2.10 saying no version (none)"));
-        let broken = outcome("echo line 7 of 2.10; echo no such library >&2; exit 3").expect_err("broken");
-        assert!(broken.contains("lang-2.10 saying no version (no such library)"), "{broken}");
-        let none = find(&row(folder.path(), "").at("no-such-language"), &|| false).expect_err("none").to_string();
-        assert!(none.starts_with("found no no-such-language, need Lang 2.9 or newer: "), "{none}");
+        assert!(
+            outcome("echo none")
+                .expect_err("mute")
+                .contains("lang-2.10 saying no version (none)")
+        );
+        let broken =
+            outcome("echo line 7 of 2.10; echo no such library >&2; exit 3").expect_err("broken");
+        assert!(
+            broken.contains("lang-2.10 saying no version (no such library)"),
+            "{broken}"
+        );
+        let none = find(&row(folder.path(), "").at("no-such-language"), &|| false)
+            .expect_err("none")
+            .to_string();
+        assert!(
+            none.starts_with("found no no-such-language, need Lang 2.9 or newer: "),
+            "{none}"
+        );
     }
 }

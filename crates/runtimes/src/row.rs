@@ -105,7 +105,10 @@ impl Row {
     /// # Errors
     /// Where the file cannot be read or is no row.
     pub fn read(path: &Path) -> Result<Row, RowError> {
-        let refused = |why: String| RowError { path: path.to_owned(), why: printable(&why) };
+        let refused = |why: String| RowError {
+            path: path.to_owned(),
+            why: printable(&why),
+        };
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
         let mut row = Row::parse(&text).map_err(refused)?;
         row.sources = Sources::Folder(path.parent().unwrap_or(Path::new("")).to_owned());
@@ -115,9 +118,17 @@ impl Row {
     pub(crate) fn parse(text: &str) -> Result<Row, String> {
         let row: Row = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         let is_name = |name: &str| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.+_".contains(&byte))
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-.+_".contains(&byte))
         };
-        let names = row.handoffs.iter().map(|handoff| &handoff.name).chain([&row.name]).chain(&row.files);
+        let names = row
+            .handoffs
+            .iter()
+            .map(|handoff| &handoff.name)
+            .chain([&row.name])
+            .chain(&row.files);
         let is_bad = |name: &&String| !is_name(name) || name.starts_with('.');
         let bad = names.into_iter().find(is_bad).cloned();
         match bad {
@@ -132,7 +143,9 @@ impl Row {
     /// A program that is given as a command and needs nothing else.
     pub fn of_command(words: Vec<String>) -> Row {
         let program = words.first().map_or("", String::as_str);
-        let file = Path::new(program).file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        let file = Path::new(program)
+            .file_name()
+            .map_or(String::new(), |name| name.to_string_lossy().into_owned());
         let name = printable(&file);
         Row {
             title: name.clone(),
@@ -174,7 +187,10 @@ impl Row {
 
     /// The same, found at this program alone.
     pub fn at(self, program: &str) -> Row {
-        Row { find: vec![program.to_owned()], ..self }
+        Row {
+            find: vec![program.to_owned()],
+            ..self
+        }
     }
 }
 
@@ -204,9 +220,17 @@ mod tests {
         };
         assert!(said("name = 'x'").contains("missing field `title`"));
         let good = include_str!("../runtimes/go/runtime.toml");
-        assert!(said(&good.replace("handoffs.go\"]", "../go\"]")).contains("'../go' is no name of letters and digits"));
+        assert!(
+            said(&good.replace("handoffs.go\"]", "../go\"]"))
+                .contains("'../go' is no name of letters and digits")
+        );
         assert!(said(&good.replace("least", "oldest")).contains("unknown field"));
-        assert!(Row::read(&folder.path().join("none")).expect_err("no file").to_string().contains("No such file"));
+        assert!(
+            Row::read(&folder.path().join("none"))
+                .expect_err("no file")
+                .to_string()
+                .contains("No such file")
+        );
         std::fs::write(&path, good).expect("room");
         let row = Row::read(&path).expect("a row");
         assert_eq!(row.handoffs.len(), row.facts().len());

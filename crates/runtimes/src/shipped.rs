@@ -40,7 +40,10 @@ const FOLDERS: &[Folder] = folders! {
 pub fn shipped() -> Vec<Row> {
     let row = |folder: &Folder| {
         let row = Row::parse(folder.row).unwrap_or_else(|why| panic!("{why} in {}", folder.row));
-        Row { sources: Sources::Shipped(folder.files), ..row }
+        Row {
+            sources: Sources::Shipped(folder.files),
+            ..row
+        }
     };
     FOLDERS.iter().map(row).collect()
 }
@@ -59,8 +62,16 @@ mod tests {
         for (row, folder) in shipped().iter().zip(FOLDERS) {
             let names: Vec<&str> = folder.files.iter().map(|(name, _)| *name).collect();
             assert_eq!(row.files, names, "{}", row.name);
-            assert!(row.handoffs.iter().filter(|handoff| handoff.walks).count() <= 1, "{}", row.name);
-            assert!(!row.install.is_empty() && !row.version.is_empty(), "{}", row.name);
+            assert!(
+                row.handoffs.iter().filter(|handoff| handoff.walks).count() <= 1,
+                "{}",
+                row.name
+            );
+            assert!(
+                !row.install.is_empty() && !row.version.is_empty(),
+                "{}",
+                row.name
+            );
         }
     }
 }

@@ -17,7 +17,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (sample, large, intervals) = match arguments.as_slice() {
         [sample, large] => (sample, large, 10_000_000),
         [sample, large, intervals] => (sample, large, intervals.parse::<u64>()?),
-        _ => return Err("found other arguments, need SAMPLE.parquet LARGE.parquet [INTERVALS]".into()),
+        _ => {
+            return Err(
+                "found other arguments, need SAMPLE.parquet LARGE.parquet [INTERVALS]".into(),
+            );
+        }
     };
     let mut head = SimulationRecord::read(Path::new(sample))?.head;
     head.intervals = INTERVALS;
@@ -31,11 +35,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     writer.finish(&head)?;
-    eprintln!("{large}: {} intervals", segments * designs * u64::from(INTERVALS));
+    eprintln!(
+        "{large}: {} intervals",
+        segments * designs * u64::from(INTERVALS)
+    );
     Ok(())
 }
 
-fn interval(head: &switchcost_simulation_result::Simulation, design: u16, segment: u32, number: u32) -> Interval {
+fn interval(
+    head: &switchcost_simulation_result::Simulation,
+    design: u16,
+    segment: u32,
+    number: u32,
+) -> Interval {
     let process = segment % head.processes.len() as u32;
     let cause = segment % head.causes.len() as u32;
     let instructions = head.interval_instructions;
@@ -52,7 +64,14 @@ fn interval(head: &switchcost_simulation_result::Simulation, design: u16, segmen
         end: cause,
         number,
         instructions,
-        cycles: ByView { shared: private + excess, private, flushed: private + 2 * excess },
-        of_others: Some(OfOthers { lost: excess, ..OfOthers::default() }),
+        cycles: ByView {
+            shared: private + excess,
+            private,
+            flushed: private + 2 * excess,
+        },
+        of_others: Some(OfOthers {
+            lost: excess,
+            ..OfOthers::default()
+        }),
     }
 }

@@ -16,7 +16,10 @@ const VALUE_HEADER: [u8; 2] = [0x18, NO_CHECKSUM.len() as u8];
 /// Where the checksum stands in a footer, counted from the footer's beginning.
 pub(crate) fn find(footer: &[u8]) -> Option<usize> {
     let marker = [CHECKSUM_KEY.as_bytes(), &VALUE_HEADER].concat();
-    let at = footer.windows(marker.len()).rposition(|window| window == marker)? + marker.len();
+    let at = footer
+        .windows(marker.len())
+        .rposition(|window| window == marker)?
+        + marker.len();
     (at + NO_CHECKSUM.len() <= footer.len()).then_some(at)
 }
 

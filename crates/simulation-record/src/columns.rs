@@ -60,10 +60,26 @@ impl Table {
     /// Its texts; `None` where an entry has none.
     pub(crate) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
         match self {
-            Table::Designs => head.designs.iter().map(|result| Some(result.design.name.as_str())).collect(),
-            Table::ProcessNames => head.processes.iter().map(|process| Some(process.name.as_str())).collect(),
-            Table::CauseEntries => head.causes.iter().map(|cause| Some(cause.entry.as_str())).collect(),
-            Table::CauseSyscalls => head.causes.iter().map(|cause| cause.syscall.as_deref()).collect(),
+            Table::Designs => head
+                .designs
+                .iter()
+                .map(|result| Some(result.design.name.as_str()))
+                .collect(),
+            Table::ProcessNames => head
+                .processes
+                .iter()
+                .map(|process| Some(process.name.as_str()))
+                .collect(),
+            Table::CauseEntries => head
+                .causes
+                .iter()
+                .map(|cause| Some(cause.entry.as_str()))
+                .collect(),
+            Table::CauseSyscalls => head
+                .causes
+                .iter()
+                .map(|cause| cause.syscall.as_deref())
+                .collect(),
         }
     }
 
@@ -77,8 +93,16 @@ pub(crate) struct Column {
     pub(crate) content: Content,
 }
 
-const fn number(name: &'static str, width: Width, get: fn(&Interval) -> u64, set: fn(&mut Interval, u64)) -> Column {
-    Column { name, content: Content::Number(width, get, set) }
+const fn number(
+    name: &'static str,
+    width: Width,
+    get: fn(&Interval) -> u64,
+    set: fn(&mut Interval, u64),
+) -> Column {
+    Column {
+        name,
+        content: Content::Number(width, get, set),
+    }
 }
 
 const fn optional(
@@ -86,15 +110,24 @@ const fn optional(
     get: fn(&Interval) -> Option<u64>,
     set: fn(&mut Interval, Option<u64>),
 ) -> Column {
-    Column { name, content: Content::Optional(get, set) }
+    Column {
+        name,
+        content: Content::Optional(get, set),
+    }
 }
 
 const fn text(name: &'static str, table: Table, index: fn(&Interval) -> usize) -> Column {
-    Column { name, content: Content::Text(table, index) }
+    Column {
+        name,
+        content: Content::Text(table, index),
+    }
 }
 
 const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column {
-    Column { name, content: Content::Voluntary(index) }
+    Column {
+        name,
+        content: Content::Voluntary(index),
+    }
 }
 
 /// All of these are there, or none is.
@@ -107,12 +140,31 @@ fn of_others(interval: &mut Interval, value: Option<u64>, field: fn(&mut OfOther
 /// All columns, in the order of the file. The values that are set were written from the same field, so they fit it.
 pub(crate) const COLUMNS: [Column; 25] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
-    number("segment", Width::Bits32, |t| t.segment.into(), |t, value| t.segment = value as u32),
-    number("segments", Width::Bits32, |t| t.segments.into(), |t, value| t.segments = value as u32),
-    number("task", Width::Bits32, |t| t.task.into(), |t, value| t.task = value as u32),
+    number(
+        "segment",
+        Width::Bits32,
+        |t| t.segment.into(),
+        |t, value| t.segment = value as u32,
+    ),
+    number(
+        "segments",
+        Width::Bits32,
+        |t| t.segments.into(),
+        |t, value| t.segments = value as u32,
+    ),
+    number(
+        "task",
+        Width::Bits32,
+        |t| t.task.into(),
+        |t, value| t.task = value as u32,
+    ),
     Column {
         name: "process",
-        content: Content::Looked(|head, t| head.processes.get(t.process as usize).map_or(u32::MAX, |p| p.process)),
+        content: Content::Looked(|head, t| {
+            head.processes
+                .get(t.process as usize)
+                .map_or(u32::MAX, |p| p.process)
+        }),
     },
     text("process_name", Table::ProcessNames, |t| t.process as usize),
     text("cause", Table::CauseEntries, |t| t.cause as usize),
@@ -121,16 +173,65 @@ pub(crate) const COLUMNS: [Column; 25] = [
     text("end", Table::CauseEntries, |t| t.end as usize),
     voluntary("end_is_voluntary", |t| t.end as usize),
     text("end_syscall", Table::CauseSyscalls, |t| t.end as usize),
-    number("interval", Width::Bits32, |t| t.number.into(), |t, value| t.number = value as u32),
-    number("instructions", Width::Bits64, |t| t.instructions, |t, value| t.instructions = value),
-    number("shared_cycles", Width::Bits64, |t| t.cycles.shared, |t, value| t.cycles.shared = value),
-    number("private_cycles", Width::Bits64, |t| t.cycles.private, |t, value| t.cycles.private = value),
-    number("flushed_cycles", Width::Bits64, |t| t.cycles.flushed, |t, value| t.cycles.flushed = value),
-    number("design_index", Width::Bits16, |t| t.design.into(), |t, value| t.design = value as u16),
-    number("process_index", Width::Bits32, |t| t.process.into(), |t, value| t.process = value as u32),
-    number("cause_index", Width::Bits32, |t| t.cause.into(), |t, value| t.cause = value as u32),
-    number("end_index", Width::Bits32, |t| t.end.into(), |t, value| t.end = value as u32),
-    optional("lost_to_others_cycles", |t| Some(t.of_others?.lost), |t, value| of_others(t, value, |all| &mut all.lost)),
+    number(
+        "interval",
+        Width::Bits32,
+        |t| t.number.into(),
+        |t, value| t.number = value as u32,
+    ),
+    number(
+        "instructions",
+        Width::Bits64,
+        |t| t.instructions,
+        |t, value| t.instructions = value,
+    ),
+    number(
+        "shared_cycles",
+        Width::Bits64,
+        |t| t.cycles.shared,
+        |t, value| t.cycles.shared = value,
+    ),
+    number(
+        "private_cycles",
+        Width::Bits64,
+        |t| t.cycles.private,
+        |t, value| t.cycles.private = value,
+    ),
+    number(
+        "flushed_cycles",
+        Width::Bits64,
+        |t| t.cycles.flushed,
+        |t, value| t.cycles.flushed = value,
+    ),
+    number(
+        "design_index",
+        Width::Bits16,
+        |t| t.design.into(),
+        |t, value| t.design = value as u16,
+    ),
+    number(
+        "process_index",
+        Width::Bits32,
+        |t| t.process.into(),
+        |t, value| t.process = value as u32,
+    ),
+    number(
+        "cause_index",
+        Width::Bits32,
+        |t| t.cause.into(),
+        |t, value| t.cause = value as u32,
+    ),
+    number(
+        "end_index",
+        Width::Bits32,
+        |t| t.end.into(),
+        |t, value| t.end = value as u32,
+    ),
+    optional(
+        "lost_to_others_cycles",
+        |t| Some(t.of_others?.lost),
+        |t, value| of_others(t, value, |all| &mut all.lost),
+    ),
     optional(
         "gained_from_others_cycles",
         |t| Some(t.of_others?.gained),
@@ -153,15 +254,29 @@ pub(crate) const COLUMNS: [Column; 25] = [
 
 /// The schema of the file.
 pub(crate) fn schema() -> parquet::errors::Result<TypePtr> {
-    let fields = COLUMNS.iter().map(Column::field).collect::<Result<Vec<_>, _>>()?;
-    Ok(Arc::new(Type::group_type_builder("interval").with_fields(fields).build()?))
+    let fields = COLUMNS
+        .iter()
+        .map(Column::field)
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Arc::new(
+        Type::group_type_builder("interval")
+            .with_fields(fields)
+            .build()?,
+    ))
 }
 
 impl Column {
     fn field(&self) -> parquet::errors::Result<TypePtr> {
         let unsigned = |bits: u8| {
             let logical = LogicalType::integer(bits.cast_signed(), false);
-            (Some(logical), if bits == 64 { Physical::INT64 } else { Physical::INT32 })
+            (
+                Some(logical),
+                if bits == 64 {
+                    Physical::INT64
+                } else {
+                    Physical::INT32
+                },
+            )
         };
         let (logical, physical) = match self.content {
             Content::Number(width, ..) => unsigned(width.bits()),
@@ -175,7 +290,11 @@ impl Column {
             Content::Text(table, _) => table.is_optional(),
             _ => false,
         };
-        let repetition = if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let repetition = if is_optional {
+            Repetition::OPTIONAL
+        } else {
+            Repetition::REQUIRED
+        };
         let field = Type::primitive_type_builder(self.name, physical).with_repetition(repetition);
         Ok(Arc::new(field.with_logical_type(logical).build()?))
     }

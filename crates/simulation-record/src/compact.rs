@@ -71,7 +71,12 @@ const STRUCTURE_BYTES: u64 = 16;
 /// Walks one structure and returns how many bytes it takes.
 pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize, Fault> {
     let structures = bytes.len() as u64 / STRUCTURE_BYTES;
-    let mut walker = Walker { rest: bytes, structures, path: Vec::new(), visit };
+    let mut walker = Walker {
+        rest: bytes,
+        structures,
+        path: Vec::new(),
+        visit,
+    };
     walker.structure(shape, 0)?;
     Ok(bytes.len() - walker.rest.len())
 }
@@ -97,19 +102,31 @@ impl Walker<'_> {
             }
             let id = match header >> 4 {
                 0 => self.integer()? as i16,
-                delta => self.path.last().copied().unwrap_or(0).wrapping_add(i16::from(delta)),
+                delta => self
+                    .path
+                    .last()
+                    .copied()
+                    .unwrap_or(0)
+                    .wrapping_add(i16::from(delta)),
             };
             if let Some(last) = self.path.last_mut() {
                 *last = id;
             }
-            let expected = usize::try_from(id).ok().and_then(|id| shape.get(id.checked_sub(1)?));
+            let expected = usize::try_from(id)
+                .ok()
+                .and_then(|id| shape.get(id.checked_sub(1)?));
             self.value(header & 0xf, expected, depth)?;
         }
         self.path.pop();
         Ok(())
     }
 
-    fn value(&mut self, kind: u8, expected: Option<&'static Kind>, depth: u32) -> Result<(), Fault> {
+    fn value(
+        &mut self,
+        kind: u8,
+        expected: Option<&'static Kind>,
+        depth: u32,
+    ) -> Result<(), Fault> {
         if expected.is_some_and(|expected| !expected.is(kind)) {
             return Err("a field of a kind that it has in no record");
         }
@@ -128,18 +145,35 @@ impl Walker<'_> {
             }
             LIST | SET => self.list(expected, depth),
             MAP => self.map(depth),
-            STRUCT => self.structure(if let Some(Kind::Struct(shape)) = expected { shape } else { &[] }, depth + 1),
+            STRUCT => self.structure(
+                if let Some(Kind::Struct(shape)) = expected {
+                    shape
+                } else {
+                    &[]
+                },
+                depth + 1,
+            ),
             _ => Err("a value of no kind"),
         }
     }
 
     fn list(&mut self, expected: Option<&'static Kind>, depth: u32) -> Result<(), Fault> {
         let header = self.byte()?;
-        let count = if header >> 4 == 15 { self.varint()? } else { u64::from(header >> 4) };
-        let of = if let Some(Kind::List(of)) = expected { Some(*of) } else { None };
+        let count = if header >> 4 == 15 {
+            self.varint()?
+        } else {
+            u64::from(header >> 4)
+        };
+        let of = if let Some(Kind::List(of)) = expected {
+            Some(*of)
+        } else {
+            None
+        };
         if matches!(of, Some(Kind::Struct(_))) {
-            self.structures =
-                self.structures.checked_sub(count).ok_or("a list of more structures than its bytes hold")?;
+            self.structures = self
+                .structures
+                .checked_sub(count)
+                .ok_or("a list of more structures than its bytes hold")?;
         }
         self.elements(count, &[header & 0xf], of, depth)
     }
@@ -153,7 +187,13 @@ impl Walker<'_> {
         self.elements(count, &[kinds >> 4, kinds & 0xf], None, depth)
     }
 
-    fn elements(&mut self, count: u64, kinds: &[u8], of: Option<&'static Kind>, depth: u32) -> Result<(), Fault> {
+    fn elements(
+        &mut self,
+        count: u64,
+        kinds: &[u8],
+        of: Option<&'static Kind>,
+        depth: u32,
+    ) -> Result<(), Fault> {
         // Each takes a byte at least.
         if count > self.rest.len() as u64 {
             return Err("a list longer than what follows");
@@ -161,7 +201,11 @@ impl Walker<'_> {
         for _ in 0..count {
             for kind in kinds {
                 // Inside a list a boolean takes a byte.
-                let kind = if matches!(*kind, TRUE | FALSE) { BYTE } else { *kind };
+                let kind = if matches!(*kind, TRUE | FALSE) {
+                    BYTE
+                } else {
+                    *kind
+                };
                 self.value(kind, of, depth)?;
             }
         }
@@ -212,7 +256,9 @@ mod tests {
 
     fn walked_as(shape: Shape, bytes: &[u8]) -> Result<(usize, Vec<Found>), Fault> {
         let mut found = Vec::new();
-        let length = walk(bytes, shape, &mut |path, value| found.push((path.to_vec(), value)))?;
+        let length = walk(bytes, shape, &mut |path, value| {
+            found.push((path.to_vec(), value))
+        })?;
         Ok((length, found))
     }
 
@@ -220,13 +266,18 @@ mod tests {
     fn integers_are_found_with_their_fields() {
         // Field 1: i32 -2; field 3: a structure with field 1: i64 150; the end of both; a byte behind.
         let bytes = [0x15, 0x03, 0x2c, 0x16, 0xac, 0x02, 0x00, 0x00, 0xff];
-        assert_eq!(walked(&bytes), Ok((8, vec![(vec![1], -2), (vec![3, 1], 150)])));
+        assert_eq!(
+            walked(&bytes),
+            Ok((8, vec![(vec![1], -2), (vec![3, 1], 150)]))
+        );
     }
 
     #[test]
     fn lists_texts_and_booleans_are_passed() {
         // Field 1: true; field 2: "ab"; field 3: a list of two booleans; field 4: an empty map; field 5: i16 1.
-        let bytes = [0x11, 0x18, 2, b'a', b'b', 0x19, 0x21, 1, 2, 0x1b, 0, 0x14, 2, 0];
+        let bytes = [
+            0x11, 0x18, 2, b'a', b'b', 0x19, 0x21, 1, 2, 0x1b, 0, 0x14, 2, 0,
+        ];
         assert_eq!(walked(&bytes), Ok((bytes.len(), vec![(vec![5], 1)])));
     }
 
@@ -235,24 +286,41 @@ mod tests {
         assert_eq!(walked(&[]), Err(CUT));
         assert_eq!(walked(&[0x15]), Err(CUT));
         assert_eq!(walked(&[0x18, 5, b'a']), Err(CUT));
-        assert_eq!(walked(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0x7f, 0]), Err("a list longer than what follows"));
+        assert_eq!(
+            walked(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0x7f, 0]),
+            Err("a list longer than what follows")
+        );
         assert_eq!(walked(&[0x1d, 0]), Err("a value of no kind"));
-        assert_eq!(walked(&[0x1c; 100]), Err("structures too deep inside each other"));
-        assert_eq!(walked(&[[0x16].as_slice(), &[0x80; 12]].concat()), Err("a number of more than 64 bits"));
+        assert_eq!(
+            walked(&[0x1c; 100]),
+            Err("structures too deep inside each other")
+        );
+        assert_eq!(
+            walked(&[[0x16].as_slice(), &[0x80; 12]].concat()),
+            Err("a number of more than 64 bits")
+        );
     }
 
     #[test]
     fn a_field_is_of_the_kind_that_its_number_has() {
-        const SHAPE: Shape = &[Kind::I32, Kind::Unused, Kind::List(&Kind::Struct(&[Kind::Binary]))];
+        const SHAPE: Shape = &[
+            Kind::I32,
+            Kind::Unused,
+            Kind::List(&Kind::Struct(&[Kind::Binary])),
+        ];
         let other = Err("a field of a kind that it has in no record");
         // A field more, of which nothing is known: a text of 16 bytes.
         let padded = |fields: &[u8]| [fields, &[0x08, 0x14, 16], &[b' '; 16], &[0]].concat();
         // An i32; a list of one structure with a text.
         assert!(walked_as(SHAPE, &padded(&[0x15, 2, 0x29, 0x1c, 0x18, 1, b'a', 0])).is_ok());
         // An i64 or a text for the first field; the second; a text for the structure in the list, a number for its text.
-        for fields in
-            [[0x16, 2].as_slice(), &[0x18, 1, 0x15], &[0x25, 2], &[0x39, 0x18, 1, b'a'], &[0x39, 0x1c, 0x15, 2, 0]]
-        {
+        for fields in [
+            [0x16, 2].as_slice(),
+            &[0x18, 1, 0x15],
+            &[0x25, 2],
+            &[0x39, 0x18, 1, b'a'],
+            &[0x39, 0x1c, 0x15, 2, 0],
+        ] {
             let bytes = padded(fields);
             assert_eq!(walked_as(SHAPE, &bytes), other, "{fields:?}");
             assert!(walked_as(&[], &bytes).is_ok(), "{fields:?} is well-formed");
@@ -264,9 +332,21 @@ mod tests {
         const SHAPE: Shape = &[Kind::List(&Kind::Struct(&[]))];
         let list = |count: u8, padding: usize| {
             let text = [[0x18, padding as u8].as_slice(), &vec![b'a'; padding]].concat();
-            [[0x19, count << 4 | 0xc].as_slice(), &vec![0; count.into()], &text, &[0]].concat()
+            [
+                [0x19, count << 4 | 0xc].as_slice(),
+                &vec![0; count.into()],
+                &text,
+                &[0],
+            ]
+            .concat()
         };
-        assert_eq!(walked_as(SHAPE, &list(4, 100)).map(|(_, found)| found), Ok(vec![]));
-        assert_eq!(walked_as(SHAPE, &list(10, 100)), Err("a list of more structures than its bytes hold"));
+        assert_eq!(
+            walked_as(SHAPE, &list(4, 100)).map(|(_, found)| found),
+            Ok(vec![])
+        );
+        assert_eq!(
+            walked_as(SHAPE, &list(10, 100)),
+            Err("a list of more structures than its bytes hold")
+        );
     }
 }

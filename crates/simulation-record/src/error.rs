@@ -74,7 +74,9 @@ pub enum ReadSimulationError {
         source: io::Error,
     },
     /// It is another kind of file, or was cut.
-    #[error("{path} is no record of a simulation ({why}), need a file written by switchcost simulate")]
+    #[error(
+        "{path} is no record of a simulation ({why}), need a file written by switchcost simulate"
+    )]
     NoRecord {
         /// Where.
         path: PathBuf,

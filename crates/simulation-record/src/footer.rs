@@ -17,7 +17,9 @@ const MAGIC: [u8; 4] = *b"PAR1";
 const TAIL_BYTES: u64 = 8;
 
 /// Where the footer begins, and its bytes; or why this is no Parquet file.
-pub(crate) fn footer_of(file: &mut (impl Read + Seek)) -> io::Result<Result<(u64, Vec<u8>), String>> {
+pub(crate) fn footer_of(
+    file: &mut (impl Read + Seek),
+) -> io::Result<Result<(u64, Vec<u8>), String>> {
     let length = file.seek(SeekFrom::End(0))?;
     if length < MAGIC.len() as u64 + TAIL_BYTES {
         return Ok(Err(format!("it has {length} bytes")));
@@ -28,11 +30,17 @@ pub(crate) fn footer_of(file: &mut (impl Read + Seek)) -> io::Result<Result<(u64
     let tail = bytes_at::<{ TAIL_BYTES as usize }>(file, length - TAIL_BYTES)?;
     let [a, b, c, d, magic @ ..] = tail;
     if magic != MAGIC {
-        return Ok(Err("it does not end as a Parquet file does: it is cut off".to_owned()));
+        return Ok(Err(
+            "it does not end as a Parquet file does: it is cut off".to_owned()
+        ));
     }
     let footer_bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
-    if footer_bytes > FOOTER_LIMIT_BYTES as u64 || footer_bytes > length - TAIL_BYTES - MAGIC.len() as u64 {
-        return Ok(Err(format!("it says that its footer has {footer_bytes} bytes")));
+    if footer_bytes > FOOTER_LIMIT_BYTES as u64
+        || footer_bytes > length - TAIL_BYTES - MAGIC.len() as u64
+    {
+        return Ok(Err(format!(
+            "it says that its footer has {footer_bytes} bytes"
+        )));
     }
     let start = length - TAIL_BYTES - footer_bytes;
     let mut footer = vec![0; footer_bytes as usize];
@@ -45,7 +53,9 @@ pub(crate) fn footer_of(file: &mut (impl Read + Seek)) -> io::Result<Result<(u64
 /// other until its stack ends.
 pub(crate) fn check_shape(footer: &[u8]) -> Result<(), String> {
     let mut groups = 0;
-    let length = compact::walk(footer, FOOTER, &mut |path, value| groups += u32::from(path == CHILDREN && value != 0));
+    let length = compact::walk(footer, FOOTER, &mut |path, value| {
+        groups += u32::from(path == CHILDREN && value != 0)
+    });
     match length {
         Ok(_) if groups > 1 => Err("columns inside columns".to_owned()),
         Ok(length) if length == footer.len() => Ok(()),

@@ -34,8 +34,14 @@ fn keep_panics_quiet() {
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    printable(text.unwrap_or("the Parquet reader gave up")).chars().take(200).collect()
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or(panic.downcast_ref::<&str>().copied());
+    printable(text.unwrap_or("the Parquet reader gave up"))
+        .chars()
+        .take(200)
+        .collect()
 }
 
 #[cfg(test)]

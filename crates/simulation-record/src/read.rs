@@ -33,7 +33,11 @@ const BLANK: Interval = Interval {
     end: 0,
     number: 0,
     instructions: 0,
-    cycles: ByView { shared: 0, private: 0, flushed: 0 },
+    cycles: ByView {
+        shared: 0,
+        private: 0,
+        flushed: 0,
+    },
     of_others: None,
 };
 
@@ -52,7 +56,10 @@ impl SimulationRecord {
         place.check_whole()?;
         let reader = place.reader()?;
         let head = place.head(reader.metadata())?;
-        Ok(SimulationRecord { head, path: path.to_owned() })
+        Ok(SimulationRecord {
+            head,
+            path: path.to_owned(),
+        })
     }
 
     /// Where the record is.
@@ -66,7 +73,16 @@ impl SimulationRecord {
         let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;
         let reader = place.reader()?;
         let numbers = place.numbers(reader.metadata())?;
-        Ok(Intervals { record: self, source, reader, numbers, group: 0, columns: Vec::new(), row: 0, left: 0 })
+        Ok(Intervals {
+            record: self,
+            source,
+            reader,
+            numbers,
+            group: 0,
+            columns: Vec::new(),
+            row: 0,
+            left: 0,
+        })
     }
 }
 
@@ -95,7 +111,12 @@ impl Intervals<'_> {
         let mut batch = vec![BLANK; rows];
         for (reader, (_, column)) in self.columns.iter_mut().zip(&self.numbers) {
             let filled = guarded(|| fill(reader, column, &mut batch));
-            filled.map_err(|why| self.record.damaged(&format!("column {} from row {}", column.name, self.row), why))?;
+            filled.map_err(|why| {
+                self.record.damaged(
+                    &format!("column {} from row {}", column.name, self.row),
+                    why,
+                )
+            })?;
         }
         for (i, interval) in batch.iter().enumerate() {
             self.record.check(interval, self.row + i as u64)?;
@@ -109,14 +130,19 @@ impl Intervals<'_> {
         let place = format!("row group {}", self.group);
         let damaged = |why| self.record.damaged(&place, why);
         let rows = self.reader.metadata().row_group(self.group).num_rows();
-        let rows = usize::try_from(rows).ok().filter(|rows| *rows as u64 <= ROW_GROUP_ROWS);
+        let rows = usize::try_from(rows)
+            .ok()
+            .filter(|rows| *rows as u64 <= ROW_GROUP_ROWS);
         self.left = rows.ok_or_else(|| damaged("its number of rows cannot be".to_owned()))?;
         let indices: Vec<usize> = self.numbers.iter().map(|(index, _)| *index).collect();
         let (source, reader, group) = (&self.source, &self.reader, self.group);
         guarded(|| source.check_pages(reader.metadata(), group, &indices)).map_err(damaged)?;
         let columns = guarded(|| {
             let group = reader.get_row_group(group).map_err(in_short)?;
-            indices.iter().map(|index| group.get_column_reader(*index).map_err(in_short)).collect()
+            indices
+                .iter()
+                .map(|index| group.get_column_reader(*index).map_err(in_short))
+                .collect()
         });
         self.columns = columns.map_err(damaged)?;
         self.group += 1;
@@ -151,7 +177,10 @@ impl SimulationRecord {
             ("cause", interval.cause, head.causes.len()),
             ("end", interval.end, head.causes.len()),
         ];
-        match tables.into_iter().find(|(_, index, count)| *index as usize >= *count) {
+        match tables
+            .into_iter()
+            .find(|(_, index, count)| *index as usize >= *count)
+        {
             None => Ok(()),
             Some((what, index, count)) => {
                 let why = format!("{what} {index}, of which the head has {count}");
@@ -169,9 +198,10 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
         _ => return Err("not a number".to_owned()),
     };
     let values: Vec<u64> = match reader {
-        ColumnReader::Int64ColumnReader(reader) => {
-            take::<Int64Type>(reader, batch.len())?.into_iter().map(i64::cast_unsigned).collect()
-        }
+        ColumnReader::Int64ColumnReader(reader) => take::<Int64Type>(reader, batch.len())?
+            .into_iter()
+            .map(i64::cast_unsigned)
+            .collect(),
         ColumnReader::Int32ColumnReader(reader) => {
             let values = take::<Int32Type>(reader, batch.len())?.into_iter();
             values.map(|value| value.cast_unsigned().into()).collect()
@@ -179,12 +209,22 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
         _ => return Err("found another type".to_owned()),
     };
     if values.len() != batch.len() {
-        return Err(format!("found {} values, need {}", values.len(), batch.len()));
+        return Err(format!(
+            "found {} values, need {}",
+            values.len(),
+            batch.len()
+        ));
     }
-    if let Some(value) = values.iter().find(|value| width == Width::Bits16 && **value > u64::from(u16::MAX)) {
+    if let Some(value) = values
+        .iter()
+        .find(|value| width == Width::Bits16 && **value > u64::from(u16::MAX))
+    {
         return Err(format!("found {value}, need at most {}", u16::MAX));
     }
-    batch.iter_mut().zip(values).for_each(|(interval, value)| set(interval, value));
+    batch
+        .iter_mut()
+        .zip(values)
+        .for_each(|(interval, value)| set(interval, value));
     Ok(())
 }
 
@@ -194,13 +234,27 @@ fn fill_optional(
     set: fn(&mut Interval, Option<u64>),
     batch: &mut [Interval],
 ) -> Result<(), String> {
-    let ColumnReader::Int64ColumnReader(reader) = reader else { return Err("found another type".to_owned()) };
-    let (mut values, mut levels) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
-    reader.read_records(batch.len(), Some(&mut levels), None, &mut values).map_err(in_short)?;
+    let ColumnReader::Int64ColumnReader(reader) = reader else {
+        return Err("found another type".to_owned());
+    };
+    let (mut values, mut levels) = (
+        Vec::with_capacity(batch.len()),
+        Vec::with_capacity(batch.len()),
+    );
+    reader
+        .read_records(batch.len(), Some(&mut levels), None, &mut values)
+        .map_err(in_short)?;
     let known = levels.iter().filter(|level| **level != 0).count();
     if levels.len() != batch.len() || values.len() != known {
-        let found = format!("found {} values, {} of them not null", levels.len(), values.len());
-        return Err(format!("{found}; need {}, and {known} not null", batch.len()));
+        let found = format!(
+            "found {} values, {} of them not null",
+            levels.len(),
+            values.len()
+        );
+        return Err(format!(
+            "{found}; need {}, and {known} not null",
+            batch.len()
+        ));
     }
     let mut values = values.into_iter().map(i64::cast_unsigned);
     for (interval, level) in batch.iter_mut().zip(levels) {
@@ -211,7 +265,9 @@ fn fill_optional(
 
 fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<Vec<T::T>, String> {
     let mut values = Vec::with_capacity(count);
-    reader.read_records(count, None, None, &mut values).map_err(in_short)?;
+    reader
+        .read_records(count, None, None, &mut values)
+        .map_err(in_short)?;
     Ok(values)
 }
 
@@ -231,16 +287,21 @@ impl RecordFile<'_> {
         let Some(at) = checksum::find(&footer) else {
             return Err(self.no_record("its footer has no checksum of ours".to_owned()));
         };
-        let computed = checksum::compute(&mut file, start + at as u64).map_err(|source| self.cannot_read(source))?;
+        let computed = checksum::compute(&mut file, start + at as u64)
+            .map_err(|source| self.cannot_read(source))?;
         if computed.as_bytes() != &footer[at..at + computed.len()] {
-            return Err(self.damaged("some byte", "the checksum of the file is another".to_owned()));
+            return Err(self.damaged(
+                "some byte",
+                "the checksum of the file is another".to_owned(),
+            ));
         }
         check_shape(&footer).map_err(|why| self.damaged("its footer", why))
     }
 
     fn reader(&self) -> Result<SerializedFileReader<Source>, ReadSimulationError> {
         let source = Source::new(self.open()?).map_err(|source| self.cannot_read(source))?;
-        guarded(|| SerializedFileReader::new(source).map_err(in_short)).map_err(|why| self.damaged("its footer", why))
+        guarded(|| SerializedFileReader::new(source).map_err(in_short))
+            .map_err(|why| self.damaged("its footer", why))
     }
 
     fn head(&self, metadata: &ParquetMetaData) -> Result<Simulation, ReadSimulationError> {
@@ -251,7 +312,12 @@ impl RecordFile<'_> {
         };
         let damaged = |error: serde_json::Error| self.damaged("its head", in_words(&error));
         let value: serde_json::Value = serde_json::from_str(json).map_err(damaged)?;
-        self.check_version(value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default())?;
+        self.check_version(
+            value
+                .get("schema")
+                .and_then(|schema| schema.as_str())
+                .unwrap_or_default(),
+        )?;
         let head: Simulation = serde_json::from_value(value).map_err(damaged)?;
         match uncountable(&head) {
             Some(design) => Err(self.damaged(
@@ -263,59 +329,89 @@ impl RecordFile<'_> {
     }
 
     fn check_version(&self, schema: &str) -> Result<(), ReadSimulationError> {
-        let Some(version) = schema.strip_prefix(SIMULATION_SCHEMA).and_then(|rest| rest.strip_prefix('/')) else {
-            return Err(
-                self.no_record(format!("its schema is {}, not {SIMULATION_SCHEMA}", printable(&format!("{schema:?}"))))
-            );
+        let Some(version) = schema
+            .strip_prefix(SIMULATION_SCHEMA)
+            .and_then(|rest| rest.strip_prefix('/'))
+        else {
+            return Err(self.no_record(format!(
+                "its schema is {}, not {SIMULATION_SCHEMA}",
+                printable(&format!("{schema:?}"))
+            )));
         };
         if version == SIMULATION_VERSION.to_string() {
             Ok(())
         } else {
-            Err(ReadSimulationError::Version { path: self.0.to_owned(), found: printable(schema) })
+            Err(ReadSimulationError::Version {
+                path: self.0.to_owned(),
+                found: printable(schema),
+            })
         }
     }
 
     /// The columns that an interval is read back from, by name: others may stand among them.
-    fn numbers(&self, metadata: &ParquetMetaData) -> Result<Vec<(usize, &'static Column)>, ReadSimulationError> {
+    fn numbers(
+        &self,
+        metadata: &ParquetMetaData,
+    ) -> Result<Vec<(usize, &'static Column)>, ReadSimulationError> {
         let schema = metadata.file_metadata().schema_descr();
         let find = |column: &'static Column, width: Width, is_optional: bool| {
             let is_it = |i: &usize| schema.column(*i).path().string() == column.name;
-            let index = (0..schema.num_columns()).find(is_it).ok_or("it is not there")?;
+            let index = (0..schema.num_columns())
+                .find(is_it)
+                .ok_or("it is not there")?;
             let found = schema.column(index);
-            let is_fit = found.max_def_level() == i16::from(is_optional) && found.max_rep_level() == 0;
+            let is_fit =
+                found.max_def_level() == i16::from(is_optional) && found.max_rep_level() == 0;
             if is_fit && found.physical_type() == width.physical() {
                 Ok((index, column))
             } else {
                 Err("it is of another type")
             }
         };
-        let named = |column: &'static Column| {
-            let found = match column.content {
-                Content::Number(width, ..) => find(column, width, false),
-                Content::Optional(..) => find(column, Width::Bits64, true),
-                _ => return None,
+        let named =
+            |column: &'static Column| {
+                let found = match column.content {
+                    Content::Number(width, ..) => find(column, width, false),
+                    Content::Optional(..) => find(column, Width::Bits64, true),
+                    _ => return None,
+                };
+                Some(found.map_err(|why| {
+                    self.damaged(&format!("column {}", column.name), why.to_owned())
+                }))
             };
-            Some(found.map_err(|why| self.damaged(&format!("column {}", column.name), why.to_owned())))
-        };
         COLUMNS.iter().filter_map(named).collect()
     }
 
     fn cannot_read(&self, source: std::io::Error) -> ReadSimulationError {
-        ReadSimulationError::Open { path: self.0.to_owned(), source }
+        ReadSimulationError::Open {
+            path: self.0.to_owned(),
+            source,
+        }
     }
 
     fn no_record(&self, why: String) -> ReadSimulationError {
-        ReadSimulationError::NoRecord { path: self.0.to_owned(), why }
+        ReadSimulationError::NoRecord {
+            path: self.0.to_owned(),
+            why,
+        }
     }
 
     fn damaged(&self, place: &str, why: String) -> ReadSimulationError {
-        ReadSimulationError::Damaged { path: self.0.to_owned(), place: place.to_owned(), why }
+        ReadSimulationError::Damaged {
+            path: self.0.to_owned(),
+            place: place.to_owned(),
+            why,
+        }
     }
 }
 
 /// What the JSON reader says. The head is one line, whose number says nothing.
 fn in_words(error: &serde_json::Error) -> String {
-    printable(&error.to_string().replace(" at line 1 column ", " at column "))
+    printable(
+        &error
+            .to_string()
+            .replace(" at line 1 column ", " at column "),
+    )
 }
 
 /// What the Parquet reader says, on one line of a length that can be read.
@@ -325,10 +421,21 @@ fn in_short(error: ParquetError) -> String {
 
 /// A design with counters whose sum is no count.
 fn uncountable(head: &Simulation) -> Option<String> {
-    let is_countable =
-        |counts: &HierarchyCounts| counts.levels.iter().chain(&counts.tlbs).all(LevelCounts::is_countable);
-    let is_sound =
-        |views: &ByView<HierarchyCounts>| [&views.shared, &views.private, &views.flushed].into_iter().all(is_countable);
-    let found = head.designs.iter().find(|design| !is_sound(&design.hierarchies));
+    let is_countable = |counts: &HierarchyCounts| {
+        counts
+            .levels
+            .iter()
+            .chain(&counts.tlbs)
+            .all(LevelCounts::is_countable)
+    };
+    let is_sound = |views: &ByView<HierarchyCounts>| {
+        [&views.shared, &views.private, &views.flushed]
+            .into_iter()
+            .all(is_countable)
+    };
+    let found = head
+        .designs
+        .iter()
+        .find(|design| !is_sound(&design.hierarchies));
     found.map(|design| printable(&design.design.name))
 }

@@ -30,8 +30,14 @@ impl Source {
     }
 
     fn at(&self, start: u64, length: u64) -> Result<File, ParquetError> {
-        if start.checked_add(length).is_none_or(|end| end > self.length) {
-            return Err(ParquetError::EOF(format!("bytes {start} to {start} + {length} of {}", self.length)));
+        if start
+            .checked_add(length)
+            .is_none_or(|end| end > self.length)
+        {
+            return Err(ParquetError::EOF(format!(
+                "bytes {start} to {start} + {length} of {}",
+                self.length
+            )));
         }
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(start))?;
@@ -55,27 +61,46 @@ impl Source {
     }
 
     fn check_chunk(&self, chunk: &ColumnChunkMetaData, rows: i64) -> Result<(), String> {
-        let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
-        let (Ok(mut at), Ok(length)) = (u64::try_from(start), u64::try_from(chunk.compressed_size())) else {
+        let start = chunk
+            .dictionary_page_offset()
+            .unwrap_or(chunk.data_page_offset());
+        let (Ok(mut at), Ok(length)) =
+            (u64::try_from(start), u64::try_from(chunk.compressed_size()))
+        else {
             return Err("a place before the file".to_owned());
         };
-        let end = at.checked_add(length).filter(|end| *end <= self.length).ok_or("a place behind the file")?;
+        let end = at
+            .checked_add(length)
+            .filter(|end| *end <= self.length)
+            .ok_or("a place behind the file")?;
         while at < end {
             let page = self.page_at(at, end)?;
             if page.is_unlikely(rows) {
-                return Err(format!("a page of {} bytes and {} values", page.bytes, page.values));
+                return Err(format!(
+                    "a page of {} bytes and {} values",
+                    page.bytes, page.values
+                ));
             }
             at += page.header_bytes + page.stored_bytes.unsigned_abs();
         }
-        if at == end { Ok(()) } else { Err("a page that goes beyond its column".to_owned()) }
+        if at == end {
+            Ok(())
+        } else {
+            Err("a page that goes beyond its column".to_owned())
+        }
     }
 
     fn page_at(&self, at: u64, end: u64) -> Result<Page, String> {
         let window = (end - at).min(HEADER_LIMIT_BYTES);
-        let bytes = self.get_bytes(at, window as usize).map_err(|error| error.to_string())?;
+        let bytes = self
+            .get_bytes(at, window as usize)
+            .map_err(|error| error.to_string())?;
         let mut page = Page::default();
-        let header = compact::walk(&bytes, PAGE_HEADER, &mut |path, value| page.take(path, value));
-        page.header_bytes = header.map_err(|fault| format!("the header of a page is {fault}"))? as u64;
+        let header = compact::walk(&bytes, PAGE_HEADER, &mut |path, value| {
+            page.take(path, value)
+        });
+        page.header_bytes =
+            header.map_err(|fault| format!("the header of a page is {fault}"))? as u64;
         Ok(page)
     }
 }
@@ -101,7 +126,9 @@ impl Page {
 
     fn is_unlikely(&self, rows: i64) -> bool {
         let sizes = 0..=PAGE_LIMIT_BYTES;
-        !sizes.contains(&self.bytes) || !sizes.contains(&self.stored_bytes) || !(0..=rows).contains(&self.values)
+        !sizes.contains(&self.bytes)
+            || !sizes.contains(&self.stored_bytes)
+            || !(0..=rows).contains(&self.values)
     }
 }
 

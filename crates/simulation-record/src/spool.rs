@@ -26,16 +26,24 @@ impl Spool {
     /// An empty spool in a folder with room.
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
         let file = SpoolFile::new(tempfile::tempfile_in(folder)?);
-        Ok(Spool { encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, file), ZSTD_LEVEL)? })
+        Ok(Spool {
+            encoder: zstd::Encoder::new(BufWriter::with_capacity(1 << 20, file), ZSTD_LEVEL)?,
+        })
     }
 
     pub(crate) fn push(&mut self, intervals: &[Interval]) -> io::Result<()> {
-        intervals.iter().try_for_each(|interval| self.encoder.write_all(&packed(interval)))
+        intervals
+            .iter()
+            .try_for_each(|interval| self.encoder.write_all(&packed(interval)))
     }
 
     /// The same intervals from the first on, and why not all of them are on disk.
     pub(crate) fn rewind(self) -> io::Result<(SpoolReader, Option<io::Error>)> {
-        let mut file = self.encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let mut file = self
+            .encoder
+            .finish()?
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         let refused = file.refused.take();
         Ok((SpoolReader::from_the_first(file)?, refused))
     }
@@ -50,7 +58,11 @@ struct SpoolFile {
 
 impl SpoolFile {
     fn new(file: File) -> SpoolFile {
-        SpoolFile { file, rest: Cursor::default(), refused: None }
+        SpoolFile {
+            file,
+            rest: Cursor::default(),
+            refused: None,
+        }
     }
 }
 
@@ -58,12 +70,17 @@ impl Write for SpoolFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.refused.is_none() {
             match self.file.write(bytes) {
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => self.refused = Some(error),
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                    self.refused = Some(error)
+                }
                 done => return done,
             }
         }
         if self.rest.get_ref().len() + bytes.len() > MOST_IN_MEMORY {
-            return Err(self.refused.take().unwrap_or_else(|| io::ErrorKind::StorageFull.into()));
+            return Err(self
+                .refused
+                .take()
+                .unwrap_or_else(|| io::ErrorKind::StorageFull.into()));
         }
         self.rest.write(bytes)
     }
@@ -90,7 +107,9 @@ impl SpoolReader {
     fn from_the_first(mut file: SpoolFile) -> io::Result<SpoolReader> {
         file.file.seek(SeekFrom::Start(0))?;
         file.rest.set_position(0);
-        Ok(SpoolReader { decoder: zstd::Decoder::new(file)? })
+        Ok(SpoolReader {
+            decoder: zstd::Decoder::new(file)?,
+        })
     }
 
     /// From the first interval on, however far it was read.
@@ -128,9 +147,25 @@ fn packed(interval: &Interval) -> [u8; ROW_BYTES] {
     for (bytes, value) in row[2..30].chunks_exact_mut(4).zip(small) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
-    let OfOthers { lost, gained, first_touches } = interval.of_others.unwrap_or_default();
-    let ByView { shared, private, flushed } = interval.cycles;
-    let large = [interval.instructions, shared, private, flushed, lost, gained, first_touches];
+    let OfOthers {
+        lost,
+        gained,
+        first_touches,
+    } = interval.of_others.unwrap_or_default();
+    let ByView {
+        shared,
+        private,
+        flushed,
+    } = interval.cycles;
+    let large = [
+        interval.instructions,
+        shared,
+        private,
+        flushed,
+        lost,
+        gained,
+        first_touches,
+    ];
     for (bytes, value) in row[30..].chunks_exact_mut(8).zip(large) {
         bytes.copy_from_slice(&value.to_le_bytes());
     }
@@ -139,8 +174,12 @@ fn packed(interval: &Interval) -> [u8; ROW_BYTES] {
 }
 
 fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
-    let bytes =
-        |at: usize, count: usize| row[at..at + count].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    let bytes = |at: usize, count: usize| {
+        row[at..at + count]
+            .iter()
+            .rev()
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    };
     let small = |i: usize| bytes(2 + 4 * i, 4) as u32;
     let large = |i: usize| bytes(30 + 8 * i, 8);
     Interval {
@@ -153,7 +192,11 @@ fn unpacked(row: &[u8; ROW_BYTES]) -> Interval {
         end: small(5),
         number: small(6),
         instructions: large(0),
-        cycles: ByView { shared: large(1), private: large(2), flushed: large(3) },
+        cycles: ByView {
+            shared: large(1),
+            private: large(2),
+            flushed: large(3),
+        },
         of_others: (row[ARE_OTHERS_KNOWN] != 0).then(|| OfOthers {
             lost: large(4),
             gained: large(5),
@@ -178,10 +221,22 @@ mod tests {
             end: 6,
             number: u32::MAX,
             instructions: u64::MAX,
-            cycles: ByView { shared: 8, private: 9, flushed: u64::MAX - 1 },
-            of_others: Some(OfOthers { lost: 10, gained: 11, first_touches: u64::MAX - 2 }),
+            cycles: ByView {
+                shared: 8,
+                private: 9,
+                flushed: u64::MAX - 1,
+            },
+            of_others: Some(OfOthers {
+                lost: 10,
+                gained: 11,
+                first_touches: u64::MAX - 2,
+            }),
         };
-        let other = Interval { task: 7, of_others: None, ..interval };
+        let other = Interval {
+            task: 7,
+            of_others: None,
+            ..interval
+        };
         let mut spool = Spool::create_in(&std::env::temp_dir()).expect("room");
         spool.push(&[interval, other]).expect("room");
         let (mut reader, refused) = spool.rewind().expect("there");
@@ -197,10 +252,17 @@ mod tests {
     #[test]
     fn what_a_full_disk_does_not_take_waits_in_memory() {
         // No room at all, and a file that takes the first bytes: each write is answered in full or not at all.
-        let full = File::options().read(true).write(true).open("/dev/full").expect("a device");
+        let full = File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/full")
+            .expect("a device");
         let mut file = SpoolFile::new(full);
         file.write_all(b"all of it").expect("in memory");
-        assert_eq!(file.refused.as_ref().map(io::Error::kind), Some(io::ErrorKind::StorageFull));
+        assert_eq!(
+            file.refused.as_ref().map(io::Error::kind),
+            Some(io::ErrorKind::StorageFull)
+        );
         assert_eq!(file.rest.get_ref(), b"all of it");
         let mut halved = SpoolFile::new(tempfile::tempfile().expect("room"));
         halved.write_all(b"on disk, ").expect("room");
@@ -208,8 +270,14 @@ mod tests {
         halved.write_all(b"in memory").expect("in memory");
         halved.file.seek(SeekFrom::Start(0)).expect("a file");
         halved.rest.set_position(0);
-        assert_eq!(io::read_to_string(&mut halved).expect("both"), "on disk, in memory");
+        assert_eq!(
+            io::read_to_string(&mut halved).expect("both"),
+            "on disk, in memory"
+        );
         let too_much = halved.write_all(&vec![0; MOST_IN_MEMORY]);
-        assert_eq!(too_much.expect_err("a bound").kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            too_much.expect_err("a bound").kind(),
+            io::ErrorKind::StorageFull
+        );
     }
 }

@@ -21,7 +21,18 @@ pub(crate) const FOOTER: Shape = &[
 /// The way to the number of children of an element of the schema.
 pub(crate) const CHILDREN: &[i16] = &[2, 5];
 
-const SCHEMA_ELEMENT: Shape = &[I32, I32, I32, Binary, I32, I32, I32, I32, I32, Struct(LOGICAL_TYPE)];
+const SCHEMA_ELEMENT: Shape = &[
+    I32,
+    I32,
+    I32,
+    Binary,
+    I32,
+    I32,
+    I32,
+    I32,
+    I32,
+    Struct(LOGICAL_TYPE),
+];
 
 /// Texts and integers, of the nineteen types.
 const LOGICAL_TYPE: Shape = &[
@@ -48,7 +59,17 @@ const LOGICAL_TYPE: Shape = &[
 
 const ROW_GROUP: Shape = &[List(&Struct(COLUMN_CHUNK)), I64, I64, Unused, I64, I64, I16];
 
-const COLUMN_CHUNK: Shape = &[Binary, I64, Struct(COLUMN_META_DATA), I64, I32, I64, I32, Unused, Unused];
+const COLUMN_CHUNK: Shape = &[
+    Binary,
+    I64,
+    Struct(COLUMN_META_DATA),
+    I64,
+    I32,
+    I64,
+    I32,
+    Unused,
+    Unused,
+];
 
 const COLUMN_META_DATA: Shape = &[
     I32,
@@ -70,7 +91,9 @@ const COLUMN_META_DATA: Shape = &[
     Unused,
 ];
 
-const STATISTICS: Shape = &[Binary, Binary, I64, I64, Binary, Binary, Boolean, Boolean, Unused];
+const STATISTICS: Shape = &[
+    Binary, Binary, I64, I64, Binary, Binary, Boolean, Boolean, Unused,
+];
 
 const KEY_VALUE: Shape = &[Binary, Binary];
 

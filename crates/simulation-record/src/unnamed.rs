@@ -20,9 +20,15 @@ pub(crate) enum Draft {
 impl Draft {
     /// An empty one in a folder.
     pub(crate) fn create_in(folder: &Path, readers: Readers) -> io::Result<Draft> {
-        match open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(readers.mode())) {
+        match open(
+            folder,
+            OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
+            Mode::from_raw_mode(readers.mode()),
+        ) {
             Ok(file) if Path::new(&own_path(&file)).exists() => Ok(Draft::Unnamed(file.into())),
-            Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => named_in(folder, readers).map(Draft::Named),
+            Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+                named_in(folder, readers).map(Draft::Named)
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -37,8 +43,17 @@ impl Draft {
     /// Gives it its name, which must be free.
     pub(crate) fn keep(self, path: &Path) -> io::Result<()> {
         match self {
-            Draft::Unnamed(file) => Ok(linkat(CWD, own_path(&file).as_str(), CWD, path, AtFlags::SYMLINK_FOLLOW)?),
-            Draft::Named(file) => file.persist_noclobber(path).map(|_| ()).map_err(|error| error.error),
+            Draft::Unnamed(file) => Ok(linkat(
+                CWD,
+                own_path(&file).as_str(),
+                CWD,
+                path,
+                AtFlags::SYMLINK_FOLLOW,
+            )?),
+            Draft::Named(file) => file
+                .persist_noclobber(path)
+                .map(|_| ())
+                .map_err(|error| error.error),
         }
     }
 }
@@ -51,5 +66,7 @@ fn named_in(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".switchcost-").suffix(".parquet.part");
-    builder.permissions(std::fs::Permissions::from_mode(readers.mode())).tempfile_in(folder)
+    builder
+        .permissions(std::fs::Permissions::from_mode(readers.mode()))
+        .tempfile_in(folder)
 }

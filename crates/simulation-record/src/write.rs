@@ -55,8 +55,11 @@ impl SimulationWriter {
         if path.symlink_metadata().is_ok() {
             return Err(WriteSimulationError::Exists(path.to_owned()));
         }
-        let spool = Spool::create_in(folder_of(path))
-            .map_err(|source| WriteSimulationError::Create { path: path.to_owned(), source })?;
+        let spool =
+            Spool::create_in(folder_of(path)).map_err(|source| WriteSimulationError::Create {
+                path: path.to_owned(),
+                source,
+            })?;
         Ok(SimulationWriter {
             path: path.to_owned(),
             readers: Readers::default(),
@@ -83,28 +86,48 @@ impl SimulationWriter {
         for interval in intervals {
             self.largest.design = self.largest.design.max(Some(interval.design));
             self.largest.process = self.largest.process.max(Some(interval.process));
-            self.largest.cause = self.largest.cause.max(Some(interval.cause.max(interval.end)));
+            self.largest.cause = self
+                .largest
+                .cause
+                .max(Some(interval.cause.max(interval.end)));
         }
-        self.spool.push(intervals).map_err(|source| WriteSimulationError::Write { path: self.path.clone(), source })
+        self.spool
+            .push(intervals)
+            .map_err(|source| WriteSimulationError::Write {
+                path: self.path.clone(),
+                source,
+            })
     }
 
     /// Writes the file, and gives it its name.
     pub fn finish(self, head: &Simulation) -> Result<(), WriteSimulationError> {
-        self.finish_or_return(head).map_err(|unwritten| unwritten.error)
+        self.finish_or_return(head)
+            .map_err(|unwritten| unwritten.error)
     }
 
     /// The same, and where there is no room for the file, its intervals.
     pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
-        let SimulationWriter { path, readers, spool, row_group_rows, .. } = self;
-        let failed = |source| WriteSimulationError::Write { path: path.clone(), source };
+        let SimulationWriter {
+            path,
+            readers,
+            spool,
+            row_group_rows,
+            ..
+        } = self;
+        let failed = |source| WriteSimulationError::Write {
+            path: path.clone(),
+            source,
+        };
         let (mut spool, refused) = spool.rewind().map_err(failed)?;
         let written = match refused {
             Some(error) => Err(failed(error)),
             None => write(&path, readers, &mut spool, head, row_group_rows),
         };
-        written
-            .map_err(|error| Unwritten { error, intervals: spool.again().ok().map(|spool| Box::new(Returned(spool))) })
+        written.map_err(|error| Unwritten {
+            error,
+            intervals: spool.again().ok().map(|spool| Box::new(Returned(spool))),
+        })
     }
 }
 
@@ -118,7 +141,10 @@ pub struct Unwritten {
 
 impl From<WriteSimulationError> for Unwritten {
     fn from(error: WriteSimulationError) -> Unwritten {
-        Unwritten { error, intervals: None }
+        Unwritten {
+            error,
+            intervals: None,
+        }
     }
 }
 
@@ -144,11 +170,19 @@ fn write(
     head: &Simulation,
     rows: u64,
 ) -> Result<(), WriteSimulationError> {
-    let failed = |source| WriteSimulationError::Write { path: path.to_owned(), source };
-    let json = serde_json::to_string(head).map_err(io::Error::from).map_err(failed)?;
+    let failed = |source| WriteSimulationError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let json = serde_json::to_string(head)
+        .map_err(io::Error::from)
+        .map_err(failed)?;
     if json.len() > FOOTER_RESERVE_BYTES {
         let (found_bytes, limit_bytes) = (json.len(), FOOTER_RESERVE_BYTES);
-        return Err(WriteSimulationError::Head { found_bytes, limit_bytes });
+        return Err(WriteSimulationError::Head {
+            found_bytes,
+            limit_bytes,
+        });
     }
     let draft = Draft::create_in(folder_of(path), readers).map_err(failed)?;
     write_file(draft.as_file(), spool, head, json, rows).map_err(failed)?;
@@ -178,19 +212,33 @@ impl Largest {
 }
 
 fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
-fn write_file(file: &File, spool: &mut SpoolReader, head: &Simulation, json: String, rows: u64) -> io::Result<()> {
+fn write_file(
+    file: &File,
+    spool: &mut SpoolReader,
+    head: &Simulation,
+    json: String,
+    rows: u64,
+) -> io::Result<()> {
     let refused = AtomicI32::new(0);
-    let watched = Watched { file, refused: &refused };
-    write_parquet(watched, spool, head, json, rows).map_err(|error| match refused.load(Relaxed) {
-        0 => as_io(error),
-        number => io::Error::from_raw_os_error(number),
+    let watched = Watched {
+        file,
+        refused: &refused,
+    };
+    write_parquet(watched, spool, head, json, rows).map_err(|error| {
+        match refused.load(Relaxed) {
+            0 => as_io(error),
+            number => io::Error::from_raw_os_error(number),
+        }
     })?;
     let mut file = file;
     let (start, footer) = footer_of(&mut file)?.map_err(io::Error::other)?;
-    let at = checksum::find(&footer).ok_or_else(|| io::Error::other("the footer has no place for a checksum"))?;
+    let at = checksum::find(&footer)
+        .ok_or_else(|| io::Error::other("the footer has no place for a checksum"))?;
     checksum::write(&mut file, start + at as u64)
 }
 
@@ -203,7 +251,10 @@ struct Watched<'a> {
 impl Write for Watched<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = self.file;
-        file.write(bytes).inspect_err(|error| self.refused.store(error.raw_os_error().unwrap_or(0), Relaxed))
+        file.write(bytes).inspect_err(|error| {
+            self.refused
+                .store(error.raw_os_error().unwrap_or(0), Relaxed)
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -228,7 +279,8 @@ fn write_parquet(
     json: String,
     rows: u64,
 ) -> Result<(), ParquetError> {
-    let mut writer = SerializedFileWriter::new(BufWriter::new(file), schema()?, Arc::new(properties()?))?;
+    let mut writer =
+        SerializedFileWriter::new(BufWriter::new(file), schema()?, Arc::new(properties()?))?;
     let mut intervals = Vec::new();
     let texts = Texts::of(head);
     loop {
@@ -238,14 +290,19 @@ fn write_parquet(
         }
         let mut group = writer.next_row_group()?;
         for column in &COLUMNS {
-            let mut sink = group.next_column()?.ok_or(ParquetError::EOF("no column is left".to_owned()))?;
+            let mut sink = group
+                .next_column()?
+                .ok_or(ParquetError::EOF("no column is left".to_owned()))?;
             write_column(column, &intervals, head, &texts, &mut sink)?;
             sink.close()?;
         }
         group.close()?;
     }
     writer.append_key_value_metadata(KeyValue::new(HEAD_KEY.to_owned(), json));
-    writer.append_key_value_metadata(KeyValue::new(CHECKSUM_KEY.to_owned(), NO_CHECKSUM.to_owned()));
+    writer.append_key_value_metadata(KeyValue::new(
+        CHECKSUM_KEY.to_owned(),
+        NO_CHECKSUM.to_owned(),
+    ));
     writer.close()?;
     Ok(())
 }
@@ -257,9 +314,13 @@ fn properties() -> Result<WriterProperties, ParquetError> {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
     for column in &COLUMNS {
-        if matches!(column.content, Content::Number(..) | Content::Optional(..) | Content::Looked(_)) {
+        if matches!(
+            column.content,
+            Content::Number(..) | Content::Optional(..) | Content::Looked(_)
+        ) {
             // What a column falls back to where it has too many values for a dictionary.
-            builder = builder.set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
+            builder = builder
+                .set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
         }
     }
     Ok(builder.build())
@@ -272,15 +333,31 @@ struct Texts {
 
 impl Texts {
     fn of(head: &Simulation) -> Self {
-        let tables = [Table::Designs, Table::ProcessNames, Table::CauseEntries, Table::CauseSyscalls];
+        let tables = [
+            Table::Designs,
+            Table::ProcessNames,
+            Table::CauseEntries,
+            Table::CauseSyscalls,
+        ];
         Texts {
-            tables: tables
-                .map(|table| (table, table.texts(head).into_iter().map(|text| text.map(ByteArray::from)).collect())),
+            tables: tables.map(|table| {
+                (
+                    table,
+                    table
+                        .texts(head)
+                        .into_iter()
+                        .map(|text| text.map(ByteArray::from))
+                        .collect(),
+                )
+            }),
         }
     }
 
     fn of_table(&self, wanted: Table) -> &[Option<ByteArray>] {
-        self.tables.iter().find(|(table, _)| *table == wanted).map_or(&[], |(_, texts)| texts)
+        self.tables
+            .iter()
+            .find(|(table, _)| *table == wanted)
+            .map_or(&[], |(_, texts)| texts)
     }
 }
 
@@ -293,24 +370,45 @@ fn write_column(
 ) -> Result<(), ParquetError> {
     match column.content {
         Content::Number(Width::Bits64, get, _) => {
-            let values: Vec<i64> = intervals.iter().map(|interval| get(interval).cast_signed()).collect();
+            let values: Vec<i64> = intervals
+                .iter()
+                .map(|interval| get(interval).cast_signed())
+                .collect();
             sink.typed::<Int64Type>().write_batch(&values, None, None)?;
         }
         Content::Number(_, get, _) => {
-            let values: Vec<i32> = intervals.iter().map(|interval| (get(interval) as u32).cast_signed()).collect();
+            let values: Vec<i32> = intervals
+                .iter()
+                .map(|interval| (get(interval) as u32).cast_signed())
+                .collect();
             sink.typed::<Int32Type>().write_batch(&values, None, None)?;
         }
         Content::Optional(get, _) => {
-            let values: Vec<i64> = intervals.iter().filter_map(get).map(u64::cast_signed).collect();
-            let levels: Vec<i16> = intervals.iter().map(|interval| i16::from(get(interval).is_some())).collect();
-            sink.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
+            let values: Vec<i64> = intervals
+                .iter()
+                .filter_map(get)
+                .map(u64::cast_signed)
+                .collect();
+            let levels: Vec<i16> = intervals
+                .iter()
+                .map(|interval| i16::from(get(interval).is_some()))
+                .collect();
+            sink.typed::<Int64Type>()
+                .write_batch(&values, Some(&levels), None)?;
         }
         Content::Looked(look) => {
-            let values: Vec<i32> = intervals.iter().map(|interval| look(head, interval).cast_signed()).collect();
+            let values: Vec<i32> = intervals
+                .iter()
+                .map(|interval| look(head, interval).cast_signed())
+                .collect();
             sink.typed::<Int32Type>().write_batch(&values, None, None)?;
         }
         Content::Voluntary(index) => {
-            let is_voluntary = |interval| head.causes.get(index(interval)).is_some_and(|cause| cause.is_voluntary);
+            let is_voluntary = |interval| {
+                head.causes
+                    .get(index(interval))
+                    .is_some_and(|cause| cause.is_voluntary)
+            };
             let values: Vec<bool> = intervals.iter().map(is_voluntary).collect();
             sink.typed::<BoolType>().write_batch(&values, None, None)?;
         }
@@ -319,8 +417,12 @@ fn write_column(
             let text_of = |interval: &Interval| texts.get(index(interval)).and_then(Option::as_ref);
             let values: Vec<ByteArray> = intervals.iter().filter_map(text_of).cloned().collect();
             // Only read for a column that may be empty.
-            let levels: Vec<i16> = intervals.iter().map(|interval| i16::from(text_of(interval).is_some())).collect();
-            sink.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+            let levels: Vec<i16> = intervals
+                .iter()
+                .map(|interval| i16::from(text_of(interval).is_some()))
+                .collect();
+            sink.typed::<ByteArrayType>()
+                .write_batch(&values, Some(&levels), None)?;
         }
     }
     Ok(())

@@ -25,12 +25,16 @@ pub struct LostTo {
 impl LostTo {
     /// All of them.
     pub fn all(&self) -> u64 {
-        [self.to_others(), self.state, self.other].into_iter().fold(0, u64::saturating_add)
+        [self.to_others(), self.state, self.other]
+            .into_iter()
+            .fold(0, u64::saturating_add)
     }
 
     /// Those that others, or a flush at a switch, took.
     pub fn to_others(&self) -> u64 {
-        [self.processes, self.kernel, self.aged, self.flushed].into_iter().fold(0, u64::saturating_add)
+        [self.processes, self.kernel, self.aged, self.flushed]
+            .into_iter()
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -51,7 +55,9 @@ impl LostCycles {
 
     /// Those that others, or a flush at a switch, took.
     pub fn to_others(&self) -> u64 {
-        self.programs.to_others().saturating_add(self.kernel.to_others())
+        self.programs
+            .to_others()
+            .saturating_add(self.kernel.to_others())
     }
 
     /// Whether the kernel has a part in them.
@@ -77,7 +83,8 @@ pub struct GainedCycles {
 impl GainedCycles {
     /// What happens once, and is no property of switches.
     pub fn first_touches(&self) -> u64 {
-        self.first_touches_of_code.saturating_add(self.first_touches_of_data)
+        self.first_touches_of_code
+            .saturating_add(self.first_touches_of_data)
     }
 }
 

@@ -18,11 +18,19 @@ enum Read {
     Counters,
 }
 
-pub(crate) fn serialize<S: Serializer>(detail: &Option<Detail>, serializer: S) -> Result<S::Ok, S::Error> {
-    detail.as_ref().map_or(Written::Counters, Written::Full).serialize(serializer)
+pub(crate) fn serialize<S: Serializer>(
+    detail: &Option<Detail>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    detail
+        .as_ref()
+        .map_or(Written::Counters, Written::Full)
+        .serialize(serializer)
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Detail>, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Detail>, D::Error> {
     Ok(match Read::deserialize(deserializer)? {
         Read::Full(detail) => Some(*detail),
         Read::Counters => None,
@@ -40,10 +48,23 @@ mod tests {
             "level": [{"name": "L1", "holds": "both", "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15}],
         }))
         .expect("a design");
-        let counts = HierarchyCounts { cycles: u64::MAX, ..HierarchyCounts::default() };
-        let hierarchies = ByView { shared: counts.clone(), private: counts.clone(), flushed: counts };
-        serde_json::to_value(DesignResult { design, hierarchies, by_process: Vec::new(), physical_pages: None, detail })
-            .expect("JSON")
+        let counts = HierarchyCounts {
+            cycles: u64::MAX,
+            ..HierarchyCounts::default()
+        };
+        let hierarchies = ByView {
+            shared: counts.clone(),
+            private: counts.clone(),
+            flushed: counts,
+        };
+        serde_json::to_value(DesignResult {
+            design,
+            hierarchies,
+            by_process: Vec::new(),
+            physical_pages: None,
+            detail,
+        })
+        .expect("JSON")
     }
 
     #[test]
@@ -60,11 +81,25 @@ mod tests {
     #[test]
     fn a_detail_without_one_of_its_fields_is_refused() {
         let whole = result(Some(Detail::default()));
-        for field in ["depth", "lost_cycles", "miss_differences", "most_held", "kernel_batches", "data"] {
+        for field in [
+            "depth",
+            "lost_cycles",
+            "miss_differences",
+            "most_held",
+            "kernel_batches",
+            "data",
+        ] {
             let mut json = whole.clone();
-            json.as_object_mut().and_then(|fields| fields.remove(field)).expect("a field");
-            let error = serde_json::from_value::<DesignResult>(json).expect_err("it is missing").to_string();
-            assert!(error.contains(&format!("missing field `{field}`")), "{error}");
+            json.as_object_mut()
+                .and_then(|fields| fields.remove(field))
+                .expect("a field");
+            let error = serde_json::from_value::<DesignResult>(json)
+                .expect_err("it is missing")
+                .to_string();
+            assert!(
+                error.contains(&format!("missing field `{field}`")),
+                "{error}"
+            );
         }
     }
 }

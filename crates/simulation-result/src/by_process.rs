@@ -16,7 +16,11 @@ pub struct ProcessMisses {
 impl ProcessMisses {
     /// What was missed since `before`, which is of the same process; nothing of one that was not there.
     pub(crate) fn since(mut self, before: Option<&ProcessMisses>) -> ProcessMisses {
-        for (now, then) in self.misses.iter_mut().zip(before.into_iter().flat_map(|before| &before.misses)) {
+        for (now, then) in self
+            .misses
+            .iter_mut()
+            .zip(before.into_iter().flat_map(|before| &before.misses))
+        {
             *now = ByView {
                 shared: now.shared - then.shared,
                 private: now.private - then.private,

@@ -18,7 +18,8 @@ use switchcost_profile::{Kind, Prices};
 use switchcost_record::HostManifest;
 
 pub use attribution::{
-    CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost, WorkingSetLoss,
+    CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost,
+    WorkingSetLoss,
 };
 pub use by_process::ProcessMisses;
 
@@ -26,8 +27,21 @@ pub use by_process::ProcessMisses;
 pub use switchcost_profile as profile;
 
 /// Three hierarchies of one design that see the same references.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(Serialize, Deserialize, Display, EnumIter, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumIter,
+    JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum View {
@@ -165,8 +179,18 @@ impl LevelCounts {
     /// Whether its sums are counts: of a record that was changed they may be beyond 64 bits.
     pub fn is_countable(&self) -> bool {
         let sum = |counts: [u64; 3]| counts.into_iter().try_fold(0u64, u64::checked_add);
-        let looked = sum([self.instruction_accesses, self.load_accesses, self.store_accesses]);
-        looked.and(sum([self.instruction_misses, self.load_misses, self.store_misses])).is_some()
+        let looked = sum([
+            self.instruction_accesses,
+            self.load_accesses,
+            self.store_accesses,
+        ]);
+        looked
+            .and(sum([
+                self.instruction_misses,
+                self.load_misses,
+                self.store_misses,
+            ]))
+            .is_some()
     }
 
     /// All that missed.
@@ -286,7 +310,11 @@ pub struct DesignResult {
 impl DesignResult {
     /// How much it says.
     pub fn depth(&self) -> DetailLevel {
-        if self.detail.is_some() { DetailLevel::Full } else { DetailLevel::Counters }
+        if self.detail.is_some() {
+            DetailLevel::Full
+        } else {
+            DetailLevel::Counters
+        }
     }
 }
 
@@ -374,8 +402,21 @@ pub struct PhysicalPages {
 }
 
 /// Who has a private hierarchy, and counts as one wherever a process does: in origins of misses, evictions, and what is lost at switches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[derive(Serialize, Deserialize, Display, EnumIter, EnumString, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumIter,
+    EnumString,
+    JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PrivateBy {

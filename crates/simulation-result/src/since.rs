@@ -1,8 +1,8 @@
 //! What a part of a trace came to: what was counted in the end, less what had been counted before it.
 
 use crate::{
-    ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles, LostLines, LostTo,
-    MissDifference, MissOrigins, PhysicalPages, ProcessMisses, WorkingSetLoss,
+    ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles,
+    LostLines, LostTo, MissDifference, MissOrigins, PhysicalPages, ProcessMisses, WorkingSetLoss,
 };
 
 impl DesignResult {
@@ -13,7 +13,11 @@ impl DesignResult {
         DesignResult {
             hierarchies: self.hierarchies.since(&before.hierarchies),
             by_process: by_process(self.by_process, &before.by_process),
-            physical_pages: both(self.physical_pages, before.physical_pages.as_ref(), PhysicalPages::since),
+            physical_pages: both(
+                self.physical_pages,
+                before.physical_pages.as_ref(),
+                PhysicalPages::since,
+            ),
             detail: both(self.detail, before.detail.as_ref(), Detail::since),
             ..self
         }
@@ -24,7 +28,11 @@ impl Detail {
     fn since(self, before: &Detail) -> Detail {
         Detail {
             origins: each(self.origins, &before.origins, MissOrigins::since),
-            miss_differences: each(self.miss_differences, &before.miss_differences, MissDifference::since),
+            miss_differences: each(
+                self.miss_differences,
+                &before.miss_differences,
+                MissDifference::since,
+            ),
             lost_lines: lost_lines(self.lost_lines, &before.lost_lines),
             lost_cycles: self.lost_cycles.since(&before.lost_cycles),
             gained_cycles: self.gained_cycles.since(&before.gained_cycles),
@@ -36,7 +44,10 @@ impl Detail {
 }
 
 fn each<T>(now: Vec<T>, before: &[T], since: impl Fn(T, &T) -> T) -> Vec<T> {
-    now.into_iter().zip(before).map(|(now, before)| since(now, before)).collect()
+    now.into_iter()
+        .zip(before)
+        .map(|(now, before)| since(now, before))
+        .collect()
 }
 
 fn both<T>(now: Option<T>, before: Option<&T>, since: impl Fn(T, &T) -> T) -> Option<T> {
@@ -48,7 +59,10 @@ fn by_process(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Vec<ProcessM
         let then = before.iter().find(|then| then.process == now.process);
         now.since(then)
     };
-    now.into_iter().map(since).filter(ProcessMisses::is_any).collect()
+    now.into_iter()
+        .map(since)
+        .filter(ProcessMisses::is_any)
+        .collect()
 }
 
 /// Both are in the same order, and none goes away.
@@ -56,24 +70,38 @@ fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
     let mut before = before.iter().peekable();
     let since = |now: LostLines| {
         let is_same = |then: &&LostLines| {
-            (&then.found_alone, &then.missed, then.kind) == (&now.found_alone, &now.missed, now.kind)
+            (&then.found_alone, &then.missed, then.kind)
+                == (&now.found_alone, &now.missed, now.kind)
         };
         let then = before.next_if(is_same).map_or(0, |then| then.lines);
-        LostLines { lines: now.lines - then, ..now }
+        LostLines {
+            lines: now.lines - then,
+            ..now
+        }
     };
-    now.into_iter().map(since).filter(|lost| lost.lines > 0).collect()
+    now.into_iter()
+        .map(since)
+        .filter(|lost| lost.lines > 0)
+        .collect()
 }
 
 /// Both are in the same order, and no pair goes away.
 fn evictions(now: Vec<Eviction>, before: &[Eviction]) -> Vec<Eviction> {
     let mut before = before.iter().peekable();
     let since = |now: Eviction| {
-        let is_same =
-            |then: &&Eviction| (&then.level, then.evictor, then.victim) == (&now.level, now.evictor, now.victim);
+        let is_same = |then: &&Eviction| {
+            (&then.level, then.evictor, then.victim) == (&now.level, now.evictor, now.victim)
+        };
         let then = before.next_if(is_same).map_or(0, |then| then.lines);
-        Eviction { lines: now.lines - then, ..now }
+        Eviction {
+            lines: now.lines - then,
+            ..now
+        }
     };
-    now.into_iter().map(since).filter(|eviction| eviction.lines > 0).collect()
+    now.into_iter()
+        .map(since)
+        .filter(|eviction| eviction.lines > 0)
+        .collect()
 }
 
 impl ByView<HierarchyCounts> {
@@ -126,6 +154,9 @@ since! {
 
 impl LostCycles {
     fn since(self, before: &LostCycles) -> LostCycles {
-        LostCycles { programs: self.programs.since(&before.programs), kernel: self.kernel.since(&before.kernel) }
+        LostCycles {
+            programs: self.programs.since(&before.programs),
+            kernel: self.kernel.since(&before.kernel),
+        }
     }
 }

@@ -19,7 +19,9 @@ fn program(name: &OsString) -> Option<PathBuf> {
         return std::path::absolute(name).ok();
     }
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -35,6 +37,9 @@ mod tests {
             program(&OsString::from("sh")).and_then(|path| path.file_name().map(OsString::from)),
             Some("sh".into())
         );
-        assert_eq!((of_command(&["no-such-program".into()]), of_command(&[])), (None, None));
+        assert_eq!(
+            (of_command(&["no-such-program".into()]), of_command(&[])),
+            (None, None)
+        );
     }
 }

@@ -23,10 +23,14 @@ impl Claims {
     /// The first of these CPUs that no other measurement is on; the first of all where each is taken.
     pub(crate) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
         let (found, taken) = first_free(cpus, claim);
-        let Some((cpu, claim)) = found else { return cpus.first().copied() };
+        let Some((cpu, claim)) = found else {
+            return cpus.first().copied();
+        };
         for (other, process) in taken {
             let process = named(process);
-            self.notes.push(format!("found {process} measuring on CPU {other}, so this measurement runs on CPU {cpu}"));
+            self.notes.push(format!(
+                "found {process} measuring on CPU {other}, so this measurement runs on CPU {cpu}"
+            ));
         }
         self.held.push((cpu, claim));
         Some(cpu)
@@ -71,7 +75,10 @@ impl Claims {
 }
 
 fn named(process: Option<i32>) -> String {
-    process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+    process.map_or_else(
+        || "another process".to_owned(),
+        |process| format!("process {process}"),
+    )
 }
 
 /// With those before it, and whose they are.
@@ -100,7 +107,10 @@ mod tests {
             _ => claim(CpuId(100_000 + cpu.0)),
         };
         let (found, taken) = first_free(&cpus, of_another);
-        assert_eq!((found.map(|(cpu, _)| cpu), taken), (Some(CpuId(1)), vec![(CpuId(3), Some(7))]));
+        assert_eq!(
+            (found.map(|(cpu, _)| cpu), taken),
+            (Some(CpuId(1)), vec![(CpuId(3), Some(7))])
+        );
         let (none, taken) = first_free(&cpus, |_| Claimed::Anothers(None));
         assert_eq!((none.is_none(), taken.len()), (true, 3));
     }
@@ -113,9 +123,14 @@ mod tests {
         second.named(&place);
         assert_eq!((first.refused(), first.notes.len()), (vec![], 0));
         assert_eq!(second.notes.len(), 1);
-        let [control] = &second.refused()[..] else { panic!("one CPU is not ours") };
+        let [control] = &second.refused()[..] else {
+            panic!("one CPU is not ours")
+        };
         assert_eq!(control.name, "cpu-alone");
         let found = format!("process {} measuring on CPU 200000", std::process::id());
-        assert!(matches!(&control.outcome, ControlOutcome::Refused { found: f, .. } if *f == found), "{control:?}");
+        assert!(
+            matches!(&control.outcome, ControlOutcome::Refused { found: f, .. } if *f == found),
+            "{control:?}"
+        );
     }
 }

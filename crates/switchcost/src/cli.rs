@@ -217,31 +217,59 @@ mod tests {
     fn every_design_of_an_example_exists() {
         fn texts(command: &clap::Command) -> Vec<String> {
             let own = command.get_after_help().map(ToString::to_string);
-            own.into_iter().chain(command.get_subcommands().flat_map(texts)).collect()
+            own.into_iter()
+                .chain(command.get_subcommands().flat_map(texts))
+                .collect()
         }
         let texts = texts(&Cli::command()).join("\n");
-        let named = || texts.split("--design ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+        let named = || {
+            texts
+                .split("--design ")
+                .skip(1)
+                .filter_map(|rest| rest.split_whitespace().next())
+        };
         assert!(named().count() > 5, "{texts}");
         for name in named().flat_map(|names| names.split(',')) {
             let is_known = ["host", "list"].contains(&name) || name.ends_with(".toml");
-            assert!(is_known || switchcost_cachesim::shipped::find(name).is_some(), "{name}");
+            assert!(
+                is_known || switchcost_cachesim::shipped::find(name).is_some(),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn a_mistake_is_reported_with_words_that_can_be_shown() {
         for (words, reported) in [
-            (&["report", "--\u{1b}[2J"][..], "unexpected argument '--\\u{1b}[2J' found"),
+            (
+                &["report", "--\u{1b}[2J"][..],
+                "unexpected argument '--\\u{1b}[2J' found",
+            ),
             (&["\u{202e}nam"], "unrecognized subcommand '\\u{202e}nam'"),
-            (&["report", "r", "--format", "a\nerror: b"], "invalid value 'a\\nerror: b' for '--format <FORMAT>'"),
-            (&["measure", "--size", "\u{9b}2J"], "found '\\u{9b}2J', need a size"),
-            (&["report", "a", "--format", "json", "-o", "\u{7}", "\u{7}"], "cannot be used with"),
+            (
+                &["report", "r", "--format", "a\nerror: b"],
+                "invalid value 'a\\nerror: b' for '--format <FORMAT>'",
+            ),
+            (
+                &["measure", "--size", "\u{9b}2J"],
+                "found '\\u{9b}2J', need a size",
+            ),
+            (
+                &["report", "a", "--format", "json", "-o", "\u{7}", "\u{7}"],
+                "cannot be used with",
+            ),
         ] {
-            let words = std::iter::once("switchcost").chain(words.iter().copied()).map(OsString::from).collect();
+            let words = std::iter::once("switchcost")
+                .chain(words.iter().copied())
+                .map(OsString::from)
+                .collect();
             let answer = Cli::of(words).expect_err("a mistake").to_string();
             assert!(answer.contains(reported), "{answer}");
             let lines = answer.lines().collect::<Vec<_>>();
-            assert!(lines.len() > 2 && lines.iter().all(|line| printable(line) == *line), "{answer:?}");
+            assert!(
+                lines.len() > 2 && lines.iter().all(|line| printable(line) == *line),
+                "{answer:?}"
+            );
         }
     }
 

@@ -21,10 +21,17 @@ pub(crate) struct Folder {
 impl Folder {
     /// Records of other kinds and other files are passed over; it may be empty.
     pub(crate) fn open(folder: &Path) -> Result<Folder, Failure> {
-        let failed = |source| Failure::OpenFolder { path: folder.to_owned(), source };
-        let entries = fs::read_dir(folder).map_err(failed)?.flatten().map(|entry| entry.path());
-        let is_one =
-            |path: &PathBuf| path.is_file() && runs::is_named_as_record(path) && kind(path) == Kind::Measurement;
+        let failed = |source| Failure::OpenFolder {
+            path: folder.to_owned(),
+            source,
+        };
+        let entries = fs::read_dir(folder)
+            .map_err(failed)?
+            .flatten()
+            .map(|entry| entry.path());
+        let is_one = |path: &PathBuf| {
+            path.is_file() && runs::is_named_as_record(path) && kind(path) == Kind::Measurement
+        };
         let (mut headers, mut unreadable) = (Vec::new(), Vec::new());
         for path in entries.filter(is_one) {
             match MeasureRecord::read_header(&path) {
@@ -34,13 +41,18 @@ impl Folder {
         }
         // Times in UTC sort as text.
         headers.sort_by(|(_, a), (_, b)| b.started_at.cmp(&a.started_at));
-        Ok(Folder { headers, unreadable })
+        Ok(Folder {
+            headers,
+            unreadable,
+        })
     }
 
     /// What the runs before the one with this header, whose host is not redacted, differed by.
     pub(crate) fn before(&self, header: &Header) -> EarlierRuns {
         let mut earlier = EarlierRecords::before(header);
-        self.unreadable.iter().for_each(|why| earlier.leave_out(*why));
+        self.unreadable
+            .iter()
+            .for_each(|why| earlier.leave_out(*why));
         for (path, of_it) in &self.headers {
             if !earlier.takes(of_it) {
                 continue;

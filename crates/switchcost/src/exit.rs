@@ -81,7 +81,9 @@ pub(crate) enum Failure {
     Read(#[from] ReadRecordError),
     #[error("failed to read: {0}")]
     ReadProfile(#[from] switchcost_profile::ProfileFileError),
-    #[error("failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file")]
+    #[error(
+        "failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file"
+    )]
     NoRecord(PathBuf),
     #[error("failed to find a record: {0}, need one; name the file")]
     NowhereToLook(NoHome),
@@ -94,12 +96,21 @@ pub(crate) enum Failure {
         "failed to compare: found the same run {place}, as {first} and {second}, need different runs, since a copy shows \
              neither a difference nor the spread between runs; leave one of them out"
     )]
-    SameRun { place: String, first: PathBuf, second: PathBuf },
+    SameRun {
+        place: String,
+        first: PathBuf,
+        second: PathBuf,
+    },
     #[error(
         "failed to compare: found {} of {} and {} of {}, need records of one kind; name those",
         .first.display(), .first_kind, .second.display(), .second_kind
     )]
-    MixedKinds { first: PathBuf, first_kind: Kind, second: PathBuf, second_kind: Kind },
+    MixedKinds {
+        first: PathBuf,
+        first_kind: Kind,
+        second: PathBuf,
+        second_kind: Kind,
+    },
     #[error(
         "failed to write the result to {path}: {source}, {}",
         for_writing(.source, "another place")
@@ -119,7 +130,11 @@ pub(crate) enum Failure {
         "failed to start: found {path} as the place of both {first} and {second}, need a file for each, since one would replace the \
              other; name another with {second}"
     )]
-    SameOutput { first: &'static str, second: &'static str, path: PathBuf },
+    SameOutput {
+        first: &'static str,
+        second: &'static str,
+        path: PathBuf,
+    },
     #[error(
         "failed to print the result: found {0} records, need one for --format json or csv, --folded and --pprof; name \
              one, or leave them out"
@@ -153,22 +168,35 @@ pub(crate) enum Failure {
     #[error("failed to open the folder {path}: {source}, {}", for_reading(.source, "a folder of records that can be read"))]
     OpenFolder { path: PathBuf, source: io::Error },
     #[error("failed to read the trace {path}: {source}")]
-    ReadTrace { path: PathBuf, source: switchcost_trace::ReadTraceError },
+    ReadTrace {
+        path: PathBuf,
+        source: switchcost_trace::ReadTraceError,
+    },
     #[error("failed to write the trace {path}: {source}")]
-    WriteTrace { path: PathBuf, source: switchcost_trace::WriteTraceError },
+    WriteTrace {
+        path: PathBuf,
+        source: switchcost_trace::WriteTraceError,
+    },
     #[error("failed to make a trace of walks: {0}")]
     Walks(#[from] switchcost_workload::UnfitWorkingSet),
     #[error("failed to make a trace of walks: {0}")]
     Turns(String),
     #[error("failed to import {path}: {source}")]
-    Import { path: PathBuf, source: switchcost_trace::ImportError },
-    #[error("failed to use {0}: found no instruction in it, need at least one; is it the right file?")]
+    Import {
+        path: PathBuf,
+        source: switchcost_trace::ImportError,
+    },
+    #[error(
+        "failed to use {0}: found no instruction in it, need at least one; is it the right file?"
+    )]
     Empty(PathBuf),
     #[error("failed to capture: {0}")]
     Capture(#[from] switchcost_capture::CaptureError),
     #[error("failed to capture: {0}")]
     Tool(#[from] switchcost_capture::ToolError),
-    #[error("failed to capture: found --cpu {0}, need one of the CPUs allowed to this process ({1}); name one of them")]
+    #[error(
+        "failed to capture: found --cpu {0}, need one of the CPUs allowed to this process ({1}); name one of them"
+    )]
     NotAllowed(CpuId, String),
     #[error(
         "failed to capture: found no CPU allowed to this process in /proc/self/status, need to read that file; mount /proc, \
@@ -188,7 +216,10 @@ pub(crate) enum Failure {
     #[error(
         "failed to listen on {address}: {why}, need an address of this machine and a port that is free; choose another with --listen"
     )]
-    Listen { address: std::net::SocketAddr, why: String },
+    Listen {
+        address: std::net::SocketAddr,
+        why: String,
+    },
     #[error("failed to write the record: {0}")]
     WriteObservation(switchcost_observation::WriteObservationError),
     #[error("failed to read the record: {0}")]
@@ -198,14 +229,22 @@ pub(crate) enum Failure {
     #[error("failed to inject: {0}")]
     Service(#[from] switchcost_inject::service::ServiceFault),
     #[error("failed to inject: found {found}, need {needed}; {fix}")]
-    CannotInject { found: String, needed: String, fix: String },
+    CannotInject {
+        found: String,
+        needed: String,
+        fix: String,
+    },
     #[error("failed to write the record: {0}")]
     WriteInjection(#[from] switchcost_injection::WriteInjectionError),
     #[error("failed to read the record: {0}")]
     ReadInjection(#[from] switchcost_injection::ReadInjectionError),
-    #[error("failed to print the manual: found no verb '{0}', need one that switchcost --help lists")]
+    #[error(
+        "failed to print the manual: found no verb '{0}', need one that switchcost --help lists"
+    )]
     NoVerb(String),
-    #[error("failed to capture: found no command, need one after --, such as switchcost trace -- ls")]
+    #[error(
+        "failed to capture: found no command, need one after --, such as switchcost trace -- ls"
+    )]
     NoCommand,
     #[error(
         "failed to simulate: found no trace, need a file written by switchcost trace, or live and a command after --"
@@ -235,19 +274,32 @@ pub(crate) enum Failure {
              choose one that ends there or before",
         end = .to.map(|to| to.to_string()).unwrap_or_default()
     )]
-    NoPart { path: PathBuf, from: u64, to: Option<u64>, instructions: u64 },
+    NoPart {
+        path: PathBuf,
+        from: u64,
+        to: Option<u64>,
+        instructions: u64,
+    },
     #[error(
         "failed to take a sample of {path}: found {found} instructions, need {needed} for enough parts that are long enough; simulate all of \
              it, or choose a larger share"
     )]
-    SmallSample { path: PathBuf, found: u64, needed: u64 },
+    SmallSample {
+        path: PathBuf,
+        found: u64,
+        needed: u64,
+    },
     #[error(
         "failed to simulate: found --record with --sample, which keeps no record; use --out FILE --format json for its numbers"
     )]
     RecordOfSample,
-    #[error("failed to share the last level of {0}: {1}; choose a design such as mogul-2a, or plain-lru")]
+    #[error(
+        "failed to share the last level of {0}: {1}; choose a design such as mogul-2a, or plain-lru"
+    )]
     LastLevel(String, switchcost_cachesim::NoLastLevel),
-    #[error("failed to simulate: found {0} with live, need one number of instructions; write a trace to try several")]
+    #[error(
+        "failed to simulate: found {0} with live, need one number of instructions; write a trace to try several"
+    )]
     LiveQuantum(String),
     #[error(
         "failed to convert a quantum of {0}: found {1}, need designs with one cycle to know its instructions; name a number of \
@@ -293,7 +345,9 @@ pub(crate) enum Failure {
     Folder(io::Error),
     #[error("failed to run this program again: {0}, {remedy}", remedy = for_reading(.0, "/proc and this program's own file in it"))]
     OwnFile(io::Error),
-    #[error("failed to capture: found '{0}' after --with, need a command as typed in a shell, with quotes closed")]
+    #[error(
+        "failed to capture: found '{0}' after --with, need a command as typed in a shell, with quotes closed"
+    )]
     With(String),
     #[error(
         "failed to compare: found {found} folders of records or records in {folder}, need two or more states, each with a folder or a record of \
@@ -308,7 +362,9 @@ pub(crate) enum Failure {
         "failed to report {0}: found a record of another kind, need one of measure for --history; leave out --history"
     )]
     HistoryOfOther(String),
-    #[error("failed to plan the runs: found behind -- what is no flag of measure, need its flags:\n{0}")]
+    #[error(
+        "failed to plan the runs: found behind -- what is no flag of measure, need its flags:\n{0}"
+    )]
     FlagsOfMeasure(String),
     #[error(
         "failed to plan the runs: found --{0} behind --, need flags that say what to measure and how: ab keeps and prints what runs find"
@@ -317,12 +373,21 @@ pub(crate) enum Failure {
     #[error(
         "failed to measure {side}: found {found}, need a set-up and a run that end well; what it printed is in {log}: {quoted}"
     )]
-    SideFailed { side: &'static str, found: String, quoted: String, log: PathBuf },
+    SideFailed {
+        side: &'static str,
+        found: String,
+        quoted: String,
+        log: PathBuf,
+    },
     #[error("failed to export: {0}")]
     UnfitPiece(#[from] switchcost_trace::UnfitPiece),
-    #[error("failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes")]
+    #[error(
+        "failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes"
+    )]
     Pieces,
-    #[error("failed to import: found --cpu with --from {0}, need it with --from drmemtrace only: {0} names no CPUs")]
+    #[error(
+        "failed to import: found --cpu with --from {0}, need it with --from drmemtrace only: {0} names no CPUs"
+    )]
     NoCpus(String),
     #[error(
         "failed to import {0}: found when which thread ran where, need the threads themselves: the *.trace files beside it, or the \
@@ -334,19 +399,29 @@ pub(crate) enum Failure {
          {}", if *.is_raw { ": drrun -t drmemtrace -indir FOLDER -tool basic_counts makes them of its raw files" } else { "" }
     )]
     NoThreads { path: PathBuf, is_raw: bool },
-    #[error("failed to import {path}: found a file that cannot be unpacked ({source}), need a zip file that is whole")]
-    Unzip { path: PathBuf, source: std::io::Error },
+    #[error(
+        "failed to import {path}: found a file that cannot be unpacked ({source}), need a zip file that is whole"
+    )]
+    Unzip {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error(
         "failed to export: found no block of process {process} in {path}, need one of those that switchcost trace info lists"
     )]
-    NoProcess { path: PathBuf, process: switchcost_trace::ProcessId },
+    NoProcess {
+        path: PathBuf,
+        process: switchcost_trace::ProcessId,
+    },
 }
 
 impl Failure {
     /// A process runs somewhere: if no CPU is allowed to it, what says which could not be read.
     pub(crate) fn no_cpu_allowed() -> Failure {
         let found = "found no CPU allowed to this process in /proc/self/status, need one";
-        Failure::Selection(format!("{found}; mount /proc if it is not there (sudo mount -t proc proc /proc)"))
+        Failure::Selection(format!(
+            "{found}; mount /proc if it is not there (sudo mount -t proc proc /proc)"
+        ))
     }
 
     /// What is neither the usage's fault nor a record's is the machine's.
@@ -472,7 +547,11 @@ mod tests {
             (9, Some(Exit::Command(137))),
             (11 | 0x80, Some(Exit::Command(139))),
         ] {
-            assert_eq!(Exit::of_command(ExitStatus::from_raw(status)), exit, "{status:#x}");
+            assert_eq!(
+                Exit::of_command(ExitStatus::from_raw(status)),
+                exit,
+                "{status:#x}"
+            );
         }
     }
 }

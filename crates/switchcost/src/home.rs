@@ -30,8 +30,14 @@ struct Kind {
     below_home: &'static str,
 }
 
-const STATE: Kind = Kind { variable: "XDG_STATE_HOME", below_home: ".local/state" };
-const CACHE: Kind = Kind { variable: "XDG_CACHE_HOME", below_home: ".cache" };
+const STATE: Kind = Kind {
+    variable: "XDG_STATE_HOME",
+    below_home: ".local/state",
+};
+const CACHE: Kind = Kind {
+    variable: "XDG_CACHE_HOME",
+    below_home: ".cache",
+};
 
 /// What is to be kept: `$XDG_STATE_HOME/switchcost`, by default `~/.local/state/switchcost`; whether or not it is there.
 pub(crate) fn state() -> Result<PathBuf, NoHome> {
@@ -45,17 +51,28 @@ pub(crate) fn cache() -> Result<PathBuf, NoHome> {
 
 /// Makes a folder where it is not there yet, and sees whether files can be made in it.
 pub(crate) fn make_writable(folder: &Path) -> Result<(), NoHome> {
-    let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(folder);
-    made.and_then(|()| tempfile::tempfile_in(folder).map(drop)).map_err(|why| refused(folder, &why))
+    let made = DirBuilder::new()
+        .recursive(true)
+        .mode(PRIVATE)
+        .create(folder);
+    made.and_then(|()| tempfile::tempfile_in(folder).map(drop))
+        .map_err(|why| refused(folder, &why))
 }
 
 fn refused(folder: &Path, why: &io::Error) -> NoHome {
-    NoHome::Refused { folder: folder.to_owned(), why: why.to_string() }
+    NoHome::Refused {
+        folder: folder.to_owned(),
+        why: why.to_string(),
+    }
 }
 
 impl Kind {
     fn find(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, NoHome> {
-        let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute = |name: &str| {
+            variable(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
         let folder = match (absolute(self.variable), absolute("HOME")) {
             (Some(named), _) => named,
             (None, Some(home)) if home.is_dir() => home.join(self.below_home),
@@ -63,13 +80,20 @@ impl Kind {
             (None, None) => return Err(NoHome::Unset(self.variable)),
         };
         let folder = folder.join("switchcost");
-        if is_at_all_there(&folder) { Ok(folder) } else { Err(NoHome::InRoot(folder)) }
+        if is_at_all_there(&folder) {
+            Ok(folder)
+        } else {
+            Err(NoHome::InRoot(folder))
+        }
     }
 }
 
 /// Whether at least the first folder of the path is there.
 fn is_at_all_there(path: &Path) -> bool {
-    let first = path.ancestors().filter(|folder| folder.parent().is_some()).last();
+    let first = path
+        .ancestors()
+        .filter(|folder| folder.parent().is_some())
+        .last();
     first.is_some_and(Path::exists)
 }
 
@@ -78,7 +102,16 @@ mod tests {
     use super::*;
 
     fn found(variables: &[(&str, &Path)]) -> Result<PathBuf, NoHome> {
-        STATE.find(|name| Some(variables.iter().find(|(variable, _)| *variable == name)?.1.as_os_str().to_owned()))
+        STATE.find(|name| {
+            Some(
+                variables
+                    .iter()
+                    .find(|(variable, _)| *variable == name)?
+                    .1
+                    .as_os_str()
+                    .to_owned(),
+            )
+        })
     }
 
     #[test]
@@ -86,7 +119,13 @@ mod tests {
         let home = tempfile::tempdir().expect("a home");
         let below = home.path().join(".local/state/switchcost");
         assert_eq!(found(&[("HOME", home.path())]), Ok(below.clone()));
-        assert_eq!(found(&[("HOME", home.path()), ("XDG_STATE_HOME", Path::new("relative"))]), Ok(below));
+        assert_eq!(
+            found(&[
+                ("HOME", home.path()),
+                ("XDG_STATE_HOME", Path::new("relative"))
+            ]),
+            Ok(below)
+        );
         let named = home.path().join("a/b");
         assert_eq!(
             found(&[("HOME", home.path()), ("XDG_STATE_HOME", named.as_path())]),
@@ -97,14 +136,27 @@ mod tests {
 
     #[test]
     fn a_home_that_is_not_there_is_not_made() {
-        assert_eq!(found(&[]).map_err(|why| why.to_string()), Err(NoHome::Unset("XDG_STATE_HOME").to_string()));
+        assert_eq!(
+            found(&[]).map_err(|why| why.to_string()),
+            Err(NoHome::Unset("XDG_STATE_HOME").to_string())
+        );
         for home in ["/nonexistent", "/nonexistent/of/a/daemon", "/dev/null"] {
-            assert_eq!(found(&[("HOME", Path::new(home))]), Err(NoHome::Missing(home.into())), "{home}");
+            assert_eq!(
+                found(&[("HOME", Path::new(home))]),
+                Err(NoHome::Missing(home.into())),
+                "{home}"
+            );
         }
         let below_root = Path::new("/nonexistent/state");
-        assert_eq!(found(&[("XDG_STATE_HOME", below_root)]), Err(NoHome::InRoot(below_root.join("switchcost"))));
+        assert_eq!(
+            found(&[("XDG_STATE_HOME", below_root)]),
+            Err(NoHome::InRoot(below_root.join("switchcost")))
+        );
         if !Path::new("/.local").exists() {
-            assert!(matches!(found(&[("HOME", Path::new("/"))]), Err(NoHome::InRoot(_))));
+            assert!(matches!(
+                found(&[("HOME", Path::new("/"))]),
+                Err(NoHome::InRoot(_))
+            ));
         }
     }
 }

@@ -40,13 +40,18 @@ pub(crate) fn is_simulation(path: &Path) -> bool {
     let mut start = [0; 4];
     match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
         Ok(()) => &start == b"PAR1",
-        Err(_) => path.extension().is_some_and(|extension| extension == "parquet"),
+        Err(_) => path
+            .extension()
+            .is_some_and(|extension| extension == "parquet"),
     }
 }
 
 /// Whether a file begins as the records of observations do; where it does not begin at all, whether it is named as they are.
 pub(crate) fn is_observation(path: &Path) -> bool {
-    let head = format!("{{\"schema\":\"{}/", switchcost_observation::OBSERVATION_SCHEMA);
+    let head = format!(
+        "{{\"schema\":\"{}/",
+        switchcost_observation::OBSERVATION_SCHEMA
+    );
     let mut start = vec![0; head.len()];
     match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
         Ok(()) => start == head.as_bytes(),

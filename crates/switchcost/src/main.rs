@@ -55,7 +55,9 @@ fn without_stack(found: Bytes) -> ExitCode {
 fn start() -> ExitCode {
     // A repetition is served before anything else is set up: its process shall be as bare as possible.
     if is_first(switchcost_measure::REPETITION_ARGUMENT) {
-        return serve(|| switchcost_measure::serve(std::io::stdin().lock(), std::io::stdout().lock()));
+        return serve(|| {
+            switchcost_measure::serve(std::io::stdin().lock(), std::io::stdout().lock())
+        });
     }
     if is_first(switchcost_inject::INJECTION_ARGUMENT) {
         return serve(|| switchcost_inject::serve(std::io::stdin().lock(), std::io::stdout()));
@@ -65,7 +67,12 @@ fn start() -> ExitCode {
         return ended("take turns", switchcost_measure::take_turns(json));
     }
     if let Some(words) = words_behind(switchcost_measure::prices::SPIN_ARGUMENT) {
-        switchcost_measure::prices::spin(words.first().and_then(|steps| steps.parse().ok()).unwrap_or(0));
+        switchcost_measure::prices::spin(
+            words
+                .first()
+                .and_then(|steps| steps.parse().ok())
+                .unwrap_or(0),
+        );
         return ExitCode::SUCCESS;
     }
     if let Some(words) = words_behind(switchcost_host::restorer::RESTORER_ARGUMENT) {
@@ -75,13 +82,22 @@ fn start() -> ExitCode {
     if is_first(switchcost_host::setup::KEEPER_ARGUMENT) {
         return keep_setup();
     }
-    if let Some(path) = std::env::args_os().nth(2).filter(|_| is_first(switchcost_host::watcher::WATCHER_ARGUMENT)) {
+    if let Some(path) = std::env::args_os()
+        .nth(2)
+        .filter(|_| is_first(switchcost_host::watcher::WATCHER_ARGUMENT))
+    {
         switchcost_host::removal::watch(path.as_ref());
         return ExitCode::SUCCESS;
     }
     let outcome = match Cli::read() {
         Ok(cli) => run(cli),
-        Err(answer) => messages::show(&answer).map(|()| if answer.use_stderr() { Exit::Usage } else { Exit::Success }),
+        Err(answer) => messages::show(&answer).map(|()| {
+            if answer.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Success
+            }
+        }),
     };
     let exit = outcome.unwrap_or_else(|failure| {
         say!("{failure}");
@@ -94,12 +110,19 @@ fn start() -> ExitCode {
 }
 
 fn is_first(argument: &str) -> bool {
-    std::env::args_os().nth(1).is_some_and(|first| first == argument)
+    std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == argument)
 }
 
 /// What follows the first argument, if that is the given one.
 fn words_behind(first: &str) -> Option<Vec<String>> {
-    is_first(first).then(|| std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect())
+    is_first(first).then(|| {
+        std::env::args_os()
+            .skip(2)
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
+    })
 }
 
 /// A signal that is not for it must not keep it from undoing; what it starts takes none of this over.
@@ -111,7 +134,9 @@ fn keep_setup() -> ExitCode {
 
 /// What a process does for the one that has started it: one repetition, or one run.
 fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
-    let parent = std::env::args().nth(2).and_then(|number| number.parse().ok());
+    let parent = std::env::args()
+        .nth(2)
+        .and_then(|number| number.parse().ok());
     let bound = parent.map_or(Ok(()), switchcost_host::task::end_with);
     ended("serve a repetition", bound.and_then(|()| one()))
 }

@@ -25,7 +25,9 @@ pub(crate) fn say_text(message: impl Display) {
 /// What stands in place of a command line: help and version on stdout, a mistake on stderr.
 pub(crate) fn show(answer: &clap::Error) -> Result<(), Failure> {
     match answer.print() {
-        Err(error) if !answer.use_stderr() && error.kind() != ErrorKind::BrokenPipe => Err(Failure::Print(error)),
+        Err(error) if !answer.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Print(error))
+        }
         _ => Ok(()),
     }
 }

@@ -34,36 +34,58 @@ enum Sink {
 }
 
 impl Output {
-    pub(crate) const STDOUT: Output = Output { name: None, sink: Sink::Stdout };
+    pub(crate) const STDOUT: Output = Output {
+        name: None,
+        sink: Sink::Stdout,
+    };
 
     pub(crate) fn claim(path: Option<&Path>) -> Result<Output, Failure> {
-        let Some(name) = path else { return Ok(Output::STDOUT) };
-        let sink = Sink::behind(name).map_err(|source| Failure::Output { path: name.to_owned(), source })?;
-        Ok(Output { name: Some(name.to_owned()), sink })
+        let Some(name) = path else {
+            return Ok(Output::STDOUT);
+        };
+        let sink = Sink::behind(name).map_err(|source| Failure::Output {
+            path: name.to_owned(),
+            source,
+        })?;
+        Ok(Output {
+            name: Some(name.to_owned()),
+            sink,
+        })
     }
 
     /// Writes the text: all of it, or, into a file, nothing.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
-        let text =
-            if matches!(self.sink, Sink::Stdout) { terminal::shown(text, &io::stdout()) } else { text.to_owned() };
+        let text = if matches!(self.sink, Sink::Stdout) {
+            terminal::shown(text, &io::stdout())
+        } else {
+            text.to_owned()
+        };
         self.write_bytes(text.as_bytes())
     }
 
     /// The same of what is no text.
     pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
-        self.write_by(|into| into.write_all(bytes).map(Ok)).map(|_| ())
+        self.write_by(|into| into.write_all(bytes).map(Ok))
+            .map(|_| ())
     }
 
     /// Writes what `write` writes: all of it, or, into a file, nothing; nothing either where it fails for a reason of its own.
     /// Gives what `write` gives; none where the reader of stdout has left.
-    pub(crate) fn write_by<T>(self, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Result<Option<T>, Failure> {
+    pub(crate) fn write_by<T>(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> Written<T>,
+    ) -> Result<Option<T>, Failure> {
         let failed = |source| match self.name {
             Some(path) => Failure::Output { path, source },
             None => Failure::Print(source),
         };
         match self.sink {
-            Sink::Stdout => quiet_about_a_closed_pipe(pour(io::stdout().lock(), write)).map_err(failed)?.transpose(),
-            Sink::Stream(file) => quiet_about_a_closed_pipe(pour(file, write)).map_err(failed)?.transpose(),
+            Sink::Stdout => quiet_about_a_closed_pipe(pour(io::stdout().lock(), write))
+                .map_err(failed)?
+                .transpose(),
+            Sink::Stream(file) => quiet_about_a_closed_pipe(pour(file, write))
+                .map_err(failed)?
+                .transpose(),
             Sink::File(draft) => keep(draft, write).map_err(failed)?.map(Some),
         }
     }
@@ -71,10 +93,14 @@ impl Output {
     /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
     pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
         let is_terminal = matches!(self.sink, Sink::Stdout) && io::stdout().is_terminal();
-        let wants_colour =
-            std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && terminal::without_cursor().is_none();
+        let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && terminal::without_cursor().is_none();
         let width = is_terminal.then(|| console::Term::stdout().size().1);
-        Style { is_coloured: is_terminal && wants_colour, width, is_detailed: verbosity.details }
+        Style {
+            is_coloured: is_terminal && wants_colour,
+            width,
+            is_detailed: verbosity.details,
+        }
     }
 }
 
@@ -106,7 +132,10 @@ fn keep<T>(draft: Draft, write: impl FnOnce(&mut dyn Write) -> Written<T>) -> Wr
     let mut buffered = BufWriter::new(draft);
     let written = write(&mut buffered)?;
     if written.is_ok() {
-        buffered.into_inner().map_err(io::IntoInnerError::into_error)?.keep()?;
+        buffered
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .keep()?;
     }
     Ok(written)
 }

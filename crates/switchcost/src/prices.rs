@@ -15,6 +15,9 @@ pub(crate) fn of_this_machine(host: &HostManifest) -> Result<Prices, String> {
     if prices.cpu_model.as_ref() == host.cpu_model.known() && prices.caches == host.caches {
         Ok(prices)
     } else {
-        Err(format!("found prices of another processor in {}, need those of this one", path.display()))
+        Err(format!(
+            "found prices of another processor in {}, need those of this one",
+            path.display()
+        ))
     }
 }

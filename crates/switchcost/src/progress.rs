@@ -21,7 +21,10 @@ pub(crate) struct Bar {
 impl Bar {
     /// Hidden by indicatif where stderr is no terminal.
     pub(crate) fn over(plan: &Plan) -> Bar {
-        Bar { bar: over_time(plan.budget_ns), cases: plan.cases.iter().map(title).collect() }
+        Bar {
+            bar: over_time(plan.budget_ns),
+            cases: plan.cases.iter().map(title).collect(),
+        }
     }
 
     pub(crate) fn say(&self, what: &str) {
@@ -32,7 +35,11 @@ impl Bar {
     pub(crate) fn show(&self, progress: Progress) {
         self.bar.set_position(progress.elapsed.0 / 1_000_000);
         let case = &self.cases[progress.case];
-        self.bar.set_message(format!("{} of {} precise enough; now {case}", progress.finished, self.cases.len()));
+        self.bar.set_message(format!(
+            "{} of {} precise enough; now {case}",
+            progress.finished,
+            self.cases.len()
+        ));
     }
 
     pub(crate) fn finish(self) {
@@ -53,19 +60,32 @@ pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
 
 /// A bar over the bytes of a file that is read.
 pub(crate) fn over_file(file: File) -> ProgressBarIter<File> {
-    let bar = drawn(ProgressBar::new(file.metadata().map_or(0, |facts| facts.len())));
-    bar.set_style(style("{bar:30} {percent} % of {total_bytes}, {elapsed}, {eta} left"));
+    let bar = drawn(ProgressBar::new(
+        file.metadata().map_or(0, |facts| facts.len()),
+    ));
+    bar.set_style(style(
+        "{bar:30} {percent} % of {total_bytes}, {elapsed}, {eta} left",
+    ));
     bar.wrap_read(file)
 }
 
 /// A bar is drawn over itself: nowhere where that cannot be.
 fn drawn(bar: ProgressBar) -> ProgressBar {
-    if terminal::without_cursor().is_some() { ProgressBar::hidden() } else { bar }
+    if terminal::without_cursor().is_some() {
+        ProgressBar::hidden()
+    } else {
+        bar
+    }
 }
 
 fn style(template: &str) -> ProgressStyle {
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    if terminal::is_ascii() { style.progress_chars("#- ").tick_chars("|/-\\ ") } else { style }
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    if terminal::is_ascii() {
+        style.progress_chars("#- ").tick_chars("|/-\\ ")
+    } else {
+        style
+    }
 }
 
 /// How much of running programs was captured.
@@ -79,17 +99,35 @@ pub(crate) struct Captured {
 impl Captured {
     /// Only where the programs do not print themselves: their lines and a bar would spoil each other.
     pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> Captured {
-        let bar = if is_shown { drawn(ProgressBar::new_spinner()) } else { ProgressBar::hidden() };
+        let bar = if is_shown {
+            drawn(ProgressBar::new_spinner())
+        } else {
+            ProgressBar::hidden()
+        };
         bar.set_style(style("{spinner} {msg}"));
-        Captured { bar, instructions: 0, switches: 0, most_switches }
+        Captured {
+            bar,
+            instructions: 0,
+            switches: 0,
+            most_switches,
+        }
     }
 
     pub(crate) fn show(&mut self, chunk: &Chunk) {
         self.instructions += chunk.instructions();
-        self.switches += chunk.marks.iter().filter(|placed| placed.mark.is_switch()).count() as u64;
-        let of = self.most_switches.map(|most| format!(" of {}", HumanCount(most))).unwrap_or_default();
+        self.switches += chunk
+            .marks
+            .iter()
+            .filter(|placed| placed.mark.is_switch())
+            .count() as u64;
+        let of = self
+            .most_switches
+            .map(|most| format!(" of {}", HumanCount(most)))
+            .unwrap_or_default();
         let (switches, instructions) = (HumanCount(self.switches), HumanCount(self.instructions));
-        self.bar.set_message(format!("{switches}{of} switches, {instructions} instructions"));
+        self.bar.set_message(format!(
+            "{switches}{of} switches, {instructions} instructions"
+        ));
     }
 }
 
@@ -104,6 +142,9 @@ fn title(case: &Case) -> String {
     if set.is_empty() {
         format!("{} ({})", case.mechanism, case.between)
     } else {
-        format!("{} ({}), {} {} stride {}", case.mechanism, case.between, set.size_bytes, set.access, set.stride_bytes)
+        format!(
+            "{} ({}), {} {} stride {}",
+            case.mechanism, case.between, set.size_bytes, set.access, set.stride_bytes
+        )
     }
 }

@@ -13,7 +13,10 @@ pub(crate) fn command(words: &[String]) -> Vec<String> {
 }
 
 fn program(word: &str) -> String {
-    Path::new(word).file_name().map_or_else(|| LEFT_OUT.to_owned(), |name| name.to_string_lossy().into_owned())
+    Path::new(word).file_name().map_or_else(
+        || LEFT_OUT.to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// A command as it is to be recorded and shown.
@@ -23,7 +26,12 @@ pub(crate) fn shown(words: Vec<String>, is_redacted: bool) -> Vec<String> {
 
 /// What this program was started with, as it is to be recorded.
 pub(crate) fn own_command(is_redacted: bool) -> Vec<String> {
-    shown(std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(), is_redacted)
+    shown(
+        std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        is_redacted,
+    )
 }
 
 /// The machine as it is to be recorded.
@@ -34,8 +42,14 @@ pub(crate) fn host(host: HostManifest, is_redacted: bool) -> HostManifest {
 /// The header of a trace as it is to be recorded.
 pub(crate) fn trace(mut header: TraceHeader, is_redacted: bool) -> TraceHeader {
     if is_redacted {
-        header.commands.iter_mut().for_each(|words| *words = command(words));
-        header.guest.iter_mut().for_each(|guest| guest.command_line = LEFT_OUT.to_owned());
+        header
+            .commands
+            .iter_mut()
+            .for_each(|words| *words = command(words));
+        header
+            .guest
+            .iter_mut()
+            .for_each(|guest| guest.command_line = LEFT_OUT.to_owned());
     }
     header
 }
@@ -52,7 +66,10 @@ mod tests {
     #[test]
     fn of_a_command_its_program_stays() {
         for (given, left) in [
-            (&["/opt/acme/bin/mysql", "-psecret", "db"][..], &["mysql", "(left-out)"][..]),
+            (
+                &["/opt/acme/bin/mysql", "-psecret", "db"][..],
+                &["mysql", "(left-out)"][..],
+            ),
             (&["ls"], &["ls"]),
             (&["/"], &["(left-out)"]),
             (&[], &[]),

@@ -28,13 +28,19 @@ impl Place {
     /// cannot be written, which is said.
     pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
         match named {
-            Some(path) => Ok(Place { path: path.to_owned(), readers: Readers::AsUsual }),
+            Some(path) => Ok(Place {
+                path: path.to_owned(),
+                readers: Readers::AsUsual,
+            }),
             None => Place::usual(ending),
         }
     }
 
     fn usual(ending: &str) -> Result<Place, Failure> {
-        Ok(Place { path: new_name(ending)?, readers: Readers::Owner })
+        Ok(Place {
+            path: new_name(ending)?,
+            readers: Readers::Owner,
+        })
     }
 }
 
@@ -43,7 +49,9 @@ pub(crate) fn new_name(ending: &str) -> Result<PathBuf, Failure> {
     let folder = usual_folder("runs")?;
     let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
     let now = OffsetDateTime::now_utc();
-    let stamp = now.format(&format).unwrap_or_else(|_| now.unix_timestamp().to_string());
+    let stamp = now
+        .format(&format)
+        .unwrap_or_else(|_| now.unix_timestamp().to_string());
     Ok(folder.join(format!("{stamp}-{}-{ending}", std::process::id())))
 }
 
@@ -72,20 +80,28 @@ fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
 /// Removes what runs have left that were killed before they had anything to keep: empty files with a name of ours and the number of a
 /// process that is no more.
 fn sweep(folder: &Path) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     for path in entries.filter(|path| is_record(path) && is_empty(path) && !is_of_living(path)) {
         let _ = std::fs::remove_file(path);
     }
 }
 
 fn is_empty(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() == 0)
+    path.symlink_metadata()
+        .is_ok_and(|file| file.is_file() && file.len() == 0)
 }
 
 /// Whether the process lives whose number is in the name: `2026-11-24T20-45-31-12474-observation.json`.
 fn is_of_living(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = name.rsplit('-').nth(1).and_then(|number| number.parse::<u32>().ok());
+    let number = name
+        .rsplit('-')
+        .nth(1)
+        .and_then(|number| number.parse::<u32>().ok());
     number.is_none_or(|number| Path::new(&format!("/proc/{number}")).exists())
 }
 
@@ -95,10 +111,14 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     if let Some(folder) = FOLDER.get() {
         return Ok(folder.clone());
     }
-    let made = tempfile::Builder::new().prefix("switchcost-runs-").tempdir();
-    let folder = made
-        .map(TempDir::keep)
-        .map_err(|error| Failure::NoPlace(format!("{refused}, and no temporary folder to be made ({error})")))?;
+    let made = tempfile::Builder::new()
+        .prefix("switchcost-runs-")
+        .tempdir();
+    let folder = made.map(TempDir::keep).map_err(|error| {
+        Failure::NoPlace(format!(
+            "{refused}, and no temporary folder to be made ({error})"
+        ))
+    })?;
     say!(
         "{refused}, need a folder that may be written; this run is kept in {}; choose another place with --record (-o for a \
          trace), or for all runs with XDG_STATE_HOME",
@@ -109,8 +129,13 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
 
 /// A path as people write it: below `~` where it is in the home folder.
 pub(crate) fn short(path: &Path) -> String {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    match home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute());
+    match home
+        .as_deref()
+        .and_then(|home| path.strip_prefix(home).ok())
+    {
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),
     }
@@ -121,7 +146,10 @@ pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
     let folder = folder().map_err(Failure::NowhereToLook)?;
     let entries = std::fs::read_dir(&folder).map_err(|_| Failure::NoRecord(folder.clone()))?;
     let paths = entries.flatten().map(|entry| entry.path());
-    paths.filter(|path| is_record(path) && !is_empty(path)).max().ok_or(Failure::NoRecord(folder))
+    paths
+        .filter(|path| is_record(path) && !is_empty(path))
+        .max()
+        .ok_or(Failure::NoRecord(folder))
 }
 
 /// The records of measurements in the usual folder, the newest last.
@@ -135,30 +163,42 @@ pub(crate) fn injections() -> Vec<PathBuf> {
 }
 
 fn named(ending: &str) -> Vec<PathBuf> {
-    let entries = folder().ok().and_then(|folder| std::fs::read_dir(folder).ok());
-    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = folder()
+        .ok()
+        .and_then(|folder| std::fs::read_dir(folder).ok());
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = paths.filter(|path| ends_with(path, ending)).collect();
     paths.sort_unstable();
     paths
 }
 
 fn ends_with(path: &Path, ending: &str) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&format!("-{ending}")))
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy().ends_with(&format!("-{ending}")))
 }
 
 fn is_record(path: &Path) -> bool {
-    [MEASURE, INJECTION, OBSERVATION, SIMULATION].iter().any(|ending| ends_with(path, ending))
+    [MEASURE, INJECTION, OBSERVATION, SIMULATION]
+        .iter()
+        .any(|ending| ends_with(path, ending))
 }
 
 /// Whether a file is named as records are, wherever it lies, and has something in it. Much else is JSON: of that it takes what begins as an observation.
 pub(crate) fn is_named_as_record(path: &Path) -> bool {
     !is_empty(path)
         && path.extension().is_some_and(|extension| {
-            extension == "jsonl" || extension == "parquet" || (extension == "json" && is_observation(path))
+            extension == "jsonl"
+                || extension == "parquet"
+                || (extension == "json" && is_observation(path))
         })
 }
 
 /// The moment as the record's header has it.
 pub(crate) fn stamp(now: OffsetDateTime) -> String {
-    now.format(&Rfc3339).unwrap_or_else(|_| now.unix_timestamp().to_string())
+    now.format(&Rfc3339)
+        .unwrap_or_else(|_| now.unix_timestamp().to_string())
 }

@@ -15,12 +15,16 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     if is_ignored(SIGXFSZ) {
         return Ok(());
     }
-    flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(Failure::Signals)
+    flag::register(SIGXFSZ, Arc::default())
+        .map(drop)
+        .map_err(Failure::Signals)
 }
 
 /// From here on signals that end a run are for others: they do nothing, and not what they do to programs that are started.
 pub(crate) fn outlive() -> std::io::Result<()> {
-    let mut signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+    let mut signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+        .into_iter()
+        .filter(|signal| !is_ignored(*signal));
     signals.try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
 }
 
@@ -38,13 +42,18 @@ impl Interrupt {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
         switchcost_host::cpu_limit::is_watched().map_err(Failure::Signals)?;
-        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU].into_iter().filter(|signal| !is_ignored(*signal)) {
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU]
+            .into_iter()
+            .filter(|signal| !is_ignored(*signal))
+        {
             // In this order the first signal only raises the flags, and the second finds them raised.
             if ![SIGHUP, SIGXCPU].contains(&signal) {
-                flag::register_conditional_default(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
+                flag::register_conditional_default(signal, Arc::clone(&is_raised))
+                    .map_err(Failure::Signals)?;
             }
             flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
-            flag::register_usize(signal, Arc::clone(&number), signal as usize).map_err(Failure::Signals)?;
+            flag::register_usize(signal, Arc::clone(&number), signal as usize)
+                .map_err(Failure::Signals)?;
         }
         Ok(Interrupt { number, is_raised })
     }

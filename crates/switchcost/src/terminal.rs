@@ -18,18 +18,26 @@ pub(crate) fn is_ascii() -> bool {
 
 /// The text as this output can show it. What is no terminal gets all of it.
 pub(crate) fn shown(text: &str, on: &impl IsTerminal) -> String {
-    if !text.is_ascii() && on.is_terminal() && is_ascii() { switchcost_report::ascii(text) } else { text.to_owned() }
+    if !text.is_ascii() && on.is_terminal() && is_ascii() {
+        switchcost_report::ascii(text)
+    } else {
+        text.to_owned()
+    }
 }
 
 fn dumb(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
-    let name = variable("TERM").unwrap_or_default().to_string_lossy().into_owned();
+    let name = variable("TERM")
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     WITHOUT_CURSOR.contains(&name.as_str()).then_some(name)
 }
 
 fn is_ascii_by(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     // The first that is set counts (locale(7)).
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()));
     let locale = locale.unwrap_or_default().to_string_lossy().to_lowercase();
     let is_utf8 = locale.contains("utf-8") || locale.contains("utf8");
     !is_utf8 || dumb(variable).is_some()
@@ -48,8 +56,19 @@ mod tests {
         for (variables, is_ascii) in [
             (&[("TERM", "xterm"), ("LANG", "en_GB.UTF-8")][..], false),
             (&[("TERM", "xterm"), ("LANG", "C.utf8")], false),
-            (&[("TERM", "xterm"), ("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")], true),
-            (&[("TERM", "xterm"), ("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")], false),
+            (
+                &[("TERM", "xterm"), ("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")],
+                true,
+            ),
+            (
+                &[
+                    ("TERM", "xterm"),
+                    ("LC_ALL", ""),
+                    ("LC_CTYPE", "C.UTF-8"),
+                    ("LANG", "C"),
+                ],
+                false,
+            ),
             (&[("TERM", "xterm"), ("LANG", "de_DE.ISO-8859-1")], true),
             (&[("TERM", "xterm")], true),
             (&[("TERM", "dumb"), ("LANG", "C.UTF-8")], true),

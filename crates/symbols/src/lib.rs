@@ -55,14 +55,27 @@ impl Symbols {
     /// What lies at `offset` of the file at `path`. Nothing is known where the file is gone, is another one than was
     /// traced (its build ID, in hexadecimal, differs), or says nothing about the place.
     pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> SourceLocation {
-        self.opened(path, build_id).map(|opened| opened.place(offset)).unwrap_or_default()
+        self.opened(path, build_id)
+            .map(|opened| opened.place(offset))
+            .unwrap_or_default()
     }
 
     /// The function or variable at `offset` of the file at `path`, by its table of symbols alone, or the section that it lies in, with
     /// the file's name: `libc.so.6 .dynsym`. None as in [`Symbols::resolve`].
-    pub fn symbol_or_section(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> Option<String> {
+    pub fn symbol_or_section(
+        &mut self,
+        path: &Path,
+        build_id: Option<&str>,
+        offset: u64,
+    ) -> Option<String> {
         let opened = self.opened(path, build_id)?;
-        let section = || Some(format!("{} {}", path.file_name()?.to_string_lossy(), opened.section(offset)?));
+        let section = || {
+            Some(format!(
+                "{} {}",
+                path.file_name()?.to_string_lossy(),
+                opened.section(offset)?
+            ))
+        };
         opened.symbol(offset).or_else(section)
     }
 
@@ -71,7 +84,10 @@ impl Symbols {
         if self.objects.len() >= MOST_OBJECTS && !self.objects.contains_key(&key) {
             self.objects.clear();
         }
-        self.objects.entry(key).or_insert_with(|| Opened::open(path, build_id)).as_ref()
+        self.objects
+            .entry(key)
+            .or_insert_with(|| Opened::open(path, build_id))
+            .as_ref()
     }
 }
 
@@ -91,40 +107,68 @@ impl Opened {
         if wanted.is_some() && found.as_deref() != wanted {
             return None;
         }
-        let segments = file.segments().map(|segment| (segment.file_range(), segment.address()));
-        let segments = segments.map(|((offset, length), address)| (offset, length, address)).collect();
-        let debug = found.as_deref().and_then(debug_file).and_then(|path| Debug::open(&path));
+        let segments = file
+            .segments()
+            .map(|segment| (segment.file_range(), segment.address()));
+        let segments = segments
+            .map(|((offset, length), address)| (offset, length, address))
+            .collect();
+        let debug = found
+            .as_deref()
+            .and_then(debug_file)
+            .and_then(|path| Debug::open(&path));
         let sections = file.sections().filter_map(|section| {
             let (offset, length) = section.file_range()?;
             Some((offset, length, section.name().ok()?.to_owned()))
         });
         let sections = sections.collect();
-        Some(Opened { segments, sections, table: Table::of(&file), loader: Loader::new(path).ok()?, debug })
+        Some(Opened {
+            segments,
+            sections,
+            table: Table::of(&file),
+            loader: Loader::new(path).ok()?,
+            debug,
+        })
     }
 
     /// Where an offset of the file is loaded, before it is moved.
     fn address(&self, offset: u64) -> Option<u64> {
-        let inside =
-            |&&(first, length, _): &&(u64, u64, u64)| offset.checked_sub(first).is_some_and(|from| from < length);
+        let inside = |&&(first, length, _): &&(u64, u64, u64)| {
+            offset.checked_sub(first).is_some_and(|from| from < length)
+        };
         let &(first, _, start) = self.segments.iter().find(inside)?;
         Some(start.wrapping_add(offset - first))
     }
 
     fn section(&self, offset: u64) -> Option<&str> {
-        let is_inside =
-            |(first, length, _): &&(u64, u64, String)| offset.checked_sub(*first).is_some_and(|from| from < *length);
-        self.sections.iter().find(is_inside).map(|(_, _, name)| name.as_str())
+        let is_inside = |(first, length, _): &&(u64, u64, String)| {
+            offset
+                .checked_sub(*first)
+                .is_some_and(|from| from < *length)
+        };
+        self.sections
+            .iter()
+            .find(is_inside)
+            .map(|(_, _, name)| name.as_str())
     }
 
     fn symbol(&self, offset: u64) -> Option<String> {
         let address = self.address(offset)?;
-        self.debug.as_ref().and_then(|debug| debug.table.at(address)).or_else(|| self.table.at(address))
+        self.debug
+            .as_ref()
+            .and_then(|debug| debug.table.at(address))
+            .or_else(|| self.table.at(address))
     }
 
     fn place(&self, offset: u64) -> SourceLocation {
-        let Some(address) = self.address(offset) else { return SourceLocation::default() };
-        let mut place =
-            self.debug.as_ref().map(|debug| look_up(&debug.loader, &debug.table, address)).unwrap_or_default();
+        let Some(address) = self.address(offset) else {
+            return SourceLocation::default();
+        };
+        let mut place = self
+            .debug
+            .as_ref()
+            .map(|debug| look_up(&debug.loader, &debug.table, address))
+            .unwrap_or_default();
         if place.function.is_none() || place.line.is_none() {
             let own = look_up(&self.loader, &self.table, address);
             place.function = place.function.or(own.function);
@@ -138,15 +182,26 @@ impl Debug {
     fn open(path: &Path) -> Option<Debug> {
         let contents = ReadCache::new(open_regular(path)?);
         let table = Table::of(&object::File::parse(&contents).ok()?);
-        Some(Debug { table, loader: Loader::new(path).ok()? })
+        Some(Debug {
+            table,
+            loader: Loader::new(path).ok()?,
+        })
     }
 }
 
 fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
-    let line = loader.find_location(address).ok().flatten().and_then(|location| {
-        let file = location.file?;
-        Some(location.line.map_or(file.to_owned(), |line| format!("{file}:{line}")))
-    });
+    let line = loader
+        .find_location(address)
+        .ok()
+        .flatten()
+        .and_then(|location| {
+            let file = location.file?;
+            Some(
+                location
+                    .line
+                    .map_or(file.to_owned(), |line| format!("{file}:{line}")),
+            )
+        });
     let function = loader.find_frames(address).ok().and_then(|mut frames| {
         // The last frame is the function that was called; those before it are inlined in it.
         let mut outermost = None;
@@ -155,7 +210,10 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
         }
         Some(outermost?.demangle().ok()?.into_owned())
     });
-    SourceLocation { function: function.or_else(|| table.at(address)), line }
+    SourceLocation {
+        function: function.or_else(|| table.at(address)),
+        line,
+    }
 }
 
 /// Where in the file at `path` a function begins, by any of its names there. None where it has no symbol of that name, as after strip(1),
@@ -164,11 +222,16 @@ pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
     let contents = ReadCache::new(open_regular(path)?);
     let file = object::File::parse(&contents).ok()?;
     let mut symbols = file.symbols().chain(file.dynamic_symbols());
-    let is_it = |symbol: &object::Symbol<'_, '_, _>| symbol.is_definition() && symbol.name() == Ok(function);
+    let is_it = |symbol: &object::Symbol<'_, '_, _>| {
+        symbol.is_definition() && symbol.name() == Ok(function)
+    };
     let address = symbols.find(is_it)?.address();
     file.segments().find_map(|segment| {
         let (offset, length) = segment.file_range();
-        address.checked_sub(segment.address()).filter(|from| *from < length).map(|from| offset + from)
+        address
+            .checked_sub(segment.address())
+            .filter(|from| *from < length)
+            .map(|from| offset + from)
     })
 }
 
@@ -183,7 +246,9 @@ fn open_regular(path: &Path) -> Option<File> {
 /// Where distributions keep debugging information apart.
 fn debug_file(build_id: &str) -> Option<PathBuf> {
     let (first, rest) = build_id.split_at_checked(2)?;
-    let path = Path::new("/usr/lib/debug/.build-id").join(first).join(format!("{rest}.debug"));
+    let path = Path::new("/usr/lib/debug/.build-id")
+        .join(first)
+        .join(format!("{rest}.debug"));
     path.is_file().then_some(path)
 }
 
@@ -214,13 +279,24 @@ mod tests {
         let path = std::env::current_exe().expect("this program is a file");
         let contents = fs::read(&path).expect("readable");
         let file = object::File::parse(contents.as_slice()).expect("an ELF file");
-        let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(|found| found.contains(name))).expect("kept");
+        let symbol = file
+            .symbols()
+            .find(|symbol| symbol.name().is_ok_and(|found| found.contains(name)))
+            .expect("kept");
         let inside = |segment: &object::Segment<'_, '_>| {
             (segment.address()..segment.address() + segment.size()).contains(&symbol.address())
         };
         let segment = file.segments().find(inside).expect("code is loaded");
-        let build_id = file.build_id().expect("well-formed").map(hexadecimal).unwrap_or_default();
-        (path, build_id, symbol.address() - segment.address() + segment.file_range().0)
+        let build_id = file
+            .build_id()
+            .expect("well-formed")
+            .map(hexadecimal)
+            .unwrap_or_default();
+        (
+            path,
+            build_id,
+            symbol.address() - segment.address() + segment.file_range().0,
+        )
     }
 
     #[test]
@@ -229,8 +305,20 @@ mod tests {
         let (path, build_id, offset) = offset_of("a_place_to_be_found");
         let build_id = Some(build_id.as_str()).filter(|id| !id.is_empty());
         let place = Symbols::default().resolve(&path, build_id, offset);
-        assert!(place.function.as_deref().is_some_and(|name| name.contains("a_place_to_be_found")), "{place:?}");
-        assert!(place.line.as_deref().is_some_and(|line| line.contains(".rs:")), "{place:?}");
+        assert!(
+            place
+                .function
+                .as_deref()
+                .is_some_and(|name| name.contains("a_place_to_be_found")),
+            "{place:?}"
+        );
+        assert!(
+            place
+                .line
+                .as_deref()
+                .is_some_and(|line| line.contains(".rs:")),
+            "{place:?}"
+        );
     }
 
     #[test]
@@ -239,12 +327,25 @@ mod tests {
         let build_id = Some(build_id.as_str()).filter(|id| !id.is_empty());
         assert_eq!(std::hint::black_box(&A_VARIABLE_TO_BE_FOUND)[0], 7);
         let symbol = Symbols::default().symbol_or_section(&path, build_id, offset + 9);
-        assert!(symbol.as_deref().is_some_and(|name| name.contains("A_VARIABLE_TO_BE_FOUND")), "{symbol:?}");
-        assert_eq!(Symbols::default().symbol_or_section(&path, Some("00ff"), offset), None);
+        assert!(
+            symbol
+                .as_deref()
+                .is_some_and(|name| name.contains("A_VARIABLE_TO_BE_FOUND")),
+            "{symbol:?}"
+        );
+        assert_eq!(
+            Symbols::default().symbol_or_section(&path, Some("00ff"), offset),
+            None
+        );
         let contents = fs::read(&path).expect("readable");
         let file = object::File::parse(contents.as_slice()).expect("an ELF file");
-        let strings = file.section_by_name(".dynstr").and_then(|section| section.file_range()).expect("it is linked");
-        let found = Symbols::default().symbol_or_section(&path, build_id, strings.0).expect("a section");
+        let strings = file
+            .section_by_name(".dynstr")
+            .and_then(|section| section.file_range())
+            .expect("it is linked");
+        let found = Symbols::default()
+            .symbol_or_section(&path, build_id, strings.0)
+            .expect("a section");
         assert!(found.ends_with(" .dynstr"), "{found}");
     }
 
@@ -252,10 +353,25 @@ mod tests {
     fn says_nothing_about_another_build_a_pipe_or_nothing() {
         let (path, _, offset) = offset_of("a_place_to_be_found");
         let mut symbols = Symbols::default();
-        assert_eq!(symbols.resolve(&path, Some("00ff"), offset), SourceLocation::default());
-        assert_eq!(symbols.resolve(Path::new("/dev/zero"), None, 0), SourceLocation::default());
-        assert_eq!(symbols.resolve(Path::new("/nonexistent"), None, 0), SourceLocation::default());
-        assert_eq!(symbols.resolve(Path::new("relative"), None, 0), SourceLocation::default());
-        assert_eq!(symbols.resolve(&path, None, u64::MAX), SourceLocation::default());
+        assert_eq!(
+            symbols.resolve(&path, Some("00ff"), offset),
+            SourceLocation::default()
+        );
+        assert_eq!(
+            symbols.resolve(Path::new("/dev/zero"), None, 0),
+            SourceLocation::default()
+        );
+        assert_eq!(
+            symbols.resolve(Path::new("/nonexistent"), None, 0),
+            SourceLocation::default()
+        );
+        assert_eq!(
+            symbols.resolve(Path::new("relative"), None, 0),
+            SourceLocation::default()
+        );
+        assert_eq!(
+            symbols.resolve(&path, None, u64::MAX),
+            SourceLocation::default()
+        );
     }
 }

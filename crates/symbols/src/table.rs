@@ -18,9 +18,18 @@ impl Table {
     pub(crate) fn of<'data>(file: &File<'data, impl ReadRef<'data>>) -> Table {
         let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
-            let is_kept = symbol.is_definition() && matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data);
-            let Some(name) = symbol.name().ok().filter(|name| is_kept && !name.is_empty()) else { continue };
-            let entry = symbols.entry(symbol.address()).or_insert_with(|| (symbol.size(), name.to_owned()));
+            let is_kept = symbol.is_definition()
+                && matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data);
+            let Some(name) = symbol
+                .name()
+                .ok()
+                .filter(|name| is_kept && !name.is_empty())
+            else {
+                continue;
+            };
+            let entry = symbols
+                .entry(symbol.address())
+                .or_insert_with(|| (symbol.size(), name.to_owned()));
             if entry.0 == 0 && symbol.size() > 0 {
                 *entry = (symbol.size(), name.to_owned());
             }
@@ -42,9 +51,15 @@ mod tests {
 
     #[test]
     fn behind_the_end_of_a_symbol_is_none() {
-        let symbols = [(0x1000, (0x10, "main".to_owned())), (0x2000, (0, "in_assembler".to_owned()))];
-        let table = Table { symbols: symbols.into() };
-        let found = [0xfff, 0x1000, 0x100f, 0x1010, 0x2000, 0x9000].map(|address| table.at(address));
+        let symbols = [
+            (0x1000, (0x10, "main".to_owned())),
+            (0x2000, (0, "in_assembler".to_owned())),
+        ];
+        let table = Table {
+            symbols: symbols.into(),
+        };
+        let found =
+            [0xfff, 0x1000, 0x100f, 0x1010, 0x2000, 0x9000].map(|address| table.at(address));
         assert_eq!(
             found.map(|name| name.unwrap_or_default()),
             ["", "main", "main", "", "in_assembler", "in_assembler"]

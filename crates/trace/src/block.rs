@@ -54,7 +54,9 @@ pub enum UnfitBlock {
         first_bytes: u8,
     },
     /// A reference of an instruction outside the block, or not in the order of the instructions.
-    #[error("found a reference of an instruction ending at byte {found}, need one between {least} and {most}")]
+    #[error(
+        "found a reference of an instruction ending at byte {found}, need one between {least} and {most}"
+    )]
     Reference {
         /// Offset claimed.
         found: u16,
@@ -83,8 +85,17 @@ impl Block {
             && u16::from(self.first_bytes) <= self.bytes
             && (self.instructions > 1 || u16::from(self.first_bytes) == self.bytes);
         if !shape {
-            let Block { instructions, bytes, first_bytes, .. } = *self;
-            return Err(UnfitBlock::Shape { instructions, bytes, first_bytes });
+            let Block {
+                instructions,
+                bytes,
+                first_bytes,
+                ..
+            } = *self;
+            return Err(UnfitBlock::Shape {
+                instructions,
+                bytes,
+                first_bytes,
+            });
         }
         let mut least = u16::from(self.first_bytes) - 1;
         for found in throughs {

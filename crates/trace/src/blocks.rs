@@ -39,7 +39,11 @@ impl Blocks {
 
     /// Takes away those from a place on.
     pub(crate) fn split_off(&mut self, place: usize) -> Blocks {
-        Blocks { kinds: self.kinds.clone(), numbers: self.numbers.split_off(place), recent: Vec::new() }
+        Blocks {
+            kinds: self.kinds.clone(),
+            numbers: self.numbers.split_off(place),
+            recent: Vec::new(),
+        }
     }
 
     /// How many blocks ran.
@@ -64,7 +68,10 @@ impl Blocks {
 
     /// All of them.
     pub fn run(&self) -> BlockRun<'_> {
-        BlockRun { kinds: &self.kinds, numbers: &self.numbers }
+        BlockRun {
+            kinds: &self.kinds,
+            numbers: &self.numbers,
+        }
     }
 
     /// For the decoder, which knows a table already: the table, and numbers that are all to lie within it.
@@ -139,7 +146,9 @@ impl<'a> BlockRun<'a> {
     /// The blocks, in their order.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = &'a Block> + Clone {
-        self.numbers.iter().map(move |&number| &self.kinds[number as usize])
+        self.numbers
+            .iter()
+            .map(move |&number| &self.kinds[number as usize])
     }
 
     /// The blocks that are distinguished in the whole chunk. Some of them may be equal.
@@ -157,7 +166,9 @@ impl<'a> BlockRun<'a> {
     /// The block at a place, where there is one.
     #[inline]
     pub fn get(self, place: usize) -> Option<&'a Block> {
-        self.numbers.get(place).map(|&number| &self.kinds[number as usize])
+        self.numbers
+            .get(place)
+            .map(|&number| &self.kinds[number as usize])
     }
 
     /// Those from one place to another.
@@ -166,7 +177,10 @@ impl<'a> BlockRun<'a> {
     /// Where there are not so many.
     #[inline]
     pub fn slice(self, places: Range<usize>) -> BlockRun<'a> {
-        BlockRun { numbers: &self.numbers[places], ..self }
+        BlockRun {
+            numbers: &self.numbers[places],
+            ..self
+        }
     }
 
     /// Those before a place, and those from it on.
@@ -176,7 +190,16 @@ impl<'a> BlockRun<'a> {
     #[inline]
     pub fn split_at(self, place: usize) -> (BlockRun<'a>, BlockRun<'a>) {
         let (before, after) = self.numbers.split_at(place);
-        (BlockRun { numbers: before, ..self }, BlockRun { numbers: after, ..self })
+        (
+            BlockRun {
+                numbers: before,
+                ..self
+            },
+            BlockRun {
+                numbers: after,
+                ..self
+            },
+        )
     }
 }
 
@@ -185,7 +208,13 @@ mod tests {
     use super::*;
 
     fn block(address: u64) -> Block {
-        Block { address, bytes: 4, instructions: 1, first_bytes: 4, ..Block::default() }
+        Block {
+            address,
+            bytes: 4,
+            instructions: 1,
+            first_bytes: 4,
+            ..Block::default()
+        }
     }
 
     #[test]
@@ -194,13 +223,20 @@ mod tests {
         let blocks: Blocks = some.iter().copied().collect();
         assert_eq!(blocks.len(), 1000);
         assert!(blocks.iter().eq(&some));
-        assert!(blocks.run().kinds().len() < 30, "{} kinds", blocks.run().kinds().len());
+        assert!(
+            blocks.run().kinds().len() < 30,
+            "{} kinds",
+            blocks.run().kinds().len()
+        );
         assert_eq!(blocks[11], block(4));
     }
 
     #[test]
     fn any_number_of_kinds_fits() {
-        let some: Vec<Block> = (0..3 * RECENT as u64).chain(0..RECENT as u64).map(|at| block(at * 64)).collect();
+        let some: Vec<Block> = (0..3 * RECENT as u64)
+            .chain(0..RECENT as u64)
+            .map(|at| block(at * 64))
+            .collect();
         let blocks: Blocks = some.iter().copied().collect();
         assert!(blocks.iter().eq(&some));
     }

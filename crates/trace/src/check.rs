@@ -10,7 +10,8 @@ mod problem;
 use std::io::Read;
 
 use crate::{
-    Chunk, ChunkEntry, ChunkPlace, Life, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceIndex, TraceReader,
+    Chunk, ChunkEntry, ChunkPlace, Life, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId,
+    TraceIndex, TraceReader,
 };
 
 pub use problem::{Problem, Violation};
@@ -62,7 +63,11 @@ pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
     if let Some(index) = reader.index() {
         checker.index(index, reader.bytes());
     }
-    CheckReport { notes: reader.header().notes.clone(), loss, ..checker.finish() }
+    CheckReport {
+        notes: reader.header().notes.clone(),
+        loss,
+        ..checker.finish()
+    }
 }
 
 /// Follows a stream and notes who breaks its rules.
@@ -85,7 +90,10 @@ impl Checker {
         self.block = 0;
         self.enter(place);
         if place.running != self.table.running {
-            self.note(Violation::Running { found: place.running, need: self.table.running });
+            self.note(Violation::Running {
+                found: place.running,
+                need: self.table.running,
+            });
         }
         self.parts(chunk);
         self.count(chunk);
@@ -97,9 +105,21 @@ impl Checker {
     }
 
     fn enter(&mut self, place: ChunkPlace) {
-        let ChunkPlace { offset, first_instruction, first_block, running, .. } = place;
+        let ChunkPlace {
+            offset,
+            first_instruction,
+            first_block,
+            running,
+            ..
+        } = place;
         let changes_lives = false;
-        let entry = ChunkEntry { offset, first_instruction, first_block, running, changes_lives };
+        let entry = ChunkEntry {
+            offset,
+            first_instruction,
+            first_block,
+            running,
+            changes_lives,
+        };
         self.seen.chunks.push(entry);
     }
 
@@ -115,7 +135,9 @@ impl Checker {
                 self.mark(placed.before_block, &placed.mark);
                 marks = later;
             }
-            let Some((own, later)) = references.split_at_checked(block.references.into()) else { break };
+            let Some((own, later)) = references.split_at_checked(block.references.into()) else {
+                break;
+            };
             references = later;
             self.run(block, own);
         }
@@ -123,9 +145,16 @@ impl Checker {
             self.block = chunk.blocks.len() as u32;
             self.mark(placed.before_block, &placed.mark);
         }
-        let claimed: u64 = chunk.blocks.iter().map(|block| u64::from(block.references)).sum();
+        let claimed: u64 = chunk
+            .blocks
+            .iter()
+            .map(|block| u64::from(block.references))
+            .sum();
         if claimed != chunk.references.len() as u64 {
-            self.note(Violation::References { found: chunk.references.len() as u64, need: claimed });
+            self.note(Violation::References {
+                found: chunk.references.len() as u64,
+                need: claimed,
+            });
         }
     }
 
@@ -144,7 +173,9 @@ impl Checker {
 
     fn mark(&mut self, before_block: u32, mark: &Mark) {
         if before_block != self.block {
-            self.note(Violation::Order { found: before_block });
+            self.note(Violation::Order {
+                found: before_block,
+            });
         }
         if let Some(trouble) = self.trouble_of(mark) {
             self.note(trouble);
@@ -159,7 +190,11 @@ impl Checker {
         }
         if crate::file::is_life(mark) {
             let before_block = self.place.first_block + u64::from(before_block);
-            self.seen.lives.push(Life { chunk: self.place.number, before_block, mark: mark.clone() });
+            self.seen.lives.push(Life {
+                chunk: self.place.number,
+                before_block,
+                mark: mark.clone(),
+            });
         }
         self.table.follow(mark);
     }
@@ -179,7 +214,11 @@ impl Checker {
         self.seen.references = self.report.references;
         self.seen.marks = self.report.marks;
         if *index != self.seen {
-            self.place = ChunkPlace { number: self.report.chunks, offset: bytes, ..ChunkPlace::default() };
+            self.place = ChunkPlace {
+                number: self.report.chunks,
+                offset: bytes,
+                ..ChunkPlace::default()
+            };
             self.block = 0;
             self.note(Violation::Index);
         }
@@ -189,11 +228,21 @@ impl Checker {
         self.report.problem_count += 1;
         if self.report.problems.len() < KEPT {
             let ChunkPlace { number, offset, .. } = self.place;
-            self.report.problems.push(Problem { chunk: number, offset, block: self.block, trouble });
+            self.report.problems.push(Problem {
+                chunk: number,
+                offset,
+                block: self.block,
+                trouble,
+            });
         }
     }
 
     fn next_task(&self) -> TaskId {
-        TaskId(self.table.tasks.last_key_value().map_or(1, |(last, _)| last.0.saturating_add(1)))
+        TaskId(
+            self.table
+                .tasks
+                .last_key_value()
+                .map_or(1, |(last, _)| last.0.saturating_add(1)),
+        )
     }
 }

@@ -54,17 +54,33 @@ impl Chunk {
     /// # Panics
     /// Where there are not so many blocks.
     pub fn split_off(&mut self, block: usize) -> Chunk {
-        let references: usize =
-            self.blocks.run().slice(0..block).iter().map(|block| usize::from(block.references)).sum();
-        let mark = self.marks.partition_point(|placed| (placed.before_block as usize) < block);
+        let references: usize = self
+            .blocks
+            .run()
+            .slice(0..block)
+            .iter()
+            .map(|block| usize::from(block.references))
+            .sum();
+        let mark = self
+            .marks
+            .partition_point(|placed| (placed.before_block as usize) < block);
         let mut marks = self.marks.split_off(mark);
-        marks.iter_mut().for_each(|placed| placed.before_block -= block as u32);
-        Chunk { blocks: self.blocks.split_off(block), references: self.references.split_off(references), marks }
+        marks
+            .iter_mut()
+            .for_each(|placed| placed.before_block -= block as u32);
+        Chunk {
+            blocks: self.blocks.split_off(block),
+            references: self.references.split_off(references),
+            marks,
+        }
     }
 
     /// Appends a mark behind everything that is there.
     pub fn mark(&mut self, mark: Mark) {
-        self.marks.push(Placed { before_block: self.blocks.len() as u32, mark });
+        self.marks.push(Placed {
+            before_block: self.blocks.len() as u32,
+            mark,
+        });
     }
 
     /// Blocks and marks in their order. A block of which references are missing has those that are there.
@@ -74,11 +90,14 @@ impl Chunk {
         let mut references = self.references.as_slice();
         std::iter::from_fn(move || {
             let next = blocks.peek().map(|&(_, index)| index);
-            if let Some(placed) = marks.next_if(|placed| next.is_none_or(|next| placed.before_block <= next)) {
+            if let Some(placed) =
+                marks.next_if(|placed| next.is_none_or(|next| placed.before_block <= next))
+            {
                 return Some(Event::Mark(&placed.mark));
             }
             let (block, _) = blocks.next()?;
-            let (own, rest) = references.split_at(usize::from(block.references).min(references.len()));
+            let (own, rest) =
+                references.split_at(usize::from(block.references).min(references.len()));
             references = rest;
             Some(Event::Block(block, own))
         })
@@ -86,7 +105,10 @@ impl Chunk {
 
     /// Number of instructions in all blocks.
     pub fn instructions(&self) -> u64 {
-        self.blocks.iter().map(|block| u64::from(block.instructions)).sum()
+        self.blocks
+            .iter()
+            .map(|block| u64::from(block.instructions))
+            .sum()
     }
 }
 
@@ -97,7 +119,13 @@ mod tests {
 
     #[test]
     fn events_are_in_their_order_and_a_block_has_the_references_that_are_there() {
-        let block = |references| Block { bytes: 4, instructions: 1, first_bytes: 4, references, ..Block::default() };
+        let block = |references| Block {
+            bytes: 4,
+            instructions: 1,
+            first_bytes: 4,
+            references,
+            ..Block::default()
+        };
         let exit = |task| Mark::Exit { task: TaskId(task) };
         let references = [1, 2, 3].map(|address| Reference::new(address, 7, 3, false));
         let mut chunk = Chunk::default();

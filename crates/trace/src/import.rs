@@ -62,8 +62,17 @@ impl<R: BufRead> Importer<R> {
     /// # Errors
     /// Where `word_bytes` is none of 1 to 255.
     pub fn din(from: R, word_bytes: u64) -> Result<Self, ImportError> {
-        let word_bytes = u8::try_from(word_bytes).ok().filter(|&bytes| bytes > 0).ok_or(ImportError::Word)?;
-        Ok(Importer::new(Format::Din { lines: Lines::new(from), word_bytes }, Assembler::with_one_task()))
+        let word_bytes = u8::try_from(word_bytes)
+            .ok()
+            .filter(|&bytes| bytes > 0)
+            .ok_or(ImportError::Word)?;
+        Ok(Importer::new(
+            Format::Din {
+                lines: Lines::new(from),
+                word_bytes,
+            },
+            Assembler::with_one_task(),
+        ))
     }
 
     /// Records of ChampSim's tracer, as they are or packed by gzip: one task.
@@ -71,7 +80,10 @@ impl<R: BufRead> Importer<R> {
     /// # Errors
     /// Where the file cannot be read, or is packed otherwise.
     pub fn champsim(from: R) -> Result<Self, ImportError> {
-        Ok(Importer::new(Format::ChampSim(ChampSim::new(from)?), Assembler::with_one_task()))
+        Ok(Importer::new(
+            Format::ChampSim(ChampSim::new(from)?),
+            Assembler::with_one_task(),
+        ))
     }
 
     /// A packet trace of gem5, as it is or packed by gzip: one task.
@@ -79,7 +91,10 @@ impl<R: BufRead> Importer<R> {
     /// # Errors
     /// Where the file cannot be read, or is packed otherwise.
     pub fn gem5(from: R) -> Result<Self, ImportError> {
-        Ok(Importer::new(Format::Gem5(Gem5::new(from)?), Assembler::with_one_task()))
+        Ok(Importer::new(
+            Format::Gem5(Gem5::new(from)?),
+            Assembler::with_one_task(),
+        ))
     }
 
     /// An offline trace of drmemtrace after its post-processing, of a 64-bit program: one file of one thread, of several or of one
@@ -96,12 +111,24 @@ impl<R: BufRead> Importer<R> {
     ///
     /// # Errors
     /// Where a file cannot be read.
-    pub fn drmemtrace_files(files: Vec<(String, R)>, cpu: Option<u64>) -> Result<Self, ImportError> {
-        Ok(Importer::new(Format::Drmemtrace(Box::new(Drmemtrace::new(files, cpu)?)), Assembler::default()))
+    pub fn drmemtrace_files(
+        files: Vec<(String, R)>,
+        cpu: Option<u64>,
+    ) -> Result<Self, ImportError> {
+        Ok(Importer::new(
+            Format::Drmemtrace(Box::new(Drmemtrace::new(files, cpu)?)),
+            Assembler::default(),
+        ))
     }
 
     fn new(format: Format<R>, assembler: Assembler) -> Self {
-        Importer { format, assembler, ignored: 0, is_over: false, failure: None }
+        Importer {
+            format,
+            assembler,
+            ignored: 0,
+            is_over: false,
+            failure: None,
+        }
     }
 
     /// Reads the next chunk into `chunk`; false, and an empty chunk, where there is none.
@@ -133,25 +160,43 @@ impl<R: BufRead> Importer<R> {
             Format::Din { lines, word_bytes } => (lines, Some(*word_bytes)),
             Format::ChampSim(records) => return records.step(&mut self.assembler),
             Format::Gem5(packets) => return packets.step(&mut self.assembler, &mut self.ignored),
-            Format::Drmemtrace(records) => return records.step(&mut self.assembler, &mut self.ignored),
+            Format::Drmemtrace(records) => {
+                return records.step(&mut self.assembler, &mut self.ignored);
+            }
         };
-        let Some((line, text)) = lines.next_line()? else { return Ok(false) };
+        let Some((line, text)) = lines.next_line()? else {
+            return Ok(false);
+        };
         let place = Location::Line(line);
         let (parsed, needed) = match word_bytes {
             None => (lackey::parse(text), lackey::NEEDED),
             Some(bytes) => (din::parse(text, bytes.into()), din::NEEDED),
         };
         match parsed {
-            Parsed::Instruction { address, bytes } => self.assembler.instruction(place, address, bytes)?,
-            Parsed::Data { address, bytes, loads, stores } => {
+            Parsed::Instruction { address, bytes } => {
+                self.assembler.instruction(place, address, bytes)?
+            }
+            Parsed::Data {
+                address,
+                bytes,
+                loads,
+                stores,
+            } => {
                 self.assembler.make_up_instruction();
-                for is_store in [loads.then_some(false), stores.then_some(true)].into_iter().flatten() {
+                for is_store in [loads.then_some(false), stores.then_some(true)]
+                    .into_iter()
+                    .flatten()
+                {
                     self.assembler.reference(place, address, bytes, is_store)?;
                 }
             }
             Parsed::Noise => self.ignored += 1,
             Parsed::Unknown => {
-                return Err(ImportError::Unknown { place, found: format!("'{}'", harmless(text)), needed });
+                return Err(ImportError::Unknown {
+                    place,
+                    found: format!("'{}'", harmless(text)),
+                    needed,
+                });
             }
         }
         Ok(true)
@@ -182,7 +227,11 @@ impl<R: BufRead> Importer<R> {
             Format::Drmemtrace(records) => records.notes(),
         };
         let made_up = self.assembler.begins_with_data().then_some(MADE_UP);
-        of_format.into_iter().chain(made_up).map(str::to_owned).collect()
+        of_format
+            .into_iter()
+            .chain(made_up)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The architecture of the traced code, where the source says it.

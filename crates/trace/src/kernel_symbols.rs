@@ -41,7 +41,9 @@ impl KernelSymbols {
 
     fn of_pairs(pairs: Vec<(u64, &str)>) -> Option<KernelSymbols> {
         let mut symbols = KernelSymbols::default();
-        pairs.into_iter().try_for_each(|(address, name)| symbols.add(address, name))?;
+        pairs
+            .into_iter()
+            .try_for_each(|(address, name)| symbols.add(address, name))?;
         Some(symbols)
     }
 
@@ -58,7 +60,11 @@ impl KernelSymbols {
 
     fn add(&mut self, address: u64, name: &str) -> Option<()> {
         let is_printed = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
-        if name.is_empty() || name.len() > LONGEST_NAME || name.trim() != name || !name.bytes().all(is_printed) {
+        if name.is_empty()
+            || name.len() > LONGEST_NAME
+            || name.trim() != name
+            || !name.bytes().all(is_printed)
+        {
             return None;
         }
         match self.starts.last() {
@@ -79,9 +85,16 @@ impl KernelSymbols {
         if address.saturating_sub(*last) > PAGE {
             return None;
         }
-        let number = self.starts.partition_point(|&(start, _)| start <= address).checked_sub(1)?;
-        let begin = number.checked_sub(1).map_or(0, |before| self.starts[before].1);
-        self.names.get(begin as usize..self.starts[number].1 as usize).filter(|name| *name != NOTHING)
+        let number = self
+            .starts
+            .partition_point(|&(start, _)| start <= address)
+            .checked_sub(1)?;
+        let begin = number
+            .checked_sub(1)
+            .map_or(0, |before| self.starts[before].1);
+        self.names
+            .get(begin as usize..self.starts[number].1 as usize)
+            .filter(|name| *name != NOTHING)
     }
 
     /// Whether none is known.
@@ -105,8 +118,10 @@ impl KernelSymbols {
         if body.is_empty() {
             return Err("it is empty");
         }
-        let lines = zstd::bulk::decompress(body, capacity(body)).map_err(|_| "it is no zstd frame, or too long")?;
-        KernelSymbols::of_lines(&lines).ok_or("it has a line that names nothing, or is out of order")
+        let lines = zstd::bulk::decompress(body, capacity(body))
+            .map_err(|_| "it is no zstd frame, or too long")?;
+        KernelSymbols::of_lines(&lines)
+            .ok_or("it has a line that names nothing, or is out of order")
     }
 }
 
@@ -124,24 +139,41 @@ fn pairs(text: &[u8]) -> Option<Vec<(u64, &str)>> {
 
 /// What a frame says it holds, within bounds.
 fn capacity(body: &[u8]) -> usize {
-    let claimed = zstd::zstd_safe::get_frame_content_size(body).ok().flatten().unwrap_or(0);
-    usize::try_from(claimed).unwrap_or(MOST_BYTES).min(MOST_BYTES)
+    let claimed = zstd::zstd_safe::get_frame_content_size(body)
+        .ok()
+        .flatten()
+        .unwrap_or(0);
+    usize::try_from(claimed)
+        .unwrap_or(MOST_BYTES)
+        .min(MOST_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LINES: &[u8] = b"ffffffff81000000 startup_64\nffffffff81000000 _stext\nffffffff81000040 do_it\n";
+    const LINES: &[u8] =
+        b"ffffffff81000000 startup_64\nffffffff81000000 _stext\nffffffff81000040 do_it\n";
 
     #[test]
     fn an_address_lies_in_what_begins_before_it() {
         let symbols = KernelSymbols::of_lines(LINES).expect("lines");
-        let found =
-            [0xffff_ffff_80ff_ffff, 0xffff_ffff_8100_0000, 0xffff_ffff_8100_003f, 0xffff_ffff_8100_0041, u64::MAX];
+        let found = [
+            0xffff_ffff_80ff_ffff,
+            0xffff_ffff_8100_0000,
+            0xffff_ffff_8100_003f,
+            0xffff_ffff_8100_0041,
+            u64::MAX,
+        ];
         assert_eq!(
             found.map(|address| symbols.at(address)),
-            [None, Some("startup_64"), Some("startup_64"), Some("do_it"), None]
+            [
+                None,
+                Some("startup_64"),
+                Some("startup_64"),
+                Some("do_it"),
+                None
+            ]
         );
         assert_eq!(symbols.count(), 2);
         assert_eq!(KernelSymbols::default().at(0), None);
@@ -152,8 +184,12 @@ mod tests {
         let lines =
             b"ffff888000001000 runqueues\nffff888000001d00 -\nffff888000004000 page table\nffffffff81000000 _text\n";
         let symbols = KernelSymbols::of_lines(lines).expect("lines");
-        let found = [0xfff, 0x1cff, 0x1d00, 0x3fff, 0x4000].map(|offset| symbols.at(0xffff_8880_0000_0000 + offset));
-        assert_eq!(found, [None, Some("runqueues"), None, None, Some("page table")]);
+        let found = [0xfff, 0x1cff, 0x1d00, 0x3fff, 0x4000]
+            .map(|offset| symbols.at(0xffff_8880_0000_0000 + offset));
+        assert_eq!(
+            found,
+            [None, Some("runqueues"), None, None, Some("page table")]
+        );
         assert_eq!(symbols.to_lines().as_bytes(), lines);
         let unsorted = b"3000 -\n2000 b\n3000 c\n1000 a\n2000 -\n2000 again\n";
         let symbols = KernelSymbols::of_unsorted_lines(unsorted).expect("lines");
@@ -173,7 +209,16 @@ mod tests {
     #[test]
     fn what_is_no_list_of_functions_is_refused() {
         let long = format!("1 {}\n", "x".repeat(512));
-        for text in ["x", "zz name", "2 b\n1 a\n", "1 ", "1  two", "1 two ", "1 \u{e9}", &long] {
+        for text in [
+            "x",
+            "zz name",
+            "2 b\n1 a\n",
+            "1 ",
+            "1  two",
+            "1 two ",
+            "1 \u{e9}",
+            &long,
+        ] {
             assert_eq!(KernelSymbols::of_lines(text.as_bytes()), None, "{text}");
         }
     }

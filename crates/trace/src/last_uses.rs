@@ -35,7 +35,10 @@ struct Met {
 
 impl Met {
     fn none() -> Met {
-        Met { recent: vec![(ProcessId(u32::MAX), u64::MAX); RECENT], all: FxHashSet::default() }
+        Met {
+            recent: vec![(ProcessId(u32::MAX), u64::MAX); RECENT],
+            all: FxHashSet::default(),
+        }
     }
 
     fn clear(&mut self) {
@@ -119,10 +122,16 @@ impl LastUses {
     /// Who runs from which block on.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
-        self.stretches.push(Stretch { start: 0, process: self.table.running_process() });
+        self.stretches.push(Stretch {
+            start: 0,
+            process: self.table.running_process(),
+        });
         for Placed { before_block, mark } in &chunk.marks {
             self.table.follow(mark);
-            self.stretches.push(Stretch { start: *before_block as usize, process: self.table.running_process() });
+            self.stretches.push(Stretch {
+                start: *before_block as usize,
+                process: self.table.running_process(),
+            });
         }
     }
 
@@ -135,10 +144,22 @@ impl LastUses {
             while let Some(stretch) = stretches.next_if(|stretch| stretch.start <= at) {
                 process = stretch.process;
             }
-            let mut is_kept = is_new(&mut self.pages, process, Kind::Fetch, PAGE_BITS, bytes_of_code(block));
+            let mut is_kept = is_new(
+                &mut self.pages,
+                process,
+                Kind::Fetch,
+                PAGE_BITS,
+                bytes_of_code(block),
+            );
             for _ in 0..block.references {
                 let used = chunk.references[reference];
-                let is_new = is_new(&mut self.pages, process, kind_of(used), PAGE_BITS, bytes_of_data(used));
+                let is_new = is_new(
+                    &mut self.pages,
+                    process,
+                    kind_of(used),
+                    PAGE_BITS,
+                    bytes_of_data(used),
+                );
                 self.references[reference] = is_new;
                 is_kept |= is_new;
                 reference += 1;
@@ -160,12 +181,24 @@ impl LastUses {
                 for _ in 0..block.references {
                     reference -= 1;
                     let used = chunk.references[reference];
-                    if is_new(&mut self.lines, process, kind_of(used), self.line_bits, bytes_of_data(used)) {
+                    if is_new(
+                        &mut self.lines,
+                        process,
+                        kind_of(used),
+                        self.line_bits,
+                        bytes_of_data(used),
+                    ) {
                         self.references[reference] = true;
                         is_kept = true;
                     }
                 }
-                is_kept |= is_new(&mut self.lines, process, Kind::Fetch, self.line_bits, bytes_of_code(block));
+                is_kept |= is_new(
+                    &mut self.lines,
+                    process,
+                    Kind::Fetch,
+                    self.line_bits,
+                    bytes_of_code(block),
+                );
                 self.blocks[at] |= is_kept;
             }
             end = start.min(end);
@@ -174,7 +207,11 @@ impl LastUses {
 
     fn copy(&self, chunk: &Chunk, kept: &mut Chunk) {
         kept.clear();
-        let mut marks = chunk.marks.iter().filter(|placed| matters(&placed.mark)).peekable();
+        let mut marks = chunk
+            .marks
+            .iter()
+            .filter(|placed| matters(&placed.mark))
+            .peekable();
         let mut references = 0;
         for (at, block) in chunk.blocks.iter().enumerate() {
             let own = references..references + usize::from(block.references);
@@ -186,9 +223,14 @@ impl LastUses {
                 kept.mark(placed.mark.clone());
             }
             let before = kept.references.len();
-            let own = own.filter(|&place| self.references[place]).map(|place| chunk.references[place]);
+            let own = own
+                .filter(|&place| self.references[place])
+                .map(|place| chunk.references[place]);
             kept.references.extend(own);
-            kept.blocks.push(Block { references: (kept.references.len() - before) as u16, ..*block });
+            kept.blocks.push(Block {
+                references: (kept.references.len() - before) as u16,
+                ..*block
+            });
         }
         marks.for_each(|placed| kept.mark(placed.mark.clone()));
     }
@@ -196,26 +238,51 @@ impl LastUses {
 
 /// Whether a mark changes what caches hold, or who runs.
 fn matters(mark: &Mark) -> bool {
-    !matches!(mark, Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. })
+    !matches!(
+        mark,
+        Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. }
+    )
 }
 
 fn kind_of(reference: Reference) -> Kind {
-    if reference.is_store() { Kind::Store } else { Kind::Load }
+    if reference.is_store() {
+        Kind::Store
+    } else {
+        Kind::Load
+    }
 }
 
 fn bytes_of_code(block: &Block) -> (u64, u64) {
-    (block.address, block.address.saturating_add(u64::from(block.bytes).saturating_sub(1)))
+    (
+        block.address,
+        block
+            .address
+            .saturating_add(u64::from(block.bytes).saturating_sub(1)),
+    )
 }
 
 fn bytes_of_data(reference: Reference) -> (u64, u64) {
     let first = reference.address();
-    (first, first.saturating_add(u64::from(reference.bytes()) - 1))
+    (
+        first,
+        first.saturating_add(u64::from(reference.bytes()) - 1),
+    )
 }
 
 /// Whether any line or page of these bytes is met for the first time; then all of them are met.
 #[inline]
-fn is_new(met: &mut Met, process: ProcessId, kind: Kind, bits: u32, (first, last): (u64, u64)) -> bool {
-    let process = if first >> KERNEL_BIT & 1 == 0 { process } else { ProcessId(u32::MAX) };
+fn is_new(
+    met: &mut Met,
+    process: ProcessId,
+    kind: Kind,
+    bits: u32,
+    (first, last): (u64, u64),
+) -> bool {
+    let process = if first >> KERNEL_BIT & 1 == 0 {
+        process
+    } else {
+        ProcessId(u32::MAX)
+    };
     let number = |address: u64| (address & ((1 << (KERNEL_BIT + 1)) - 1)) >> bits;
     let mut is_new = met.is_new(process, kind, number(first));
     for line in 1..=(last >> bits) - (first >> bits) {
@@ -244,12 +311,26 @@ mod tests {
             }
             let running = table.running_process().0;
             let mut add = |is_code, is_store, (first, last): (u64, u64)| {
-                let owner = if first >> 47 & 1 == 0 { running } else { u32::MAX };
-                all.extend((first >> bits..=last >> bits).map(|line| (owner, is_code, is_store, line)));
+                let owner = if first >> 47 & 1 == 0 {
+                    running
+                } else {
+                    u32::MAX
+                };
+                all.extend(
+                    (first >> bits..=last >> bits).map(|line| (owner, is_code, is_store, line)),
+                );
             };
-            add(true, false, (block.address, block.address + u64::from(block.bytes) - 1));
+            add(
+                true,
+                false,
+                (block.address, block.address + u64::from(block.bytes) - 1),
+            );
             for used in references.by_ref().take(usize::from(block.references)) {
-                add(false, used.is_store(), (used.address(), used.address() + u64::from(used.bytes()) - 1));
+                add(
+                    false,
+                    used.is_store(),
+                    (used.address(), used.address() + u64::from(used.bytes()) - 1),
+                );
             }
         }
         marks.for_each(|placed| {
@@ -295,16 +376,28 @@ mod tests {
 
     #[test]
     fn of_a_loop_little_is_left() {
-        let block =
-            Block { address: 0x1000, bytes: 4, instructions: 1, references: 1, first_bytes: 4, ..Block::default() };
+        let block = Block {
+            address: 0x1000,
+            bytes: 4,
+            instructions: 1,
+            references: 1,
+            first_bytes: 4,
+            ..Block::default()
+        };
         let mut chunk = Chunk::default();
         for time in 0..1600 {
             chunk.blocks.push(block);
-            chunk.references.push(Reference::new(0x8000 + 8 * (time % 16), 7, 3, false));
+            chunk
+                .references
+                .push(Reference::new(0x8000 + 8 * (time % 16), 7, 3, false));
         }
         let mut kept = Chunk::default();
         LastUses::of_lines(64).keep(&chunk, &mut kept);
         let addresses: Vec<u64> = kept.references.iter().map(|used| used.address()).collect();
-        assert_eq!(addresses, [0x8000, 0x8038, 0x8078], "the first use of the page, the last ones of two lines");
+        assert_eq!(
+            addresses,
+            [0x8000, 0x8038, 0x8078],
+            "the first use of the page, the last ones of two lines"
+        );
     }
 }

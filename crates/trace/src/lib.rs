@@ -35,9 +35,9 @@ pub use chunk::{Chunk, Event, Placed};
 pub use codec::{LANES, OwnWords, ReadWords};
 pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{
-    Before, ChunkEntry, ChunkPlace, Guest, Life, ReadAhead, ReadTraceError, Recorder, ShapeId, TRACE_SCHEMA,
-    TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader, TraceWriter, WriteTraceError, Written,
-    kernel_symbols, read_ahead,
+    Before, ChunkEntry, ChunkPlace, Guest, Life, ReadAhead, ReadTraceError, Recorder, ShapeId,
+    TRACE_SCHEMA, TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader,
+    TraceWriter, WriteTraceError, Written, kernel_symbols, read_ahead,
 };
 pub use import::{ImportError, Importer, Location as ImportLocation, Unzipped};
 pub use kernel_symbols::KernelSymbols;

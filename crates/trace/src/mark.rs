@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// A task: one thread of control that the scheduler can switch to. Counted from 1 in order of birth, and never reused
 /// within a trace, unlike the kernel's thread ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct TaskId(pub u32);
 
@@ -21,7 +23,9 @@ impl fmt::Display for TaskId {
 
 /// An address space: what a cache with process-id tags distinguishes. Counted from 1, never reused within a trace. A fork gives the child a
 /// new one, and an exec gives the task a new one: its addresses then name other memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct ProcessId(pub u32);
 

@@ -46,7 +46,12 @@ pub struct Parts<'f> {
 impl<'f> Parts<'f> {
     /// Parts in ascending order that do not overlap, each behind a warm-up of so many instructions or more; for caches whose lines
     /// have so many bytes or more.
-    pub fn new(file: TraceFile<'f>, parts: Vec<Range<u64>>, warm_up: u64, line_bytes: u64) -> Parts<'f> {
+    pub fn new(
+        file: TraceFile<'f>,
+        parts: Vec<Range<u64>>,
+        warm_up: u64,
+        line_bytes: u64,
+    ) -> Parts<'f> {
         Parts {
             file,
             last_uses: LastUses::of_lines(line_bytes),
@@ -149,7 +154,11 @@ impl<'f> Parts<'f> {
         }
         self.file.go_to(number);
         self.file.next_into(&mut self.chunk)?;
-        self.has_switch = self.chunk.marks.iter().any(|placed| is_switch(&placed.mark));
+        self.has_switch = self
+            .chunk
+            .marks
+            .iter()
+            .any(|placed| is_switch(&placed.mark));
         self.next += 1;
         Ok(())
     }
@@ -158,14 +167,21 @@ impl<'f> Parts<'f> {
     fn range(&self, number: usize) -> Option<Range<u64>> {
         let index = self.file.index();
         let start = index.chunks.get(number)?.first_instruction;
-        let end = index.chunks.get(number + 1).map_or(index.instructions, |next| next.first_instruction);
+        let end = index
+            .chunks
+            .get(number + 1)
+            .map_or(index.instructions, |next| next.first_instruction);
         Some(start..end)
     }
 
     /// What is from an instruction on, and up to where.
     fn purpose(&self, at: u64) -> (Purpose, u64) {
         let number = self.parts.partition_point(|part| part.end <= at);
-        let part = self.parts.get(number).cloned().unwrap_or(u64::MAX..u64::MAX);
+        let part = self
+            .parts
+            .get(number)
+            .cloned()
+            .unwrap_or(u64::MAX..u64::MAX);
         let warm_up = part.start.saturating_sub(self.warm_up);
         let (purpose, until) = if part.start <= at {
             (Purpose::Count { part: number }, part.end)
@@ -174,7 +190,10 @@ impl<'f> Parts<'f> {
         } else {
             (Purpose::LastUses, warm_up)
         };
-        let cut = self.cuts.get(self.cuts.partition_point(|cut| *cut <= at)).copied();
+        let cut = self
+            .cuts
+            .get(self.cuts.partition_point(|cut| *cut <= at))
+            .copied();
         (purpose, cut.unwrap_or(u64::MAX).min(until))
     }
 }
@@ -185,19 +204,33 @@ fn is_switch(mark: &Mark) -> bool {
 
 /// How many instructions of a chunk come before its last switch, of those within so many instructions.
 fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
-    let mut marks = chunk.marks.iter().filter(|placed| is_switch(&placed.mark)).peekable();
+    let mut marks = chunk
+        .marks
+        .iter()
+        .filter(|placed| is_switch(&placed.mark))
+        .peekable();
     let (mut passed, mut last) = (0, None);
     for (at, block) in chunk.blocks.iter().enumerate() {
         if passed > within {
             return last;
         }
-        if marks.next_if(|placed| placed.before_block as usize <= at).is_some() {
+        if marks
+            .next_if(|placed| placed.before_block as usize <= at)
+            .is_some()
+        {
             last = Some(passed);
-            while marks.next_if(|placed| placed.before_block as usize <= at).is_some() {}
+            while marks
+                .next_if(|placed| placed.before_block as usize <= at)
+                .is_some()
+            {}
         }
         passed += u64::from(block.instructions);
     }
-    if passed <= within && marks.peek().is_some() { Some(passed) } else { last }
+    if passed <= within && marks.peek().is_some() {
+        Some(passed)
+    } else {
+        last
+    }
 }
 
 /// How many blocks begin within so many instructions, and how many instructions these have.
@@ -223,7 +256,9 @@ mod tests {
     fn written(chunks: &[Chunk]) -> Vec<u8> {
         let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
         let mut writer = TraceWriter::create(Vec::new(), &header).expect("a header");
-        chunks.iter().for_each(|chunk| writer.write(chunk).expect("a valid chunk"));
+        chunks
+            .iter()
+            .for_each(|chunk| writer.write(chunk).expect("a valid chunk"));
         writer.finish().expect("memory").0
     }
 
@@ -243,10 +278,16 @@ mod tests {
         let mut references = chunk.references.iter();
         let mut marks = chunk.marks.iter().peekable();
         for (at, block) in chunk.blocks.iter().enumerate() {
-            while let Some(Placed { mark, .. }) = marks.next_if(|placed| placed.before_block as usize <= at) {
+            while let Some(Placed { mark, .. }) =
+                marks.next_if(|placed| placed.before_block as usize <= at)
+            {
                 events.push(Event::Mark(mark.clone()));
             }
-            let own = references.by_ref().take(usize::from(block.references)).copied().collect();
+            let own = references
+                .by_ref()
+                .take(usize::from(block.references))
+                .copied()
+                .collect();
             events.push(Event::Block(*block, own));
         }
         events.extend(marks.map(|placed| Event::Mark(placed.mark.clone())));
@@ -254,7 +295,13 @@ mod tests {
     }
 
     fn instructions(events: &[Event]) -> u64 {
-        let of = |event: &Event| if let Event::Block(block, _) = event { block.instructions.into() } else { 0 };
+        let of = |event: &Event| {
+            if let Event::Block(block, _) = event {
+                block.instructions.into()
+            } else {
+                0
+            }
+        };
         events.iter().map(of).sum()
     }
 
@@ -280,10 +327,16 @@ mod tests {
             let whole: Vec<Event> = chunks.iter().flat_map(events).collect();
             let cuts = [0, 1, total / 3, total / 3 + 1, total / 2, total];
             let parts: Vec<Range<u64>> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
-            let one_by_one = parts.iter().flat_map(|part| counted(&bytes, std::slice::from_ref(part), 100).remove(0));
+            let one_by_one = parts
+                .iter()
+                .flat_map(|part| counted(&bytes, std::slice::from_ref(part), 100).remove(0));
             assert_eq!(one_by_one.collect::<Vec<_>>(), whole, "seed {seed}");
             let at_once = counted(&bytes, &parts, 100);
-            assert_eq!(at_once.into_iter().flatten().collect::<Vec<_>>(), whole, "seed {seed}");
+            assert_eq!(
+                at_once.into_iter().flatten().collect::<Vec<_>>(),
+                whole,
+                "seed {seed}"
+            );
         }
     }
 
@@ -295,10 +348,19 @@ mod tests {
         assert!(chunks > 20, "{chunks}");
         for warm_up in [0, 1, 500, total] {
             let from = total * 2 / 3;
-            let mut reader = Parts::new(file(&bytes), std::iter::once(from..total).collect(), warm_up, 64);
+            let mut reader = Parts::new(
+                file(&bytes),
+                std::iter::once(from..total).collect(),
+                warm_up,
+                64,
+            );
             let (mut chunk, mut passed, mut order) = (Chunk::default(), 0, Vec::new());
             while let Some(purpose) = reader.next_into(&mut chunk).expect("a whole trace") {
-                passed += if purpose == Purpose::WarmUp { chunk.instructions() } else { 0 };
+                passed += if purpose == Purpose::WarmUp {
+                    chunk.instructions()
+                } else {
+                    0
+                };
                 order.push(purpose);
             }
             let rank = |purpose: &Purpose| match purpose {
@@ -308,7 +370,10 @@ mod tests {
             };
             assert!(order.is_sorted_by_key(rank), "{order:?}");
             // Blocks are not cut.
-            assert!(passed + u64::from(Block::LONGEST) >= warm_up.min(from), "{passed} of {warm_up}");
+            assert!(
+                passed + u64::from(Block::LONGEST) >= warm_up.min(from),
+                "{passed} of {warm_up}"
+            );
             assert_eq!(order.contains(&Purpose::LastUses), warm_up < total);
         }
     }
@@ -319,7 +384,8 @@ mod tests {
         let bytes = written(&chunks);
         let total = file(&bytes).index().instructions;
         for from in (0..total).step_by(total as usize / 20 + 1) {
-            let mut reader = Parts::new(file(&bytes), std::iter::once(from..total).collect(), 0, 64);
+            let mut reader =
+                Parts::new(file(&bytes), std::iter::once(from..total).collect(), 0, 64);
             let mut chunk = Chunk::default();
             while reader.next_into(&mut chunk).expect("a whole trace") == Some(Purpose::LastUses) {}
             let mut passed = 0;
@@ -331,14 +397,24 @@ mod tests {
             let all: Vec<Event> = chunks.iter().flat_map(events).collect();
             let behind = all.iter().position(is_behind).expect("within the trace");
             let is_block = |event: &Event| matches!(event, Event::Block(..));
-            let before = &all[..all[..behind].iter().rposition(is_block).map_or(0, |last| last + 1)];
+            let before = &all[..all[..behind]
+                .iter()
+                .rposition(is_block)
+                .map_or(0, |last| last + 1)];
             let is_switch = |event: &Event| matches!(event, Event::Mark(Mark::Switch { .. }));
             // A switch right before the part is in it.
             if all[before.len()..behind].iter().any(is_switch) {
                 continue;
             }
-            let since = before.iter().rposition(is_switch).map_or(before, |at| &before[at..]);
-            assert_eq!(reader.since_switch().expect("a whole trace"), instructions(since), "from {from}");
+            let since = before
+                .iter()
+                .rposition(is_switch)
+                .map_or(before, |at| &before[at..]);
+            assert_eq!(
+                reader.since_switch().expect("a whole trace"),
+                instructions(since),
+                "from {from}"
+            );
         }
     }
 }

@@ -45,7 +45,8 @@ impl ProcessTable {
 
     /// The address space of the task that runs; 0 if none does.
     pub fn running_process(&self) -> ProcessId {
-        self.running_task().map_or(ProcessId(0), |task| task.process)
+        self.running_task()
+            .map_or(ProcessId(0), |task| task.process)
     }
 
     /// Whether a task was born and has not ended.
@@ -61,8 +62,17 @@ impl ProcessTable {
     /// Follows a mark. One that cannot be (an exec without a task) changes nothing.
     pub fn follow(&mut self, mark: &Mark) -> Change {
         match mark {
-            Mark::Birth { task, process, parent, name } => self.birth(*task, *process, *parent, name),
-            Mark::Exec { task, process, name } => self.exec(*task, *process, name),
+            Mark::Birth {
+                task,
+                process,
+                parent,
+                name,
+            } => self.birth(*task, *process, *parent, name),
+            Mark::Exec {
+                task,
+                process,
+                name,
+            } => self.exec(*task, *process, name),
             Mark::Exit { task } => self.exit(*task),
             Mark::Switch { to, .. } => {
                 self.running = *to;
@@ -74,27 +84,51 @@ impl ProcessTable {
 
     fn birth(&mut self, task: TaskId, process: ProcessId, parent: TaskId, name: &[u8]) -> Change {
         let is_new = !self.living.contains_key(&process);
-        let parent_task = self.tasks.get(&parent).filter(|parent| is_new && !parent.has_ended);
+        let parent_task = self
+            .tasks
+            .get(&parent)
+            .filter(|parent| is_new && !parent.has_ended);
         let fork = parent_task.map(|parent| (parent.process, process));
         self.enter(process);
-        let born = Task { process, parent, name: name.to_vec(), has_ended: false };
-        let before = self.tasks.insert(task, born).filter(|before| !before.has_ended);
-        Change { fork, ended: before.and_then(|before| self.leave(before.process)) }
+        let born = Task {
+            process,
+            parent,
+            name: name.to_vec(),
+            has_ended: false,
+        };
+        let before = self
+            .tasks
+            .insert(task, born)
+            .filter(|before| !before.has_ended);
+        Change {
+            fork,
+            ended: before.and_then(|before| self.leave(before.process)),
+        }
     }
 
     fn exec(&mut self, task: TaskId, process: ProcessId, name: &[u8]) -> Change {
-        let Some(found) = self.tasks.get_mut(&task).filter(|task| !task.has_ended) else { return Change::default() };
+        let Some(found) = self.tasks.get_mut(&task).filter(|task| !task.has_ended) else {
+            return Change::default();
+        };
         let before = std::mem::replace(&mut found.process, process);
         found.name = name.to_vec();
         self.enter(process);
-        Change { fork: None, ended: self.leave(before) }
+        Change {
+            fork: None,
+            ended: self.leave(before),
+        }
     }
 
     fn exit(&mut self, task: TaskId) -> Change {
-        let Some(found) = self.tasks.get_mut(&task).filter(|task| !task.has_ended) else { return Change::default() };
+        let Some(found) = self.tasks.get_mut(&task).filter(|task| !task.has_ended) else {
+            return Change::default();
+        };
         found.has_ended = true;
         let process = found.process;
-        Change { fork: None, ended: self.leave(process) }
+        Change {
+            fork: None,
+            ended: self.leave(process),
+        }
     }
 
     fn enter(&mut self, process: ProcessId) {
@@ -114,11 +148,20 @@ mod tests {
     use super::*;
 
     fn birth(task: u32, process: u32, parent: u32) -> Mark {
-        Mark::Birth { task: TaskId(task), process: ProcessId(process), parent: TaskId(parent), name: b"a".to_vec() }
+        Mark::Birth {
+            task: TaskId(task),
+            process: ProcessId(process),
+            parent: TaskId(parent),
+            name: b"a".to_vec(),
+        }
     }
 
     fn exec(task: u32, process: u32) -> Mark {
-        Mark::Exec { task: TaskId(task), process: ProcessId(process), name: b"b".to_vec() }
+        Mark::Exec {
+            task: TaskId(task),
+            process: ProcessId(process),
+            name: b"b".to_vec(),
+        }
     }
 
     fn exit(task: u32) -> Mark {
@@ -126,17 +169,31 @@ mod tests {
     }
 
     fn ended(process: u32) -> Change {
-        Change { ended: Some(ProcessId(process)), ..Change::default() }
+        Change {
+            ended: Some(ProcessId(process)),
+            ..Change::default()
+        }
     }
 
     #[test]
     fn a_process_is_forked_from_its_parents_and_ends_with_its_last_task() {
         let mut table = ProcessTable::default();
-        assert_eq!(table.follow(&birth(1, 1, 0)), Change::default(), "the child of no known task");
-        let fork = Change { fork: Some((ProcessId(1), ProcessId(2))), ended: None };
+        assert_eq!(
+            table.follow(&birth(1, 1, 0)),
+            Change::default(),
+            "the child of no known task"
+        );
+        let fork = Change {
+            fork: Some((ProcessId(1), ProcessId(2))),
+            ended: None,
+        };
         assert_eq!(table.follow(&birth(2, 2, 1)), fork);
         assert_eq!(table.follow(&birth(3, 2, 2)), Change::default(), "a thread");
-        assert_eq!(table.follow(&exit(2)), Change::default(), "a thread is left");
+        assert_eq!(
+            table.follow(&exit(2)),
+            Change::default(),
+            "a thread is left"
+        );
         assert!(table.is_inhabited(ProcessId(2)) && !table.is_alive(TaskId(2)));
         assert_eq!(table.follow(&exec(3, 3)), ended(2));
         assert_eq!(table.follow(&exit(3)), ended(3));
@@ -152,7 +209,10 @@ mod tests {
         table.follow(&birth(1, 1, 0));
         table.follow(&exit(1));
         let before = table.clone();
-        assert_eq!((table.follow(&exec(1, 2)), table.follow(&birth(2, 3, 1))), (Change::default(), Change::default()));
+        assert_eq!(
+            (table.follow(&exec(1, 2)), table.follow(&birth(2, 3, 1))),
+            (Change::default(), Change::default())
+        );
         assert_eq!(
             table.tasks[&TaskId(1)],
             before.tasks[&TaskId(1)],

@@ -3,8 +3,8 @@ use std::fmt;
 /// The sizes in bytes that a [`Reference`] can name, ascending. A size that is not here is rounded up to the next; all
 /// sizes of x86-64's and aarch64's plain, string, x87, SSE and AVX accesses are here.
 pub const SIZES: [u16; 32] = [
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 108, 112, 128, 160, 192, 256,
-    512, 832, 1024,
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 108, 112,
+    128, 160, 192, 256, 512, 832, 1024,
 ];
 
 /// One data reference of an instruction, in 64 bits:
@@ -39,7 +39,10 @@ impl Reference {
         let address = address & ((1 << ADDRESS_BITS) - 1);
         let store = if is_store { STORE } else { 0 };
         Reference(
-            address | (through as u64) << ADDRESS_BITS | (size_code as u64) << (ADDRESS_BITS + THROUGH_BITS) | store,
+            address
+                | (through as u64) << ADDRESS_BITS
+                | (size_code as u64) << (ADDRESS_BITS + THROUGH_BITS)
+                | store,
         )
     }
 
@@ -48,7 +51,10 @@ impl Reference {
         if bytes == 0 {
             return None;
         }
-        SIZES.iter().position(|&size| u64::from(size) >= bytes).map(|code| code as u8)
+        SIZES
+            .iter()
+            .position(|&size| u64::from(size) >= bytes)
+            .map(|code| code as u8)
     }
 
     /// Virtual address of the first byte.
@@ -85,7 +91,13 @@ impl Reference {
 impl fmt::Debug for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_store() { "store" } else { "load" };
-        write!(f, "{kind} {:#x} {} B @{}", self.address(), self.bytes(), self.through())
+        write!(
+            f,
+            "{kind} {:#x} {} B @{}",
+            self.address(),
+            self.bytes(),
+            self.through()
+        )
     }
 }
 

@@ -34,7 +34,9 @@ pub enum UnfitShape {
     #[error(transparent)]
     Block(#[from] UnfitBlock),
     /// A reference relative to none that is explicit.
-    #[error("found reference {reference} relative to reference {base}, need an earlier one whose address is explicit")]
+    #[error(
+        "found reference {reference} relative to reference {base}, need an earlier one whose address is explicit"
+    )]
     Base {
         /// The relative one.
         reference: usize,
@@ -71,12 +73,20 @@ pub(crate) const MOST_REFERENCES: usize = u16::MAX as usize;
 
 /// Checks the blocks of a shape against their references, and how the addresses of these are known.
 pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), UnfitShape> {
-    let need = blocks.iter().map(|block| usize::from(block.references)).sum();
+    let need = blocks
+        .iter()
+        .map(|block| usize::from(block.references))
+        .sum();
     if blocks.is_empty() || blocks.len() > MOST_BLOCKS {
-        return Err(UnfitShape::Blocks { found: blocks.len() });
+        return Err(UnfitShape::Blocks {
+            found: blocks.len(),
+        });
     }
     if forms.len() != need {
-        return Err(UnfitShape::Count { found: forms.len(), need });
+        return Err(UnfitShape::Count {
+            found: forms.len(),
+            need,
+        });
     }
     if need > MOST_REFERENCES {
         return Err(UnfitShape::References { found: need });
@@ -89,8 +99,9 @@ pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), Unf
     }
     for (reference, form) in forms.iter().enumerate() {
         if let AddressKind::Relative { base, .. } = form.place {
-            let is_explicit =
-                forms[..reference].get(usize::from(base)).is_some_and(|base| base.place == AddressKind::Explicit);
+            let is_explicit = forms[..reference]
+                .get(usize::from(base))
+                .is_some_and(|base| base.place == AddressKind::Explicit);
             if !is_explicit {
                 return Err(UnfitShape::Base { reference, base });
             }
@@ -101,7 +112,10 @@ pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), Unf
 
 /// How many of the references are explicit.
 pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
-    forms.iter().filter(|form| form.place == AddressKind::Explicit).count()
+    forms
+        .iter()
+        .filter(|form| form.place == AddressKind::Explicit)
+        .count()
 }
 
 /// A reference of a shape, made ready to be given its address.
@@ -120,7 +134,11 @@ const SHIFT: u32 = u64::BITS - ADDRESS_BITS;
 
 impl Unfold {
     fn new(reference: Reference, address: u64, source: u32, mask: i32) -> Unfold {
-        Unfold { base: address << SHIFT | reference.0 >> ADDRESS_BITS, source, mask }
+        Unfold {
+            base: address << SHIFT | reference.0 >> ADDRESS_BITS,
+            source,
+            mask,
+        }
     }
 
     /// Which of the explicit addresses of the shape it needs.
@@ -138,7 +156,11 @@ impl Unfold {
     /// The same, of an address that stands in the upper bits.
     #[inline(always)]
     pub(crate) fn at_upper(&self, explicit: u64) -> Reference {
-        Reference((explicit & i64::from(self.mask) as u64).wrapping_add(self.base).rotate_right(SHIFT))
+        Reference(
+            (explicit & i64::from(self.mask) as u64)
+                .wrapping_add(self.base)
+                .rotate_right(SHIFT),
+        )
     }
 }
 
@@ -146,17 +168,20 @@ impl Unfold {
 pub fn unfold(forms: &[ShapeReference]) -> impl Iterator<Item = Unfold> + '_ {
     let mut next_explicit = 0;
     let mut source_of = vec![0; forms.len()];
-    forms.iter().enumerate().map(move |(number, form)| match form.place {
-        AddressKind::Explicit => {
-            let source = next_explicit;
-            source_of[number] = source;
-            next_explicit += 1;
-            Unfold::new(form.reference, 0, source, -1)
-        }
-        AddressKind::Fixed(address) => Unfold::new(form.reference, address, 0, 0),
-        AddressKind::Relative { base, offset } => {
-            let source = source_of.get(usize::from(base)).copied().unwrap_or(0);
-            Unfold::new(form.reference, offset, source, -1)
-        }
-    })
+    forms
+        .iter()
+        .enumerate()
+        .map(move |(number, form)| match form.place {
+            AddressKind::Explicit => {
+                let source = next_explicit;
+                source_of[number] = source;
+                next_explicit += 1;
+                Unfold::new(form.reference, 0, source, -1)
+            }
+            AddressKind::Fixed(address) => Unfold::new(form.reference, address, 0, 0),
+            AddressKind::Relative { base, offset } => {
+                let source = source_of.get(usize::from(base)).copied().unwrap_or(0);
+                Unfold::new(form.reference, offset, source, -1)
+            }
+        })
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use crate::{Cause, Chunk, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceHeader, TraceReader};
+use crate::{
+    Cause, Chunk, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceHeader, TraceReader,
+};
 
 /// What is in a trace. Where it is cut or damaged: in what could be read.
 #[derive(Debug)]
@@ -110,7 +112,11 @@ impl TraceSummary {
     fn add(&mut self, chunk: &Chunk, table: &mut ProcessTable) {
         self.chunks += 1;
         self.blocks += chunk.blocks.len() as u64;
-        let stores = chunk.references.iter().filter(|reference| reference.is_store()).count() as u64;
+        let stores = chunk
+            .references
+            .iter()
+            .filter(|reference| reference.is_store())
+            .count() as u64;
         self.stores += stores;
         self.loads += chunk.references.len() as u64 - stores;
         let blocks = chunk.blocks.run();
@@ -136,18 +142,35 @@ impl TraceSummary {
             counts.instructions += instructions;
             counts.references += u64::from(block.references);
             self.instructions += instructions;
-            self.kernel_instructions += if block.flags.is_kernel() { instructions } else { 0 };
+            self.kernel_instructions += if block.flags.is_kernel() {
+                instructions
+            } else {
+                0
+            };
         }
     }
 
     fn mark(&mut self, mark: &Mark) {
         match mark {
-            Mark::Birth { process, parent, name, .. } => {
+            Mark::Birth {
+                process,
+                parent,
+                name,
+                ..
+            } => {
                 self.tasks += 1;
                 self.enter(*process, *parent, name);
             }
-            Mark::Exec { task, process, name } => self.enter(*process, *task, name),
-            Mark::Switch { is_voluntary, cause, .. } if mark.is_switch() => {
+            Mark::Exec {
+                task,
+                process,
+                name,
+            } => self.enter(*process, *task, name),
+            Mark::Switch {
+                is_voluntary,
+                cause,
+                ..
+            } if mark.is_switch() => {
                 *self.switches.entry((*cause, *is_voluntary)).or_default() += 1;
             }
             Mark::SyscallEnter { .. } => self.syscalls += 1,

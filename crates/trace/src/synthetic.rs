@@ -43,7 +43,14 @@ impl Synthetic {
     fn new(programs: Vec<Box<dyn Program + Send>>, turn_instructions: u64, switches: u64) -> Self {
         let turns_left = if programs.is_empty() { 0 } else { switches };
         let (instructions_left, running, is_begun) = (0, TaskId::NONE, false);
-        Synthetic { programs, turn_instructions, turns_left, instructions_left, running, is_begun }
+        Synthetic {
+            programs,
+            turn_instructions,
+            turns_left,
+            instructions_left,
+            running,
+            is_begun,
+        }
     }
 
     /// Makes the next chunk into `chunk`, keeping its memory; false, and an empty chunk, where there is none.
@@ -74,7 +81,12 @@ impl Synthetic {
     fn births(&self, chunk: &mut Chunk) {
         for number in 1..=self.programs.len() as u32 {
             let (task, process, parent) = (TaskId(number), ProcessId(number), TaskId::NONE);
-            chunk.mark(Mark::Birth { task, process, parent, name: format!("synthetic {number}").into_bytes() });
+            chunk.mark(Mark::Birth {
+                task,
+                process,
+                parent,
+                name: format!("synthetic {number}").into_bytes(),
+            });
         }
     }
 
@@ -84,11 +96,23 @@ impl Synthetic {
         }
         self.turns_left -= 1;
         self.instructions_left = self.turn_instructions;
-        let (from, to) = (self.running, TaskId(self.running.0 % self.programs.len() as u32 + 1));
-        let cause = if from == TaskId::NONE { Cause::Unknown } else { Cause::Quantum };
+        let (from, to) = (
+            self.running,
+            TaskId(self.running.0 % self.programs.len() as u32 + 1),
+        );
+        let cause = if from == TaskId::NONE {
+            Cause::Unknown
+        } else {
+            Cause::Quantum
+        };
         // One process alone goes on: a switch to itself is none.
         if from != to {
-            chunk.mark(Mark::Switch { from, to, is_voluntary: false, cause });
+            chunk.mark(Mark::Switch {
+                from,
+                to,
+                is_voluntary: false,
+                cause,
+            });
         }
         self.running = to;
         true

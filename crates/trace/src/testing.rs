@@ -136,13 +136,27 @@ impl SplitMix64 {
             2 => Step::Exec,
             3 => Step::Exit,
             4 => Step::Command,
-            5 => Step::Map { file: (roll >> 8) as u8 },
-            6 => Step::Unmap { file: (roll >> 8) as u8 },
-            7 => Step::Fault { page: (roll >> 8) as u32 },
+            5 => Step::Map {
+                file: (roll >> 8) as u8,
+            },
+            6 => Step::Unmap {
+                file: (roll >> 8) as u8,
+            },
+            7 => Step::Fault {
+                page: (roll >> 8) as u32,
+            },
             8 => Step::Cut,
-            9 => Step::Kernel { code: (roll >> 8) as u16 % 16 },
-            10..16 => Step::Switch { to: (roll >> 8) as u8, cause: (roll >> 16) as u16 },
-            16..20 => Step::Syscall { number: (roll >> 8) as u16 % 400, bytes: (roll >> 24) as u16 },
+            9 => Step::Kernel {
+                code: (roll >> 8) as u16 % 16,
+            },
+            10..16 => Step::Switch {
+                to: (roll >> 8) as u8,
+                cause: (roll >> 16) as u16,
+            },
+            16..20 => Step::Syscall {
+                number: (roll >> 8) as u16 % 400,
+                bytes: (roll >> 24) as u16,
+            },
             _ => Step::Run {
                 code: (roll >> 8) as u16 % 48,
                 times: (roll >> 16) as u8 % 12 + 1,

@@ -5,12 +5,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A size in bytes. Parses `0`, `512`, `64KiB`, `1.5MiB`, `2GiB`; prints the largest exact binary unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+)]
 #[schemars(inline)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
-const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+const UNITS: [(&str, u64); 4] = [
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("B", 1),
+];
 
 impl Bytes {
     /// One kibibyte times `n`.
@@ -31,7 +49,10 @@ impl Bytes {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match UNITS.iter().find(|(_, unit)| self.0 != 0 && self.0.is_multiple_of(*unit)) {
+        let text = match UNITS
+            .iter()
+            .find(|(_, unit)| self.0 != 0 && self.0.is_multiple_of(*unit))
+        {
             Some((name, unit)) => format!("{} {name}", self.0 / unit),
             None => "0 B".to_owned(),
         };
@@ -41,7 +62,9 @@ impl fmt::Display for Bytes {
 
 /// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("found '{found}', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)")]
+#[error(
+    "found '{found}', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+)]
 pub struct ParseBytesError {
     found: String,
 }
@@ -50,12 +73,18 @@ impl FromStr for Bytes {
     type Err = ParseBytesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || ParseBytesError { found: text.to_owned() };
+        let error = || ParseBytesError {
+            found: text.to_owned(),
+        };
         let trimmed = text.trim();
-        let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
+        let split = trimmed
+            .find(|c: char| c.is_ascii_alphabetic())
+            .unwrap_or(trimmed.len());
         let (number, suffix) = trimmed.split_at(split);
         let unit = unit_bytes(suffix).ok_or_else(error)?;
-        exact_product(number.trim(), unit).map(Bytes).ok_or_else(error)
+        exact_product(number.trim(), unit)
+            .map(Bytes)
+            .ok_or_else(error)
     }
 }
 
@@ -77,12 +106,20 @@ fn exact_product(number: &str, unit: u64) -> Option<u64> {
         return None;
     }
     let scale = 10_u64.pow(fraction.len() as u32);
-    let scaled_fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u64>().ok()? };
+    let scaled_fraction = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse::<u64>().ok()?
+    };
     let fraction_bytes = scaled_fraction.checked_mul(unit)?;
     if !fraction_bytes.is_multiple_of(scale) {
         return None;
     }
-    whole.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(fraction_bytes / scale)
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(unit)?
+        .checked_add(fraction_bytes / scale)
 }
 
 #[cfg(test)]
@@ -106,10 +143,22 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_whole_number_of_bytes() {
-        for text in ["", "KiB", "-1", "1.3B", "64kb", "1e3", "99999999999GiB", "1.0000000001GiB", "६"] {
+        for text in [
+            "",
+            "KiB",
+            "-1",
+            "1.3B",
+            "64kb",
+            "1e3",
+            "99999999999GiB",
+            "1.0000000001GiB",
+            "६",
+        ] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }
-        let error = "64kb".parse::<Bytes>().expect_err("decimal units are ambiguous");
+        let error = "64kb"
+            .parse::<Bytes>()
+            .expect_err("decimal units are ambiguous");
         assert_eq!(
             error.to_string(),
             "found '64kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
@@ -118,9 +167,13 @@ mod tests {
 
     #[test]
     fn prints_the_largest_exact_unit_and_parses_it_back() {
-        for (bytes, text) in
-            [(0, "0 B"), (1000, "1000 B"), (65_536, "64 KiB"), (1_572_864, "1536 KiB"), (1 << 30, "1 GiB")]
-        {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1000, "1000 B"),
+            (65_536, "64 KiB"),
+            (1_572_864, "1536 KiB"),
+            (1 << 30, "1 GiB"),
+        ] {
             assert_eq!(Bytes(bytes).to_string(), text);
             assert_eq!(text.parse(), Ok(Bytes(bytes)));
         }

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A logical CPU, numbered as the kernel numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
+)]
 #[schemars(inline)]
 #[serde(transparent)]
 pub struct CpuId(pub u32);
@@ -34,19 +36,28 @@ impl FromStr for CpuId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = text.trim().parse().ok().filter(|n| *n < CpuId::LIMIT);
-        number.map(CpuId).ok_or_else(|| ParseCpuListError { found: text.to_owned() })
+        number.map(CpuId).ok_or_else(|| ParseCpuListError {
+            found: text.to_owned(),
+        })
     }
 }
 
 /// Reads the kernel's list format: `0-3,8`. An empty text is an empty list; order and repetition are kept.
 pub fn parse_cpu_list(text: &str) -> Result<Vec<CpuId>, ParseCpuListError> {
-    let error = || ParseCpuListError { found: text.trim().to_owned() };
+    let error = || ParseCpuListError {
+        found: text.trim().to_owned(),
+    };
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Ok(Vec::new());
     }
     let ranges: Option<Vec<_>> = trimmed.split(',').map(parse_range).collect();
-    Ok(ranges.ok_or_else(error)?.into_iter().flatten().map(CpuId).collect())
+    Ok(ranges
+        .ok_or_else(error)?
+        .into_iter()
+        .flatten()
+        .map(CpuId)
+        .collect())
 }
 
 fn parse_range(text: &str) -> Option<RangeInclusive<u32>> {
@@ -65,7 +76,16 @@ pub fn format_cpu_list(cpus: &[CpuId]) -> String {
             _ => runs.push((cpu.0, cpu.0)),
         }
     }
-    let texts: Vec<_> = runs.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    let texts: Vec<_> = runs
+        .iter()
+        .map(|(a, b)| {
+            if a == b {
+                a.to_string()
+            } else {
+                format!("{a}-{b}")
+            }
+        })
+        .collect();
     texts.join(",")
 }
 

@@ -7,7 +7,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A span of time in whole nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+)]
 #[schemars(inline)]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
@@ -76,9 +89,13 @@ impl FromStr for Nanos {
     type Err = ParseNanosError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || ParseNanosError { found: text.to_owned() };
+        let error = || ParseNanosError {
+            found: text.to_owned(),
+        };
         let trimmed = text.trim();
-        let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(error)?;
+        let split = trimmed
+            .find(|c: char| c.is_ascii_alphabetic())
+            .ok_or_else(error)?;
         let (number, unit) = trimmed.split_at(split);
         let unit_ns = match unit {
             "ns" => 1_u64,
@@ -88,16 +105,39 @@ impl FromStr for Nanos {
             "min" => 60_000_000_000,
             _ => return Err(error()),
         };
-        let is_plain = number.trim().bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let number: f64 = number.trim().parse().ok().filter(|_| is_plain).ok_or_else(error)?;
+        let is_plain = number
+            .trim()
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b == b'.');
+        let number: f64 = number
+            .trim()
+            .parse()
+            .ok()
+            .filter(|_| is_plain)
+            .ok_or_else(error)?;
         let nanos = (number * unit_ns as f64).round();
         // 2^53: the largest span that the product above holds exactly, 104 days.
-        (nanos <= 9_007_199_254_740_992.0).then_some(Nanos(nanos as u64)).ok_or_else(error)
+        (nanos <= 9_007_199_254_740_992.0)
+            .then_some(Nanos(nanos as u64))
+            .ok_or_else(error)
     }
 }
 
 /// A reading, or a difference of two readings, of the run's clock in its own unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+)]
 #[schemars(inline)]
 #[serde(transparent)]
 pub struct Ticks(pub u64);

@@ -20,8 +20,16 @@ pub struct Touch {
 /// Every load and store that one [`walk`](crate::walk()) of `set` makes, in its order, for an array at `base` that was
 /// [prepared](crate::prepare()) with `seed` (which only a chase looks at). A chase holds its cycle in memory, one word
 /// for each node. Nothing for a set that [`WorkingSet::check`] refuses.
-pub fn addresses(set: &WorkingSet, base: u64, seed: u64) -> impl Iterator<Item = Touch> + Send + use<> {
-    let set = if set.check().is_ok() { *set } else { WorkingSet::NONE };
+pub fn addresses(
+    set: &WorkingSet,
+    base: u64,
+    seed: u64,
+) -> impl Iterator<Item = Touch> + Send + use<> {
+    let set = if set.check().is_ok() {
+        *set
+    } else {
+        WorkingSet::NONE
+    };
     let (loads, stores) = match set.access {
         Access::Read => (true, false),
         Access::Write => (false, true),
@@ -29,9 +37,21 @@ pub fn addresses(set: &WorkingSet, base: u64, seed: u64) -> impl Iterator<Item =
     };
     visits(&set, seed).flat_map(move |visit| {
         let at = move |element: usize| base.wrapping_add(element as u64 * ELEMENT_BYTES);
-        let touch = move |is_store| Touch { address: at(visit.data), is_store };
-        let link = visit.link.map(|link| Touch { address: at(link), is_store: false });
-        [loads.then(|| touch(false)), stores.then(|| touch(true)), link].into_iter().flatten()
+        let touch = move |is_store| Touch {
+            address: at(visit.data),
+            is_store,
+        };
+        let link = visit.link.map(|link| Touch {
+            address: at(link),
+            is_store: false,
+        });
+        [
+            loads.then(|| touch(false)),
+            stores.then(|| touch(true)),
+            link,
+        ]
+        .into_iter()
+        .flatten()
     })
 }
 
@@ -47,12 +67,19 @@ fn visits(set: &WorkingSet, seed: u64) -> Box<dyn Iterator<Item = Visit> + Send>
         _ if set.is_empty() => Box::new(iter::empty()),
         Pattern::Strided => {
             let visit = |data| Visit { data, link: None };
-            Box::new((0..stride).flat_map(move |first| (first..elements).step_by(stride)).map(visit))
+            Box::new(
+                (0..stride)
+                    .flat_map(move |first| (first..elements).step_by(stride))
+                    .map(visit),
+            )
         }
         Pattern::Chase => {
             let cycle = cycle(elements / stride, seed);
             let start = cycle.iter().position(|&node| node == 0).unwrap_or(0);
-            let visit = move |node: usize| Visit { data: node * stride + 1, link: Some(node * stride) };
+            let visit = move |node: usize| Visit {
+                data: node * stride + 1,
+                link: Some(node * stride),
+            };
             Box::new((0..cycle.len()).map(move |step| visit(cycle[(start + step) % cycle.len()])))
         }
     }
@@ -79,7 +106,13 @@ mod tests {
     const SEED: u64 = 7;
 
     fn set(size: u64, stride: u64, access: Access, pattern: Pattern) -> WorkingSet {
-        WorkingSet { size_bytes: Bytes(size), stride_bytes: Bytes(stride), access, pattern, ..WorkingSet::NONE }
+        WorkingSet {
+            size_bytes: Bytes(size),
+            stride_bytes: Bytes(stride),
+            access,
+            pattern,
+            ..WorkingSet::NONE
+        }
     }
 
     fn prepared(set: &WorkingSet) -> Vec<AtomicU64> {
@@ -110,13 +143,21 @@ mod tests {
         for set in sets() {
             let touches = touches(&set);
             let stores = touches.iter().filter(|touch| touch.is_store).count();
-            let links = if set.pattern == Pattern::Chase { set.touches() } else { 0 };
+            let links = if set.pattern == Pattern::Chase {
+                set.touches()
+            } else {
+                0
+            };
             let (loads, expected_stores) = match set.access {
                 Access::Read => (set.touches(), 0),
                 Access::Write => (0, set.touches()),
                 Access::Rmw => (set.touches(), set.touches()),
             };
-            assert_eq!((touches.len() - stores, stores), (loads + links, expected_stores), "{set:?}");
+            assert_eq!(
+                (touches.len() - stores, stores),
+                (loads + links, expected_stores),
+                "{set:?}"
+            );
         }
     }
 
@@ -124,7 +165,12 @@ mod tests {
     fn a_read_modify_write_loads_before_it_stores() {
         let set = set(32, 8, Access::Rmw, Pattern::Strided);
         let expected: Vec<_> = (0..4)
-            .flat_map(|element| [false, true].map(|is_store| Touch { address: BASE + element * 8, is_store }))
+            .flat_map(|element| {
+                [false, true].map(|is_store| Touch {
+                    address: BASE + element * 8,
+                    is_store,
+                })
+            })
             .collect();
         assert_eq!(touches(&set), expected);
     }
@@ -139,8 +185,11 @@ mod tests {
                 .filter(|&element| memory[element].load(Relaxed) != before[element])
                 .map(|element| BASE + element as u64 * ELEMENT_BYTES)
                 .collect();
-            let mut stored: Vec<u64> =
-                touches(&set).iter().filter(|touch| touch.is_store).map(|touch| touch.address).collect();
+            let mut stored: Vec<u64> = touches(&set)
+                .iter()
+                .filter(|touch| touch.is_store)
+                .map(|touch| touch.address)
+                .collect();
             stored.sort_unstable();
             assert_eq!(stored, changed, "{set:?}");
         }
@@ -149,7 +198,10 @@ mod tests {
     /// The links of the chase, followed in prepared memory as the walk does.
     #[test]
     fn a_chase_follows_the_cycle_that_is_laid_in_memory() {
-        for set in sets().into_iter().filter(|set| set.pattern == Pattern::Chase) {
+        for set in sets()
+            .into_iter()
+            .filter(|set| set.pattern == Pattern::Chase)
+        {
             let memory = prepared(&set);
             let mut at = 0_u64;
             let followed: Vec<u64> = (0..set.touches())
@@ -161,11 +213,18 @@ mod tests {
                 .collect();
             assert_eq!(at, 0, "the cycle is closed");
             let per_visit = touches(&set).len() / set.touches();
-            let links: Vec<u64> = touches(&set).chunks(per_visit).map(|visit| visit[per_visit - 1].address).collect();
+            let links: Vec<u64> = touches(&set)
+                .chunks(per_visit)
+                .map(|visit| visit[per_visit - 1].address)
+                .collect();
             assert_eq!(links, followed, "{set:?}");
             for visit in touches(&set).chunks(per_visit) {
                 let link = visit[per_visit - 1].address;
-                assert!(visit[..per_visit - 1].iter().all(|touch| touch.address == link + ELEMENT_BYTES));
+                assert!(
+                    visit[..per_visit - 1]
+                        .iter()
+                        .all(|touch| touch.address == link + ELEMENT_BYTES)
+                );
             }
         }
     }
@@ -179,14 +238,19 @@ mod tests {
             let visited = RefCell::new(Vec::new());
             let first = memory.as_ptr() as u64;
             let note = |element: &AtomicU64| {
-                visited.borrow_mut().push(std::ptr::from_ref(element) as u64 - first + BASE);
+                visited
+                    .borrow_mut()
+                    .push(std::ptr::from_ref(element) as u64 - first + BASE);
             };
             match set.pattern {
                 Pattern::Strided => walk::strided(&memory, set.stride_elements(), note),
                 Pattern::Chase => walk::chase(&memory, set.stride_elements(), note),
             }
             let per_visit = touches(&set).len() / set.touches();
-            let expected: Vec<u64> = touches(&set).chunks(per_visit).map(|visit| visit[0].address).collect();
+            let expected: Vec<u64> = touches(&set)
+                .chunks(per_visit)
+                .map(|visit| visit[0].address)
+                .collect();
             assert_eq!(visited.into_inner(), expected, "{set:?}");
         }
     }

@@ -38,12 +38,14 @@ pub fn walk(memory: &[AtomicU64], set: &WorkingSet) {
     let stride = set.stride_elements();
     match (set.pattern, set.access) {
         (Pattern::Strided, Access::Read) => strided_read(memory, stride),
-        (Pattern::Strided, Access::Write) => {
-            strided(memory, stride, |element| element.store(2.0_f64.to_bits(), Relaxed))
-        }
+        (Pattern::Strided, Access::Write) => strided(memory, stride, |element| {
+            element.store(2.0_f64.to_bits(), Relaxed)
+        }),
         (Pattern::Strided, Access::Rmw) => strided(memory, stride, increment),
         (Pattern::Chase, Access::Read) => chase(memory, stride, |_| ()),
-        (Pattern::Chase, Access::Write) => chase(memory, stride, |data| data.store(2.0_f64.to_bits(), Relaxed)),
+        (Pattern::Chase, Access::Write) => chase(memory, stride, |data| {
+            data.store(2.0_f64.to_bits(), Relaxed)
+        }),
         (Pattern::Chase, Access::Rmw) => chase(memory, stride, increment),
     }
 }
@@ -103,11 +105,21 @@ mod tests {
 
     fn set(size: u64, stride: u64, access: Access, pattern: Pattern) -> WorkingSet {
         let (size_bytes, stride_bytes) = (Bytes(size), Bytes(stride));
-        WorkingSet { size_bytes, stride_bytes, access, pattern, sharing: Sharing::Private, ..WorkingSet::NONE }
+        WorkingSet {
+            size_bytes,
+            stride_bytes,
+            access,
+            pattern,
+            sharing: Sharing::Private,
+            ..WorkingSet::NONE
+        }
     }
 
     fn values(memory: &[AtomicU64]) -> Vec<f64> {
-        memory.iter().map(|e| f64::from_bits(e.load(Relaxed))).collect()
+        memory
+            .iter()
+            .map(|e| f64::from_bits(e.load(Relaxed)))
+            .collect()
     }
 
     #[test]

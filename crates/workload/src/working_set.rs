@@ -7,8 +7,22 @@ use switchcost_units::Bytes;
 pub const ELEMENT_BYTES: u64 = 8;
 
 /// What a walk does with each element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Access {
@@ -21,8 +35,22 @@ pub enum Access {
 }
 
 /// In which order a walk visits the elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pattern {
@@ -33,8 +61,22 @@ pub enum Pattern {
 }
 
 /// Whether the tasks walk memory of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Sharing {
@@ -45,8 +87,22 @@ pub enum Sharing {
 }
 
 /// The pages under the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[derive(JsonSchema, Serialize, Deserialize, Display, EnumString, EnumIter)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    EnumIter,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pages {
@@ -57,7 +113,9 @@ pub enum Pages {
 }
 
 /// The memory that each task touches between two switches, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
+)]
 pub struct WorkingSet {
     /// Size of one array in bytes; 0 means that nothing is touched.
     pub size_bytes: Bytes,
@@ -77,7 +135,9 @@ pub struct WorkingSet {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitWorkingSet {
     /// A size that holds no whole number of elements.
-    #[error("found a size of {0}, need 0 or a multiple of one element (8 B); round the size to a multiple of 8")]
+    #[error(
+        "found a size of {0}, need 0 or a multiple of one element (8 B); round the size to a multiple of 8"
+    )]
     Size(Bytes),
     /// A stride that is not a positive whole number of elements.
     #[error("found a stride of {0}, need a multiple of one element (8 B) and at least 8 B")]
@@ -156,7 +216,8 @@ impl WorkingSet {
             return Err(UnfitWorkingSet::StrideAboveSize { size, stride });
         }
         let is_chase = self.pattern == Pattern::Chase;
-        if is_chase && (stride.0 < 16 || !size.0.is_multiple_of(stride.0) || size.0 / stride.0 < 2) {
+        if is_chase && (stride.0 < 16 || !size.0.is_multiple_of(stride.0) || size.0 / stride.0 < 2)
+        {
             return Err(UnfitWorkingSet::Chase { size, stride });
         }
         Ok(())
@@ -168,12 +229,22 @@ mod tests {
     use super::*;
 
     fn set(size: u64, stride: u64, pattern: Pattern) -> WorkingSet {
-        WorkingSet { size_bytes: Bytes(size), stride_bytes: Bytes(stride), pattern, ..WorkingSet::NONE }
+        WorkingSet {
+            size_bytes: Bytes(size),
+            stride_bytes: Bytes(stride),
+            pattern,
+            ..WorkingSet::NONE
+        }
     }
 
     #[test]
     fn says_what_is_wrong_with_an_unfit_set() {
-        let message = |size, stride, pattern| set(size, stride, pattern).check().expect_err("unfit").to_string();
+        let message = |size, stride, pattern| {
+            set(size, stride, pattern)
+                .check()
+                .expect_err("unfit")
+                .to_string()
+        };
         assert_eq!(
             message(12, 8, Pattern::Strided),
             "found a size of 12 B, need 0 or a multiple of one element (8 B); round the size to a multiple of 8"
@@ -192,7 +263,14 @@ mod tests {
             "found a chase with nodes of 8 B in an array of 64 B, need nodes of at least 16 B that divide the array \
              into two or more; use --stride 64B for one node a cache line"
         );
-        assert!(set(64, 64, Pattern::Chase).check().is_err(), "a cycle needs two nodes");
-        assert_eq!(set(0, 4096, Pattern::Strided).check(), Ok(()), "an empty set has no stride to exceed");
+        assert!(
+            set(64, 64, Pattern::Chase).check().is_err(),
+            "a cycle needs two nodes"
+        );
+        assert_eq!(
+            set(0, 4096, Pattern::Strided).check(),
+            Ok(()),
+            "an empty set has no stride to exceed"
+        );
     }
 }

@@ -21,7 +21,13 @@ fn reasons(change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
 }
 
 fn counted(switches: u64) -> CountedHandoffs {
-    CountedHandoffs { handoffs: 1_000, switches: KernelSwitches { voluntary: switches, involuntary: 0 } }
+    CountedHandoffs {
+        handoffs: 1_000,
+        switches: KernelSwitches {
+            voluntary: switches,
+            involuntary: 0,
+        },
+    }
 }
 
 fn across_cpus() -> FakeCase {
@@ -51,8 +57,15 @@ fn foreign(wall: Nanos, foreign: Nanos) -> impl Fn(&mut Cycles) {
 
 #[test]
 fn time_that_went_to_others_is_seen() {
-    assert_eq!(reasons(foreign(Nanos::millis(20), Nanos::millis(2))), CLEAN, "a tenth");
-    assert_eq!(reasons(foreign(Nanos::millis(20), Nanos(2_000_001))), ["foreign-time"]);
+    assert_eq!(
+        reasons(foreign(Nanos::millis(20), Nanos::millis(2))),
+        CLEAN,
+        "a tenth"
+    );
+    assert_eq!(
+        reasons(foreign(Nanos::millis(20), Nanos(2_000_001))),
+        ["foreign-time"]
+    );
     assert_eq!(
         reasons_of(&across_cpus(), foreign(Nanos::millis(20), Nanos::millis(8))),
         CLEAN,
@@ -64,7 +77,10 @@ fn time_that_went_to_others_is_seen() {
         "more CPU time than wall time"
     );
     let beside = reasons_of(&ordinary(), foreign(Nanos::millis(80), Nanos::millis(50)));
-    assert_eq!(beside, CLEAN, "ordinary tasks are measured between the turns of others");
+    assert_eq!(
+        beside, CLEAN,
+        "ordinary tasks are measured between the turns of others"
+    );
 }
 
 #[test]
@@ -75,9 +91,17 @@ fn tasks_on_cpus_of_their_own_wait_for_none() {
             window.evidence.run_delay_ns = Some(Nanos(window.evidence.wall_ns.0 / share));
         }
     };
-    assert_eq!(reasons_of(&across_cpus(), waited(5)), CLEAN, "wake-ups are short waits");
+    assert_eq!(
+        reasons_of(&across_cpus(), waited(5)),
+        CLEAN,
+        "wake-ups are short waits"
+    );
     assert_eq!(reasons_of(&across_cpus(), waited(4)), ["foreign-time"]);
-    assert_eq!(reasons(waited(1)), CLEAN, "on one CPU that is how a ring works");
+    assert_eq!(
+        reasons(waited(1)),
+        CLEAN,
+        "on one CPU that is how a ring works"
+    );
 }
 
 #[test]
@@ -91,30 +115,55 @@ fn stolen_time_is_not_another_tasks() {
     };
     assert_eq!(reasons(stolen(Some(Nanos::millis(20)))), CLEAN);
     assert_eq!(reasons(stolen(Some(Nanos(0)))), ["foreign-time"]);
-    assert_eq!(reasons(stolen(None)), ["foreign-time"], "and so is what may be stolen");
+    assert_eq!(
+        reasons(stolen(None)),
+        ["foreign-time"],
+        "and so is what may be stolen"
+    );
 }
 
 #[test]
 fn faults_beyond_a_few_pages_count() {
     // 16, and 4 for each of two tasks; a fault in 20 batches is trimmed.
     assert_eq!(reasons(|window| window.evidence.minor_faults = 24), CLEAN);
-    assert_eq!(reasons(|window| window.evidence.minor_faults = 25), ["faults"]);
-    assert_eq!(reasons(|window| window.evidence.major_faults = 1), ["faults"]);
+    assert_eq!(
+        reasons(|window| window.evidence.minor_faults = 25),
+        ["faults"]
+    );
+    assert_eq!(
+        reasons(|window| window.evidence.major_faults = 1),
+        ["faults"]
+    );
 }
 
 #[test]
 fn a_task_that_left_its_cpu_is_seen() {
-    assert_eq!(reasons(|window| window.evidence.cpu_after = Some(CpuId(0))), ["migration"]);
-    assert_eq!(reasons(|window| window.evidence.cpu_before = Some(CpuId(0))), ["migration"]);
+    assert_eq!(
+        reasons(|window| window.evidence.cpu_after = Some(CpuId(0))),
+        ["migration"]
+    );
+    assert_eq!(
+        reasons(|window| window.evidence.cpu_before = Some(CpuId(0))),
+        ["migration"]
+    );
     assert_eq!(reasons(|window| window.evidence.cpu_before = None), CLEAN);
     let free = FakeCase::pipe().change(|case| case.placement.cpus.clear());
-    assert_eq!(reasons_of(&free, |window| window.evidence.cpu_after = Some(CpuId(0))), CLEAN);
+    assert_eq!(
+        reasons_of(&free, |window| window.evidence.cpu_after = Some(CpuId(0))),
+        CLEAN
+    );
 }
 
 #[test]
 fn a_clock_that_ran_backwards_is_seen() {
-    assert_eq!(reasons(|window| window.evidence.is_clock_backwards = true), ["clock-backwards"]);
-    assert_eq!(reasons(|window| window.batches = Default::default()), ["no-handoffs"]);
+    assert_eq!(
+        reasons(|window| window.evidence.is_clock_backwards = true),
+        ["clock-backwards"]
+    );
+    assert_eq!(
+        reasons(|window| window.batches = Default::default()),
+        ["no-handoffs"]
+    );
 }
 
 fn switches(count: u64) -> impl Fn(&mut Cycles) {
@@ -129,7 +178,10 @@ fn the_tasks_count_is_held_against_the_plan() {
     assert_eq!(reasons(switches(987)), CLEAN);
     assert_eq!(reasons(switches(986)), ["switch-count"]);
     let range = FakeCase::pipe().change(|case| {
-        case.switches = Some(SwitchPlan { low_per_mille: 1000, high_per_mille: 2000 });
+        case.switches = Some(SwitchPlan {
+            low_per_mille: 1000,
+            high_per_mille: 2000,
+        });
     });
     assert_eq!(reasons_of(&range, switches(2_013)), CLEAN);
     assert_eq!(reasons_of(&range, switches(2_014)), ["switch-count"]);
@@ -165,8 +217,14 @@ fn a_user_level_switch_is_made_and_not_seen_by_the_kernel() {
     let by_kernel = |count| move |window: &mut Cycles| window.kernel_switches.voluntary = count;
     // 8, and 5 stray ones.
     assert_eq!(reasons_of(&FakeCase::fiber(), by_kernel(13)), CLEAN);
-    assert_eq!(reasons_of(&FakeCase::fiber(), by_kernel(14)), ["switch-count"]);
-    assert_eq!(reasons_of(&FakeCase::fiber(), |window| window.user_switches = 0), ["switch-count"]);
+    assert_eq!(
+        reasons_of(&FakeCase::fiber(), by_kernel(14)),
+        ["switch-count"]
+    );
+    assert_eq!(
+        reasons_of(&FakeCase::fiber(), |window| window.user_switches = 0),
+        ["switch-count"]
+    );
 }
 
 #[test]
@@ -179,6 +237,12 @@ fn a_runtime_may_touch_new_pages() {
             class: switchcost_record::Class::HandOff,
         });
     });
-    assert_eq!(reasons_of(&runtime, |window| window.evidence.minor_faults = 9_999), CLEAN);
-    assert_eq!(reasons_of(&runtime, |window| window.evidence.major_faults = 1), ["faults"]);
+    assert_eq!(
+        reasons_of(&runtime, |window| window.evidence.minor_faults = 9_999),
+        CLEAN
+    );
+    assert_eq!(
+        reasons_of(&runtime, |window| window.evidence.major_faults = 1),
+        ["faults"]
+    );
 }

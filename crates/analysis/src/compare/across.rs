@@ -49,7 +49,9 @@ impl Condition {
     fn equate(self, case: &mut Case, other: &Case) {
         let (set, others) = (&mut case.working_set, &other.working_set);
         match self {
-            Condition::Mechanism => (case.mechanism, case.runtime) = (other.mechanism, other.runtime.clone()),
+            Condition::Mechanism => {
+                (case.mechanism, case.runtime) = (other.mechanism, other.runtime.clone())
+            }
             Condition::Between => case.between = other.between,
             Condition::Tasks => case.tasks = other.tasks,
             // Nothing is walked in no way.
@@ -66,12 +68,17 @@ impl Condition {
 /// In what two cases differ: what the first has, and the second.
 pub fn differing(base: &Case, new: &Case) -> Vec<(String, String)> {
     let values = |condition: Condition| (condition.value(base), condition.value(new));
-    Condition::iter().map(values).filter(|(base, new)| base != new).collect()
+    Condition::iter()
+        .map(values)
+        .filter(|(base, new)| base != new)
+        .collect()
 }
 
 fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     let mut equated = a.clone();
-    across.iter().for_each(|condition| condition.equate(&mut equated, b));
+    across
+        .iter()
+        .for_each(|condition| condition.equate(&mut equated, b));
     is_same(&equated, b)
 }
 
@@ -81,14 +88,23 @@ pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<M
     if across.is_empty() {
         return all;
     }
-    let places: Vec<usize> = (0..all.len()).filter(|place| all[*place].is_of_base_alone()).collect();
+    let places: Vec<usize> = (0..all.len())
+        .filter(|place| all[*place].is_of_base_alone())
+        .collect();
     let mut joined: Vec<usize> = Vec::new();
     for place in places {
         let alike = |of_base: bool, case: &Case| -> Vec<usize> {
-            let is_open =
-                |other: &Matched<'_>| if of_base { other.is_of_base_alone() } else { other.is_of_new_alone() };
+            let is_open = |other: &Matched<'_>| {
+                if of_base {
+                    other.is_of_base_alone()
+                } else {
+                    other.is_of_new_alone()
+                }
+            };
             (0..all.len())
-                .filter(|other| is_open(&all[*other]) && is_same_across(all[*other].case(), case, across))
+                .filter(|other| {
+                    is_open(&all[*other]) && is_same_across(all[*other].case(), case, across)
+                })
                 .collect()
         };
         let others = alike(false, all[place].case());

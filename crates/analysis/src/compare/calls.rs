@@ -17,18 +17,28 @@ pub const CALLS_OF_A_CASE: usize = OF_CALLS.len();
 
 /// The numbers of the cases that have calls to be reported.
 pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>, Quantity)> {
-    let cases = cases.iter().filter(|case| case.sides_cases().into_iter().all(has_calls));
-    cases.flat_map(|case| OF_CALLS.map(|quantity| (case, quantity))).collect()
+    let cases = cases
+        .iter()
+        .filter(|case| case.sides_cases().into_iter().all(has_calls));
+    cases
+        .flat_map(|case| OF_CALLS.map(|quantity| (case, quantity)))
+        .collect()
 }
 
 /// The same request with the confidence that these have together.
 pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
-    Request { confidence: 1.0 - SHARE_OF_ERROR * (1.0 - of_costs.confidence), ..of_costs }
+    Request {
+        confidence: 1.0 - SHARE_OF_ERROR * (1.0 - of_costs.confidence),
+        ..of_costs
+    }
 }
 
 /// Whether both arms make the same calls, and nothing but them: a walk between them is no part of a hand-off.
 fn has_calls(case: &Case) -> bool {
-    let is_made_of_them = !matches!(case.mechanism, Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime);
+    let is_made_of_them = !matches!(
+        case.mechanism,
+        Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime
+    );
     is_made_of_them
         && case.mechanism.has_same_system_calls()
         && case.between != Between::User

@@ -22,10 +22,13 @@ pub(super) struct Candidate {
 impl Candidate {
     /// The same, which is not compared if there is a reason; one that it has itself already stays.
     pub(super) fn unless(mut self, why: Option<&str>) -> Candidate {
-        let has_ratio = self.ratio.is_some() || matches!(self.pair.outcome, Outcome::NotJudged { .. });
+        let has_ratio =
+            self.ratio.is_some() || matches!(self.pair.outcome, Outcome::NotJudged { .. });
         if let Some(why) = why.filter(|_| has_ratio) {
             self.ratio = None;
-            self.pair.outcome = Outcome::NotComparable { why: why.to_owned() };
+            self.pair.outcome = Outcome::NotComparable {
+                why: why.to_owned(),
+            };
         }
         self
     }
@@ -40,8 +43,15 @@ pub(super) struct Suspects {
 
 impl Suspects {
     pub(super) fn among<T>(base: &[T], new: &[T], is_suspect: impl Fn(&T) -> bool) -> Suspects {
-        let places = |side: &[T]| (0..side.len()).filter(|place| is_suspect(&side[*place])).collect();
-        Suspects { base: places(base), new: places(new) }
+        let places = |side: &[T]| {
+            (0..side.len())
+                .filter(|place| is_suspect(&side[*place]))
+                .collect()
+        };
+        Suspects {
+            base: places(base),
+            new: places(new),
+        }
     }
 
     fn is_any(&self) -> bool {
@@ -50,22 +60,37 @@ impl Suspects {
 
     /// By name, those of the base first.
     fn names(&self, request: &Request<'_>) -> Vec<String> {
-        let of =
-            |names: &[String], places: &[usize]| places.iter().filter_map(|place| names.get(*place)).cloned().collect();
-        let [base, new]: [Vec<String>; 2] = [of(request.base, &self.base), of(request.new, &self.new)];
+        let of = |names: &[String], places: &[usize]| {
+            places
+                .iter()
+                .filter_map(|place| names.get(*place))
+                .cloned()
+                .collect()
+        };
+        let [base, new]: [Vec<String>; 2] =
+            [of(request.base, &self.base), of(request.new, &self.new)];
         [base, new].concat()
     }
 }
 
 /// The pairs with their verdicts, and how many have one. With m of them each interval has the confidence 1 - (1 - C) / m.
 pub(super) fn judge(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
-    let compared = candidates.iter().filter(|candidate| candidate.ratio.is_some()).count();
+    let compared = candidates
+        .iter()
+        .filter(|candidate| candidate.ratio.is_some())
+        .count();
     let of_each = 1.0 - (1.0 - request.confidence) / compared.max(1) as f64;
-    let judged = |Candidate { mut pair, ratio, suspects }: Candidate| {
+    let judged = |Candidate {
+                      mut pair,
+                      ratio,
+                      suspects,
+                  }: Candidate| {
         (pair.is_suspect, pair.suspect_records) = (suspects.is_any(), suspects.names(&request));
         if let Some((ratio, verdict)) = ratio.and_then(|ratio| ratio.judge(of_each)) {
             pair.outcome = if ratio.high / ratio.low > WIDEST {
-                Outcome::NotComparable { why: NOT_KNOWN.to_owned() }
+                Outcome::NotComparable {
+                    why: NOT_KNOWN.to_owned(),
+                }
             } else {
                 Outcome::Compared { ratio, verdict }
             };

@@ -10,10 +10,17 @@ use super::{Analysed, Difference};
 /// The facts that differ, in the order of [`facts`]; mitigations by name.
 pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Difference> {
     // Records of earlier versions say nothing of it: no difference is to be seen.
-    let has_path = base.iter().chain(new).all(|(record, _)| record.header.host.switch_path.is_some());
+    let has_path = base
+        .iter()
+        .chain(new)
+        .all(|(record, _)| record.header.host.switch_path.is_some());
     let of = |records: &[Analysed<'_>]| {
-        let of_record =
-            |(record, _): &Analysed<'_>| facts(&record.header, has_path).into_iter().chain(runtimes(record)).collect();
+        let of_record = |(record, _): &Analysed<'_>| {
+            facts(&record.header, has_path)
+                .into_iter()
+                .chain(runtimes(record))
+                .collect()
+        };
         records.iter().map(of_record).collect::<Vec<Facts>>()
     };
     different(&of(base), &of(new))
@@ -22,7 +29,10 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
 /// What of a machine and of what acts on its switches is no longer as it was. What others observe comes and goes.
 pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Difference> {
     let of = |host: &HostManifest| -> Facts {
-        of_host(host).into_iter().chain(host.switch_path.iter().flat_map(of_switch_path)).collect()
+        of_host(host)
+            .into_iter()
+            .chain(host.switch_path.iter().flat_map(of_switch_path))
+            .collect()
     };
     let mut changed = different(&[of(before)], &[of(after)]);
     changed.retain(|difference| difference.what != OBSERVERS);
@@ -33,14 +43,25 @@ pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Differe
 /// group says whose it is, and is another in each session.
 pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
     let has_path = one.host.switch_path.is_some() && other.host.switch_path.is_some();
-    let of = |header: &Header| facts(header, has_path).into_iter().chain(versions(header)).collect::<Facts>();
+    let of = |header: &Header| {
+        facts(header, has_path)
+            .into_iter()
+            .chain(versions(header))
+            .collect::<Facts>()
+    };
     let differences = different(&[of(one)], &[of(other)]);
-    differences.into_iter().map(|difference| difference.what).find(|what| what != CONTROL_GROUP)
+    differences
+        .into_iter()
+        .map(|difference| difference.what)
+        .find(|what| what != CONTROL_GROUP)
 }
 
 /// Runtimes of languages with the versions that they were found with.
 fn versions(header: &Header) -> impl Iterator<Item = (String, String)> {
-    header.runtimes.iter().map(|facts| (format!("runtime {}", facts.name), facts.version.clone()))
+    header
+        .runtimes
+        .iter()
+        .map(|facts| (format!("runtime {}", facts.name), facts.version.clone()))
 }
 
 /// What the records of the two sides do not say alike, in the order of its first occurrence.
@@ -66,16 +87,35 @@ pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
 pub(super) type Facts = Vec<(String, String)>;
 
 fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
-    let of = |facts: &Facts| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
-    records.iter().map(|facts| of(facts).unwrap_or_else(|| "not there".to_owned())).collect()
+    let of = |facts: &Facts| {
+        facts
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value.clone())
+    };
+    records
+        .iter()
+        .map(|facts| of(facts).unwrap_or_else(|| "not there".to_owned()))
+        .collect()
 }
 
 /// What a record says of where and how it was taken.
 fn facts(header: &Header, with_path: bool) -> Facts {
     let mut facts = of_host(&header.host);
-    facts.extend(header.host.switch_path.as_ref().filter(|_| with_path).map(of_switch_path).unwrap_or_default());
+    facts.extend(
+        header
+            .host
+            .switch_path
+            .as_ref()
+            .filter(|_| with_path)
+            .map(of_switch_path)
+            .unwrap_or_default(),
+    );
     facts.push(("switchcost".to_owned(), header.program_version.clone()));
-    facts.push(("length of a batch".to_owned(), format!("{} ns", header.plan.batch_ns.0)));
+    facts.push((
+        "length of a batch".to_owned(),
+        format!("{} ns", header.plan.batch_ns.0),
+    ));
     facts.push(("rounds".to_owned(), header.plan.rounds.to_string()));
     facts
 }
@@ -85,35 +125,76 @@ fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
     record.header.runtimes.iter().map(|facts| {
         let is_of_it = |case: u32| {
             let case = record.header.plan.cases.get(case as usize);
-            case.and_then(|case| case.runtime.as_ref()).is_some_and(|of| of.runtime == facts.name)
+            case.and_then(|case| case.runtime.as_ref())
+                .is_some_and(|of| of.runtime == facts.name)
         };
-        let said = record.runtime_runs.iter().filter(|run| is_of_it(run.case)).map(|run| run.version.clone());
+        let said = record
+            .runtime_runs
+            .iter()
+            .filter(|run| is_of_it(run.case))
+            .map(|run| run.version.clone());
         let mut versions: BTreeSet<String> = said.collect();
         if versions.is_empty() {
-            versions.insert(if facts.version.is_empty() { "not found" } else { &facts.version }.to_owned());
+            versions.insert(
+                if facts.version.is_empty() {
+                    "not found"
+                } else {
+                    &facts.version
+                }
+                .to_owned(),
+            );
         }
-        (format!("runtime {}", facts.name), versions.into_iter().collect::<Vec<_>>().join("; "))
+        (
+            format!("runtime {}", facts.name),
+            versions.into_iter().collect::<Vec<_>>().join("; "),
+        )
     })
 }
 
 /// The machine. Left out is what never stays the same: memory available, interrupts.
 pub(super) fn of_host(host: &HostManifest) -> Facts {
     let mut facts = vec![
-        ("machine".to_owned(), if host.is_redacted() { unknown() } else { host.hostname.clone() }),
+        (
+            "machine".to_owned(),
+            if host.is_redacted() {
+                unknown()
+            } else {
+                host.hostname.clone()
+            },
+        ),
         ("processor".to_owned(), known(&host.cpu_model)),
-        ("microcode".to_owned(), host.microcode.clone().unwrap_or_else(unknown)),
+        (
+            "microcode".to_owned(),
+            host.microcode.clone().unwrap_or_else(unknown),
+        ),
         ("architecture".to_owned(), host.architecture.clone()),
         ("hypervisor".to_owned(), known(&host.hypervisor)),
         ("kernel".to_owned(), host.kernel.clone()),
-        ("kernel command line".to_owned(), known(&host.kernel_command_line)),
+        (
+            "kernel command line".to_owned(),
+            known(&host.kernel_command_line),
+        ),
         ("distribution".to_owned(), known(&host.distribution)),
         ("preemption model".to_owned(), known(&host.preemption)),
         ("timer ticks a second".to_owned(), known(&host.timer_hz)),
-        ("kernel page tables isolated".to_owned(), known(&host.is_kpti_active)),
-        ("address spaces tagged in the TLB".to_owned(), known(&host.has_pcid)),
+        (
+            "kernel page tables isolated".to_owned(),
+            known(&host.is_kpti_active),
+        ),
+        (
+            "address spaces tagged in the TLB".to_owned(),
+            known(&host.has_pcid),
+        ),
         ("frequency governor".to_owned(), known(&host.governor)),
-        ("turbo".to_owned(), host.is_turbo_on.map_or_else(|| "unknown".to_owned(), |on| on.to_string())),
-        ("simultaneous multithreading".to_owned(), known(&host.is_smt_active)),
+        (
+            "turbo".to_owned(),
+            host.is_turbo_on
+                .map_or_else(|| "unknown".to_owned(), |on| on.to_string()),
+        ),
+        (
+            "simultaneous multithreading".to_owned(),
+            known(&host.is_smt_active),
+        ),
         ("clock source".to_owned(), known(&host.clock_source)),
         ("huge pages".to_owned(), known(&host.huge_pages)),
         ("memory".to_owned(), host.memory_bytes.to_string()),
@@ -140,16 +221,33 @@ fn of_switch_path(path: &SwitchPath) -> Facts {
         ("scheduler of BPF programs", known(&path.sched_ext)),
         ("nice value", known(&path.nice)),
         ("time slice (ns)", known(&path.slice_ns)),
-        ("utilization clamp", path.utilization_clamp.known().copied().map_or_else(unknown, clamp)),
-        ("depth of the control group", known(&path.control_group_depth)),
+        (
+            "utilization clamp",
+            path.utilization_clamp
+                .known()
+                .copied()
+                .map_or_else(unknown, clamp),
+        ),
+        (
+            "depth of the control group",
+            known(&path.control_group_depth),
+        ),
         (CONTROL_GROUP, known(&path.control_group)),
         ("autogroup", known(&path.autogroup)),
         ("speculation", known(&path.speculation)),
         ("audit", known(&path.audit)),
         ("security modules", known_list(&path.security_modules)),
     ];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into_iter();
-    facts.chain(path.settings.iter().map(|(name, value)| (name.clone(), value.clone()))).collect()
+    let facts = facts
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter();
+    facts
+        .chain(
+            path.settings
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        )
+        .collect()
 }
 
 fn unknown() -> String {
@@ -162,7 +260,9 @@ fn known_list(fact: &Fact<Vec<String>>) -> String {
 
 fn mitigations(host: &HostManifest) -> impl Iterator<Item = (String, String)> {
     let known: &BTreeMap<String, String> = &host.mitigations;
-    known.iter().map(|(vulnerability, state)| (format!("mitigation of {vulnerability}"), state.clone()))
+    known
+        .iter()
+        .map(|(vulnerability, state)| (format!("mitigation of {vulnerability}"), state.clone()))
 }
 
 fn known<T: Display>(fact: &Fact<T>) -> String {
@@ -171,7 +271,11 @@ fn known<T: Display>(fact: &Fact<T>) -> String {
 
 fn list(items: impl IntoIterator<Item: Display>) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+    if items.is_empty() {
+        "none".to_owned()
+    } else {
+        items.join(", ")
+    }
 }
 
 fn cache(cache: &Cache) -> String {

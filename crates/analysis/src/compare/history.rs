@@ -7,7 +7,10 @@ use serde::Serialize;
 use switchcost_record::Case;
 
 use super::pairs::is_same;
-use super::{Analysed, Change, Comparison, Cost, Outcome, Pair, Quantity, Request, common_hertz, compare_at, quantity};
+use super::{
+    Analysed, Change, Comparison, Cost, Outcome, Pair, Quantity, Request, common_hertz, compare_at,
+    quantity,
+};
 use crate::serialised::{Conditions, conditions};
 
 /// A state with its records.
@@ -90,14 +93,17 @@ impl Step {
 
     /// Whether something of it has no verdict.
     pub fn is_open(&self) -> bool {
-        self.outcomes().any(|outcome| !matches!(outcome, Outcome::Compared { .. }))
+        self.outcomes()
+            .any(|outcome| !matches!(outcome, Outcome::Compared { .. }))
     }
 }
 
 impl History {
     /// The newest step of each cost.
     pub fn newest(&self) -> impl Iterator<Item = (&Trend, &Step)> {
-        self.trends.iter().filter_map(|trend| Some((trend, trend.steps.last()?)))
+        self.trends
+            .iter()
+            .filter_map(|trend| Some((trend, trend.steps.last()?)))
     }
 }
 
@@ -105,14 +111,33 @@ impl History {
 pub fn history(states: &[State<'_>], request: Request<'_>) -> History {
     let count = states.len();
     let comparisons = (2 * count).saturating_sub(3).max(1);
-    let of_each = Request { confidence: 1.0 - (1.0 - request.confidence) / comparisons as f64, ..request };
-    let hertz = common_hertz(states.iter().flat_map(|state| &state.records).map(|(_, findings)| *findings));
-    let compared =
-        |base: usize, new: usize| compare_at(hertz, &states[base].records, &states[new].records, &[], of_each);
+    let of_each = Request {
+        confidence: 1.0 - (1.0 - request.confidence) / comparisons as f64,
+        ..request
+    };
+    let hertz = common_hertz(
+        states
+            .iter()
+            .flat_map(|state| &state.records)
+            .map(|(_, findings)| *findings),
+    );
+    let compared = |base: usize, new: usize| {
+        compare_at(
+            hertz,
+            &states[base].records,
+            &states[new].records,
+            &[],
+            of_each,
+        )
+    };
     let mut trends = Vec::new();
     for place in 1..count {
         let before = compared(place - 1, place);
-        let first = if place > 1 { compared(0, place) } else { before.clone() };
+        let first = if place > 1 {
+            compared(0, place)
+        } else {
+            before.clone()
+        };
         add(&mut trends, count, place, before, first);
     }
     let mut history = History {
@@ -124,17 +149,35 @@ pub fn history(states: &[State<'_>], request: Request<'_>) -> History {
         grown: None,
         trends,
     };
-    history.grown =
-        request.fail_above.map(|share| history.newest().filter(|(_, step)| step.is_slower_by_more_than(share)).count());
+    history.grown = request.fail_above.map(|share| {
+        history
+            .newest()
+            .filter(|(_, step)| step.is_slower_by_more_than(share))
+            .count()
+    });
     history
 }
 
 fn dated(state: &State<'_>) -> Dated {
-    let started_at = state.records.first().map(|(record, _)| record.header.started_at.clone()).unwrap_or_default();
-    Dated { name: state.name.clone(), started_at, records: state.records.len() }
+    let started_at = state
+        .records
+        .first()
+        .map(|(record, _)| record.header.started_at.clone())
+        .unwrap_or_default();
+    Dated {
+        name: state.name.clone(),
+        started_at,
+        records: state.records.len(),
+    }
 }
 
-fn add(trends: &mut Vec<Trend>, states: usize, place: usize, before: Comparison, first: Comparison) {
+fn add(
+    trends: &mut Vec<Trend>,
+    states: usize,
+    place: usize,
+    before: Comparison,
+    first: Comparison,
+) {
     for pair in before.pairs {
         if let Some(steps) = steps_of(trends, states, &pair) {
             if place == 1 {
@@ -152,11 +195,21 @@ fn add(trends: &mut Vec<Trend>, states: usize, place: usize, before: Comparison,
 }
 
 /// Those of the cost that a pair is about; new ones where there are none yet.
-fn steps_of<'a>(trends: &'a mut Vec<Trend>, states: usize, pair: &Pair) -> Option<&'a mut Vec<Step>> {
+fn steps_of<'a>(
+    trends: &'a mut Vec<Trend>,
+    states: usize,
+    pair: &Pair,
+) -> Option<&'a mut Vec<Step>> {
     let case = pair.case()?;
-    let at = trends.iter().position(|trend| is_same(&trend.case, case) && trend.quantity == pair.quantity);
+    let at = trends
+        .iter()
+        .position(|trend| is_same(&trend.case, case) && trend.quantity == pair.quantity);
     let at = at.unwrap_or_else(|| {
-        trends.push(Trend { case: case.clone(), quantity: pair.quantity, steps: vec![Step::default(); states] });
+        trends.push(Trend {
+            case: case.clone(),
+            quantity: pair.quantity,
+            steps: vec![Step::default(); states],
+        });
         trends.len() - 1
     });
     Some(&mut trends[at].steps)
@@ -179,7 +232,10 @@ mod tests {
             let runs: &Runs = runs;
             State {
                 name: format!("c{number}"),
-                records: runs.iter().map(|(record, findings)| (record, findings)).collect(),
+                records: runs
+                    .iter()
+                    .map(|(record, findings)| (record, findings))
+                    .collect(),
             }
         };
         history(&(0..).zip(&all).map(state).collect::<Vec<_>>(), request)
@@ -196,10 +252,25 @@ mod tests {
     #[test]
     fn a_jump_is_shown_where_it_is_and_stays_against_the_first() {
         use Change::{NoDifferenceShown as None_, Slower};
-        let found = found(&[1.0, 1.0, 1.1, 1.1], Request { fail_above: Some(0.05), ..Request::default() });
-        assert_eq!((found.states.len(), found.comparisons, found.trends.len()), (4, 5, 1));
-        assert_eq!(verdicts(&found, |step| &step.to_before), [None, Some(None_), Some(Slower), Some(None_)]);
-        assert_eq!(verdicts(&found, |step| &step.to_first), [None, Some(None_), Some(Slower), Some(Slower)]);
+        let found = found(
+            &[1.0, 1.0, 1.1, 1.1],
+            Request {
+                fail_above: Some(0.05),
+                ..Request::default()
+            },
+        );
+        assert_eq!(
+            (found.states.len(), found.comparisons, found.trends.len()),
+            (4, 5, 1)
+        );
+        assert_eq!(
+            verdicts(&found, |step| &step.to_before),
+            [None, Some(None_), Some(Slower), Some(None_)]
+        );
+        assert_eq!(
+            verdicts(&found, |step| &step.to_first),
+            [None, Some(None_), Some(Slower), Some(Slower)]
+        );
         assert_eq!(found.grown, Some(1), "the newest is slower than the first");
         assert!(found.trends[0].steps.iter().all(|step| step.cost.is_some()));
     }
@@ -207,11 +278,22 @@ mod tests {
     #[test]
     fn what_creeps_is_shown_against_the_first_and_not_from_step_to_step() {
         let creeping: Vec<f64> = (0..8).map(|step| 1.0 + 0.012 * f64::from(step)).collect();
-        let found = found(&creeping, Request { fail_above: Some(0.05), ..Request::default() });
-        assert!(
-            verdicts(&found, |step| &step.to_before)[1..].iter().all(|one| *one == Some(Change::NoDifferenceShown))
+        let found = found(
+            &creeping,
+            Request {
+                fail_above: Some(0.05),
+                ..Request::default()
+            },
         );
-        assert_eq!(verdicts(&found, |step| &step.to_first).last(), Some(&Some(Change::Slower)));
+        assert!(
+            verdicts(&found, |step| &step.to_before)[1..]
+                .iter()
+                .all(|one| *one == Some(Change::NoDifferenceShown))
+        );
+        assert_eq!(
+            verdicts(&found, |step| &step.to_first).last(),
+            Some(&Some(Change::Slower))
+        );
         assert_eq!(found.grown, Some(1));
     }
 
@@ -219,19 +301,33 @@ mod tests {
     #[test]
     fn states_that_are_the_same_seldom_differ() {
         let is_alarm = |trial: &u64| {
-            let all: Vec<Runs> =
-                (1..=4).map(|seed| runs(3, 100 * trial + seed, 0.02, 1.0, &[FakeCase::pipe()])).collect();
+            let all: Vec<Runs> = (1..=4)
+                .map(|seed| runs(3, 100 * trial + seed, 0.02, 1.0, &[FakeCase::pipe()]))
+                .collect();
             let state = |runs| {
                 let runs: &Runs = runs;
                 State {
                     name: String::new(),
-                    records: runs.iter().map(|(record, findings)| (record, findings)).collect(),
+                    records: runs
+                        .iter()
+                        .map(|(record, findings)| (record, findings))
+                        .collect(),
                 }
             };
-            let found = history(&all.iter().map(state).collect::<Vec<_>>(), Request::default());
+            let found = history(
+                &all.iter().map(state).collect::<Vec<_>>(),
+                Request::default(),
+            );
             let is_called = |step: &Step| {
-                step.outcomes()
-                    .any(|outcome| !matches!(outcome, Outcome::Compared { verdict: Change::NoDifferenceShown, .. }))
+                step.outcomes().any(|outcome| {
+                    !matches!(
+                        outcome,
+                        Outcome::Compared {
+                            verdict: Change::NoDifferenceShown,
+                            ..
+                        }
+                    )
+                })
             };
             found.trends[0].steps.iter().any(is_called)
         };

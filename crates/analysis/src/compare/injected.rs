@@ -6,7 +6,9 @@ use switchcost_units::{Bytes, Nanos};
 use super::candidate::{Candidate, Suspects, judge};
 use super::environment::{different, of_host};
 use super::ratio::{LogCost, LogRatio, Part};
-use super::{Basis, Comparison, Cost, Origin, Outcome, Pair, Quantity, Request, RunSpread, Subject};
+use super::{
+    Basis, Comparison, Cost, Origin, Outcome, Pair, Quantity, Request, RunSpread, Subject,
+};
 use crate::estimate::mean_and_sd;
 use crate::findings::Estimate;
 use crate::injection::{Findings, analyse};
@@ -16,10 +18,20 @@ use crate::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
 const FEWEST: usize = 3;
 
 /// Compares the new records with those of the base, footprint by footprint.
-pub fn compare_injections(base: &[&Injection], new: &[&Injection], request: Request<'_>) -> Comparison {
-    let [of_base, of_new] = [base, new].map(|side| side.iter().map(|record| analyse(record)).collect::<Vec<_>>());
-    let candidates =
-        keys(&of_base, &of_new).into_iter().map(|key| candidate(key, &of_base, &of_new, request)).collect();
+pub fn compare_injections(
+    base: &[&Injection],
+    new: &[&Injection],
+    request: Request<'_>,
+) -> Comparison {
+    let [of_base, of_new] = [base, new].map(|side| {
+        side.iter()
+            .map(|record| analyse(record))
+            .collect::<Vec<_>>()
+    });
+    let candidates = keys(&of_base, &of_new)
+        .into_iter()
+        .map(|key| candidate(key, &of_base, &of_new, request))
+        .collect();
     let judged = judge(candidates, request);
     let facts = |side: &[&Injection]| side.iter().map(|record| facts(record)).collect::<Vec<_>>();
     let run_spread = spread(request, base.len().min(new.len()));
@@ -32,8 +44,14 @@ pub fn compare_injections(base: &[&Injection], new: &[&Injection], request: Requ
 /// What is taken for the spread between runs where the records do not show it.
 fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
     match request.run_spread {
-        Some(share) => Some(RunSpread { share, origin: Origin::Given }),
-        None if fewest < FEWEST => Some(RunSpread { share: ASSUMED_RUN_SPREAD, origin: Origin::Assumed }),
+        Some(share) => Some(RunSpread {
+            share,
+            origin: Origin::Given,
+        }),
+        None if fewest < FEWEST => Some(RunSpread {
+            share: ASSUMED_RUN_SPREAD,
+            origin: Origin::Assumed,
+        }),
         None => None,
     }
 }
@@ -49,31 +67,46 @@ struct Key {
 /// Period by period where all records have several, and in rising order of what the other task touches.
 fn keys(base: &[Findings], new: &[Findings]) -> Vec<Key> {
     let all: Vec<&Findings> = base.iter().chain(new).collect();
-    let mut periods: Vec<Option<Nanos>> =
-        all.iter().flat_map(|findings| &findings.periods).map(|found| Some(found.period_ns)).collect();
+    let mut periods: Vec<Option<Nanos>> = all
+        .iter()
+        .flat_map(|findings| &findings.periods)
+        .map(|found| Some(found.period_ns))
+        .collect();
     periods.sort_unstable();
     periods.dedup();
     if all.iter().any(|findings| findings.periods.is_empty()) {
         periods = vec![None];
     }
-    let mut footprints: Vec<Bytes> =
-        all.iter().flat_map(|findings| &findings.footprints).map(|found| found.footprint_bytes).collect();
+    let mut footprints: Vec<Bytes> = all
+        .iter()
+        .flat_map(|findings| &findings.footprints)
+        .map(|found| found.footprint_bytes)
+        .collect();
     footprints.sort_unstable();
     footprints.dedup();
     let are_services = all.iter().all(|findings| findings.service.is_some());
     let quantities = |footprint: Bytes| {
         let whole = (!are_services).then_some(Quantity::Preemption);
-        whole.into_iter().chain((footprint.0 > 0).then_some(Quantity::PreemptionReload))
+        whole
+            .into_iter()
+            .chain((footprint.0 > 0).then_some(Quantity::PreemptionReload))
     };
     let of_period = |period| {
-        let key = move |footprint| quantities(footprint).map(move |quantity| Key { period, footprint, quantity });
+        let key = move |footprint| {
+            quantities(footprint).map(move |quantity| Key {
+                period,
+                footprint,
+                quantity,
+            })
+        };
         footprints.iter().copied().flat_map(key)
     };
     periods.into_iter().flat_map(of_period).collect()
 }
 
 fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>) -> Candidate {
-    let sides = [("base", base), ("new", new)].map(|(name, side)| side_of(key, name, side, request));
+    let sides =
+        [("base", base), ("new", new)].map(|(name, side)| side_of(key, name, side, request));
     let cost = |side: &Result<LogCost, String>| -> Option<Cost> {
         side.as_ref().ok().map(|cost| cost.cost(request.confidence))
     };
@@ -85,17 +118,43 @@ fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>
             (None, reasons.join("; "))
         }
     };
-    let subject = Subject::Injected { footprint_bytes: key.footprint, period_ns: key.period };
-    let pair = Pair::unjudged(subject, key.quantity, [base_cost, new_cost], Outcome::NotComparable { why });
-    Candidate { pair, ratio, suspects: Suspects::default() }
+    let subject = Subject::Injected {
+        footprint_bytes: key.footprint,
+        period_ns: key.period,
+    };
+    let pair = Pair::unjudged(
+        subject,
+        key.quantity,
+        [base_cost, new_cost],
+        Outcome::NotComparable { why },
+    );
+    Candidate {
+        pair,
+        ratio,
+        suspects: Suspects::default(),
+    }
 }
 
 /// The cost of a side, or why it has none.
-fn side_of(key: Key, name: &str, side: &[Findings], request: Request<'_>) -> Result<LogCost, String> {
+fn side_of(
+    key: Key,
+    name: &str,
+    side: &[Findings],
+    request: Request<'_>,
+) -> Result<LogCost, String> {
     let of = |findings: &Findings| -> Option<Estimate> {
-        let of_period = findings.periods.iter().find(|found| Some(found.period_ns) == key.period);
-        let footprints = if key.period.is_some() { &of_period?.footprints } else { &findings.footprints };
-        let found = footprints.iter().find(|found| found.footprint_bytes == key.footprint)?;
+        let of_period = findings
+            .periods
+            .iter()
+            .find(|found| Some(found.period_ns) == key.period);
+        let footprints = if key.period.is_some() {
+            &of_period?.footprints
+        } else {
+            &findings.footprints
+        };
+        let found = footprints
+            .iter()
+            .find(|found| found.footprint_bytes == key.footprint)?;
         match key.quantity {
             Quantity::PreemptionReload => found.reload().cloned(),
             _ => found.cost_ns.clone(),
@@ -104,7 +163,9 @@ fn side_of(key: Key, name: &str, side: &[Findings], request: Request<'_>) -> Res
     let costs: Option<Vec<Estimate>> = side.iter().map(of).collect();
     let costs = costs.ok_or_else(|| format!("not measured on the {name} side"))?;
     if costs.iter().any(|cost| cost.low <= 0.0) {
-        return Err(format!("the {name} number is not distinguishable from 0, so that a ratio means nothing"));
+        return Err(format!(
+            "the {name} number is not distinguishable from 0, so that a ratio means nothing"
+        ));
     }
     Ok(log_cost(&costs, request))
 }
@@ -114,17 +175,29 @@ fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let (mean, sd) = mean_and_sd(&logs);
     let records = costs.len() as f64;
-    let own = costs.iter().map(|cost| own_error(cost).powi(2)).sum::<f64>() / records;
+    let own = costs
+        .iter()
+        .map(|cost| own_error(cost).powi(2))
+        .sum::<f64>()
+        / records;
     let (variance, freedom) = match request.run_spread {
         None if costs.len() >= FEWEST => ((sd * sd).max(own), records - 1.0),
         given => (own + given.unwrap_or(ASSUMED_RUN_SPREAD).powi(2), FREEDOM),
     };
-    LogCost::new(mean, Part { variance: variance / records, freedom }, costs.len())
+    LogCost::new(
+        mean,
+        Part {
+            variance: variance / records,
+            freedom,
+        },
+        costs.len(),
+    )
 }
 
 /// The standard error of a cost's logarithm, by its interval.
 fn own_error(cost: &Estimate) -> f64 {
-    let quantile = student(cost.n.saturating_sub(1).max(1) as f64, cost.confidence).unwrap_or(f64::INFINITY);
+    let quantile =
+        student(cost.n.saturating_sub(1).max(1) as f64, cost.confidence).unwrap_or(f64::INFINITY);
     (cost.high / cost.low).ln() / 2.0 / quantile
 }
 
@@ -138,7 +211,11 @@ fn preempted(record: &Injection) -> &'static str {
 }
 
 fn periods(plan: &Plan) -> String {
-    plan.timings().iter().map(|timing| timing.period_ns.to_string()).collect::<Vec<_>>().join(", ")
+    plan.timings()
+        .iter()
+        .map(|timing| timing.period_ns.to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn facts(record: &Injection) -> Vec<(String, String)> {
@@ -148,9 +225,18 @@ fn facts(record: &Injection) -> Vec<(String, String)> {
         ("period".to_owned(), periods(plan)),
         ("preempted".to_owned(), preempted(record).to_owned()),
     ];
-    facts.extend(record.header.service.iter().map(|service| ("work".to_owned(), service.work.clone())));
+    facts.extend(
+        record
+            .header
+            .service
+            .iter()
+            .map(|service| ("work".to_owned(), service.work.clone())),
+    );
     facts.extend(of_host(&record.header.host));
-    facts.push(("switchcost".to_owned(), record.header.program_version.clone()));
+    facts.push((
+        "switchcost".to_owned(),
+        record.header.program_version.clone(),
+    ));
     facts
 }
 
@@ -164,17 +250,30 @@ mod tests {
     fn costs(direct: f64, with_data: f64) -> Injection {
         // 100 ns up and down, the same in each footprint.
         let wander = |block: u32| f64::from(block % 3) * 100.0 - 100.0;
-        let both = |block| [run(block, 0, direct + wander(block), 0.0), run(block, 1, with_data + wander(block), 0.0)];
+        let both = |block| {
+            [
+                run(block, 0, direct + wander(block), 0.0),
+                run(block, 1, with_data + wander(block), 0.0),
+            ]
+        };
         record((0..12).flat_map(both).collect())
     }
 
     fn verdicts(base: &[&Injection], new: &[&Injection]) -> Vec<(u64, Quantity, Option<Change>)> {
         let comparison = compare_injections(base, new, Request::default());
         let verdict = |pair: &Pair| match (&pair.outcome, &pair.subject) {
-            (Outcome::Compared { verdict, .. }, Subject::Injected { footprint_bytes, .. }) => {
-                (footprint_bytes.0, pair.quantity, Some(*verdict))
-            }
-            (_, Subject::Injected { footprint_bytes, .. }) => (footprint_bytes.0, pair.quantity, None),
+            (
+                Outcome::Compared { verdict, .. },
+                Subject::Injected {
+                    footprint_bytes, ..
+                },
+            ) => (footprint_bytes.0, pair.quantity, Some(*verdict)),
+            (
+                _,
+                Subject::Injected {
+                    footprint_bytes, ..
+                },
+            ) => (footprint_bytes.0, pair.quantity, None),
             _ => panic!("of injections"),
         };
         comparison.pairs.iter().map(verdict).collect()
@@ -194,7 +293,13 @@ mod tests {
             ]
         );
         // The plan has one more, of which there is no run.
-        assert_eq!(found[3..].iter().filter(|(_, _, verdict)| verdict.is_none()).count(), 2);
+        assert_eq!(
+            found[3..]
+                .iter()
+                .filter(|(_, _, verdict)| verdict.is_none())
+                .count(),
+            2
+        );
         let back = verdicts(&[&new, &new, &new], &[&base, &base, &base]);
         assert_eq!(back[1].2, Some(Change::Faster));
     }
@@ -203,8 +308,13 @@ mod tests {
     fn what_may_be_nothing_has_no_ratio() {
         let (base, new) = (costs(9_000.0, 9_000.0), costs(9_000.0, 11_000.0));
         let comparison = compare_injections(&[&base], &[&new], Request::default());
-        let Outcome::NotComparable { why } = &comparison.pairs[2].outcome else { panic!("no ratio") };
-        assert_eq!(why, "the base number is not distinguishable from 0, so that a ratio means nothing");
+        let Outcome::NotComparable { why } = &comparison.pairs[2].outcome else {
+            panic!("no ratio")
+        };
+        assert_eq!(
+            why,
+            "the base number is not distinguishable from 0, so that a ratio means nothing"
+        );
     }
 
     #[test]
@@ -216,34 +326,70 @@ mod tests {
             findings
         };
         let found = keys(&[of_service(&base)], &[of_service(&new)]);
-        assert!(found.iter().all(|key| key.footprint.0 > 0 && key.quantity == Quantity::PreemptionReload));
+        assert!(
+            found
+                .iter()
+                .all(|key| key.footprint.0 > 0 && key.quantity == Quantity::PreemptionReload)
+        );
         // Of different kinds there is what both have.
         assert_eq!(keys(&[of_service(&base)], &[analyse(&new)]).len(), 5);
     }
 
     #[test]
     fn periods_are_compared_one_by_one_where_all_records_have_several() {
-        let rarer = Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) };
+        let rarer = Timing {
+            period_ns: Nanos::millis(1),
+            turn_ns: Nanos::millis(8),
+        };
         let with_rarer = |of_often: f64, of_rare: f64| {
             let mut record = costs(9_000.0, of_often);
             record.header.plan.further = vec![rarer];
-            let rare = costs(9_000.0, of_rare).runs.into_iter().map(|run| Run { timing: 1, ..run });
+            let rare = costs(9_000.0, of_rare)
+                .runs
+                .into_iter()
+                .map(|run| Run { timing: 1, ..run });
             record.runs.extend(rare);
             record
         };
-        let (base, new, single) =
-            (with_rarer(11_000.0, 13_000.0), with_rarer(11_000.0, 17_000.0), costs(9_000.0, 14_000.0));
+        let (base, new, single) = (
+            with_rarer(11_000.0, 13_000.0),
+            with_rarer(11_000.0, 17_000.0),
+            costs(9_000.0, 14_000.0),
+        );
         let comparison = compare_injections(&[&base], &[&new], Request::default());
         let slower: Vec<&Subject> = comparison
             .pairs
             .iter()
-            .filter(|pair| matches!(pair.outcome, Outcome::Compared { verdict: Change::Slower, .. }))
+            .filter(|pair| {
+                matches!(
+                    pair.outcome,
+                    Outcome::Compared {
+                        verdict: Change::Slower,
+                        ..
+                    }
+                )
+            })
             .map(|pair| &pair.subject)
             .collect();
-        let of_rare = Subject::Injected { footprint_bytes: Bytes(256 << 10), period_ns: Some(rarer.period_ns) };
-        assert_eq!(slower, [&of_rare, &of_rare], "all of it, and of that the cold caches");
+        let of_rare = Subject::Injected {
+            footprint_bytes: Bytes(256 << 10),
+            period_ns: Some(rarer.period_ns),
+        };
+        assert_eq!(
+            slower,
+            [&of_rare, &of_rare],
+            "all of it, and of that the cold caches"
+        );
         let with_single = compare_injections(&[&base], &[&single], Request::default());
-        let first = |pair: &Pair| matches!(pair.subject, Subject::Injected { period_ns: None, .. });
+        let first = |pair: &Pair| {
+            matches!(
+                pair.subject,
+                Subject::Injected {
+                    period_ns: None,
+                    ..
+                }
+            )
+        };
         assert!(with_single.pairs.iter().all(first));
     }
 
@@ -252,6 +398,12 @@ mod tests {
         let (base, mut new) = (costs(9_000.0, 11_000.0), costs(9_000.0, 11_000.0));
         new.header.command = vec!["xz".to_owned()];
         let found = compare_injections(&[&base], &[&new], Request::default()).environment;
-        assert_eq!(found.iter().map(|difference| difference.what.as_str()).collect::<Vec<_>>(), ["command"]);
+        assert_eq!(
+            found
+                .iter()
+                .map(|difference| difference.what.as_str())
+                .collect::<Vec<_>>(),
+            ["command"]
+        );
     }
 }

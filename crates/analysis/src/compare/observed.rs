@@ -14,22 +14,37 @@ use switchcost_observation::{Calibration, Observation, Subject as Observed};
 
 use super::candidate::{Candidate, Suspects, judge};
 use super::environment::{Facts, different, of_host};
-use super::{Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Pricing, Request, RunSpread, Subject};
+use super::{
+    Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Pricing, Request, RunSpread,
+    Subject,
+};
 use numbers::{Key, Record};
 
 /// Compares the new records of observations with those of the base.
-pub fn compare_observations(base: &[&Observation], new: &[&Observation], request: Request<'_>) -> Comparison {
+pub fn compare_observations(
+    base: &[&Observation],
+    new: &[&Observation],
+    request: Request<'_>,
+) -> Comparison {
     let all: Vec<&Observation> = base.iter().chain(new).copied().collect();
     let pricing = pricing(&all);
     let newest = newest(&all).filter(|_| pricing == Pricing::OneCalibration);
-    let priced = |side: &[&Observation]| side.iter().map(|record| Record::of(record, newest)).collect::<Vec<_>>();
+    let priced = |side: &[&Observation]| {
+        side.iter()
+            .map(|record| Record::of(record, newest))
+            .collect::<Vec<_>>()
+    };
     let (base_records, new_records) = (priced(base), priced(new));
     let keys = numbers::keys(&base_records, &new_records);
     let reason = counted_differently(&all);
-    let candidate = |key| candidate(key, &base_records, &new_records, request).unless(reason.as_deref());
+    let candidate =
+        |key| candidate(key, &base_records, &new_records, request).unless(reason.as_deref());
     let candidates = keys.iter().map(candidate).collect();
     let judged = judge_in_halves(candidates, request);
-    let run_spread = request.run_spread.map(|share| RunSpread { share, origin: Origin::Given });
+    let run_spread = request.run_spread.map(|share| RunSpread {
+        share,
+        origin: Origin::Given,
+    });
     Comparison {
         environment: differences(base, new),
         pricing: Some(pricing),
@@ -39,10 +54,19 @@ pub fn compare_observations(base: &[&Observation], new: &[&Observation], request
 
 /// Half of the error is for what was asked, and half for its parts, so that many names do not hide a change of the whole.
 fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
-    let (whole, parts): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|candidate| candidate.pair.is_main());
+    let (whole, parts): (Vec<_>, Vec<_>) = candidates
+        .into_iter()
+        .partition(|candidate| candidate.pair.is_main());
     let has_any = |half: &[Candidate]| half.iter().any(|candidate| candidate.ratio.is_some());
-    let halves = if has_any(&whole) && has_any(&parts) { 2.0 } else { 1.0 };
-    let of_half = Request { confidence: 1.0 - (1.0 - request.confidence) / halves, ..request };
+    let halves = if has_any(&whole) && has_any(&parts) {
+        2.0
+    } else {
+        1.0
+    };
+    let of_half = Request {
+        confidence: 1.0 - (1.0 - request.confidence) / halves,
+        ..request
+    };
     let (mut pairs, of_whole) = judge(whole, of_half);
     let (others, of_parts) = judge(parts, of_half);
     pairs.extend(others);
@@ -60,7 +84,11 @@ fn counted_differently(all: &[&Observation]) -> Option<String> {
 }
 
 fn candidate(key: &Key, base: &[Record], new: &[Record], request: Request<'_>) -> Candidate {
-    let of = |side: &[Record]| side.iter().map(|record| record.number(key)).collect::<Vec<_>>();
+    let of = |side: &[Record]| {
+        side.iter()
+            .map(|record| record.number(key))
+            .collect::<Vec<_>>()
+    };
     let (base_numbers, new_numbers) = (of(base), of(new));
     let judged = intervals::ratio(key, &base_numbers, &new_numbers, request.run_spread);
     let cost = |numbers: &[_]| -> Option<Cost> { intervals::cost(key, numbers, request) };
@@ -69,26 +97,47 @@ fn candidate(key: &Key, base: &[Record], new: &[Record], request: Request<'_>) -
         Err(outcome) => (None, outcome),
     };
     let costs = [cost(&base_numbers), cost(&new_numbers)];
-    let pair = Pair::unjudged(Subject::Observed(key.who.clone()), key.quantity, costs, outcome);
-    Candidate { pair, ratio, suspects: Suspects::among(base, new, Record::has_lost) }
+    let pair = Pair::unjudged(
+        Subject::Observed(key.who.clone()),
+        key.quantity,
+        costs,
+        outcome,
+    );
+    Candidate {
+        pair,
+        ratio,
+        suspects: Suspects::among(base, new, Record::has_lost),
+    }
 }
 
 fn pricing(all: &[&Observation]) -> Pricing {
     match newest(all) {
         None => Pricing::Nothing,
-        Some(_) if all.windows(2).all(|two| two[0].host.is_same_machine(&two[1].host)) => Pricing::OneCalibration,
+        Some(_)
+            if all
+                .windows(2)
+                .all(|two| two[0].host.is_same_machine(&two[1].host)) =>
+        {
+            Pricing::OneCalibration
+        }
         Some(_) => Pricing::OwnCalibrations,
     }
 }
 
 /// Times are of one zone and sort as texts.
 fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
-    all.iter().filter_map(|record| record.calibration.as_ref()).max_by(|a, b| a.measured_at.cmp(&b.measured_at))
+    all.iter()
+        .filter_map(|record| record.calibration.as_ref())
+        .max_by(|a, b| a.measured_at.cmp(&b.measured_at))
 }
 
 /// What else is different: what was observed, the machine, and how it was counted.
 fn differences(base: &[&Observation], new: &[&Observation]) -> Vec<Difference> {
-    let of = |side: &[&Observation]| side.iter().map(|record| facts(record)).collect::<Vec<Facts>>();
+    let of = |side: &[&Observation]| {
+        side.iter()
+            .map(|record| facts(record))
+            .collect::<Vec<Facts>>()
+    };
     different(&of(base), &of(new))
 }
 

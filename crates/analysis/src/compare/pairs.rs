@@ -45,15 +45,23 @@ pub(super) fn matched<'a>(
             let factor = factor(findings, hertz);
             for finding in &findings.results {
                 let matched = place(&mut all, finding, findings.results.as_slice());
-                if is_new { &mut matched.new } else { &mut matched.base }.push(Found { finding, factor });
+                if is_new {
+                    &mut matched.new
+                } else {
+                    &mut matched.base
+                }
+                .push(Found { finding, factor });
             }
         }
     }
     for (_, findings) in earlier {
         let factor = factor(findings, hertz);
         for finding in &findings.results {
-            let same = all.iter_mut().find(|matched| is_same(matched.case, &finding.case));
-            same.into_iter().for_each(|matched| matched.earlier.push(Found { finding, factor }));
+            let same = all
+                .iter_mut()
+                .find(|matched| is_same(matched.case, &finding.case));
+            same.into_iter()
+                .for_each(|matched| matched.earlier.push(Found { finding, factor }));
         }
     }
     all
@@ -74,11 +82,19 @@ fn place<'a, 'b>(
     // A record with the same case on several CPUs means them, and not any.
     let names_its_cpus = of_its_record.iter().filter(|other| alike(other)).count() > 1;
     let fits = |matched: &Matched<'_>| {
-        is_same(matched.case, &finding.case) && (!names_its_cpus || matched.case.placement == finding.case.placement)
+        is_same(matched.case, &finding.case)
+            && (!names_its_cpus || matched.case.placement == finding.case.placement)
     };
     let at = all.iter().position(fits).unwrap_or_else(|| {
         let (base, new, earlier) = (Vec::new(), Vec::new(), Vec::new());
-        all.push(Matched { case: &finding.case, base, new, earlier, new_case: None, alike: 0 });
+        all.push(Matched {
+            case: &finding.case,
+            base,
+            new,
+            earlier,
+            new_case: None,
+            alike: 0,
+        });
         all.len() - 1
     });
     &mut all[at]
@@ -101,17 +117,30 @@ pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
 impl<'a> Found<'a> {
     /// A made-up switch is made of time, and not of work that follows the core's clock.
     fn factor(&self) -> f64 {
-        if self.finding.case.mechanism == Mechanism::Synthetic { 1.0 } else { self.factor }
+        if self.finding.case.mechanism == Mechanism::Synthetic {
+            1.0
+        } else {
+            self.factor
+        }
     }
 
     fn is_shared_throughout(&self) -> bool {
-        self.finding.shared.as_ref().is_some_and(Shared::is_in_costs)
+        self.finding
+            .shared
+            .as_ref()
+            .is_some_and(Shared::is_in_costs)
     }
 
     /// It at the common clock: what waits for memory does not follow the core's.
     fn value(&self) -> Option<f64> {
-        let (switch, handoff) = (self.finding.deciding()?.estimate, self.finding.of_a_handoff()?.estimate);
-        let reload = match (quantity(&self.finding.case), &self.finding.indirect_reload_ns) {
+        let (switch, handoff) = (
+            self.finding.deciding()?.estimate,
+            self.finding.of_a_handoff()?.estimate,
+        );
+        let reload = match (
+            quantity(&self.finding.case),
+            &self.finding.indirect_reload_ns,
+        ) {
             (Quantity::Total, Some(reload)) => reload.estimate * handoff / switch,
             _ => 0.0,
         };
@@ -120,18 +149,25 @@ impl<'a> Found<'a> {
 
     /// What ran beside it is no property of what is compared.
     fn is_suspect(&self) -> bool {
-        let is_beside_others = self.finding.flags.iter().any(|flag| flag.name == BESIDE_OTHERS);
+        let is_beside_others = self
+            .finding
+            .flags
+            .iter()
+            .any(|flag| flag.name == BESIDE_OTHERS);
         self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 
     /// The same of another quantity, with the estimate that says how sure it is.
     fn number(&self, of: Quantity) -> Option<(f64, &'a Estimate)> {
-        let scaled = |estimate: &'a Estimate, parts: f64| Some((estimate.estimate / parts * self.factor(), estimate));
+        let scaled = |estimate: &'a Estimate, parts: f64| {
+            Some((estimate.estimate / parts * self.factor(), estimate))
+        };
         match of {
             Quantity::Calls => scaled(self.finding.baseline_ns.as_ref()?, 1.0),
-            Quantity::HandOffWithCalls => {
-                scaled(self.finding.round_trip_ns.as_ref()?, f64::from(self.finding.case.tasks))
-            }
+            Quantity::HandOffWithCalls => scaled(
+                self.finding.round_trip_ns.as_ref()?,
+                f64::from(self.finding.case.tasks),
+            ),
             _ => Some((self.value()?, self.finding.deciding()?)),
         }
     }
@@ -167,7 +203,14 @@ impl<'a> Matched<'a> {
     /// Leaves nothing of it.
     pub(super) fn take_new(&mut self) -> Matched<'a> {
         let new = std::mem::take(&mut self.new);
-        Matched { case: self.case, base: Vec::new(), new, earlier: Vec::new(), new_case: None, alike: 0 }
+        Matched {
+            case: self.case,
+            base: Vec::new(),
+            new,
+            earlier: Vec::new(),
+            new_case: None,
+            alike: 0,
+        }
     }
 
     pub(super) fn join(&mut self, other: Matched<'a>) {
@@ -187,8 +230,15 @@ impl Matched<'_> {
 
     /// What is assumed of how runs differ in a number of it: across CPUs on either side it is the wide spread of such hand-offs.
     pub(super) fn assumed_spread(&self, of: Quantity) -> f64 {
-        let cost = if of == Quantity::Calls { CostName::Baseline } else { CostName::Handoff };
-        self.sides_cases().into_iter().map(|case| assumed_spread(case, cost)).fold(0.0, f64::max)
+        let cost = if of == Quantity::Calls {
+            CostName::Baseline
+        } else {
+            CostName::Handoff
+        };
+        self.sides_cases()
+            .into_iter()
+            .map(|case| assumed_spread(case, cost))
+            .fold(0.0, f64::max)
     }
 
     /// What it is compared by.
@@ -209,21 +259,33 @@ impl Matched<'_> {
     /// The switches that a hand-off takes, where they are not the same on both sides.
     pub(super) fn changed_switches(&self) -> Option<ChangedSwitches> {
         let counts = |side: &[Found<'_>]| -> Vec<f64> {
-            side.iter().filter_map(|found| found.finding.switches_per_handoff).collect()
+            side.iter()
+                .filter_map(|found| found.finding.switches_per_handoff)
+                .collect()
         };
         switches::changed(self.case, &counts(&self.base), &counts(&self.new))
     }
 
     fn runs(&self, side: &[Found<'_>], of: Quantity) -> Vec<Run> {
-        self.chosen(side).iter().filter_map(|found| found.run(of)).collect()
+        self.chosen(side)
+            .iter()
+            .filter_map(|found| found.run(of))
+            .collect()
     }
 
     /// Those of one kind: where any record of either side had the core to itself, the others say nothing of that.
     fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
         let has_number = |found: &&Found<'_>| found.finding.deciding().is_some();
-        let is_any_unshared =
-            self.base.iter().chain(&self.new).filter(has_number).any(|found| !found.is_shared_throughout());
-        side.iter().filter(has_number).filter(|found| !is_any_unshared || !found.is_shared_throughout()).collect()
+        let is_any_unshared = self
+            .base
+            .iter()
+            .chain(&self.new)
+            .filter(has_number)
+            .any(|found| !found.is_shared_throughout());
+        side.iter()
+            .filter(has_number)
+            .filter(|found| !is_any_unshared || !found.is_shared_throughout())
+            .collect()
     }
 
     /// One side's numbers, or why there are none. One number of several records is none: their spread was to be seen, and is
@@ -232,7 +294,10 @@ impl Matched<'_> {
         let chosen = self.chosen(side);
         let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run(of)).collect();
         Side::None(if side.is_empty() && self.alike > 1 {
-            format!("{} cases of the {name} record are like it but for what may differ, need one", self.alike)
+            format!(
+                "{} cases of the {name} record are like it but for what may differ, need one",
+                self.alike
+            )
         } else if side.is_empty() {
             format!("the {name} record has no such case")
         } else if side.iter().all(|found| found.finding.deciding().is_none()) {
@@ -253,20 +318,36 @@ impl Matched<'_> {
         let costs = [&base, &new].map(|side| spread::alone(side, &earlier, spread));
         let [base_cost, new_cost] = costs.map(|cost| cost.map(|cost| cost.cost(confidence)));
         let outcome = Outcome::NotComparable { why: String::new() };
-        let mut pair = Pair::unjudged(Subject::Case(self.case.clone()), of, [base_cost, new_cost], outcome);
+        let mut pair = Pair::unjudged(
+            Subject::Case(self.case.clone()),
+            of,
+            [base_cost, new_cost],
+            outcome,
+        );
         pair.new_case = self.new_case.cloned();
         let suspects = Suspects::among(&self.base, &self.new, Found::is_suspect);
-        let why = match (self.side(&self.base, "base", of), self.side(&self.new, "new", of)) {
+        let why = match (
+            self.side(&self.base, "base", of),
+            self.side(&self.new, "new", of),
+        ) {
             (Side::Runs(base), Side::Runs(new)) => {
                 let (base, new, ratio) = spread::compared(&base, &new, &earlier, spread);
                 (pair.base, pair.new) = (Some(base.cost(confidence)), Some(new.cost(confidence)));
-                return Candidate { pair, ratio: Some(ratio), suspects };
+                return Candidate {
+                    pair,
+                    ratio: Some(ratio),
+                    suspects,
+                };
             }
             (Side::None(base), Side::None(new)) => format!("{base}; {new}"),
             (Side::None(why), _) | (_, Side::None(why)) => why,
         };
         pair.outcome = Outcome::NotComparable { why };
-        Candidate { pair, ratio: None, suspects }
+        Candidate {
+            pair,
+            ratio: None,
+            suspects,
+        }
     }
 }
 
@@ -285,5 +366,9 @@ fn reason(side: &[Found<'_>]) -> String {
 
 /// What a case is compared by: what a program pays for handing over once.
 fn quantity(case: &Case) -> Quantity {
-    if case.working_set.is_empty() { Quantity::HandOff } else { Quantity::Total }
+    if case.working_set.is_empty() {
+        Quantity::HandOff
+    } else {
+        Quantity::Total
+    }
 }

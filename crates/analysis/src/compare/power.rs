@@ -15,7 +15,10 @@ impl Comparison {
         let each = 1.0 - (1.0 - self.confidence) / self.compared.max(1) as f64;
         let normal = Normal::standard();
         let beyond = 1.0 + normal.inverse_cdf(power) / normal.inverse_cdf(0.5 + each / 2.0);
-        let changes: Option<Vec<f64>> = main.iter().map(|pair| Some((half_width(pair)? * beyond).exp_m1())).collect();
+        let changes: Option<Vec<f64>> = main
+            .iter()
+            .map(|pair| Some((half_width(pair)? * beyond).exp_m1()))
+            .collect();
         changes?.into_iter().reduce(f64::max)
     }
 }

@@ -94,8 +94,15 @@ pub(super) struct WithUnit {
     unit: Unit,
 }
 
-pub(super) fn with_unit<S: Serializer>(quantity: &Quantity, serializer: S) -> Result<S::Ok, S::Error> {
-    WithUnit { quantity: *quantity, unit: quantity.unit() }.serialize(serializer)
+pub(super) fn with_unit<S: Serializer>(
+    quantity: &Quantity,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    WithUnit {
+        quantity: *quantity,
+        unit: quantity.unit(),
+    }
+    .serialize(serializer)
 }
 
 impl Quantity {
@@ -127,7 +134,9 @@ impl Quantity {
             | Quantity::LostToProcesses
             | Quantity::LostToKernel
             | Quantity::CallCycles => Unit::Cycles,
-            Quantity::KernelInstructions | Quantity::KernelMisses | Quantity::CallInstructions => Unit::Events,
+            Quantity::KernelInstructions | Quantity::KernelMisses | Quantity::CallInstructions => {
+                Unit::Events
+            }
             Quantity::Overhead
             | Quantity::Involuntary
             | Quantity::DirectShare

@@ -29,7 +29,11 @@ pub(super) struct LogCost {
 impl LogCost {
     /// A mean with its variance.
     pub(super) fn new(mean: f64, part: Part, records: usize) -> LogCost {
-        LogCost { mean, parts: vec![part], records }
+        LogCost {
+            mean,
+            parts: vec![part],
+            records,
+        }
     }
 
     /// Of several values above 0. They are the independent units: their spread holds everything.
@@ -37,19 +41,34 @@ impl LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
         let runs = logs.len() as f64;
-        LogCost { mean, parts: vec![Part { variance: sd * sd / runs, freedom: runs - 1.0 }], records: logs.len() }
+        LogCost {
+            mean,
+            parts: vec![Part {
+                variance: sd * sd / runs,
+                freedom: runs - 1.0,
+            }],
+            records: logs.len(),
+        }
     }
 
     /// Of one value above 0 with the values that it has without one batch each.
     pub(super) fn of_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
         let logs = logarithms(without_one)?;
-        Some(LogCost { mean: value.ln(), parts: vec![jackknife(&logs)], records: 1 })
+        Some(LogCost {
+            mean: value.ln(),
+            parts: vec![jackknife(&logs)],
+            records: 1,
+        })
     }
 
     pub(super) fn cost(&self, confidence: f64) -> Cost {
         let half = half_width(&self.parts, confidence);
         let interval = half.map(|half| ((self.mean - half).exp(), (self.mean + half).exp()));
-        Cost { value: self.mean.exp(), interval, records: self.records }
+        Cost {
+            value: self.mean.exp(),
+            interval,
+            records: self.records,
+        }
     }
 }
 
@@ -65,21 +84,44 @@ pub(super) struct LogRatio {
 impl LogRatio {
     /// Of two costs that know nothing of each other.
     pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
-        LogRatio { mean: new.mean - base.mean, parts: [&base.parts[..], &new.parts].concat(), resolution: 0.0 }
+        LogRatio {
+            mean: new.mean - base.mean,
+            parts: [&base.parts[..], &new.parts].concat(),
+            resolution: 0.0,
+        }
     }
 
     /// Of two costs whose variances were estimated together, with so many degrees of freedom.
     pub(super) fn pooled(base: &LogCost, new: &LogCost, freedom: f64) -> LogRatio {
-        let variance = base.parts.iter().chain(&new.parts).map(|part| part.variance).sum();
-        LogRatio { mean: new.mean - base.mean, parts: vec![Part { variance, freedom }], resolution: 0.0 }
+        let variance = base
+            .parts
+            .iter()
+            .chain(&new.parts)
+            .map(|part| part.variance)
+            .sum();
+        LogRatio {
+            mean: new.mean - base.mean,
+            parts: vec![Part { variance, freedom }],
+            resolution: 0.0,
+        }
     }
 
     /// Of pairs of values above 0 that belong together, two pairs or more.
     pub(super) fn paired(pairs: &[(f64, f64)]) -> LogRatio {
-        let logs: Vec<f64> = pairs.iter().map(|(base, new)| new.ln() - base.ln()).collect();
+        let logs: Vec<f64> = pairs
+            .iter()
+            .map(|(base, new)| new.ln() - base.ln())
+            .collect();
         let (mean, sd) = mean_and_sd(&logs);
         let count = logs.len() as f64;
-        LogRatio { mean, parts: vec![Part { variance: sd * sd / count, freedom: count - 1.0 }], resolution: 0.0 }
+        LogRatio {
+            mean,
+            parts: vec![Part {
+                variance: sd * sd / count,
+                freedom: count - 1.0,
+            }],
+            resolution: 0.0,
+        }
     }
 
     /// Of one pair of values above 0, with the values that both have without one batch each.
@@ -88,13 +130,24 @@ impl LogRatio {
             return None;
         }
         let (of_base, of_new) = (logarithms(base.1)?, logarithms(new.1)?);
-        let logs: Vec<f64> = of_base.iter().zip(&of_new).map(|(base, new)| new - base).collect();
-        Some(LogRatio { mean: new.0.ln() - base.0.ln(), parts: vec![jackknife(&logs)], resolution: 0.0 })
+        let logs: Vec<f64> = of_base
+            .iter()
+            .zip(&of_new)
+            .map(|(base, new)| new - base)
+            .collect();
+        Some(LogRatio {
+            mean: new.0.ln() - base.0.ln(),
+            parts: vec![jackknife(&logs)],
+            resolution: 0.0,
+        })
     }
 
     /// The same of numbers that are known within a factor only, which no record makes smaller.
     pub(super) fn known_within(self, factor: f64) -> LogRatio {
-        LogRatio { resolution: factor.ln(), ..self }
+        LogRatio {
+            resolution: factor.ln(),
+            ..self
+        }
     }
 
     /// The ratio with its interval, and whether that is a difference.
@@ -106,7 +159,14 @@ impl LogRatio {
             (_, true) => Change::Faster,
             _ => Change::NoDifferenceShown,
         };
-        Some((Ratio { ratio: self.mean.exp(), low, high }, verdict))
+        Some((
+            Ratio {
+                ratio: self.mean.exp(),
+                low,
+                high,
+            },
+            verdict,
+        ))
     }
 }
 
@@ -120,13 +180,23 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
 fn jackknife(without_one: &[f64]) -> Part {
     let (_, sd) = mean_and_sd(without_one);
     let count = without_one.len() as f64;
-    Part { variance: sd * sd * (count - 1.0).powi(2) / count, freedom: count - 1.0 }
+    Part {
+        variance: sd * sd * (count - 1.0).powi(2) / count,
+        freedom: count - 1.0,
+    }
 }
 
 /// Half the interval of a sum whose variance has these parts.
 fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
     let variance: f64 = parts.iter().map(|part| part.variance).sum();
-    let squares: f64 = parts.iter().map(|part| part.variance.powi(2) / part.freedom).sum();
-    let freedom = if squares > 0.0 { (variance.powi(2) / squares).min(MANY) } else { MANY };
+    let squares: f64 = parts
+        .iter()
+        .map(|part| part.variance.powi(2) / part.freedom)
+        .sum();
+    let freedom = if squares > 0.0 {
+        (variance.powi(2) / squares).min(MANY)
+    } else {
+        MANY
+    };
     Some(student(freedom, confidence)? * variance.sqrt())
 }

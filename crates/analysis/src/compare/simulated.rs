@@ -36,16 +36,28 @@ pub struct Curve {
 }
 
 /// Compares the new records of simulations with those of the base.
-pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], request: Request<'_>) -> Comparison {
+pub fn compare_simulations(
+    base: &[Simulated<'_>],
+    new: &[Simulated<'_>],
+    request: Request<'_>,
+) -> Comparison {
     let matched = designs::matched(base, new);
     let mut environment: Vec<_> = matched.iter().flat_map(Matched::first_touches).collect();
     environment.extend(designs::facts(base, new));
-    let candidates: Vec<Candidate> = matched.iter().flat_map(|pair| candidates(pair, request)).collect();
+    let candidates: Vec<Candidate> = matched
+        .iter()
+        .flat_map(|pair| candidates(pair, request))
+        .collect();
     // Their verdicts hold together by themselves: many functions must not widen the intervals of the costs.
-    let (functions, others) = candidates.into_iter().partition(|candidate| candidate.pair.is_of_a_function());
+    let (functions, others) = candidates
+        .into_iter()
+        .partition(|candidate| candidate.pair.is_of_a_function());
     let (mut pairs, compared) = judge(others, request);
     pairs.extend(judge(functions, request).0);
-    let basis = matched.iter().find_map(Matched::relation).map_or(Basis::OtherTraces, Relation::basis);
+    let basis = matched
+        .iter()
+        .find_map(Matched::relation)
+        .map_or(Basis::OtherTraces, Relation::basis);
     Comparison {
         environment,
         designs: matched.iter().flat_map(Matched::differences).collect(),
@@ -58,15 +70,39 @@ pub fn compare_simulations(base: &[Simulated<'_>], new: &[Simulated<'_>], reques
 fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
         Some(relation) => numbers::candidates(matched, relation, request),
-        None => vec![without_verdict(matched, Part::All, Quantity::AverageCost, matched.unavailable_because())],
+        None => vec![without_verdict(
+            matched,
+            Part::All,
+            Quantity::AverageCost,
+            matched.unavailable_because(),
+        )],
     }
 }
 
-fn without_verdict(matched: &Matched<'_>, part: Part, quantity: Quantity, why: String) -> Candidate {
-    let [base_design, new_design] = [matched.base_name, matched.new_name].map(|name| name.map(str::to_owned));
-    let subject = Subject::Simulated(Place { base_design, new_design, part });
-    let pair = Pair::unjudged(subject, quantity, [None, None], Outcome::NotComparable { why });
-    Candidate { pair, ratio: None, suspects: Suspects::default() }
+fn without_verdict(
+    matched: &Matched<'_>,
+    part: Part,
+    quantity: Quantity,
+    why: String,
+) -> Candidate {
+    let [base_design, new_design] =
+        [matched.base_name, matched.new_name].map(|name| name.map(str::to_owned));
+    let subject = Subject::Simulated(Place {
+        base_design,
+        new_design,
+        part,
+    });
+    let pair = Pair::unjudged(
+        subject,
+        quantity,
+        [None, None],
+        Outcome::NotComparable { why },
+    );
+    Candidate {
+        pair,
+        ratio: None,
+        suspects: Suspects::default(),
+    }
 }
 
 #[cfg(test)]

@@ -28,8 +28,12 @@ impl Run {
     /// `None` where it is not above 0.
     pub(super) fn of(value: f64, estimate: &Estimate) -> Option<Run> {
         let freedom = (estimate.n as f64 - 1.0).max(1.0);
-        let deviation = estimate.relative_half_width_within_run() / student(freedom, estimate.confidence)?;
-        (value > 0.0).then(|| Run { log: value.ln(), within: deviation.powi(2) })
+        let deviation =
+            estimate.relative_half_width_within_run() / student(freedom, estimate.confidence)?;
+        (value > 0.0).then(|| Run {
+            log: value.ln(),
+            within: deviation.powi(2),
+        })
     }
 }
 
@@ -40,7 +44,11 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Optio
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
     let excess = |variance: f64| {
-        groups.iter().map(|group| group.freedom * group.between / (group.within + variance)).sum::<f64>() - freedom
+        groups
+            .iter()
+            .map(|group| group.freedom * group.between / (group.within + variance))
+            .sum::<f64>()
+            - freedom
     };
     let largest = groups.iter().map(|group| group.between).fold(0.0, f64::max);
     if groups.is_empty() {
@@ -49,10 +57,17 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Optio
     let (mut low, mut high) = (LEAST.powi(2), largest.max(LEAST.powi(2)));
     for _ in 0..HALVINGS {
         let middle = (low + high) / 2.0;
-        if excess(middle) > 0.0 { low = middle } else { high = middle }
+        if excess(middle) > 0.0 {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     let runs = groups.iter().map(|group| group.freedom).fold(0.0, f64::max);
-    Some(RunSpread { share: beside_assumed(low, runs, assumed).sqrt(), origin })
+    Some(RunSpread {
+        share: beside_assumed(low, runs, assumed).sqrt(),
+        origin,
+    })
 }
 
 /// What some runs show of the spread, beside what is assumed: few runs in a row may have been alike by luck, or for the quiet
@@ -74,7 +89,11 @@ impl Group {
     fn of(runs: &[Run]) -> Option<Group> {
         let (_, sd) = mean_and_sd(&logs(runs));
         let freedom = runs.len() as f64 - 1.0;
-        (freedom > 0.0).then(|| Group { between: sd * sd, within: mean_within(runs), freedom })
+        (freedom > 0.0).then(|| Group {
+            between: sd * sd,
+            within: mean_within(runs),
+            freedom,
+        })
     }
 }
 
@@ -90,19 +109,41 @@ fn mean_within(runs: &[Run]) -> f64 {
 /// counts with its degrees of freedom, and what its intervals and the spread make of it with [`FREEDOM`].
 fn of_one(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
-    let groups: Vec<Group> = sides.iter().chain([&earlier]).filter_map(|side| Group::of(side)).collect();
+    let groups: Vec<Group> = sides
+        .iter()
+        .chain([&earlier])
+        .filter_map(|side| Group::of(side))
+        .collect();
     let own: f64 = groups.iter().map(|group| group.freedom).sum();
-    let squares: f64 = groups.iter().map(|group| group.freedom * group.between).sum();
-    Part { variance: (FREEDOM * expected + squares) / (FREEDOM + own), freedom: FREEDOM + own }
+    let squares: f64 = groups
+        .iter()
+        .map(|group| group.freedom * group.between)
+        .sum();
+    Part {
+        variance: (FREEDOM * expected + squares) / (FREEDOM + own),
+        freedom: FREEDOM + own,
+    }
 }
 
 fn cost(side: &[Run], of_one: Part) -> LogCost {
     let (mean, _) = mean_and_sd(&logs(side));
-    LogCost::new(mean, Part { variance: of_one.variance / side.len() as f64, ..of_one }, side.len())
+    LogCost::new(
+        mean,
+        Part {
+            variance: of_one.variance / side.len() as f64,
+            ..of_one
+        },
+        side.len(),
+    )
 }
 
 /// The costs of both sides of a case, and new over base; neither may be empty.
-pub(super) fn compared(base: &[Run], new: &[Run], earlier: &[Run], spread: RunSpread) -> (LogCost, LogCost, LogRatio) {
+pub(super) fn compared(
+    base: &[Run],
+    new: &[Run],
+    earlier: &[Run],
+    spread: RunSpread,
+) -> (LogCost, LogCost, LogRatio) {
     let of_one = of_one(&[base, new], earlier, spread);
     let (base, new) = (cost(base, of_one), cost(new, of_one));
     let ratio = LogRatio::pooled(&base, &new, of_one.freedom);
@@ -124,15 +165,21 @@ mod tests {
 
     fn runs(random: &mut ChaCha8Rng, count: usize, within: f64, between: f64) -> Vec<Run> {
         let spread = (within * within + between * between).sqrt();
-        (0..count).map(|_| Run { log: spread * normal(random), within: within * within }).collect()
+        (0..count)
+            .map(|_| Run {
+                log: spread * normal(random),
+                within: within * within,
+            })
+            .collect()
     }
 
     #[test]
     fn the_spread_is_learned_beside_cases_of_any_noise() {
         let mut random = ChaCha8Rng::seed_from_u64(5);
         let withins = [0.001, 0.005, 0.01, 0.1, 0.3];
-        let sides: Vec<Vec<Run>> =
-            (0..40).map(|case| runs(&mut random, 4, withins[case % withins.len()], 0.02)).collect();
+        let sides: Vec<Vec<Run>> = (0..40)
+            .map(|case| runs(&mut random, 4, withins[case % withins.len()], 0.02))
+            .collect();
         let found = learned(&sides, Origin::Records, ASSUMED_RUN_SPREAD).expect("repeated records");
         assert!((found.share / 0.02 - 1.0).abs() < 0.15, "{found:?}");
         assert_eq!(found.origin, Origin::Records);
@@ -141,17 +188,58 @@ mod tests {
     /// Identical records in a row show that of themselves alone; many of them are believed.
     #[test]
     fn a_few_runs_that_were_alike_are_believed_in_part() {
-        let alike = |count| vec![vec![Run { log: 1.0, within: 1e-8 }; count]; 20];
-        let share =
-            |count| learned(&alike(count), Origin::EarlierRecords, ASSUMED_RUN_SPREAD).expect("repeated records").share;
-        assert!((0.012..0.018).contains(&share(5)) && share(200) < 0.007, "{} {}", share(5), share(200));
+        let alike = |count| {
+            vec![
+                vec![
+                    Run {
+                        log: 1.0,
+                        within: 1e-8
+                    };
+                    count
+                ];
+                20
+            ]
+        };
+        let share = |count| {
+            learned(&alike(count), Origin::EarlierRecords, ASSUMED_RUN_SPREAD)
+                .expect("repeated records")
+                .share
+        };
+        assert!(
+            (0.012..0.018).contains(&share(5)) && share(200) < 0.007,
+            "{} {}",
+            share(5),
+            share(200)
+        );
     }
 
     #[test]
     fn it_is_never_0_and_nothing_without_repeated_records() {
-        let alike = vec![vec![Run { log: 1.0, within: 0.0 }; 5]; 3];
-        assert!(learned(&alike, Origin::Records, ASSUMED_RUN_SPREAD).is_some_and(|found| found.share >= LEAST));
-        assert_eq!(learned(&[vec![Run { log: 1.0, within: 0.0 }]], Origin::Records, ASSUMED_RUN_SPREAD), None);
+        let alike = vec![
+            vec![
+                Run {
+                    log: 1.0,
+                    within: 0.0
+                };
+                5
+            ];
+            3
+        ];
+        assert!(
+            learned(&alike, Origin::Records, ASSUMED_RUN_SPREAD)
+                .is_some_and(|found| found.share >= LEAST)
+        );
+        assert_eq!(
+            learned(
+                &[vec![Run {
+                    log: 1.0,
+                    within: 0.0
+                }]],
+                Origin::Records,
+                ASSUMED_RUN_SPREAD
+            ),
+            None
+        );
         assert_eq!(learned(&[], Origin::Records, ASSUMED_RUN_SPREAD), None);
     }
 
@@ -160,13 +248,27 @@ mod tests {
     fn a_case_that_differs_more_is_known_by_its_history() {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let history = runs(&mut random, 12, 0.01, 0.08);
-        let (base, new) = (runs(&mut random, 1, 0.01, 0.08), runs(&mut random, 1, 0.01, 0.08));
-        let spread = RunSpread { share: 0.01, origin: Origin::EarlierRecords };
+        let (base, new) = (
+            runs(&mut random, 1, 0.01, 0.08),
+            runs(&mut random, 1, 0.01, 0.08),
+        );
+        let spread = RunSpread {
+            share: 0.01,
+            origin: Origin::EarlierRecords,
+        };
         let width = |earlier: &[Run]| {
-            let (found, _) = compared(&base, &new, earlier, spread).2.judge(0.9).expect("an interval");
+            let (found, _) = compared(&base, &new, earlier, spread)
+                .2
+                .judge(0.9)
+                .expect("an interval");
             (found.high / found.low).ln()
         };
-        assert!(width(&history) > 2.0 * width(&[]), "{} {}", width(&history), width(&[]));
+        assert!(
+            width(&history) > 2.0 * width(&[]),
+            "{} {}",
+            width(&history),
+            width(&[])
+        );
     }
 
     /// With the spread that there is, intervals of 90 % cover the truth in about 90 of 100 comparisons.
@@ -176,13 +278,25 @@ mod tests {
         for (base, new) in [(1, 1), (3, 3), (1, 5)] {
             let trials = 2_000;
             let covers = (0..trials).filter(|_| {
-                let (base, new) = (runs(&mut random, base, 0.01, 0.02), runs(&mut random, new, 0.01, 0.02));
-                let spread = RunSpread { share: 0.02, origin: Origin::Assumed };
-                let (found, _) = compared(&base, &new, &[], spread).2.judge(0.9).expect("an interval");
+                let (base, new) = (
+                    runs(&mut random, base, 0.01, 0.02),
+                    runs(&mut random, new, 0.01, 0.02),
+                );
+                let spread = RunSpread {
+                    share: 0.02,
+                    origin: Origin::Assumed,
+                };
+                let (found, _) = compared(&base, &new, &[], spread)
+                    .2
+                    .judge(0.9)
+                    .expect("an interval");
                 found.low <= 1.0 && 1.0 <= found.high
             });
             let share = covers.count() as f64 / f64::from(trials);
-            assert!((0.89..0.97).contains(&share), "{base} and {new} records: {share}");
+            assert!(
+                (0.89..0.97).contains(&share),
+                "{base} and {new} records: {share}"
+            );
         }
     }
 }

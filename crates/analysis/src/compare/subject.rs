@@ -109,10 +109,16 @@ impl Part {
             Part::Kernel => ("kernel", None),
             Part::Function(name) => ("function", Some(name.as_str())),
             Part::FunctionLevel { function, level } => {
-                return KindAndName { kind: "function-level", name: Some(format!("{function}, {level}").into()) };
+                return KindAndName {
+                    kind: "function-level",
+                    name: Some(format!("{function}, {level}").into()),
+                };
             }
         };
-        KindAndName { kind, name: name.map(Cow::Borrowed) }
+        KindAndName {
+            kind,
+            name: name.map(Cow::Borrowed),
+        }
     }
 }
 
@@ -122,9 +128,15 @@ impl Who {
         let (kind, name) = match self {
             Who::All => ("all", None),
             Who::Name(name) => ("name", Some(name.as_str())),
-            Who::Neighbour(name) => ("neighbour", Some(name.as_str()).filter(|name| !name.is_empty())),
+            Who::Neighbour(name) => (
+                "neighbour",
+                Some(name.as_str()).filter(|name| !name.is_empty()),
+            ),
         };
-        KindAndName { kind, name: name.map(Cow::Borrowed) }
+        KindAndName {
+            kind,
+            name: name.map(Cow::Borrowed),
+        }
     }
 }
 

@@ -30,7 +30,11 @@ pub(super) fn changed(case: &Case, base: &[f64], new: &[f64]) -> Option<ChangedS
     let (base_mean, new_mean) = (mean(base)?, mean(new)?);
     let is_apart = most(base) < least(new) || most(new) < least(base);
     let is_large = (new_mean - base_mean).abs() > LEAST_CHANGE * base_mean.max(1.0);
-    (is_apart && is_large).then(|| ChangedSwitches { case: case.clone(), base: base_mean, new: new_mean })
+    (is_apart && is_large).then(|| ChangedSwitches {
+        case: case.clone(),
+        base: base_mean,
+        new: new_mean,
+    })
 }
 
 fn mean(counts: &[f64]) -> Option<f64> {
@@ -54,10 +58,26 @@ mod tests {
     fn a_change_is_larger_than_chance_and_than_a_side_spreads() {
         let case = FakeCase::pipe().case;
         let is_changed = |base: &[f64], new: &[f64]| changed(&case, base, new).is_some();
-        assert!(is_changed(&[1.0], &[2.0]) && is_changed(&[1.0, 1.01], &[1.1, 1.2]) && is_changed(&[2.0], &[1.0]));
-        assert!(!is_changed(&[1.0], &[1.04]) && !is_changed(&[0.0], &[0.002]), "chance");
-        assert!(is_changed(&[0.0], &[1.0]), "each hand-off blocks its thread");
-        assert!(!is_changed(&[2.0, 2.4], &[2.3, 2.7]), "a mutex differs by as much from run to run");
-        assert!(!is_changed(&[], &[1.0]) && !is_changed(&[1.0], &[]), "nothing to compare with");
+        assert!(
+            is_changed(&[1.0], &[2.0])
+                && is_changed(&[1.0, 1.01], &[1.1, 1.2])
+                && is_changed(&[2.0], &[1.0])
+        );
+        assert!(
+            !is_changed(&[1.0], &[1.04]) && !is_changed(&[0.0], &[0.002]),
+            "chance"
+        );
+        assert!(
+            is_changed(&[0.0], &[1.0]),
+            "each hand-off blocks its thread"
+        );
+        assert!(
+            !is_changed(&[2.0, 2.4], &[2.3, 2.7]),
+            "a mutex differs by as much from run to run"
+        );
+        assert!(
+            !is_changed(&[], &[1.0]) && !is_changed(&[1.0], &[]),
+            "nothing to compare with"
+        );
     }
 }

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use switchcost_record::{
-    Between, Class, Fact, Mechanism, Policy, Relation, RuntimeCase, RuntimeFacts, RuntimeRun, SwitchPath,
+    Between, Class, Fact, Mechanism, Policy, Relation, RuntimeCase, RuntimeFacts, RuntimeRun,
+    SwitchPath,
 };
 use switchcost_units::{Bytes, CpuId};
 
@@ -32,10 +33,16 @@ pub(super) fn runs(
     (0..count).map(run).collect()
 }
 
-fn judged(base: &[(MeasureRecord, Findings)], new: &[(MeasureRecord, Findings)], request: Request<'_>) -> Comparison {
+fn judged(
+    base: &[(MeasureRecord, Findings)],
+    new: &[(MeasureRecord, Findings)],
+    request: Request<'_>,
+) -> Comparison {
     let side = |runs| -> Vec<Analysed<'_>> {
         let runs: &[(MeasureRecord, Findings)] = runs;
-        runs.iter().map(|(record, findings)| (record, findings)).collect()
+        runs.iter()
+            .map(|(record, findings)| (record, findings))
+            .collect()
     };
     compare(&side(base), &side(new), &[], request)
 }
@@ -54,12 +61,23 @@ fn verdicts_of(pairs: &[Pair]) -> Vec<Option<Change>> {
 
 fn six_cases() -> Vec<FakeCase> {
     let tasks = |tasks| FakeCase::pipe().change(|case| case.tasks = tasks);
-    vec![tasks(2), tasks(3), tasks(4), tasks(8), FakeCase::fiber(), FakeCase::pipe().with_set(Bytes::kib(64))]
+    vec![
+        tasks(2),
+        tasks(3),
+        tasks(4),
+        tasks(8),
+        FakeCase::fiber(),
+        FakeCase::pipe().with_set(Bytes::kib(64)),
+    ]
 }
 
 /// Pairs of sets that are the same in truth, and in how many of them any difference is called: of a cost, and of system calls.
 fn false_alarms(trials: u64, records: u64, spread: f64) -> [usize; 2] {
-    let is_called = |pairs: &[Pair]| verdicts_of(pairs).iter().any(|one| *one != Some(Change::NoDifferenceShown));
+    let is_called = |pairs: &[Pair]| {
+        verdicts_of(pairs)
+            .iter()
+            .any(|one| *one != Some(Change::NoDifferenceShown))
+    };
     let mut alarms = [0, 0];
     for trial in 0..trials {
         let base = runs(records, 2 * trial + 1, spread, 1.0, &six_cases());
@@ -84,7 +102,10 @@ fn are_few([of_costs, of_calls]: [usize; 2]) -> bool {
 fn sets_that_are_the_same_seldom_differ() {
     for (records, spread) in [(3, 0.01), (5, 0.03)] {
         let alarms = false_alarms(TRIALS, records, spread);
-        assert!(are_few(alarms), "{alarms:?} of {TRIALS} with {records} records a side that spread by {spread}");
+        assert!(
+            are_few(alarms),
+            "{alarms:?} of {TRIALS} with {records} records a side that spread by {spread}"
+        );
     }
 }
 
@@ -105,18 +126,48 @@ fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     let side = |seed, factor| runs(1, seed, 0.0, factor, &across_and_not());
     let found = judged(&side(1, 1.0), &side(2, 1.26), Request::default());
     assert_eq!(verdicts(&found), [Some(NoDifferenceShown), Some(Slower)]);
-    let of_calls = [NoDifferenceShown, NoDifferenceShown, NoDifferenceShown, Slower].map(Some);
-    assert_eq!(verdicts_of(&found.calls), of_calls, "hand-offs with their calls likewise");
-    let assumed = |share| Some(RunSpread { share, origin: Origin::Assumed });
+    let of_calls = [
+        NoDifferenceShown,
+        NoDifferenceShown,
+        NoDifferenceShown,
+        Slower,
+    ]
+    .map(Some);
+    assert_eq!(
+        verdicts_of(&found.calls),
+        of_calls,
+        "hand-offs with their calls likewise"
+    );
+    let assumed = |share| {
+        Some(RunSpread {
+            share,
+            origin: Origin::Assumed,
+        })
+    };
     assert_eq!(found.run_spread, assumed(ASSUMED_RUN_SPREAD));
     assert_eq!(found.run_spread_across_cpus, assumed(ASSUMED_ACROSS_CPUS));
-    let given = judged(&side(1, 1.0), &side(2, 1.26), Request { run_spread: Some(0.02), ..Request::default() });
-    assert_eq!(verdicts(&given), [Some(Slower); 2], "what is given holds for all");
+    let given = judged(
+        &side(1, 1.0),
+        &side(2, 1.26),
+        Request {
+            run_spread: Some(0.02),
+            ..Request::default()
+        },
+    );
+    assert_eq!(
+        verdicts(&given),
+        [Some(Slower); 2],
+        "what is given holds for all"
+    );
     assert_eq!(given.run_spread, given.run_spread_across_cpus);
     let apart = |seed, factor| runs(1, seed, 0.0, factor, &across_and_not()[..1]);
     let alone = judged(&apart(1, 1.0), &apart(2, 1.26), Request::default());
     assert_eq!(verdicts(&alone), [Some(NoDifferenceShown)]);
-    assert_eq!(alone.run_spread, assumed(ASSUMED_ACROSS_CPUS), "there is no other");
+    assert_eq!(
+        alone.run_spread,
+        assumed(ASSUMED_ACROSS_CPUS),
+        "there is no other"
+    );
 }
 
 /// What hand-offs across CPUs show widens no interval of a case on one CPU, nor do these narrow theirs.
@@ -136,9 +187,13 @@ fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
         records
     };
     let found = judged(&side(31, 12_500.0), &side(32, 12_500.0), Request::default());
-    let [one, across] = [found.run_spread, found.run_spread_across_cpus].map(|spread| spread.expect("learned"));
+    let [one, across] =
+        [found.run_spread, found.run_spread_across_cpus].map(|spread| spread.expect("learned"));
     assert_eq!([one.origin, across.origin], [Origin::Records; 2]);
-    assert!((0.005..0.025).contains(&one.share) && (0.1..0.2).contains(&across.share), "{one:?}, {across:?}");
+    assert!(
+        (0.005..0.025).contains(&one.share) && (0.1..0.2).contains(&across.share),
+        "{one:?}, {across:?}"
+    );
 }
 
 /// As [`single_records_seldom_differ_if_runs_spread_as_assumed`], by the spread of the records that the constant is from.
@@ -146,7 +201,11 @@ fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
 fn single_records_of_hand_offs_across_cpus_seldom_differ() {
     let side = |seed| runs(1, seed, 0.13, 1.0, &across_and_not()[..1]);
     let alarms = (0..TRIALS).filter(|trial| {
-        let found = judged(&side(2 * trial + 1), &side(2 * trial + 2), Request::default());
+        let found = judged(
+            &side(2 * trial + 1),
+            &side(2 * trial + 2),
+            Request::default(),
+        );
         verdicts(&found) != [Some(Change::NoDifferenceShown)]
     });
     let alarms = alarms.count();
@@ -159,34 +218,88 @@ fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {
     let with_calls_of = |ns: f64, seed| {
         let mut case = FakeCase::pipe();
         case.baseline_ns = ns;
-        runs(4, seed, 0.002, 1.0, &[case, FakeCase::fiber(), FakeCase::pipe().with_set(Bytes::kib(64))])
+        runs(
+            4,
+            seed,
+            0.002,
+            1.0,
+            &[
+                case,
+                FakeCase::fiber(),
+                FakeCase::pipe().with_set(Bytes::kib(64)),
+            ],
+        )
     };
-    let found = judged(&with_calls_of(900.0, 21), &with_calls_of(1_170.0, 22), Request::default());
+    let found = judged(
+        &with_calls_of(900.0, 21),
+        &with_calls_of(1_170.0, 22),
+        Request::default(),
+    );
     assert_eq!(verdicts(&found), [Some(Change::NoDifferenceShown); 3]);
-    assert_eq!(verdicts_of(&found.calls), [Some(Change::Slower); 2], "of the pipe without data alone");
-    let expected = [(Quantity::Calls, 1.3), (Quantity::HandOffWithCalls, 2_870.0 / 2_600.0)];
+    assert_eq!(
+        verdicts_of(&found.calls),
+        [Some(Change::Slower); 2],
+        "of the pipe without data alone"
+    );
+    let expected = [
+        (Quantity::Calls, 1.3),
+        (Quantity::HandOffWithCalls, 2_870.0 / 2_600.0),
+    ];
     for (pair, (quantity, ratio)) in found.calls.iter().zip(expected) {
         assert_eq!(pair.quantity, quantity);
-        assert!((pair.ratio().expect("compared") / ratio - 1.0).abs() < 0.01, "{pair:?}");
+        assert!(
+            (pair.ratio().expect("compared") / ratio - 1.0).abs() < 0.01,
+            "{pair:?}"
+        );
     }
     let lowered = FakeCase::pipe().change(|case| case.policy = Policy::Other);
-    let across = Request { across: &[Condition::Policy], ..Request::default() };
-    assert_eq!(judged(&with_calls_of(900.0, 21), &runs(1, 3, 0.0, 1.0, &[lowered]), across).calls.len(), 2);
+    let across = Request {
+        across: &[Condition::Policy],
+        ..Request::default()
+    };
+    assert_eq!(
+        judged(
+            &with_calls_of(900.0, 21),
+            &runs(1, 3, 0.0, 1.0, &[lowered]),
+            across
+        )
+        .calls
+        .len(),
+        2
+    );
 }
 
 #[test]
 fn a_real_difference_is_found_and_has_its_direction() {
-    for (records, factor, expected) in [(1, 1.2, Change::Slower), (1, 0.8, Change::Faster), (6, 1.05, Change::Slower)] {
+    for (records, factor, expected) in [
+        (1, 1.2, Change::Slower),
+        (1, 0.8, Change::Faster),
+        (6, 1.05, Change::Slower),
+    ] {
         let base = runs(records, 11, 0.01, 1.0, &[FakeCase::pipe()]);
         let new = runs(records, 12, 0.01, factor, &[FakeCase::pipe()]);
         let comparison = judged(&base, &new, Request::default());
-        assert_eq!(verdicts(&comparison), [Some(expected)], "{records} records, {factor}");
-        let Outcome::Compared { ratio, .. } = comparison.pairs[0].outcome else { panic!("not compared") };
+        assert_eq!(
+            verdicts(&comparison),
+            [Some(expected)],
+            "{records} records, {factor}"
+        );
+        let Outcome::Compared { ratio, .. } = comparison.pairs[0].outcome else {
+            panic!("not compared")
+        };
         assert!((ratio.ratio / factor - 1.0).abs() < 0.04, "{ratio:?}");
-        assert!(ratio.low <= ratio.ratio && ratio.ratio <= ratio.high, "{ratio:?}");
+        assert!(
+            ratio.low <= ratio.ratio && ratio.ratio <= ratio.high,
+            "{ratio:?}"
+        );
         let other_way = judged(&new, &base, Request::default());
-        let Outcome::Compared { ratio: inverse, .. } = other_way.pairs[0].outcome else { panic!("not compared") };
-        assert!((inverse.ratio * ratio.ratio - 1.0).abs() < 1e-9, "the way round matters");
+        let Outcome::Compared { ratio: inverse, .. } = other_way.pairs[0].outcome else {
+            panic!("not compared")
+        };
+        assert!(
+            (inverse.ratio * ratio.ratio - 1.0).abs() < 1e-9,
+            "the way round matters"
+        );
     }
 }
 
@@ -194,35 +307,68 @@ fn a_real_difference_is_found_and_has_its_direction() {
 #[test]
 fn a_detectable_change_is_shown_as_often_as_said() {
     let compared = |trial: u64, change: f64| {
-        let base = runs(6, 2 * trial + 1, ASSUMED_RUN_SPREAD, 1.0, &[FakeCase::pipe()]);
-        let new = runs(6, 2 * trial + 2, ASSUMED_RUN_SPREAD, 1.0 + change, &[FakeCase::pipe()]);
+        let base = runs(
+            6,
+            2 * trial + 1,
+            ASSUMED_RUN_SPREAD,
+            1.0,
+            &[FakeCase::pipe()],
+        );
+        let new = runs(
+            6,
+            2 * trial + 2,
+            ASSUMED_RUN_SPREAD,
+            1.0 + change,
+            &[FakeCase::pipe()],
+        );
         judged(&base, &new, Request::default())
     };
     let detectable = |trial| compared(trial, 0.0).detectable(0.8).expect("an interval");
     let change = (0..50).map(detectable).sum::<f64>() / 50.0;
-    let is_shown = |trial: &u64| verdicts(&compared(1_000 + trial, change)) == [Some(Change::Slower)];
+    let is_shown =
+        |trial: &u64| verdicts(&compared(1_000 + trial, change)) == [Some(Change::Slower)];
     let shown = (0..TRIALS).filter(is_shown).count() as f64 / TRIALS as f64;
-    assert!((0.70..=0.90).contains(&shown), "{shown} with a change of {change}");
+    assert!(
+        (0.70..=0.90).contains(&shown),
+        "{shown} with a change of {change}"
+    );
 }
 
 #[test]
 fn what_is_open_has_no_power() {
-    let (base, new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[FakeCase::fiber()]));
-    assert_eq!(judged(&base, &new, Request::default()).detectable(0.8), None);
+    let (base, new) = (
+        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
+        runs(1, 2, 0.0, 1.0, &[FakeCase::fiber()]),
+    );
+    assert_eq!(
+        judged(&base, &new, Request::default()).detectable(0.8),
+        None
+    );
 }
 
 #[test]
 fn more_pairs_need_more_evidence() {
-    let (base, new) = (runs(4, 21, 0.01, 1.0, &six_cases()), runs(4, 22, 0.01, 1.0, &six_cases()));
+    let (base, new) = (
+        runs(4, 21, 0.01, 1.0, &six_cases()),
+        runs(4, 22, 0.01, 1.0, &six_cases()),
+    );
     let all = judged(&base, &new, Request::default());
-    let (base, new) = (runs(4, 21, 0.01, 1.0, &six_cases()[..1]), runs(4, 22, 0.01, 1.0, &six_cases()[..1]));
+    let (base, new) = (
+        runs(4, 21, 0.01, 1.0, &six_cases()[..1]),
+        runs(4, 22, 0.01, 1.0, &six_cases()[..1]),
+    );
     let one = judged(&base, &new, Request::default());
     let width = |comparison: &Comparison| match comparison.pairs[0].outcome {
         Outcome::Compared { ratio, .. } => (ratio.high / ratio.low).ln(),
         Outcome::NotJudged { .. } | Outcome::NotComparable { .. } => panic!("not compared"),
     };
     assert_eq!((all.compared, one.compared), (6, 1));
-    assert!(width(&all) > 1.3 * width(&one), "{} {}", width(&all), width(&one));
+    assert!(
+        width(&all) > 1.3 * width(&one),
+        "{} {}",
+        width(&all),
+        width(&one)
+    );
 }
 
 #[test]
@@ -235,56 +381,97 @@ fn what_cannot_be_compared_says_why() {
         Outcome::Compared { .. } | Outcome::NotJudged { .. } => None,
     };
     let whys: Vec<String> = comparison.pairs.iter().filter_map(why).collect();
-    assert_eq!(whys, ["the new record has no such case", "the base record has no such case"]);
+    assert_eq!(
+        whys,
+        [
+            "the new record has no such case",
+            "the base record has no such case"
+        ]
+    );
     assert_eq!(comparison.compared, 1);
     let free = runs(1, 3, 0.0, 0.0, &[FakeCase::pipe()]);
     let none = judged(&base, &free, Request::default());
-    let Outcome::NotComparable { why } = &none.pairs[0].outcome else { panic!("{:?}", none.pairs[0]) };
-    assert!(why.contains("not above 0") || why.starts_with("not measured in the new record: "), "{why}");
+    let Outcome::NotComparable { why } = &none.pairs[0].outcome else {
+        panic!("{:?}", none.pairs[0])
+    };
+    assert!(
+        why.contains("not above 0") || why.starts_with("not measured in the new record: "),
+        "{why}"
+    );
 }
 
 #[test]
 fn one_number_of_several_records_is_not_enough() {
-    let (base, mut new) = (runs(3, 1, 0.01, 1.0, &[FakeCase::pipe()]), runs(3, 2, 0.01, 1.0, &[FakeCase::pipe()]));
+    let (base, mut new) = (
+        runs(3, 1, 0.01, 1.0, &[FakeCase::pipe()]),
+        runs(3, 2, 0.01, 1.0, &[FakeCase::pipe()]),
+    );
     for (_, findings) in &mut new[1..] {
         findings.results[0].direct_ns = None;
     }
     let comparison = judged(&base, &new, Request::default());
-    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else { panic!("{:?}", comparison.pairs[0]) };
-    assert_eq!(why, "only 1 of 3 new records has a number, need 2 to see how much they differ");
+    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else {
+        panic!("{:?}", comparison.pairs[0])
+    };
+    assert_eq!(
+        why,
+        "only 1 of 3 new records has a number, need 2 to see how much they differ"
+    );
     assert_eq!(comparison.compared, 0);
-    assert!(comparison.pairs[0].new.is_some(), "it is shown all the same");
+    assert!(
+        comparison.pairs[0].new.is_some(),
+        "it is shown all the same"
+    );
 }
 
 /// A core's clock is no property of what is compared: at half of it the same switch takes twice as long.
 #[test]
 fn costs_are_compared_at_one_clock_of_the_core() {
     let cases = || [FakeCase::pipe(), FakeCase::pipe().with_set(Bytes::kib(64))];
-    let (base, mut new) = (runs(3, 31, 0.01, 1.0, &cases()), runs(3, 32, 0.01, 1.0, &cases()));
+    let (base, mut new) = (
+        runs(3, 31, 0.01, 1.0, &cases()),
+        runs(3, 32, 0.01, 1.0, &cases()),
+    );
     let base_hertz = 3e9;
     let with_hertz = |findings: &mut Findings, hertz| {
-        findings.core = Some(crate::CoreFinding { hertz: Some(hertz), fastest_hertz: None })
+        findings.core = Some(crate::CoreFinding {
+            hertz: Some(hertz),
+            fastest_hertz: None,
+        })
     };
     let mut base = base;
-    base.iter_mut().for_each(|(_, findings)| with_hertz(findings, base_hertz));
+    base.iter_mut()
+        .for_each(|(_, findings)| with_hertz(findings, base_hertz));
     for (_, findings) in &mut new {
         with_hertz(findings, base_hertz / 2.0);
         for result in &mut findings.results {
             // What waits for memory stays as it is.
-            let reload = result.indirect_reload_ns.as_ref().map_or(0.0, |reload| reload.estimate);
-            let twice = |cost: crate::Estimate, reload: f64| cost.scaled(2.0 - reload / cost.estimate);
+            let reload = result
+                .indirect_reload_ns
+                .as_ref()
+                .map_or(0.0, |reload| reload.estimate);
+            let twice =
+                |cost: crate::Estimate, reload: f64| cost.scaled(2.0 - reload / cost.estimate);
             result.direct_ns = result.direct_ns.take().map(|direct| twice(direct, 0.0));
             result.total_ns = result.total_ns.take().map(|total| twice(total, reload));
         }
     }
     let comparison = judged(&base, &new, Request::default());
     assert_eq!(verdicts(&comparison), [Some(Change::NoDifferenceShown); 2]);
-    assert!(comparison.hertz.is_some_and(|hertz| (hertz / (base_hertz / 2.0_f64.sqrt()) - 1.0).abs() < 1e-9));
+    assert!(
+        comparison
+            .hertz
+            .is_some_and(|hertz| (hertz / (base_hertz / 2.0_f64.sqrt()) - 1.0).abs() < 1e-9)
+    );
 }
 
 fn share_throughout(findings: &mut Findings) {
     for result in &mut findings.results {
-        result.shared = Some(crate::Shared { share: 1.0, is_left_out: false, cost_ns: None });
+        result.shared = Some(crate::Shared {
+            share: 1.0,
+            is_left_out: false,
+            cost_ns: None,
+        });
     }
 }
 
@@ -293,29 +480,42 @@ fn a_shared_core_is_compared_with_a_shared_one_alone() {
     let run = |count, seed| runs(count, seed, 0.01, 1.0, &[FakeCase::pipe()]);
     let (mut base, new) = (run(1, 1), run(1, 2));
     share_throughout(&mut base[0].1);
-    let Outcome::NotComparable { why } = &judged(&base, &new, Request::default()).pairs[0].outcome else {
+    let Outcome::NotComparable { why } = &judged(&base, &new, Request::default()).pairs[0].outcome
+    else {
         panic!("compared")
     };
-    assert_eq!(why, "the base record's cost is one of a shared core, the other side's is not");
+    assert_eq!(
+        why,
+        "the base record's cost is one of a shared core, the other side's is not"
+    );
     let mut both = run(1, 3);
     share_throughout(&mut both[0].1);
     assert_eq!(judged(&base, &both, Request::default()).compared, 1);
     let mut mixed = run(3, 4);
     share_throughout(&mut mixed[1].1);
     let comparison = judged(&mixed, &new, Request::default());
-    assert_eq!(comparison.pairs[0].base.map(|cost| cost.records), Some(2), "the one that was shared is left out");
+    assert_eq!(
+        comparison.pairs[0].base.map(|cost| cost.records),
+        Some(2),
+        "the one that was shared is left out"
+    );
 }
 
 #[test]
 fn what_may_be_anything_is_not_known() {
     let wide = |seed| {
         let mut runs = runs(1, seed, 0.0, 1.0, &[FakeCase::pipe()]);
-        let direct = runs[0].1.results[0].direct_ns.as_mut().expect("an estimate");
+        let direct = runs[0].1.results[0]
+            .direct_ns
+            .as_mut()
+            .expect("an estimate");
         direct.within_run.1 = 20.0 * direct.estimate;
         runs
     };
     let comparison = judged(&wide(1), &wide(2), Request::default());
-    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else { panic!("{:?}", comparison.pairs[0]) };
+    let Outcome::NotComparable { why } = &comparison.pairs[0].outcome else {
+        panic!("{:?}", comparison.pairs[0])
+    };
     assert!(why.starts_with("the records differ so much"), "{why}");
 }
 
@@ -323,7 +523,15 @@ fn what_may_be_anything_is_not_known() {
 fn another_cpu_is_the_same_case_and_another_policy_is_not() {
     let pipe = |change: fn(&mut Case)| vec![FakeCase::pipe().change(change)];
     let base = runs(1, 1, 0.0, 1.0, &pipe(|_| ()));
-    let pairs = |change| judged(&base, &runs(1, 2, 0.0, 1.0, &pipe(change)), Request::default()).pairs.len();
+    let pairs = |change| {
+        judged(
+            &base,
+            &runs(1, 2, 0.0, 1.0, &pipe(change)),
+            Request::default(),
+        )
+        .pairs
+        .len()
+    };
     assert_eq!(pairs(|case| case.placement.cpus = vec![CpuId(7)]), 1);
     assert_eq!(pairs(|case| case.policy = Policy::Other), 2);
     assert_eq!(pairs(|case| case.mechanism = Mechanism::Futex), 2);
@@ -336,51 +544,123 @@ fn cases_are_compared_across_what_was_named_and_no_more() {
     let pipe = |change: fn(&mut Case)| FakeCase::pipe().change(change);
     let across = |base: &[FakeCase], new: &[FakeCase], across: &[Condition]| {
         let (base, new) = (runs(3, 1, 0.001, 1.0, base), runs(3, 2, 0.001, 1.5, new));
-        judged(&base, &new, Request { across, ..Request::default() })
+        judged(
+            &base,
+            &new,
+            Request {
+                across,
+                ..Request::default()
+            },
+        )
     };
     let other = [pipe(|case| case.policy = Policy::Other)];
     let policy = across(&[FakeCase::pipe()], &other, &[Condition::Policy]);
     assert_eq!(verdicts(&policy), [Some(Change::Slower)]);
-    let (base, new) = (policy.pairs[0].case().expect("a case"), policy.pairs[0].new_case.as_ref().expect("another"));
-    assert_eq!(differing(base, new), [("fifo".to_owned(), "other".to_owned())]);
-    assert_eq!(across(&[FakeCase::pipe()], &other, &[Condition::Size, Condition::Tasks]).compared, 0);
-    let (none, some) = ([FakeCase::pipe()], [FakeCase::pipe().with_set(Bytes::kib(64))]);
+    let (base, new) = (
+        policy.pairs[0].case().expect("a case"),
+        policy.pairs[0].new_case.as_ref().expect("another"),
+    );
+    assert_eq!(
+        differing(base, new),
+        [("fifo".to_owned(), "other".to_owned())]
+    );
+    assert_eq!(
+        across(
+            &[FakeCase::pipe()],
+            &other,
+            &[Condition::Size, Condition::Tasks]
+        )
+        .compared,
+        0
+    );
+    let (none, some) = (
+        [FakeCase::pipe()],
+        [FakeCase::pipe().with_set(Bytes::kib(64))],
+    );
     let size = across(&none, &some, &[Condition::Size]);
-    assert_eq!((size.compared, size.pairs[0].quantity), (1, Quantity::Total), "its reload is in it");
-    let same = across(&[FakeCase::pipe()], &[FakeCase::pipe(), other[0].clone()], &[Condition::Policy]);
-    assert_eq!((same.compared, same.pairs.len()), (1, 2), "what is the same needs no other");
+    assert_eq!(
+        (size.compared, size.pairs[0].quantity),
+        (1, Quantity::Total),
+        "its reload is in it"
+    );
+    let same = across(
+        &[FakeCase::pipe()],
+        &[FakeCase::pipe(), other[0].clone()],
+        &[Condition::Policy],
+    );
+    assert_eq!(
+        (same.compared, same.pairs.len()),
+        (1, 2),
+        "what is the same needs no other"
+    );
 }
 
 #[test]
 fn of_several_alike_none_is_chosen() {
     let tasks = |tasks| FakeCase::pipe().change(move |case| case.tasks = tasks);
-    let (base, new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[tasks(3), tasks(4)]));
-    let found = judged(&base, &new, Request { across: &[Condition::Tasks], ..Request::default() });
-    let Outcome::NotComparable { why } = &found.pairs[0].outcome else { panic!("{:?}", found.pairs[0]) };
-    assert_eq!(why, "2 cases of the new record are like it but for what may differ, need one");
+    let (base, new) = (
+        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
+        runs(1, 2, 0.0, 1.0, &[tasks(3), tasks(4)]),
+    );
+    let found = judged(
+        &base,
+        &new,
+        Request {
+            across: &[Condition::Tasks],
+            ..Request::default()
+        },
+    );
+    let Outcome::NotComparable { why } = &found.pairs[0].outcome else {
+        panic!("{:?}", found.pairs[0])
+    };
+    assert_eq!(
+        why,
+        "2 cases of the new record are like it but for what may differ, need one"
+    );
     assert_eq!(found.compared, 0);
 }
 
 #[test]
 fn what_else_differs_is_named() {
-    let (base, mut new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]));
+    let (base, mut new) = (
+        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
+        runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]),
+    );
     let none = judged(&base, &new, Request::default());
     assert_eq!(none.environment, []);
     let host = &mut new[1].0.header.host;
     host.governor = Fact::Known("powersave".to_owned());
-    host.mitigations.insert("spectre_v2".to_owned(), "Vulnerable".to_owned());
+    host.mitigations
+        .insert("spectre_v2".to_owned(), "Vulnerable".to_owned());
     host.memory_available_bytes = Bytes(1);
     host.microcode = Some("0xa0011d1".to_owned());
     let found = judged(&base, &new, Request::default()).environment;
-    let whats: Vec<&str> = found.iter().map(|difference| difference.what.as_str()).collect();
-    assert_eq!(whats, ["microcode", "frequency governor", "mitigation of spectre_v2"]);
+    let whats: Vec<&str> = found
+        .iter()
+        .map(|difference| difference.what.as_str())
+        .collect();
+    assert_eq!(
+        whats,
+        [
+            "microcode",
+            "frequency governor",
+            "mitigation of spectre_v2"
+        ]
+    );
     assert_eq!(found[1].base, ["unknown"]);
-    assert_eq!(found[1].new, ["powersave", "unknown"], "both values of a side that does not agree");
+    assert_eq!(
+        found[1].new,
+        ["powersave", "unknown"],
+        "both values of a side that does not agree"
+    );
 }
 
 /// A switch path on which nothing acts.
 fn bare_path() -> SwitchPath {
-    let (none, unknown) = (|| Fact::Known(Vec::new()), || Fact::<String>::unknown("not asked"));
+    let (none, unknown) = (
+        || Fact::Known(Vec::new()),
+        || Fact::<String>::unknown("not asked"),
+    );
     SwitchPath {
         nice: Fact::Known(0),
         slice_ns: Fact::unknown("not asked"),
@@ -402,7 +682,10 @@ fn bare_path() -> SwitchPath {
 
 #[test]
 fn what_acts_on_a_switch_is_named_as_what_differs() {
-    let (mut base, mut new) = (runs(2, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]));
+    let (mut base, mut new) = (
+        runs(2, 1, 0.0, 1.0, &[FakeCase::pipe()]),
+        runs(2, 2, 0.0, 1.0, &[FakeCase::pipe()]),
+    );
     for (record, _) in base.iter_mut().chain(&mut new) {
         record.header.host.switch_path = Some(bare_path());
     }
@@ -412,10 +695,14 @@ fn what_acts_on_a_switch_is_named_as_what_differs() {
         path.seccomp_filters = Fact::Known(5);
         path.observers = Fact::Known(vec!["perf: 4 perf events".to_owned()]);
         path.control_group_depth = Fact::Known(3);
-        path.settings.insert("kernel/sched_schedstats".to_owned(), "1".to_owned());
+        path.settings
+            .insert("kernel/sched_schedstats".to_owned(), "1".to_owned());
     }
     let found = judged(&base, &new, Request::default()).environment;
-    let said: Vec<(&str, &str)> = found.iter().map(|one| (one.what.as_str(), one.new[0].as_str())).collect();
+    let said: Vec<(&str, &str)> = found
+        .iter()
+        .map(|one| (one.what.as_str(), one.new[0].as_str()))
+        .collect();
     let expected = [
         ("seccomp filters", "5"),
         ("perf and BPF", "perf: 4 perf events"),
@@ -424,12 +711,19 @@ fn what_acts_on_a_switch_is_named_as_what_differs() {
     ];
     assert_eq!(said, expected);
     new[0].0.header.host.switch_path = None;
-    assert_eq!(judged(&base, &new, Request::default()).environment, [], "a record that says nothing of it");
+    assert_eq!(
+        judged(&base, &new, Request::default()).environment,
+        [],
+        "a record that says nothing of it"
+    );
 }
 
 #[test]
 fn of_runtimes_it_is_the_versions_that_differ() {
-    let (mut base, mut new) = (runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]), runs(1, 2, 0.0, 1.0, &[FakeCase::pipe()]));
+    let (mut base, mut new) = (
+        runs(1, 1, 0.0, 1.0, &[FakeCase::pipe()]),
+        runs(1, 2, 0.0, 1.0, &[FakeCase::pipe()]),
+    );
     for (side, version) in [(&mut base, "1.25.3"), (&mut new, "1.26.8")] {
         let record = &mut side[0].0;
         let facts = |name: &str, version: &str| RuntimeFacts {
@@ -438,31 +732,69 @@ fn of_runtimes_it_is_the_versions_that_differ() {
             program: String::new(),
             handoffs: Vec::new(),
         };
-        record.header.runtimes = vec![facts("go", version), facts("lua", ""), facts("tokio", "1.95.0")];
+        record.header.runtimes = vec![
+            facts("go", version),
+            facts("lua", ""),
+            facts("tokio", "1.95.0"),
+        ];
         let (runtime, handoff) = ("tokio".to_owned(), "channel".to_owned());
-        record.header.plan.cases[0].runtime = Some(RuntimeCase { runtime, handoff, class: Class::HandOff });
-        let said = |version: &str| RuntimeRun { version: version.to_owned(), ..RuntimeRun::default() };
-        record.runtime_runs = vec![said("tokio 1.48.0"), said("tokio 1.48.0, a library 1.0"), said("tokio 1.48.0")];
+        record.header.plan.cases[0].runtime = Some(RuntimeCase {
+            runtime,
+            handoff,
+            class: Class::HandOff,
+        });
+        let said = |version: &str| RuntimeRun {
+            version: version.to_owned(),
+            ..RuntimeRun::default()
+        };
+        record.runtime_runs = vec![
+            said("tokio 1.48.0"),
+            said("tokio 1.48.0, a library 1.0"),
+            said("tokio 1.48.0"),
+        ];
     }
     let differences = |base: &[_], new: &[_]| -> Vec<(String, Vec<String>)> {
         let found = judged(base, new, Request::default()).environment;
-        found.into_iter().map(|difference| (difference.what, difference.new)).collect()
+        found
+            .into_iter()
+            .map(|difference| (difference.what, difference.new))
+            .collect()
     };
-    assert_eq!(differences(&base, &new), [("runtime go".to_owned(), vec!["1.26.8".to_owned()])]);
+    assert_eq!(
+        differences(&base, &new),
+        [("runtime go".to_owned(), vec!["1.26.8".to_owned()])]
+    );
     new[0].0.runtime_runs.pop();
     new[0].0.runtime_runs[0].version = "tokio 1.49.0".to_owned();
-    let tokio = ("runtime tokio".to_owned(), vec!["tokio 1.48.0, a library 1.0; tokio 1.49.0".to_owned()]);
+    let tokio = (
+        "runtime tokio".to_owned(),
+        vec!["tokio 1.48.0, a library 1.0; tokio 1.49.0".to_owned()],
+    );
     assert_eq!(differences(&base, &new)[1], tokio);
 }
 
 #[test]
 fn a_limit_counts_only_shown_differences() {
     let base = runs(1, 1, 0.0, 1.0, &six_cases());
-    let slower = judged(&base, &runs(1, 2, 0.0, 1.3, &six_cases()), Request::default());
+    let slower = judged(
+        &base,
+        &runs(1, 2, 0.0, 1.3, &six_cases()),
+        Request::default(),
+    );
     let over = |share| slower.slower_by_more_than(share).count();
-    assert_eq!(over(0.05), verdicts(&slower).iter().filter(|verdict| **verdict == Some(Change::Slower)).count());
+    assert_eq!(
+        over(0.05),
+        verdicts(&slower)
+            .iter()
+            .filter(|verdict| **verdict == Some(Change::Slower))
+            .count()
+    );
     assert_eq!(over(0.5), 0);
-    let same = judged(&base, &runs(1, 3, 0.0, 1.0, &six_cases()), Request::default());
+    let same = judged(
+        &base,
+        &runs(1, 3, 0.0, 1.0, &six_cases()),
+        Request::default(),
+    );
     assert_eq!(same.slower_by_more_than(0.0).count(), 0);
 }
 
@@ -476,22 +808,48 @@ fn two_switches_a_hand_off_are_slower_and_a_finding() {
         case.change(|case| case.switches = None)
     };
     let once = || FakeCase::pipe().change(|case| case.switches = None);
-    let (base, new) = (runs(3, 1, 0.005, 1.0, &[once()]), runs(3, 2, 0.005, 1.0, &[twice()]));
+    let (base, new) = (
+        runs(3, 1, 0.005, 1.0, &[once()]),
+        runs(3, 2, 0.005, 1.0, &[twice()]),
+    );
     let comparison = judged(&base, &new, Request::default());
     assert_eq!(verdicts(&comparison), [Some(Change::Slower)]);
-    assert_eq!(comparison.slower_by_more_than(0.5).count(), 1, "the gate closes");
-    let [changed] = comparison.switches.as_slice() else { panic!("{:?}", comparison.switches) };
-    assert!((changed.base - 1.0).abs() < 0.02 && (changed.new - 2.0).abs() < 0.02, "{changed:?}");
+    assert_eq!(
+        comparison.slower_by_more_than(0.5).count(),
+        1,
+        "the gate closes"
+    );
+    let [changed] = comparison.switches.as_slice() else {
+        panic!("{:?}", comparison.switches)
+    };
+    assert!(
+        (changed.base - 1.0).abs() < 0.02 && (changed.new - 2.0).abs() < 0.02,
+        "{changed:?}"
+    );
     assert!(judged(&base, &base, Request::default()).switches.is_empty());
 }
 
 #[test]
 fn a_cost_beside_others_is_suspect_and_its_record_is_named() {
-    let (base, mut new) = (runs(2, 1, 0.01, 1.0, &[FakeCase::pipe()]), runs(2, 2, 0.01, 1.0, &[FakeCase::pipe()]));
-    let flag = crate::Flag { name: "beside-others", detail: String::new() };
+    let (base, mut new) = (
+        runs(2, 1, 0.01, 1.0, &[FakeCase::pipe()]),
+        runs(2, 2, 0.01, 1.0, &[FakeCase::pipe()]),
+    );
+    let flag = crate::Flag {
+        name: "beside-others",
+        detail: String::new(),
+    };
     new[1].1.results[0].flags.push(flag);
     let names = ["a", "b", "c", "d"].map(str::to_owned);
-    let found = judged(&base, &new, Request { base: &names[..2], new: &names[2..], ..Request::default() });
+    let found = judged(
+        &base,
+        &new,
+        Request {
+            base: &names[..2],
+            new: &names[2..],
+            ..Request::default()
+        },
+    );
     assert!(found.pairs[0].is_suspect);
     assert_eq!(found.pairs[0].suspect_records, ["d"]);
 }

@@ -26,7 +26,11 @@ fn curve(sizes: &[u64], noise: f64, seed: u64, total_ns: impl Fn(u64) -> f64) ->
 }
 
 fn places(curve: &Curve) -> Vec<(u64, u64)> {
-    curve.knees.iter().map(|knee| (knee.after_bytes, knee.before_bytes)).collect()
+    curve
+        .knees
+        .iter()
+        .map(|knee| (knee.after_bytes, knee.before_bytes))
+        .collect()
 }
 
 /// Li, Ding and Shen 2007, figure 1: flat, a steep rise where two arrays stop fitting, high.
@@ -46,9 +50,15 @@ fn steps_are_found_where_they_are_and_named() {
     let first = &curve.knees[0];
     assert_eq!((first.after_bytes, first.before_bytes), (512 * KIB, MIB));
     assert!(first.confidence > 0.95, "{first:?}");
-    assert_eq!(first.cause.as_deref(), Some("L2: one array fits, two do not"));
+    assert_eq!(
+        first.cause.as_deref(),
+        Some("L2: one array fits, two do not")
+    );
     let (head, tail) = (&curve.regions[0], curve.regions.last().expect("regions"));
-    assert_eq!((head.from_bytes, head.to_bytes, head.name.as_str()), (4 * KIB, 512 * KIB, "L1d to L2"));
+    assert_eq!(
+        (head.from_bytes, head.to_bytes, head.name.as_str()),
+        (4 * KIB, 512 * KIB, "L1d to L2")
+    );
     assert_eq!((tail.to_bytes, tail.name.as_str()), (4 * MIB, "L3"));
     assert!(head.low_ns > 4_000.0 && head.high_ns < 5_000.0 && tail.high_ns > 200_000.0);
 }
@@ -56,7 +66,9 @@ fn steps_are_found_where_they_are_and_named() {
 #[test]
 fn a_bend_is_found_at_its_size() {
     // Cost grows with the size from 128 KiB on.
-    let bend = curve(&sizes(), 0.01, 1, |size| 3_000.0 * (size as f64 / (128 * KIB) as f64).max(1.0));
+    let bend = curve(&sizes(), 0.01, 1, |size| {
+        3_000.0 * (size as f64 / (128 * KIB) as f64).max(1.0)
+    });
     assert_eq!(places(&bend), [(128 * KIB, 256 * KIB)]);
     assert!(bend.knees[0].confidence > 0.9, "{:?}", bend.knees);
 }
@@ -74,10 +86,15 @@ fn noise_has_no_knees() {
 
 #[test]
 fn one_slope_is_one_region() {
-    let slope = curve(&sizes(), 0.02, 4, |size| 2_000.0 * (size as f64 / KIB as f64).powf(0.6));
+    let slope = curve(&sizes(), 0.02, 4, |size| {
+        2_000.0 * (size as f64 / KIB as f64).powf(0.6)
+    });
     assert_eq!(places(&slope), []);
     assert_eq!(slope.regions.len(), 1);
-    assert_eq!((slope.regions[0].from_bytes, slope.regions[0].to_bytes), (4 * KIB, 4 * MIB));
+    assert_eq!(
+        (slope.regions[0].from_bytes, slope.regions[0].to_bytes),
+        (4 * KIB, 4 * MIB)
+    );
 }
 
 #[test]
@@ -85,7 +102,10 @@ fn regions_cover_every_size_once() {
     let curve = curve(&sizes(), 0.05, 9, three_regions);
     assert_eq!(curve.regions.len(), curve.knees.len() + 1);
     for (pair, knee) in curve.regions.windows(2).zip(&curve.knees) {
-        assert_eq!((pair[0].to_bytes, pair[1].from_bytes), (knee.after_bytes, knee.before_bytes));
+        assert_eq!(
+            (pair[0].to_bytes, pair[1].from_bytes),
+            (knee.after_bytes, knee.before_bytes)
+        );
     }
 }
 
@@ -107,11 +127,20 @@ fn a_title_says_what_is_not_usual() {
         case.working_set.sharing = Sharing::Shared;
         case.working_set.pages = Pages::Huge;
         case.policy = Policy::Other;
-        case.placement = Placement { cpus: vec![CpuId(0), CpuId(1)], relation: Relation::SharedCache };
+        case.placement = Placement {
+            cpus: vec![CpuId(0), CpuId(1)],
+            relation: Relation::SharedCache,
+        };
     });
     let text = "pipe, process, 2 tasks, chase of 64 B nodes, rmw, one shared array, huge pages, policy other, CPU 0-1";
     assert_eq!(title(&case.case(), false), text);
     let free = FakeCase::pipe().change(|case| case.placement = Placement::unpinned());
-    assert_eq!(title(&free.case(), true), "pipe, process, 2 tasks, stride 8 B, rmw, not pinned");
-    assert_eq!(title(&FakeCase::pipe().case(), true), "pipe, process, 2 tasks, stride 8 B, rmw, CPU 1");
+    assert_eq!(
+        title(&free.case(), true),
+        "pipe, process, 2 tasks, stride 8 B, rmw, not pinned"
+    );
+    assert_eq!(
+        title(&FakeCase::pipe().case(), true),
+        "pipe, process, 2 tasks, stride 8 B, rmw, CPU 1"
+    );
 }

@@ -26,7 +26,9 @@ fn record(seconds: i64, cases: &[FakeCase], seed: u64, differs: f64) -> MeasureR
 
 fn at(seconds: i64) -> String {
     let midnight = OffsetDateTime::parse("2026-01-01T00:00:00Z", &Rfc3339).expect("a time");
-    (midnight + Duration::seconds(seconds)).format(&Rfc3339).expect("a time")
+    (midnight + Duration::seconds(seconds))
+        .format(&Rfc3339)
+        .expect("a time")
 }
 
 /// What `records` show, in whatever order they are, of the run with this header.
@@ -56,17 +58,31 @@ fn records_minutes_apart_are_one_occasion() {
     let this = this(100 * HOUR);
     let in_a_row = earlier(&this.header, &pipes((0..12).map(|n| 90 * HOUR + 600 * n)));
     // An hour and fifty minutes: the newest, and the one that began an hour before it.
-    assert_eq!((in_a_row.found, in_a_row.cases[0].runs), (12, 2), "{in_a_row:?}");
-    assert_eq!(in_a_row.left_out, BTreeMap::from([("less than an hour before another".to_owned(), 10)]));
+    assert_eq!(
+        (in_a_row.found, in_a_row.cases[0].runs),
+        (12, 2),
+        "{in_a_row:?}"
+    );
+    assert_eq!(
+        in_a_row.left_out,
+        BTreeMap::from([("less than an hour before another".to_owned(), 10)])
+    );
     let just_before = earlier(&this.header, &pipes((1..6).map(|n| 100 * HOUR - 600 * n)));
-    assert_eq!((just_before.found, just_before.cases.len()), (5, 0), "they are of this run's own occasion");
+    assert_eq!(
+        (just_before.found, just_before.cases.len()),
+        (5, 0),
+        "they are of this run's own occasion"
+    );
     let an_hour_apart = earlier(&this.header, &pipes((0..30).map(|n| HOUR * n)));
     let case = &an_hour_apart.cases[0];
     assert_eq!(
         (case.runs, case.since.as_str(), case.until.as_str()),
         (20, at(10 * HOUR).as_str(), at(29 * HOUR).as_str())
     );
-    assert_eq!(an_hour_apart.left_out, BTreeMap::from([("older than the 20 newest".to_owned(), 10)]));
+    assert_eq!(
+        an_hour_apart.left_out,
+        BTreeMap::from([("older than the 20 newest".to_owned(), 10)])
+    );
     assert_eq!((case.repetitions, case.spreads.len()), (8, 4), "{case:?}");
 }
 
@@ -94,7 +110,11 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
     };
     let mut this = this(100 * HOUR);
     this.header.host.switch_path = Some(path());
-    let control = |outcome| Control { name: "real-time-priority".to_owned(), wanted: "SCHED_FIFO".to_owned(), outcome };
+    let control = |outcome| Control {
+        name: "real-time-priority".to_owned(),
+        wanted: "SCHED_FIFO".to_owned(),
+        outcome,
+    };
     this.header.controls = vec![control(ControlOutcome::Applied)];
     let same = |change: &dyn Fn(&mut Header)| {
         let mut record = pipes([50 * HOUR]).remove(0);
@@ -113,27 +133,62 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
         path.control_group = Fact::Known(name.to_owned());
     };
     assert_eq!(reason(&|_| ()), None);
-    assert_eq!(reason(&|header| group(header, "session-2")), None, "each session has another");
+    assert_eq!(
+        reason(&|header| group(header, "session-2")),
+        None,
+        "each session has another"
+    );
     let cases: [(Change<'_>, &str); 9] = [
-        (&|header| header.host.hostname = "elsewhere".to_owned(), "of another machine or kernel, or without its name"),
-        (&|header| header.host = header.host.clone().redacted(), "of another machine or kernel, or without its name"),
-        (&|header| header.host.kernel = "Linux 5.10".to_owned(), "of another machine or kernel, or without its name"),
-        (&|header| header.program_version = "0.0.9".to_owned(), "of another setting: switchcost"),
-        (&|header| header.plan.batch_ns.0 *= 2, "of another setting: length of a batch"),
+        (
+            &|header| header.host.hostname = "elsewhere".to_owned(),
+            "of another machine or kernel, or without its name",
+        ),
+        (
+            &|header| header.host = header.host.clone().redacted(),
+            "of another machine or kernel, or without its name",
+        ),
+        (
+            &|header| header.host.kernel = "Linux 5.10".to_owned(),
+            "of another machine or kernel, or without its name",
+        ),
+        (
+            &|header| header.program_version = "0.0.9".to_owned(),
+            "of another setting: switchcost",
+        ),
+        (
+            &|header| header.plan.batch_ns.0 *= 2,
+            "of another setting: length of a batch",
+        ),
         (
             &|header| header.host.governor = Fact::Known("powersave".to_owned()),
             "of another setting: frequency governor",
         ),
-        (&|header| header.controls = vec![control(ControlOutcome::TurnedOff)], "under other controls"),
-        (&|header| header.plan.cases[0].policy = Policy::Other, "of other cases"),
-        (&|header| header.started_at = "yesterday".to_owned(), "without a time"),
+        (
+            &|header| header.controls = vec![control(ControlOutcome::TurnedOff)],
+            "under other controls",
+        ),
+        (
+            &|header| header.plan.cases[0].policy = Policy::Other,
+            "of other cases",
+        ),
+        (
+            &|header| header.started_at = "yesterday".to_owned(),
+            "without a time",
+        ),
     ];
     for (change, expected) in cases {
         assert_eq!(reason(change).as_deref(), Some(expected));
     }
-    assert_eq!(reason(&|header| header.started_at = at(101 * HOUR)).as_deref(), Some("begun later"));
+    assert_eq!(
+        reason(&|header| header.started_at = at(101 * HOUR)).as_deref(),
+        Some("begun later")
+    );
     let own = same(&|header| (header.started_at, header.seed) = (at(100 * HOUR), this.header.seed));
-    assert_eq!(earlier(&this.header, &[own]), EarlierRuns::default(), "it is this run itself");
+    assert_eq!(
+        earlier(&this.header, &[own]),
+        EarlierRuns::default(),
+        "it is this run itself"
+    );
 }
 
 /// A core that was shared throughout, no number, and a cost below 0.
@@ -143,14 +198,26 @@ fn what_says_nothing_does_not_count() {
     let mut without = pipes([10 * HOUR]);
     without[0].cycles.retain(|window| window.repetition < 3);
     let found = earlier(&this.header, &without);
-    assert_eq!(found.left_out, BTreeMap::from([("without a number on an unshared core".to_owned(), 1)]));
+    assert_eq!(
+        found.left_out,
+        BTreeMap::from([("without a number on an unshared core".to_owned(), 1)])
+    );
     // Two cases: of the second all have a number, of the first all but one.
     let cases = [FakeCase::pipe(), FakeCase::fiber()];
     let this = record(100 * HOUR, &cases, 1, 0.0);
-    let mut two: Vec<MeasureRecord> = (0..8).map(|n| record(n * HOUR, &cases, n as u64 + 2, 0.0)).collect();
+    let mut two: Vec<MeasureRecord> = (0..8)
+        .map(|n| record(n * HOUR, &cases, n as u64 + 2, 0.0))
+        .collect();
     two[3].cycles.retain(|window| window.case == 1);
     let found = earlier(&this.header, &two);
-    assert_eq!(found.cases.iter().map(|case| (case.case, case.runs)).collect::<Vec<_>>(), [(0, 7), (1, 8)]);
+    assert_eq!(
+        found
+            .cases
+            .iter()
+            .map(|case| (case.case, case.runs))
+            .collect::<Vec<_>>(),
+        [(0, 7), (1, 8)]
+    );
     assert!(found.left_out.is_empty(), "{found:?}");
 }
 
@@ -167,16 +234,30 @@ fn runs_at_other_clocks_of_the_core_do_not_differ() {
             let mut record = record(n * HOUR, &[case], 7, 0.0);
             for window in &mut record.cycles {
                 let batches = &mut window.batches;
-                batches.chain_ticks.iter_mut().chain(&mut batches.addition_ticks).for_each(|ticks| {
-                    ticks.0 = 40 + ((ticks.0 - 40) as f64 * slow).round() as u64;
-                });
+                batches
+                    .chain_ticks
+                    .iter_mut()
+                    .chain(&mut batches.addition_ticks)
+                    .for_each(|ticks| {
+                        ticks.0 = 40 + ((ticks.0 - 40) as f64 * slow).round() as u64;
+                    });
             }
             record
         })
         .collect();
     let found = earlier(&this.header, &records);
-    let between = |cost| found.cases[0].spreads.iter().find(|spread| spread.cost == cost).expect("a cost").between_ppm;
-    assert!(between(CostName::Direct) < 1_000 && between(CostName::Handoff) < 1_000, "{found:?}");
+    let between = |cost| {
+        found.cases[0]
+            .spreads
+            .iter()
+            .find(|spread| spread.cost == cost)
+            .expect("a cost")
+            .between_ppm
+    };
+    assert!(
+        between(CostName::Direct) < 1_000 && between(CostName::Handoff) < 1_000,
+        "{found:?}"
+    );
     assert!(between(CostName::Total) < 3_000, "{found:?}");
 }
 
@@ -187,14 +268,22 @@ fn held(hosts: u64, runs: u64, share: f64) -> f64 {
     let holds = (0..hosts).filter(|host| {
         let mut one = |n: u64| {
             let differs = share * normal(&mut random);
-            record(n as i64 * HOUR, std::slice::from_ref(&case), 1_000 * *host + n, differs)
+            record(
+                n as i64 * HOUR,
+                std::slice::from_ref(&case),
+                1_000 * *host + n,
+                differs,
+            )
         };
         let earlier_ones: Vec<MeasureRecord> = (0..runs).map(&mut one).collect();
         let mut this = one(runs);
         this.header.earlier = Some(earlier(&this.header, &earlier_ones));
         let found = analyse(&this);
         let result = &found.results[0];
-        assert_eq!(result.between_runs.as_ref().map(|runs| runs.source), Some(Source::EarlierRecords));
+        assert_eq!(
+            result.between_runs.as_ref().map(|runs| runs.source),
+            Some(Source::EarlierRecords)
+        );
         let cost = result.direct_ns.as_ref().expect("a cost");
         cost.low <= case.switch_ns && case.switch_ns <= cost.high
     });
@@ -214,6 +303,9 @@ fn intervals_by_earlier_records_hold_a_hosts_cost() {
 fn intervals_by_earlier_records_hold_a_hosts_cost_of_2000_hosts() {
     for (runs, differ) in [(7, 0.02), (10, 0.004)] {
         let share = held(2_000, runs, differ);
-        assert!((0.885..0.97).contains(&share), "{runs} runs that differ by {differ}: {share}");
+        assert!(
+            (0.885..0.97).contains(&share),
+            "{runs} runs that differ by {differ}: {share}"
+        );
     }
 }

@@ -7,21 +7,29 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const SIX: [f64; 6] = [1677.667, 1757.8592, 1772.8203, 1734.6072, 1745.5827, 1723.2106];
-const NINE: [f64; 9] =
-    [1782.6698, 1724.8851, 1682.4528, 1768.1369, 1762.005, 1739.2575, 1766.9198, 1765.6969, 1731.3809];
+const SIX: [f64; 6] = [
+    1677.667, 1757.8592, 1772.8203, 1734.6072, 1745.5827, 1723.2106,
+];
+const NINE: [f64; 9] = [
+    1782.6698, 1724.8851, 1682.4528, 1768.1369, 1762.005, 1739.2575, 1766.9198, 1765.6969,
+    1731.3809,
+];
 const FOURTEEN: [f64; 14] = [
-    1746.1918, 1758.4559, 1775.1843, 1662.4286, 1769.4429, 1674.489, 1784.2583, 1746.7643, 1704.2787, 1701.3798,
-    1777.5105, 1729.6294, 1723.2072, 1723.2812,
+    1746.1918, 1758.4559, 1775.1843, 1662.4286, 1769.4429, 1674.489, 1784.2583, 1746.7643,
+    1704.2787, 1701.3798, 1777.5105, 1729.6294, 1723.2072, 1723.2812,
 ];
 const TWENTY_FIVE: [f64; 25] = [
-    1747.441, 1752.5793, 1753.9537, 1736.0534, 1771.9637, 1757.9026, 1703.5971, 1744.8459, 1789.9314, 1751.709,
-    1755.9557, 1732.9177, 1697.0817, 1705.4265, 1755.3496, 1769.2962, 1723.5629, 1625.9744, 1677.9774, 1723.8308,
-    1793.0249, 1737.1357, 1766.7784, 1734.8748, 1780.1099,
+    1747.441, 1752.5793, 1753.9537, 1736.0534, 1771.9637, 1757.9026, 1703.5971, 1744.8459,
+    1789.9314, 1751.709, 1755.9557, 1732.9177, 1697.0817, 1705.4265, 1755.3496, 1769.2962,
+    1723.5629, 1625.9744, 1677.9774, 1723.8308, 1793.0249, 1737.1357, 1766.7784, 1734.8748,
+    1780.1099,
 ];
 
 fn assert_near(found: f64, expected: f64, what: &str) {
-    assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{what}: found {found}, expected {expected}");
+    assert!(
+        (found - expected).abs() <= 1e-6 * expected.abs().max(1.0),
+        "{what}: found {found}, expected {expected}"
+    );
 }
 
 fn assert_interval(values: &[f64], level: f64, expected: (f64, f64, f64)) {
@@ -64,7 +72,9 @@ fn the_interval_is_what_scipys_exact_test_does_not_reject() {
 fn eighty() -> Vec<f64> {
     let normal = statrs::distribution::Normal::standard();
     let value = |k: f64| 1000.0 + 300.0 * normal.inverse_cdf((k - 0.5) / 80.0) + 7.0 * k.sin();
-    (1..=80).map(|k| (value(f64::from(k)) * 1e4).round() / 1e4).collect()
+    (1..=80)
+        .map(|k| (value(f64::from(k)) * 1e4).round() / 1e4)
+        .collect()
 }
 
 /// As above with `method='asymptotic', correction=True`.
@@ -73,18 +83,46 @@ fn beyond_sixty_values_the_interval_is_that_of_scipys_asymptotic_test() {
     assert_interval(&eighty(), 0.9, (1000.34795, 942.5314, 1058.04405));
     assert_interval(&eighty(), 0.95, (1000.34795, 932.0059, 1068.61));
     let found = estimate(&eighty(), 0.9).expect("enough");
-    assert_eq!(found.method, "Hodges-Lehmann, Wilcoxon signed-rank interval (normal approximation)");
+    assert_eq!(
+        found.method,
+        "Hodges-Lehmann, Wilcoxon signed-rank interval (normal approximation)"
+    );
 }
 
 /// `stats.t.interval(0.90, len(x) - 1, loc=x.mean(), scale=stats.sem(x))` and `x.std(ddof=1)` of scipy 1.17.1.
 #[test]
 fn the_t_interval_is_scipys() {
     for (values, low, high, sd) in [
-        (&SIX[..], 1708.0305580526353, 1762.5517752806984, 33.1379544361246),
-        (&NINE, 1727.877284550218, 1766.2126487831151, 30.923130346069392),
-        (&FOURTEEN, 1715.8735291061232, 1752.1981708938772, 38.37365215853491),
-        (&TWENTY_FIVE, 1726.9349987826288, 1752.2068972173709, 36.92817104624777),
-        (&eighty(), 944.3711691272405, 1055.7197233727593, 299.19155679136696),
+        (
+            &SIX[..],
+            1708.0305580526353,
+            1762.5517752806984,
+            33.1379544361246,
+        ),
+        (
+            &NINE,
+            1727.877284550218,
+            1766.2126487831151,
+            30.923130346069392,
+        ),
+        (
+            &FOURTEEN,
+            1715.8735291061232,
+            1752.1981708938772,
+            38.37365215853491,
+        ),
+        (
+            &TWENTY_FIVE,
+            1726.9349987826288,
+            1752.2068972173709,
+            36.92817104624777,
+        ),
+        (
+            &eighty(),
+            944.3711691272405,
+            1055.7197233727593,
+            299.19155679136696,
+        ),
     ] {
         let found = estimate(values, 0.9).expect("enough");
         let interval = found.t90.expect("two values or more");
@@ -99,7 +137,11 @@ fn the_t_interval_is_scipys() {
 fn six_runs_have_the_quantile_of_the_papers_tables() {
     let found = estimate(&SIX, 0.9).expect("enough");
     let (low, high) = found.t90.expect("six");
-    assert_near((high - low) / 2.0 / (found.sd / 6_f64.sqrt()), 2.0150483733330233, "t(5)");
+    assert_near(
+        (high - low) / 2.0 / (found.sd / 6_f64.sqrt()),
+        2.0150483733330233,
+        "t(5)",
+    );
 }
 
 /// Hollander and Wolfe, "Nonparametric statistical methods", examples 3.1 to 3.4: Hamilton's depression scale before
@@ -109,7 +151,11 @@ fn six_runs_have_the_quantile_of_the_papers_tables() {
 fn the_textbooks_example_comes_out() {
     let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
     let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
-    let differences: Vec<f64> = before.iter().zip(after).map(|(before, after)| before - after).collect();
+    let differences: Vec<f64> = before
+        .iter()
+        .zip(after)
+        .map(|(before, after)| before - after)
+        .collect();
     assert_interval(&differences, 0.96, (0.46, 0.010, 0.786));
     let found = estimate(&differences, 0.96).expect("nine");
     assert_near(found.confidence, 1.0 - 20.0 / 512.0, "confidence");
@@ -120,9 +166,20 @@ fn brute_force_p(values: &[f64], centre: f64) -> f64 {
     let n = values.len();
     let mut ranked: Vec<f64> = values.iter().map(|value| value - centre).collect();
     ranked.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-    let observed: usize = (0..n).filter(|rank| ranked[*rank] > 0.0).map(|rank| rank + 1).sum();
-    let sum_of = |signs: u32| (0..n).filter(|bit| signs >> bit & 1 == 1).map(|bit| bit + 1).sum::<usize>();
-    (0..1_u32 << n).filter(|signs| sum_of(*signs) <= observed).count() as f64 / f64::from(1_u32 << n)
+    let observed: usize = (0..n)
+        .filter(|rank| ranked[*rank] > 0.0)
+        .map(|rank| rank + 1)
+        .sum();
+    let sum_of = |signs: u32| {
+        (0..n)
+            .filter(|bit| signs >> bit & 1 == 1)
+            .map(|bit| bit + 1)
+            .sum::<usize>()
+    };
+    (0..1_u32 << n)
+        .filter(|signs| sum_of(*signs) <= observed)
+        .count() as f64
+        / f64::from(1_u32 << n)
 }
 
 #[test]
@@ -133,11 +190,23 @@ fn the_interval_is_what_brute_force_over_all_signs_does_not_reject() {
         let found = estimate(&values, 0.9).expect("enough");
         let step = 1e-7;
         // V falls as the centre rises: high centres are rejected by few positive ranks.
-        assert!(brute_force_p(&values, found.high - step) > 0.05, "n = {n}: the high end is inside");
-        assert!(brute_force_p(&values, found.high + step) <= 0.05, "n = {n}: beyond it is outside");
+        assert!(
+            brute_force_p(&values, found.high - step) > 0.05,
+            "n = {n}: the high end is inside"
+        );
+        assert!(
+            brute_force_p(&values, found.high + step) <= 0.05,
+            "n = {n}: beyond it is outside"
+        );
         let mirrored: Vec<f64> = values.iter().map(|value| -value).collect();
-        assert!(brute_force_p(&mirrored, -found.low - step) > 0.05, "n = {n}: the low end is inside");
-        assert!(brute_force_p(&mirrored, -found.low + step) <= 0.05, "n = {n}: below it is outside");
+        assert!(
+            brute_force_p(&mirrored, -found.low - step) > 0.05,
+            "n = {n}: the low end is inside"
+        );
+        assert!(
+            brute_force_p(&mirrored, -found.low + step) <= 0.05,
+            "n = {n}: below it is outside"
+        );
     }
 }
 
@@ -158,7 +227,10 @@ fn too_few_values_are_said_to_be_too_few() {
 #[test]
 fn equal_values_have_an_interval_of_no_width() {
     let found = estimate(&[3.0; 7], 0.9).expect("seven");
-    assert_eq!((found.low, found.estimate, found.high, found.sd), (3.0, 3.0, 3.0, 0.0));
+    assert_eq!(
+        (found.low, found.estimate, found.high, found.sd),
+        (3.0, 3.0, 3.0, 0.0)
+    );
     assert_eq!(found.relative_half_width(), 0.0);
 }
 
@@ -167,7 +239,9 @@ fn misses(trials: u64, n: usize, draw: impl Fn(&mut ChaCha8Rng) -> f64) -> u64 {
     let miss = |seed: &u64| {
         let mut random = ChaCha8Rng::seed_from_u64(*seed);
         let values: Vec<f64> = (0..n).map(|_| draw(&mut random)).collect();
-        estimate(&values, 0.9).expect("enough").is_distinguishable_from_zero()
+        estimate(&values, 0.9)
+            .expect("enough")
+            .is_distinguishable_from_zero()
     };
     (0..trials).filter(miss).count() as u64
 }
@@ -185,8 +259,14 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
         // Three standard deviations of the binomial number above the nominal tenth.
         let limit = (trials as f64 * 0.1 + 3.0 * (trials as f64 * 0.09).sqrt()) as u64;
         let (of_normal, of_heavy) = (misses(trials, n, normal), misses(trials, n, heavy_tailed));
-        assert!(of_normal <= limit && of_heavy <= limit, "n = {n}: {of_normal} and {of_heavy} of {trials}");
-        assert!(of_normal > trials / 40, "n = {n}: {of_normal} of {trials}, far wider than need be");
+        assert!(
+            of_normal <= limit && of_heavy <= limit,
+            "n = {n}: {of_normal} and {of_heavy} of {trials}"
+        );
+        assert!(
+            of_normal > trials / 40,
+            "n = {n}: {of_normal} of {trials}, far wider than need be"
+        );
     }
 }
 

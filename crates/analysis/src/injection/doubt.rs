@@ -35,15 +35,24 @@ pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
     if record.header.service.is_some() || record.header.plan.preempts_nobody {
         return None;
     }
-    let further = findings.periods.iter().skip(1).flat_map(|period| &period.footprints);
+    let further = findings
+        .periods
+        .iter()
+        .skip(1)
+        .flat_map(|period| &period.footprints);
     findings.footprints.iter().chain(further).find_map(of)
 }
 
 fn of(found: &FootprintFinding) -> Option<Doubt> {
     if found.footprint_bytes.0 == 0 {
         let cost = found.cost_ns.as_ref().filter(|cost| cost.high < LEAST_NS)?;
-        return Some(Doubt::BelowSwitches { cost_ns: cost.clone(), least_ns: LEAST_NS });
+        return Some(Doubt::BelowSwitches {
+            cost_ns: cost.clone(),
+            least_ns: LEAST_NS,
+        });
     }
     let reload = found.reload().filter(|reload| reload.high < 0.0)?;
-    Some(Doubt::ColdCachesBelowZero { reload_ns: reload.clone() })
+    Some(Doubt::ColdCachesBelowZero {
+        reload_ns: reload.clone(),
+    })
 }

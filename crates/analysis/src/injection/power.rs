@@ -18,19 +18,35 @@ pub struct Power {
 
 /// Of the runs so far; none while there is no interval, or it does not leave out 0.
 pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
-    let record = Injection { header: header.clone(), runs: runs.to_vec(), groups: Vec::new(), end: None };
+    let record = Injection {
+        header: header.clone(),
+        runs: runs.to_vec(),
+        groups: Vec::new(),
+        end: None,
+    };
     let half_widths = analyse(&record).footprints.into_iter().map(|found| {
         let cost = found.cost_ns?;
         (cost.low > 0.0).then(|| (cost.high - cost.low) / 2.0 / cost.estimate)
     });
-    let half_width = half_widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)?;
+    let half_width = half_widths
+        .collect::<Option<Vec<f64>>>()?
+        .into_iter()
+        .reduce(f64::max)?;
     // An interval is half as long after four times as many runs.
-    Some(Power { half_width, times_as_many: (half_width / WANTED).powi(2) })
+    Some(Power {
+        half_width,
+        times_as_many: (half_width / WANTED).powi(2),
+    })
 }
 
 /// Half the interval of what cold caches cost a service with the first footprint, by the groups so far.
 pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
-    let record = Injection { header: header.clone(), runs: Vec::new(), groups: groups.to_vec(), end: None };
+    let record = Injection {
+        header: header.clone(),
+        runs: Vec::new(),
+        groups: groups.to_vec(),
+        end: None,
+    };
     let findings = analyse(&record);
     let reload = findings.first()?.reload()?;
     Some((reload.high - reload.low) / 2.0)

@@ -10,7 +10,9 @@ use serde::Serialize;
 use switchcost_injection::{Arm, Group, Injection, Phase, Service};
 use switchcost_units::Bytes;
 
-use super::{Findings, FootprintFinding, PeriodFinding, USUAL_RATE, headline, hertz, judged, mean, paired};
+use super::{
+    Findings, FootprintFinding, PeriodFinding, USUAL_RATE, headline, hertz, judged, mean, paired,
+};
 use crate::findings::Estimate;
 
 /// In fewer pieces of work one more or less counts for too much.
@@ -47,19 +49,33 @@ pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
     let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
     let at = |timing: usize| {
         let of = move |footprint: usize| of_touching(&record.groups, timing, footprint);
-        let found = |footprint: usize| finding(&of(footprint), plan.footprints_bytes[footprint], chain_ns);
-        (0..plan.footprints_bytes.len()).map(found).collect::<Vec<_>>()
+        let found =
+            |footprint: usize| finding(&of(footprint), plan.footprints_bytes[footprint], chain_ns);
+        (0..plan.footprints_bytes.len())
+            .map(found)
+            .collect::<Vec<_>>()
     };
     let headline_of = |timing: usize| -> BTreeMap<u32, f64> {
         let own = of_touching(&record.groups, timing, headline).into_iter();
-        own.filter_map(|group| Some((group.block, cost(group, Arm::Spinning, Arm::Touching, chain_ns?)?))).collect()
+        own.filter_map(|group| {
+            Some((
+                group.block,
+                cost(group, Arm::Spinning, Arm::Touching, chain_ns?)?,
+            ))
+        })
+        .collect()
     };
-    let periods = plan.timings().into_iter().enumerate().map(|(timing, of)| PeriodFinding {
-        period_ns: of.period_ns,
-        preemptions_per_second: per_second(&record.groups, timing).unwrap_or(0.0),
-        footprints: at(timing),
-        more_than_first_ns: (timing > 0).then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
-    });
+    let periods = plan
+        .timings()
+        .into_iter()
+        .enumerate()
+        .map(|(timing, of)| PeriodFinding {
+            period_ns: of.period_ns,
+            preemptions_per_second: per_second(&record.groups, timing).unwrap_or(0.0),
+            footprints: at(timing),
+            more_than_first_ns: (timing > 0)
+                .then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
+        });
     let footprints = at(0);
     let price = footprints.get(headline).and_then(FootprintFinding::reload);
     Findings {
@@ -68,7 +84,11 @@ pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
         preemptions_per_second: per_second(&record.groups, 0).unwrap_or(0.0),
         headline_footprint_bytes: plan.footprints_bytes.get(headline).copied(),
         usual_rate_per_second: USUAL_RATE,
-        periods: if plan.further.is_empty() { Vec::new() } else { periods.collect() },
+        periods: if plan.further.is_empty() {
+            Vec::new()
+        } else {
+            periods.collect()
+        },
         moved: None,
         service: Some(of_service(record, service, chain_ns, price)),
         footprints,
@@ -82,39 +102,70 @@ fn of_service(
     price: Option<&Estimate>,
 ) -> ServiceFindings {
     let seconds = service.look.wall_ns.0.max(1) as f64 / 1e9;
-    let against_idle: Vec<&Group> = record.groups.iter().filter(|group| group.is_against_idle()).collect();
-    let held_up: Vec<f64> =
-        against_idle.iter().filter_map(|group| cost(group, Arm::Idle, Arm::Spinning, chain_ns?)).collect();
-    let spinning = || record.groups.iter().flat_map(|group| group.of(Arm::Spinning));
+    let against_idle: Vec<&Group> = record
+        .groups
+        .iter()
+        .filter(|group| group.is_against_idle())
+        .collect();
+    let held_up: Vec<f64> = against_idle
+        .iter()
+        .filter_map(|group| cost(group, Arm::Idle, Arm::Spinning, chain_ns?))
+        .collect();
+    let spinning = || {
+        record
+            .groups
+            .iter()
+            .flat_map(|group| group.of(Arm::Spinning))
+    };
     let work: u64 = spinning().map(|phase| phase.work).sum();
     let chains: f64 = spinning().filter_map(chains).sum();
     let cpu_share = service.look.cpu_ns.0 as f64 / 1e9 / seconds;
     let preemptions_per_second = service.look.involuntary as f64 / seconds;
-    let share = |price: &Estimate| (cpu_share > 0.0).then(|| price.estimate * preemptions_per_second / 1e9 / cpu_share);
+    let share = |price: &Estimate| {
+        (cpu_share > 0.0).then(|| price.estimate * preemptions_per_second / 1e9 / cpu_share)
+    };
     ServiceFindings {
         preempted: service.clone(),
         held_up_ns: judged(&held_up).ok(),
-        held_up_for_ns: away(against_idle.iter().flat_map(|group| group.of(Arm::Spinning))),
-        cpu_per_work_ns: chain_ns.filter(|_| work > 0).map(|chain| chains * chain / work as f64),
+        held_up_for_ns: away(
+            against_idle
+                .iter()
+                .flat_map(|group| group.of(Arm::Spinning)),
+        ),
+        cpu_per_work_ns: chain_ns
+            .filter(|_| work > 0)
+            .map(|chain| chains * chain / work as f64),
         work_per_second: service.look.work as f64 / seconds,
         cpu_share,
         preemptions_per_second,
         share_of_own: price.and_then(share),
-        without_work: record.groups.iter().filter(|group| !has_work(group)).count(),
+        without_work: record
+            .groups
+            .iter()
+            .filter(|group| !has_work(group))
+            .count(),
     }
 }
 
 /// Those that compare touching with spinning.
 fn of_touching(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Group> {
-    let is_of = |group: &&Group| group.timing as usize == timing && group.footprint as usize == footprint;
-    groups.iter().filter(is_of).filter(|group| !group.is_against_idle()).collect()
+    let is_of =
+        |group: &&Group| group.timing as usize == timing && group.footprint as usize == footprint;
+    groups
+        .iter()
+        .filter(is_of)
+        .filter(|group| !group.is_against_idle())
+        .collect()
 }
 
 fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> FootprintFinding {
     let touching = || own.iter().flat_map(|group| group.of(Arm::Touching));
     let sum = |of: fn(&Phase) -> u64| touching().map(of).sum::<u64>();
     let (turns, preemptions) = (sum(|phase| phase.turns), sum(|phase| phase.turns_run));
-    let costs: Vec<f64> = own.iter().filter_map(|group| cost(group, Arm::Spinning, Arm::Touching, chain_ns?)).collect();
+    let costs: Vec<f64> = own
+        .iter()
+        .filter_map(|group| cost(group, Arm::Spinning, Arm::Touching, chain_ns?))
+        .collect();
     FootprintFinding {
         footprint_bytes,
         runs: costs.len(),
@@ -124,13 +175,19 @@ fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> Foo
         cost_ns: None,
         reload_ns: Some(judged(&costs)),
         share_at_usual_rate: None,
-        why_not_measured: Some("a service is preempted in both arms, and what the switch costs cancels".to_owned()),
+        why_not_measured: Some(
+            "a service is preempted in both arms, and what the switch costs cancels".to_owned(),
+        ),
     }
 }
 
 /// How long the preemptor has the CPU, each time but for the last in a phase.
 fn away<'a>(phases: impl Iterator<Item = &'a Phase>) -> Option<f64> {
-    mean(phases.filter(|phase| phase.turns > 1).map(|phase| phase.away_ns.0 as f64 / (phase.turns - 1) as f64))
+    mean(
+        phases
+            .filter(|phase| phase.turns > 1)
+            .map(|phase| phase.away_ns.0 as f64 / (phase.turns - 1) as f64),
+    )
 }
 
 fn has_work(group: &Group) -> bool {
@@ -144,11 +201,15 @@ fn has_work(group: &Group) -> bool {
 fn cost(group: &Group, base: Arm, arm: Arm, chain_ns: f64) -> Option<f64> {
     let sums = |arm: Arm| -> Option<(f64, f64)> {
         let spent: f64 = group.of(arm).map(chains).sum::<Option<f64>>()?;
-        Some((spent, group.of(arm).map(|phase| phase.work).sum::<u64>() as f64))
+        Some((
+            spent,
+            group.of(arm).map(|phase| phase.work).sum::<u64>() as f64,
+        ))
     };
     let ((base_spent, base_work), (spent, work)) = (sums(base)?, sums(arm)?);
     let turns = group.of(arm).map(|phase| phase.turns_run).sum::<u64>();
-    (has_work(group) && turns > 0).then(|| (spent - base_spent / base_work * work) * chain_ns / turns as f64)
+    (has_work(group) && turns > 0)
+        .then(|| (spent - base_spent / base_work * work) * chain_ns / turns as f64)
 }
 
 /// CPU time in chains of multiplications, each of the same number of core cycles.
@@ -165,8 +226,16 @@ fn mean_chain_ns(groups: &[Group]) -> Option<f64> {
 
 /// Preemptions a second while it was preempted.
 fn per_second(groups: &[Group], timing: usize) -> Option<f64> {
-    let own = || groups.iter().filter(|group| group.timing as usize == timing);
-    let phases = || own().flat_map(|group| &group.phases).filter(|phase| phase.arm != Arm::Idle);
+    let own = || {
+        groups
+            .iter()
+            .filter(|group| group.timing as usize == timing)
+    };
+    let phases = || {
+        own()
+            .flat_map(|group| &group.phases)
+            .filter(|phase| phase.arm != Arm::Idle)
+    };
     let wall: u64 = phases().map(|phase| phase.wall_ns.0).sum();
     (wall > 0).then(|| phases().map(|phase| phase.turns).sum::<u64>() as f64 * 1e9 / wall as f64)
 }
@@ -222,12 +291,26 @@ mod tests {
 
     fn group(footprint: u32, arms: [(Arm, f64); 2], chain_ps: u64) -> Group {
         let [first, second] = arms.map(|(arm, more)| phase(arm, more, chain_ps));
-        Group { block: 0, footprint, timing: 0, since_start_ns: Nanos(0), phases: [first, second, second, first] }
+        Group {
+            block: 0,
+            footprint,
+            timing: 0,
+            since_start_ns: Nanos(0),
+            phases: [first, second, second, first],
+        }
     }
 
     fn record(groups: Vec<Group>) -> Injection {
-        let header = switchcost_injection::Header { service: Some(service()), ..header() };
-        Injection { header, runs: Vec::new(), groups, end: None }
+        let header = switchcost_injection::Header {
+            service: Some(service()),
+            ..header()
+        };
+        Injection {
+            header,
+            runs: Vec::new(),
+            groups,
+            end: None,
+        }
     }
 
     fn reload(findings: &Findings, place: usize) -> &Estimate {
@@ -241,34 +324,74 @@ mod tests {
         for number in 0..40 {
             let cost = 1_500.0 + 1_000.0 * normal(&mut dice);
             let chain_ps = CHAIN_PS + 10_000 * (number % 5);
-            groups.push(group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], chain_ps));
-            groups.push(group(0, [(Arm::Spinning, 0.0), (Arm::Touching, 0.0)], chain_ps));
-            groups.push(group(1, [(Arm::Spinning, -2_000.0), (Arm::Idle, 0.0)], chain_ps));
+            groups.push(group(
+                1,
+                [(Arm::Touching, cost), (Arm::Spinning, 0.0)],
+                chain_ps,
+            ));
+            groups.push(group(
+                0,
+                [(Arm::Spinning, 0.0), (Arm::Touching, 0.0)],
+                chain_ps,
+            ));
+            groups.push(group(
+                1,
+                [(Arm::Spinning, -2_000.0), (Arm::Idle, 0.0)],
+                chain_ps,
+            ));
         }
         let found = analyse(&record(groups));
         let cost = reload(&found, 1);
-        assert!(cost.low < 1_530.0 && cost.high > 1_470.0 && cost.high - cost.low < 900.0, "{cost:?}");
+        assert!(
+            cost.low < 1_530.0 && cost.high > 1_470.0 && cost.high - cost.low < 900.0,
+            "{cost:?}"
+        );
         assert_eq!(reload(&found, 0).estimate.round(), 0.0);
-        assert_eq!((found.footprints[1].hit, found.footprints[1].away_ns), (Some(1.0), Some(10_000.0)));
+        assert_eq!(
+            (found.footprints[1].hit, found.footprints[1].away_ns),
+            (Some(1.0), Some(10_000.0))
+        );
         let service = found.service.as_ref().expect("a service");
         let held_up = service.held_up_ns.as_ref().expect("40 groups").estimate;
         assert!((held_up + 2_000.0).abs() < 150.0, "{held_up}");
-        assert_eq!((service.preemptions_per_second, service.cpu_share, service.without_work), (900.0, 0.5, 0));
+        assert_eq!(
+            (
+                service.preemptions_per_second,
+                service.cpu_share,
+                service.without_work
+            ),
+            (900.0, 0.5, 0)
+        );
         // 900 in a second, of which it has the half.
         let share = service.share_of_own.expect("it runs");
-        assert!((share / (cost.estimate * 900.0 * 2.0 / 1e9) - 1.0).abs() < 1e-9, "{share}");
+        assert!(
+            (share / (cost.estimate * 900.0 * 2.0 / 1e9) - 1.0).abs() < 1e-9,
+            "{share}"
+        );
         assert!(!found.footprints[2].is_measured() && found.footprints[1].is_measured());
     }
 
     #[test]
     fn phases_without_work_are_counted_and_left_out() {
-        let mut idle = group(1, [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)], CHAIN_PS);
+        let mut idle = group(
+            1,
+            [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)],
+            CHAIN_PS,
+        );
         idle.phases.iter_mut().for_each(|phase| phase.work = 4);
         let found = analyse(&record(vec![idle; 10]));
-        let why = found.footprints[1].reload_ns.clone().expect("of a service").expect_err("nothing to see");
+        let why = found.footprints[1]
+            .reload_ns
+            .clone()
+            .expect("of a service")
+            .expect_err("nothing to see");
         assert!(why.starts_with("found 0 usable"), "{why}");
         assert_eq!(found.service.expect("a service").without_work, 10);
-        let mut gone = group(1, [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)], CHAIN_PS);
+        let mut gone = group(
+            1,
+            [(Arm::Touching, 1_000.0), (Arm::Spinning, 0.0)],
+            CHAIN_PS,
+        );
         gone.phases[2].chain_ps = 0;
         assert!(!analyse(&record(vec![gone; 10])).footprints[1].is_measured());
         assert_eq!(analyse(&record(Vec::new())).core_hertz, None);
@@ -294,7 +417,9 @@ mod tests {
     #[test]
     fn how_precise_it_is_so_far_is_reported_of_the_first_footprint() {
         let of = |cost: f64| group(1, [(Arm::Touching, cost), (Arm::Spinning, 0.0)], CHAIN_PS);
-        let groups: Vec<Group> = (0..20).map(|number| of(1_000.0 + 1_000.0 * f64::from(number % 4))).collect();
+        let groups: Vec<Group> = (0..20)
+            .map(|number| of(1_000.0 + 1_000.0 * f64::from(number % 4)))
+            .collect();
         let header = record(Vec::new()).header;
         let precision = power::half_width_ns(&header, &groups).expect("20 groups");
         assert!((200.0..1_200.0).contains(&precision), "{precision}");

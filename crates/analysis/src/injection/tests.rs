@@ -11,7 +11,10 @@ const CHAIN_PS: u64 = 540_000;
 pub(super) fn header() -> Header {
     let plan = Plan::plain(
         CpuId(1),
-        Timing { period_ns: Nanos::micros(250), turn_ns: Nanos::millis(8) },
+        Timing {
+            period_ns: Nanos::micros(250),
+            turn_ns: Nanos::millis(8),
+        },
         vec![Bytes(0), Bytes::kib(256), Bytes::mib(64)],
         Nanos::seconds(60),
     );
@@ -60,8 +63,16 @@ fn twin(cpu_ns: f64, chain_ps: u64, preemptions: u64) -> TwinRun {
 pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
     let preempted = (block % 2) as u8;
     let cpu = |place: u8| {
-        let lost = if place == preempted { 310.0 * cost } else { 0.0 };
-        twin(100e6 + lost + second * f64::from(place), CHAIN_PS, if place == preempted { 310 } else { 0 })
+        let lost = if place == preempted {
+            310.0 * cost
+        } else {
+            0.0
+        };
+        twin(
+            100e6 + lost + second * f64::from(place),
+            CHAIN_PS,
+            if place == preempted { 310 } else { 0 },
+        )
     };
     Run {
         block,
@@ -77,30 +88,73 @@ pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
 
 /// A service of which nothing is known.
 pub(crate) fn of_service() -> Injection {
-    let look = switchcost_injection::Look { wall_ns: Nanos::seconds(1), ..Default::default() };
+    let look = switchcost_injection::Look {
+        wall_ns: Nanos::seconds(1),
+        ..Default::default()
+    };
     let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
-    let service = switchcost_injection::Service { process: 7, thread: 7, name, work, allowed: Vec::new(), look };
-    Injection { header: Header { service: Some(service), ..header() }, runs: Vec::new(), groups: Vec::new(), end: None }
+    let service = switchcost_injection::Service {
+        process: 7,
+        thread: 7,
+        name,
+        work,
+        allowed: Vec::new(),
+        look,
+    };
+    Injection {
+        header: Header {
+            service: Some(service),
+            ..header()
+        },
+        runs: Vec::new(),
+        groups: Vec::new(),
+        end: None,
+    }
 }
 
 pub(crate) fn record(runs: Vec<Run>) -> Injection {
-    Injection { header: header(), runs, groups: Vec::new(), end: None }
+    Injection {
+        header: header(),
+        runs,
+        groups: Vec::new(),
+        end: None,
+    }
 }
 
 #[test]
 fn known_costs_come_out_in_their_parts() {
-    let runs = (0..10).flat_map(|block| [run(block, 0, 9_000.0, 0.0), run(block, 1, 10_500.0, 0.0)]).collect();
+    let runs = (0..10)
+        .flat_map(|block| [run(block, 0, 9_000.0, 0.0), run(block, 1, 10_500.0, 0.0)])
+        .collect();
     let found = analyse(&record(runs));
-    let [direct, small, never] = &found.footprints[..] else { panic!("three footprints") };
+    let [direct, small, never] = &found.footprints[..] else {
+        panic!("three footprints")
+    };
     let cost = |finding: &FootprintFinding| finding.cost_ns.as_ref().expect("ten runs").estimate;
     assert!((cost(direct) - 9_000.0).abs() < 5.0 && (cost(small) - 10_500.0).abs() < 5.0);
-    let reload = small.reload_ns.clone().expect("of another").expect("ten passes");
+    let reload = small
+        .reload_ns
+        .clone()
+        .expect("of another")
+        .expect("ten passes");
     assert!((reload.estimate - 1_500.0).abs() < 5.0 && direct.reload_ns.is_none());
-    assert_eq!((direct.runs, direct.preemptions, direct.away_ns, direct.hit), (10, 3_100, Some(500.0), Some(1.0)));
+    assert_eq!(
+        (direct.runs, direct.preemptions, direct.away_ns, direct.hit),
+        (10, 3_100, Some(500.0), Some(1.0))
+    );
     assert_eq!((never.runs, never.away_ns), (0, None));
-    assert!(never.why_not_measured.as_ref().expect("no run").contains("found 0 usable repetitions"));
+    assert!(
+        never
+            .why_not_measured
+            .as_ref()
+            .expect("no run")
+            .contains("found 0 usable repetitions")
+    );
     let headline = found.headline_footprint_bytes;
-    assert_eq!((headline, found.cpu_ns, found.preemptions_per_second), (Some(Bytes::kib(256)), Some(100e6), 4_000.0));
+    assert_eq!(
+        (headline, found.cpu_ns, found.preemptions_per_second),
+        (Some(Bytes::kib(256)), Some(100e6), 4_000.0)
+    );
     // 1800 cycles in 540 ns.
     assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
 }
@@ -113,8 +167,16 @@ fn a_slower_core_is_no_cost() {
         (twin.cpu_ns, twin.chain_ps) = (Nanos(twin.cpu_ns.0 * 11 / 10), CHAIN_PS * 11 / 10);
         run
     };
-    let found = analyse(&record((0..10).map(|block| slower(run(block, 0, 9_000.0, 0.0))).collect()));
-    let cost = found.footprints[0].cost_ns.as_ref().expect("ten runs").estimate;
+    let found = analyse(&record(
+        (0..10)
+            .map(|block| slower(run(block, 0, 9_000.0, 0.0)))
+            .collect(),
+    ));
+    let cost = found.footprints[0]
+        .cost_ns
+        .as_ref()
+        .expect("ten runs")
+        .estimate;
     // At the mean clock, which is that much lower.
     assert!((cost / (9_000.0 * 1.05) - 1.0).abs() < 0.01, "{cost}");
 }
@@ -134,13 +196,24 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             }
         }
         let found = analyse(&record(runs));
-        let holds = |estimate: &Estimate, truth: f64| estimate.low <= truth && truth <= estimate.high;
-        held += u64::from(holds(found.footprints[1].cost_ns.as_ref().expect("runs"), 10_500.0));
-        let reload = found.footprints[1].reload_ns.clone().expect("another").expect("passes");
+        let holds =
+            |estimate: &Estimate, truth: f64| estimate.low <= truth && truth <= estimate.high;
+        held += u64::from(holds(
+            found.footprints[1].cost_ns.as_ref().expect("runs"),
+            10_500.0,
+        ));
+        let reload = found.footprints[1]
+            .reload_ns
+            .clone()
+            .expect("another")
+            .expect("passes");
         held_by_reload += u64::from(holds(&reload, 1_500.0));
     }
     // 90 % of 400 are 360, with a standard deviation of 6.
-    assert!(held >= 342 && (342..=384).contains(&held_by_reload), "{held} and {held_by_reload} of {trials}");
+    assert!(
+        held >= 342 && (342..=384).contains(&held_by_reload),
+        "{held} and {held_by_reload} of {trials}"
+    );
 }
 
 #[test]
@@ -149,8 +222,15 @@ fn preemptions_of_who_waits_are_none() {
         run.twins[usize::from(run.preempted)].involuntary = 10 + 200;
         run
     };
-    let found = analyse(&record((0..10).map(|block| waits(run(block, 0, 9_000.0, 0.0))).collect()));
-    let why = found.footprints[0].why_not_measured.clone().expect("it waits");
+    let found = analyse(&record(
+        (0..10)
+            .map(|block| waits(run(block, 0, 9_000.0, 0.0)))
+            .collect(),
+    ));
+    let why = found.footprints[0]
+        .why_not_measured
+        .clone()
+        .expect("it waits");
     assert_eq!(
         why,
         "the program had the CPU at 65 % of the preemptions alone: it waits, and who waits is not preempted"
@@ -165,7 +245,11 @@ fn others_that_take_the_cpu_from_one_twin_in_a_run_do_not_make_it_one_that_waits
         }
         run
     };
-    let found = analyse(&record((0..10).map(|block| beside_others(run(block, 0, 9_000.0, 0.0))).collect()));
+    let found = analyse(&record(
+        (0..10)
+            .map(|block| beside_others(run(block, 0, 9_000.0, 0.0)))
+            .collect(),
+    ));
     assert_eq!(found.footprints[0].hit, Some(1.0));
     assert!(found.footprints[0].cost_ns.is_some());
 }
@@ -178,12 +262,20 @@ fn how_much_longer_it_takes_is_reported_by_the_spread_so_far() {
         for block in 0..12 {
             let mut cost = || 9_000.0 + spread * normal(&mut random);
             let costs = [cost(), cost(), cost()];
-            runs.extend((0..3).map(|footprint| run(block, footprint, costs[footprint as usize], 0.0)));
+            runs.extend(
+                (0..3).map(|footprint| run(block, footprint, costs[footprint as usize], 0.0)),
+            );
         }
         power(&header(), &runs)
     };
-    let (quiet, loud) = (noisy(500.0).expect("an interval"), noisy(2_000.0).expect("an interval"));
-    assert!(quiet.times_as_many < 1.0 && loud.times_as_many > 1.0, "{quiet:?} {loud:?}");
+    let (quiet, loud) = (
+        noisy(500.0).expect("an interval"),
+        noisy(2_000.0).expect("an interval"),
+    );
+    assert!(
+        quiet.times_as_many < 1.0 && loud.times_as_many > 1.0,
+        "{quiet:?} {loud:?}"
+    );
     assert!((3.0..5.0).contains(&(loud.half_width / quiet.half_width)));
     assert_eq!(noisy(100_000.0), None, "it may be nothing");
     assert_eq!(power(&header(), &[]), None);
@@ -192,24 +284,48 @@ fn how_much_longer_it_takes_is_reported_by_the_spread_so_far() {
 #[test]
 fn each_period_has_its_costs_and_what_is_more_than_at_the_first() {
     let mut record = record(Vec::new());
-    record.header.plan.further = vec![Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) }];
+    record.header.plan.further = vec![Timing {
+        period_ns: Nanos::millis(1),
+        turn_ns: Nanos::millis(8),
+    }];
     for block in 0..10 {
         let wander = f64::from(block % 3) * 300.0;
         for (timing, cold) in [(0, 1_500.0), (1, 4_000.0)] {
-            let at = |footprint, cost| Run { timing, ..run(block, footprint, cost + wander, 0.0) };
+            let at = |footprint, cost| Run {
+                timing,
+                ..run(block, footprint, cost + wander, 0.0)
+            };
             record.runs.extend([at(0, 9_000.0), at(1, 9_000.0 + cold)]);
         }
     }
     let found = analyse(&record);
     assert_eq!(
-        (found.footprints[1].runs, found.periods.len(), found.periods[0].more_than_first_ns.is_none()),
+        (
+            found.footprints[1].runs,
+            found.periods.len(),
+            found.periods[0].more_than_first_ns.is_none()
+        ),
         (10, 2, true)
     );
-    let more = found.periods[1].more_than_first_ns.clone().expect("not the first").expect("ten passes");
+    let more = found.periods[1]
+        .more_than_first_ns
+        .clone()
+        .expect("not the first")
+        .expect("ten passes");
     assert!((more.estimate - 2_500.0).abs() < 10.0, "{more:?}");
-    let reload = found.periods[1].footprints[1].reload_ns.clone().expect("of data").expect("ten passes");
+    let reload = found.periods[1].footprints[1]
+        .reload_ns
+        .clone()
+        .expect("of data")
+        .expect("ten passes");
     assert!((reload.estimate - 4_000.0).abs() < 10.0, "{reload:?}");
-    assert_eq!((found.periods[0].preemptions_per_second, found.periods[1].preemptions_per_second), (4_000.0, 1_000.0));
+    assert_eq!(
+        (
+            found.periods[0].preemptions_per_second,
+            found.periods[1].preemptions_per_second
+        ),
+        (4_000.0, 1_000.0)
+    );
 }
 
 #[test]
@@ -217,31 +333,59 @@ fn a_move_is_reported_beside_a_preemption_and_is_no_part_of_it() {
     let mut record = record(Vec::new());
     record.header.plan.moves_to = Some(CpuId(0));
     for block in 0..10 {
-        let moved = Run { is_moved: true, ..run(block, 0, 15_000.0, 0.0) };
+        let moved = Run {
+            is_moved: true,
+            ..run(block, 0, 15_000.0, 0.0)
+        };
         record.runs.extend([run(block, 0, 9_000.0, 0.0), moved]);
     }
     let found = analyse(&record);
     let direct = found.footprints[0].cost_ns.as_ref().expect("ten runs");
     let moved = found.moved.expect("of the plan");
     let more = moved.more_than_staying_ns.expect("ten passes").estimate;
-    assert!((direct.estimate - 9_000.0).abs() < 5.0 && (more - 6_000.0).abs() < 10.0, "{direct:?} {more}");
-    assert_eq!((moved.cpu, moved.found.runs, found.footprints[0].runs), (CpuId(0), 10, 10));
+    assert!(
+        (direct.estimate - 9_000.0).abs() < 5.0 && (more - 6_000.0).abs() < 10.0,
+        "{direct:?} {more}"
+    );
+    assert_eq!(
+        (moved.cpu, moved.found.runs, found.footprints[0].runs),
+        (CpuId(0), 10, 10)
+    );
 }
 
 #[test]
 fn a_result_that_no_preemption_can_have_is_doubted() {
     let of = |direct: f64, touched: f64| {
         let near = |cost: f64, block: u32| cost + f64::from(block % 5) * 10.0;
-        let pass = |block| [run(block, 0, near(direct, block), 0.0), run(block, 1, near(touched, block + 1), 0.0)];
+        let pass = |block| {
+            [
+                run(block, 0, near(direct, block), 0.0),
+                run(block, 1, near(touched, block + 1), 0.0),
+            ]
+        };
         let record = record((0..10).flat_map(pass).collect());
         (doubt(&record, &analyse(&record)), record)
     };
     assert_eq!(of(9_000.0, 10_500.0).0, None);
-    assert_eq!(of(LEAST_NS, 10_500.0).0, None, "as little as was ever published");
+    assert_eq!(
+        of(LEAST_NS, 10_500.0).0,
+        None,
+        "as little as was ever published"
+    );
     assert_eq!(of(9_000.0, 9_000.0).0, None, "cold caches may cost nothing");
-    assert!(matches!(of(192.0, 10_500.0).0, Some(Doubt::BelowSwitches { .. })));
-    assert!(matches!(of(8_240.0, 4_700.0).0, Some(Doubt::ColdCachesBelowZero { .. })));
+    assert!(matches!(
+        of(192.0, 10_500.0).0,
+        Some(Doubt::BelowSwitches { .. })
+    ));
+    assert!(matches!(
+        of(8_240.0, 4_700.0).0,
+        Some(Doubt::ColdCachesBelowZero { .. })
+    ));
     let mut no_preemptions = of(0.0, -500.0).1;
     no_preemptions.header.plan.preempts_nobody = true;
-    assert_eq!(doubt(&no_preemptions, &analyse(&no_preemptions)), None, "no one was preempted");
+    assert_eq!(
+        doubt(&no_preemptions, &analyse(&no_preemptions)),
+        None,
+        "no one was preempted"
+    );
 }

@@ -12,7 +12,10 @@ const CONFIDENCE: f64 = 0.9;
 /// # Errors
 /// Where there are too few.
 pub fn across_arrays(rounds: &[Vec<f64>]) -> Result<Estimate, String> {
-    let medians: Vec<f64> = rounds.iter().filter_map(|rounds| median(&mut rounds.clone())).collect();
+    let medians: Vec<f64> = rounds
+        .iter()
+        .filter_map(|rounds| median(&mut rounds.clone()))
+        .collect();
     estimate(&medians, CONFIDENCE).map_err(|few| few.to_string())
 }
 
@@ -22,9 +25,14 @@ mod tests {
 
     #[test]
     fn a_round_in_which_others_had_the_cpu_changes_nothing() {
-        let arrays: Vec<Vec<f64>> = (0..8).map(|array| vec![5.0 + f64::from(array) * 0.1, 4.0, 1e6]).collect();
+        let arrays: Vec<Vec<f64>> = (0..8)
+            .map(|array| vec![5.0 + f64::from(array) * 0.1, 4.0, 1e6])
+            .collect();
         let found = across_arrays(&arrays).expect("enough");
-        assert!((found.estimate - 5.35).abs() < 0.05 && found.low >= 5.0 && found.high <= 5.7, "{found:?}");
+        assert!(
+            (found.estimate - 5.35).abs() < 0.05 && found.low >= 5.0 && found.high <= 5.7,
+            "{found:?}"
+        );
         assert!(across_arrays(&arrays[..2]).is_err());
     }
 }

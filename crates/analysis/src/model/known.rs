@@ -19,13 +19,24 @@ pub fn points(profile: &Profile, prices: &Prices) -> Vec<KnownPoint> {
     footprints.dedup();
     // Every other doubling: between them it goes straight.
     let times = || profile.times_instructions.iter().rev().step_by(2).rev();
-    let points = footprints.into_iter().flat_map(|away| times().map(move |time| (away, *time)));
+    let points = footprints
+        .into_iter()
+        .flat_map(|away| times().map(move |time| (away, *time)));
     points
         .map(|(away_bytes, instructions)| {
-            let [low_ns, ns, high_ns] =
-                reload(profile, prices, away_bytes, instructions as f64).with_switch_path().map(|ns| ns.max(0.0));
+            let [low_ns, ns, high_ns] = reload(profile, prices, away_bytes, instructions as f64)
+                .with_switch_path()
+                .map(|ns| ns.max(0.0));
             let ran_ns = Nanos((instructions as f64 / USUAL) as u64);
-            KnownPoint { away_bytes, ran_ns, cost: Cost { ns, low_ns, high_ns } }
+            KnownPoint {
+                away_bytes,
+                ran_ns,
+                cost: Cost {
+                    ns,
+                    low_ns,
+                    high_ns,
+                },
+            }
         })
         .collect()
 }

@@ -13,7 +13,9 @@ impl Table {
         let mut table = Table(BTreeMap::new());
         for price in &prices.lines {
             let rows = table.0.entry(price.kind).or_default();
-            rows.entry(price.own_bytes.0).or_default().push((price.away_bytes.0 as f64, read(price)));
+            rows.entry(price.own_bytes.0)
+                .or_default()
+                .push((price.away_bytes.0 as f64, read(price)));
         }
         let rows = table.0.values_mut().flat_map(BTreeMap::values_mut);
         rows.for_each(|row| row.sort_by(|a, b| a.0.total_cmp(&b.0)));
@@ -34,14 +36,20 @@ impl Table {
 
 /// The kernel's own way; none where it was not measured.
 pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
-    let mut row: Vec<(f64, f64)> = prices.switch_path.iter().map(|path| (path.away_bytes.0 as f64, path.ns)).collect();
+    let mut row: Vec<(f64, f64)> = prices
+        .switch_path
+        .iter()
+        .map(|path| (path.away_bytes.0 as f64, path.ns))
+        .collect();
     row.sort_by(|a, b| a.0.total_cmp(&b.0));
     (!row.is_empty()).then(|| between(&from_nothing(&row), away.0 as f64))
 }
 
 /// Who touches nothing evicts nothing.
 fn from_nothing(row: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    std::iter::once((0.0, 0.0)).chain(row.iter().copied().filter(|(at, _)| *at > 0.0)).collect()
+    std::iter::once((0.0, 0.0))
+        .chain(row.iter().copied().filter(|(at, _)| *at > 0.0))
+        .collect()
 }
 
 /// Straight between two points on a scale of doublings, from nothing on a plain one; the last and the first beyond them.
@@ -53,6 +61,10 @@ fn between(points: &[(f64, f64)], at: f64) -> f64 {
         return points[0].1;
     }
     let ((from, below), (to, above)) = (points[next - 1], points[next]);
-    let share = if from > 0.0 { (at / from).log2() / (to / from).log2() } else { at / to };
+    let share = if from > 0.0 {
+        (at / from).log2() / (to / from).log2()
+    } else {
+        at / to
+    };
     below + share * (above - below)
 }

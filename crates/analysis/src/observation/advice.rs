@@ -2,7 +2,9 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Cause, Entry, FutexWait, Observation, Source, Subject, Tasks, Throttled, Why};
+use switchcost_observation::{
+    Cause, Entry, FutexWait, Observation, Source, Subject, Tasks, Throttled, Why,
+};
 use switchcost_units::Nanos;
 
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed, runtimes};
@@ -19,8 +21,9 @@ const FREE_CPUS: f64 = 0.5;
 /// Calls in which a task waits for input, or for room for its output: more of it at a time makes fewer waits. Who waits for another
 /// process to end, say, has nothing to do more of.
 const TRANSFERS: [&str; 18] = [
-    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2", "recvfrom",
-    "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "accept", "accept4",
+    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
+    "pwritev2", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "accept",
+    "accept4",
 ];
 
 /// Calls in which a task waits for these or for a time, whichever is first: which of the two ended a wait is not recorded.
@@ -117,12 +120,21 @@ pub(super) fn find(
         .map(|group| raise(observation, group))
         .collect();
     if all.is_negligible() || all.share.is_some_and(|share| share.high < WORTH) {
-        advice.push(Advice { change: Change::Nothing, at_most: AtMost::default() });
+        advice.push(Advice {
+            change: Change::Nothing,
+            at_most: AtMost::default(),
+        });
         return advice;
     }
-    let counted = Counted { observation, all, causes, neighbours };
+    let counted = Counted {
+        observation,
+        all,
+        causes,
+        neighbours,
+    };
     let candidates = [counted.about_preemptions(), counted.about_waits()];
-    let is_worth_it = |advice: &Advice| advice.at_most.cpu_share.is_some_and(|share| share >= WORTH);
+    let is_worth_it =
+        |advice: &Advice| advice.at_most.cpu_share.is_some_and(|share| share >= WORTH);
     advice.extend(candidates.into_iter().flatten().filter(is_worth_it));
     advice
 }
@@ -135,12 +147,29 @@ fn raise(observation: &Observation, group: &Throttled) -> Advice {
         Subject::ControlGroup(observed) => is_within(&group.group, observed),
         Subject::Command(_) | Subject::Processes(_) => false,
     };
-    let own = observation.waits.iter().fold(0u64, |sum, waits| sum.saturating_add(waits.throttled_ns.0));
+    let own = observation
+        .waits
+        .iter()
+        .fold(0u64, |sum, waits| sum.saturating_add(waits.throttled_ns.0));
     let own = (observation.source == Source::Bpf && !observation.waits.is_empty()).then_some(own);
-    let waits_ns = if is_whole { Some(group.throttled_ns.0) } else { own };
+    let waits_ns = if is_whole {
+        Some(group.throttled_ns.0)
+    } else {
+        own
+    };
     let (name, throttled_ns) = (group.group.clone(), group.throttled_ns);
-    let change = Change::RaiseQuota { group: name, throttled_ns, is_whole };
-    Advice { change, at_most: AtMost { cpu_share: None, waits_ns } }
+    let change = Change::RaiseQuota {
+        group: name,
+        throttled_ns,
+        is_whole,
+    };
+    Advice {
+        change,
+        at_most: AtMost {
+            cpu_share: None,
+            waits_ns,
+        },
+    }
 }
 
 /// Whether a control group is this one, or below it.
@@ -163,7 +192,8 @@ impl Counted<'_> {
         }
         // Who is let in by a system call of the observed was woken by it: they work together, and what one CPU is too few for is not
         // what takes it.
-        let are_apart = self.share(is_by_its_own_call) < MOSTLY * self.share(|why, _| why.is_preemption());
+        let are_apart =
+            self.share(is_by_its_own_call) < MOSTLY * self.share(|why, _| why.is_preemption());
         let separate = self.separate().filter(|_| are_apart);
         let fewer = (are_apart && self.are_too_many()).then_some(Change::FewerAtATime);
         let is_preempted = |cause: &Cause| cause.why.is_preemption();
@@ -172,20 +202,33 @@ impl Counted<'_> {
         }
         let slices = self.share(|why, _| why == Why::SliceEnded);
         (slices >= MOSTLY)
-            .then(|| self.advice(Change::LongerSlices, |cause| cause.why == Why::SliceEnded, |_| 0))
+            .then(|| {
+                self.advice(
+                    Change::LongerSlices,
+                    |cause| cause.why == Why::SliceEnded,
+                    |_| 0,
+                )
+            })
             .flatten()
     }
 
     fn about_waits(&self) -> Option<Advice> {
-        let blocked =
-            self.causes.iter().filter(|cause| cause.why == Why::Blocked).max_by_key(|cause| cause.switches)?;
+        let blocked = self
+            .causes
+            .iter()
+            .filter(|cause| cause.why == Why::Blocked)
+            .max_by_key(|cause| cause.switches)?;
         let is_it = |cause: &Cause| cause.why == Why::Blocked && cause.entry == blocked.entry;
         if blocked.share < MOSTLY {
             return None;
         }
         match &blocked.entry {
-            Entry::Futex(FutexWait::Lock) => self.advice(Change::FewerLocks, is_it, |cause| cause.off_ns.0),
-            Entry::SystemCall(call) if SLEEPS.contains(&call.as_str()) => self.about_sleeps(call, is_it),
+            Entry::Futex(FutexWait::Lock) => {
+                self.advice(Change::FewerLocks, is_it, |cause| cause.off_ns.0)
+            }
+            Entry::SystemCall(call) if SLEEPS.contains(&call.as_str()) => {
+                self.about_sleeps(call, is_it)
+            }
             Entry::SystemCall(call) => self.advice(for_waits_in(call)?, is_it, |_| 0),
             _ => None,
         }
@@ -194,51 +237,95 @@ impl Counted<'_> {
     /// Threads of a language's runtime sleep by themselves, such as Go's monitor: nothing in the program makes them sleep longer.
     fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Advice> {
         let is_of_the_program = |tasks: &&Tasks| runtimes::kind(tasks).is_none();
-        let own = observed(self.observation).filter(is_of_the_program).flat_map(|tasks| &tasks.causes);
-        let own: u64 = own.filter(|cause| is_it(cause)).map(|cause| cause.switches).sum();
+        let own = observed(self.observation)
+            .filter(is_of_the_program)
+            .flat_map(|tasks| &tasks.causes);
+        let own: u64 = own
+            .filter(|cause| is_it(cause))
+            .map(|cause| cause.switches)
+            .sum();
         if (own as f64) < MOSTLY * self.all.switches as f64 {
             return None;
         }
-        self.advice_to(Change::SleepLonger { call: call.to_owned() }, is_of_the_program, is_it, |_| 0)
+        self.advice_to(
+            Change::SleepLonger {
+                call: call.to_owned(),
+            },
+            is_of_the_program,
+            is_it,
+            |_| 0,
+        )
     }
 
     /// Another program that takes the CPU from the observed, where its own work has room on CPUs that idle.
     fn separate(&self) -> Option<Change> {
         let first = self.mostly_preempted_by()?;
-        let idle = self.observation.cpus.iter().map(|cpu| cpu.idle_ns.0 as f64).sum::<f64>();
+        let idle = self
+            .observation
+            .cpus
+            .iter()
+            .map(|cpu| cpu.idle_ns.0 as f64)
+            .sum::<f64>();
         let window = self.observation.window_ns.0 as f64;
-        let has_room = idle >= FREE_CPUS * window && idle >= first.ran_ns && self.observation.cpus.len() > 1;
-        (has_room && !self.is_own(first))
-            .then(|| Change::Separate { observed: first.observed.clone(), other: first.other.clone() })
+        let has_room =
+            idle >= FREE_CPUS * window && idle >= first.ran_ns && self.observation.cpus.len() > 1;
+        (has_room && !self.is_own(first)).then(|| Change::Separate {
+            observed: first.observed.clone(),
+            other: first.other.clone(),
+        })
     }
 
     /// Whether the observed mostly take the CPU from one another, and more of them could run than got CPUs.
     fn are_too_many(&self) -> bool {
-        let sum = |of: fn(&Tasks) -> u64| observed(self.observation).map(|tasks| of(tasks) as f64).sum::<f64>();
+        let sum = |of: fn(&Tasks) -> u64| {
+            observed(self.observation)
+                .map(|tasks| of(tasks) as f64)
+                .sum::<f64>()
+        };
         let window = self.observation.window_ns.0.max(1) as f64;
-        let (running, waiting) = (sum(|tasks| tasks.run_ns.0) / window, sum(|tasks| tasks.wait_ns.0) / window);
+        let (running, waiting) = (
+            sum(|tasks| tasks.run_ns.0) / window,
+            sum(|tasks| tasks.wait_ns.0) / window,
+        );
         // A little above a whole number of CPUs is no CPU more.
         let cpus = (running - 0.1).ceil().max(1.0);
-        let is_own = self.mostly_preempted_by().is_some_and(|first| self.is_own(first));
+        let is_own = self
+            .mostly_preempted_by()
+            .is_some_and(|first| self.is_own(first));
         is_own && self.all.tasks > 1 && running + waiting > cpus
     }
 
     fn mostly_preempted_by(&self) -> Option<&NeighbourFinding> {
-        let named = self.neighbours.iter().filter(|neighbour| !neighbour.other.is_empty());
-        named.max_by_key(|neighbour| neighbour.preempted).filter(|first| first.preempted_share >= MOSTLY)
+        let named = self
+            .neighbours
+            .iter()
+            .filter(|neighbour| !neighbour.other.is_empty());
+        named
+            .max_by_key(|neighbour| neighbour.preempted)
+            .filter(|first| first.preempted_share >= MOSTLY)
     }
 
     /// Where all tasks are observed, another program is not of one's own.
     fn is_own(&self, neighbour: &NeighbourFinding) -> bool {
-        let is_one = self.observation.subject != Subject::Everything || neighbour.observed == neighbour.other;
+        let is_one = self.observation.subject != Subject::Everything
+            || neighbour.observed == neighbour.other;
         neighbour.is_own && is_one
     }
 
     fn share(&self, is: impl Fn(Why, &Entry) -> bool) -> f64 {
-        self.causes.iter().filter(|cause| is(cause.why, &cause.entry)).map(|cause| cause.share).sum()
+        self.causes
+            .iter()
+            .filter(|cause| is(cause.why, &cause.entry))
+            .map(|cause| cause.share)
+            .sum()
     }
 
-    fn advice(&self, change: Change, is: impl Fn(&Cause) -> bool, waits: fn(&Cause) -> u64) -> Option<Advice> {
+    fn advice(
+        &self,
+        change: Change,
+        is: impl Fn(&Cause) -> bool,
+        waits: fn(&Cause) -> u64,
+    ) -> Option<Advice> {
         self.advice_to(change, |_| true, is, waits)
     }
 
@@ -252,14 +339,27 @@ impl Counted<'_> {
     ) -> Option<Advice> {
         let calibration = self.observation.calibration.as_ref()?;
         let tasks = || observed(self.observation).filter(&is_affected);
-        let causes = || tasks().flat_map(|tasks| &tasks.causes).filter(|cause| is(cause));
-        let direct = causes().try_fold(0.0, |sum, cause| Some(sum + cost::of_cause(cause, calibration)?.high))?;
+        let causes = || {
+            tasks()
+                .flat_map(|tasks| &tasks.causes)
+                .filter(|cause| is(cause))
+        };
+        let direct = causes().try_fold(0.0, |sum, cause| {
+            Some(sum + cost::of_cause(cause, calibration)?.high)
+        })?;
         let (cost, cpu) = (self.all.cost_ns?, self.all.cpu_ns?);
         // What caches cost belongs to no cause: all of it may be of these. Where nothing but the CPU time bounds it, nothing bounds that.
         let is_bounded = cost.over(cpu).is_bounded();
-        let most = if is_bounded { cost.high.min(direct + self.all.indirect_ns?.high) } else { cost.high };
+        let most = if is_bounded {
+            cost.high.min(direct + self.all.indirect_ns?.high)
+        } else {
+            cost.high
+        };
         let waits_ns = causes().fold(0u64, |sum, cause| sum.saturating_add(waits(cause)));
-        let at_most = AtMost { cpu_share: Some(most / cpu), waits_ns: Some(waits_ns).filter(|waits| *waits > 0) };
+        let at_most = AtMost {
+            cpu_share: Some(most / cpu),
+            waits_ns: Some(waits_ns).filter(|waits| *waits > 0),
+        };
         Some(Advice { change, at_most })
     }
 }
@@ -271,7 +371,13 @@ fn is_by_its_own_call(why: Why, entry: &Entry) -> bool {
 
 fn for_waits_in(call: &str) -> Option<Change> {
     if TRANSFERS_OR_TIMES.contains(&call) {
-        return Some(Change::FewerWakeUps { call: call.to_owned() });
+        return Some(Change::FewerWakeUps {
+            call: call.to_owned(),
+        });
     }
-    TRANSFERS.contains(&call).then(|| Change::MoreForEachWakeUp { call: call.to_owned() })
+    TRANSFERS
+        .contains(&call)
+        .then(|| Change::MoreForEachWakeUp {
+            call: call.to_owned(),
+        })
 }

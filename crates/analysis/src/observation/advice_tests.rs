@@ -12,8 +12,16 @@ const WINDOW: u64 = 2_000_000_000;
 
 /// Two CPUs, of whose time so much together went to the idle task.
 fn idle(of: Observation, ns: u64) -> Observation {
-    let cpu = |cpu| CpuTime { cpu: CpuId(cpu), switches: 0, busy_ns: Nanos(WINDOW - ns / 2), idle_ns: Nanos(ns / 2) };
-    Observation { cpus: vec![cpu(0), cpu(1)], ..of }
+    let cpu = |cpu| CpuTime {
+        cpu: CpuId(cpu),
+        switches: 0,
+        busy_ns: Nanos(WINDOW - ns / 2),
+        idle_ns: Nanos(ns / 2),
+    };
+    Observation {
+        cpus: vec![cpu(0), cpu(1)],
+        ..of
+    }
 }
 
 fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
@@ -33,7 +41,10 @@ fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
 }
 
 fn preempted(why: Why, entry: Entry, pairs: Vec<Pair>) -> Observation {
-    Observation { pairs, ..observation(tasks(vec![cause(why, entry, 1000)])) }
+    Observation {
+        pairs,
+        ..observation(tasks(vec![cause(why, entry, 1000)]))
+    }
 }
 
 fn advice(observation: &Observation) -> Vec<Advice> {
@@ -41,18 +52,32 @@ fn advice(observation: &Observation) -> Vec<Advice> {
 }
 
 fn changes(observation: &Observation) -> Vec<Change> {
-    advice(observation).into_iter().map(|advice| advice.change).collect()
+    advice(observation)
+        .into_iter()
+        .map(|advice| advice.change)
+        .collect()
 }
 
 fn separate() -> Change {
-    Change::Separate { observed: "worker".to_owned(), other: "wrk".to_owned() }
+    Change::Separate {
+        observed: "worker".to_owned(),
+        other: "wrk".to_owned(),
+    }
 }
 
 #[test]
 fn who_takes_the_cpu_is_to_be_given_another_where_one_idles() {
-    let pairs = vec![pair("wrk", Some(9), 900), pair("wrk", Some(10), 50), pair("kworker", None, 50)];
+    let pairs = vec![
+        pair("wrk", Some(9), 900),
+        pair("wrk", Some(10), 50),
+        pair("kworker", None, 50),
+    ];
     let by_wrk = preempted(Why::PreemptedByWoken, Entry::Interrupt, pairs);
-    assert_eq!(analyse(&by_wrk).neighbours.len(), 2, "processes of one name are together, as are the kernel's threads");
+    assert_eq!(
+        analyse(&by_wrk).neighbours.len(),
+        2,
+        "processes of one name are together, as are the kernel's threads"
+    );
     assert_eq!(changes(&idle(by_wrk.clone(), WINDOW)), [separate()]);
     // All CPUs are taken; or what idles has no room for the other; or what the CPUs did is not known.
     assert_eq!(changes(&idle(by_wrk.clone(), WINDOW / 4)), []);
@@ -65,7 +90,11 @@ fn who_takes_the_cpu_is_to_be_given_another_where_one_idles() {
 #[test]
 fn who_is_let_in_by_a_call_of_the_observed_works_with_it() {
     let in_write = Entry::SystemCall("write".to_owned());
-    let by_client = preempted(Why::PreemptedByWoken, in_write, vec![pair("wrk", Some(9), 1000)]);
+    let by_client = preempted(
+        Why::PreemptedByWoken,
+        in_write,
+        vec![pair("wrk", Some(9), 1000)],
+    );
     assert_eq!(changes(&idle(by_client, WINDOW)), []);
 }
 
@@ -73,7 +102,11 @@ fn who_is_let_in_by_a_call_of_the_observed_works_with_it() {
 fn they_preempt_one_another_where_more_can_run_than_there_are_cpus() {
     let with = |change: fn(&mut Tasks)| {
         // Often enough to be worth a change.
-        let mut own = observation(tasks(vec![cause(Why::SliceEnded, Entry::Interrupt, 1_000_000)]));
+        let mut own = observation(tasks(vec![cause(
+            Why::SliceEnded,
+            Entry::Interrupt,
+            1_000_000,
+        )]));
         own.pairs = vec![pair("worker", Some(7), 1_000_000)];
         own.tasks[0].run_ns = Nanos(2 * WINDOW);
         change(&mut own.tasks[0]);
@@ -89,13 +122,25 @@ fn they_preempt_one_another_where_more_can_run_than_there_are_cpus() {
 
 #[test]
 fn of_everybody_no_other_program_is_of_ones_own() {
-    let mut all = preempted(Why::PreemptedByWoken, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
-    let back = Pair { process: 9, process_name: "wrk".to_owned(), preempted: 0, ..pair("worker", Some(7), 0) };
+    let mut all = preempted(
+        Why::PreemptedByWoken,
+        Entry::Interrupt,
+        vec![pair("wrk", Some(9), 1000)],
+    );
+    let back = Pair {
+        process: 9,
+        process_name: "wrk".to_owned(),
+        preempted: 0,
+        ..pair("worker", Some(7), 0)
+    };
     all.pairs.push(back);
     all.tasks[0].count = 8;
     all.tasks[0].wait_ns = Nanos(6 * WINDOW);
     assert_eq!(changes(&idle(all.clone(), WINDOW)), [separate()]);
-    let of_a_command = Observation { subject: Subject::Command(vec!["make".to_owned()]), ..all };
+    let of_a_command = Observation {
+        subject: Subject::Command(vec!["make".to_owned()]),
+        ..all
+    };
     assert_eq!(changes(&idle(of_a_command, WINDOW)), [Change::FewerAtATime]);
 }
 
@@ -122,8 +167,18 @@ fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
         let entry = Entry::SystemCall(call.to_owned());
         changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])))
     };
-    assert_eq!(waits("read"), [Change::MoreForEachWakeUp { call: "read".to_owned() }]);
-    assert_eq!(waits("clock_nanosleep"), [Change::SleepLonger { call: "clock_nanosleep".to_owned() }]);
+    assert_eq!(
+        waits("read"),
+        [Change::MoreForEachWakeUp {
+            call: "read".to_owned()
+        }]
+    );
+    assert_eq!(
+        waits("clock_nanosleep"),
+        [Change::SleepLonger {
+            call: "clock_nanosleep".to_owned()
+        }]
+    );
     assert_eq!(waits("wait4"), []);
     let in_faults = observation(tasks(vec![cause(Why::Blocked, Entry::PageFault, 1000)]));
     assert_eq!(changes(&in_faults), []);
@@ -134,63 +189,136 @@ fn where_a_wait_may_have_ended_by_time_it_is_not_said_that_more_at_a_time_helps(
     for call in ["epoll_pwait", "pselect6", "io_uring_enter"] {
         let entry = Entry::SystemCall(call.to_owned());
         let found = changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
-        assert_eq!(found, [Change::FewerWakeUps { call: call.to_owned() }]);
+        assert_eq!(
+            found,
+            [Change::FewerWakeUps {
+                call: call.to_owned()
+            }]
+        );
     }
 }
 
 #[test]
 fn threads_of_a_runtime_that_sleep_by_themselves_are_not_to_sleep_longer() {
     for call in ["nanosleep", "clock_nanosleep"] {
-        let sleeping = |switches| tasks(vec![cause(Why::Blocked, Entry::SystemCall(call.to_owned()), switches)]);
-        let of_go = |switches| Tasks { runtime: Some("Go".to_owned()), ..sleeping(switches) };
-        let collector = Tasks { name: "ZDriver".to_owned(), ..sleeping(1000) };
+        let sleeping = |switches| {
+            tasks(vec![cause(
+                Why::Blocked,
+                Entry::SystemCall(call.to_owned()),
+                switches,
+            )])
+        };
+        let of_go = |switches| Tasks {
+            runtime: Some("Go".to_owned()),
+            ..sleeping(switches)
+        };
+        let collector = Tasks {
+            name: "ZDriver".to_owned(),
+            ..sleeping(1000)
+        };
         assert_eq!(changes(&observation(of_go(1000))), []);
         assert_eq!(changes(&observation(collector)), []);
         // Beside a program of which most do sleep by its own will, what is won is of these.
         let both = |own, go| {
-            let mut both = observation(Tasks { run_ns: Nanos(WINDOW), ..sleeping(own) });
-            both.tasks.push(Tasks { process: Some(8), run_ns: Nanos(0), ..of_go(go) });
+            let mut both = observation(Tasks {
+                run_ns: Nanos(WINDOW),
+                ..sleeping(own)
+            });
+            both.tasks.push(Tasks {
+                process: Some(8),
+                run_ns: Nanos(0),
+                ..of_go(go)
+            });
             advice(&both)
         };
         assert_eq!(both(40_000, 60_000), []);
         let (alone, beside) = (both(60_000, 0), both(60_000, 30_000));
-        assert_eq!(beside[0].change, Change::SleepLonger { call: call.to_owned() });
-        assert!(alone[0].at_most.cpu_share <= beside[0].at_most.cpu_share, "{alone:?} {beside:?}");
+        assert_eq!(
+            beside[0].change,
+            Change::SleepLonger {
+                call: call.to_owned()
+            }
+        );
+        assert!(
+            alone[0].at_most.cpu_share <= beside[0].at_most.cpu_share,
+            "{alone:?} {beside:?}"
+        );
     }
 }
 
 #[test]
 fn what_costs_nothing_needs_no_advice() {
-    let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
+    let few = Tasks {
+        run_ns: Nanos(10_000_000_000),
+        ..tasks(vec![cause(Why::Blocked, read(), 100)])
+    };
     assert_eq!(changes(&observation(few)), [Change::Nothing]);
-    let unknown = Observation { calibration: None, ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
-    assert_eq!(changes(&unknown), [], "without a price it is not known what a change is worth");
+    let unknown = Observation {
+        calibration: None,
+        ..observation(tasks(vec![cause(Why::Blocked, read(), 100)]))
+    };
+    assert_eq!(
+        changes(&unknown),
+        [],
+        "without a price it is not known what a change is worth"
+    );
 }
 
 #[test]
 fn a_quota_is_to_be_raised_where_it_bound() {
     let throttled = |ns| {
-        let group = Throttled { group: "build".to_owned(), times: 9, throttled_ns: Nanos(ns), joined_after_ns: None };
-        let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
-        advice(&Observation { throttled: vec![group], ..observation(few) })
+        let group = Throttled {
+            group: "build".to_owned(),
+            times: 9,
+            throttled_ns: Nanos(ns),
+            joined_after_ns: None,
+        };
+        let few = Tasks {
+            run_ns: Nanos(10_000_000_000),
+            ..tasks(vec![cause(Why::Blocked, read(), 100)])
+        };
+        advice(&Observation {
+            throttled: vec![group],
+            ..observation(few)
+        })
     };
     let bound = throttled(700);
     assert_eq!(bound[0].change, raise(700, true));
-    assert_eq!((bound[0].at_most.cpu_share, bound[0].at_most.waits_ns), (None, Some(700)));
+    assert_eq!(
+        (bound[0].at_most.cpu_share, bound[0].at_most.waits_ns),
+        (None, Some(700))
+    );
     assert_eq!(throttled(0)[0].change, Change::Nothing);
 }
 
 fn raise(ns: u64, is_whole: bool) -> Change {
-    Change::RaiseQuota { group: "build".to_owned(), throttled_ns: Nanos(ns), is_whole }
+    Change::RaiseQuota {
+        group: "build".to_owned(),
+        throttled_ns: Nanos(ns),
+        is_whole,
+    }
 }
 
 #[test]
 fn of_a_quota_that_others_share_the_observed_win_what_they_waited_for_it_themselves() {
     let found = |subject: Subject, source, waits: Vec<Waits>| {
-        let group =
-            Throttled { group: "build".to_owned(), times: 9, throttled_ns: Nanos(2_000), joined_after_ns: None };
-        let few = Tasks { run_ns: Nanos(10_000_000_000), ..tasks(vec![cause(Why::Blocked, read(), 100)]) };
-        let found = advice(&Observation { throttled: vec![group], subject, source, waits, ..observation(few) });
+        let group = Throttled {
+            group: "build".to_owned(),
+            times: 9,
+            throttled_ns: Nanos(2_000),
+            joined_after_ns: None,
+        };
+        let few = Tasks {
+            run_ns: Nanos(10_000_000_000),
+            ..tasks(vec![cause(Why::Blocked, read(), 100)])
+        };
+        let found = advice(&Observation {
+            throttled: vec![group],
+            subject,
+            source,
+            waits,
+            ..observation(few)
+        });
         (found[0].change.clone(), found[0].at_most.waits_ns)
     };
     let waited = |process| Waits {
@@ -203,33 +331,67 @@ fn of_a_quota_that_others_share_the_observed_win_what_they_waited_for_it_themsel
     };
     let some = || Subject::Processes(vec![7, 8]);
     let (part, whole) = (raise(2_000, false), raise(2_000, true));
-    assert_eq!(found(some(), Source::Bpf, vec![waited(7), waited(8)]), (part.clone(), Some(16)));
-    assert_eq!(found(some(), Source::Perf, Vec::new()), (part.clone(), None), "not counted");
+    assert_eq!(
+        found(some(), Source::Bpf, vec![waited(7), waited(8)]),
+        (part.clone(), Some(16))
+    );
+    assert_eq!(
+        found(some(), Source::Perf, Vec::new()),
+        (part.clone(), None),
+        "not counted"
+    );
     let group = |name: &str| Subject::ControlGroup(name.to_owned());
     for observed in ["build", "/build", "/"] {
-        assert_eq!(found(group(observed), Source::Bpf, vec![waited(7)]), (whole.clone(), Some(2_000)), "{observed}");
+        assert_eq!(
+            found(group(observed), Source::Bpf, vec![waited(7)]),
+            (whole.clone(), Some(2_000)),
+            "{observed}"
+        );
     }
     for observed in ["build/one", "bui"] {
-        assert_eq!(found(group(observed), Source::Bpf, vec![waited(7)]), (part.clone(), Some(8)), "{observed}");
+        assert_eq!(
+            found(group(observed), Source::Bpf, vec![waited(7)]),
+            (part.clone(), Some(8)),
+            "{observed}"
+        );
     }
 }
 
 #[test]
 fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() {
-    let causes = vec![cause(Why::Blocked, read(), 100), cause(Why::Blocked, Entry::Futex(FutexWait::Lock), 300)];
-    let locks = &advice(&observation(Tasks { run_ns: Nanos(1_000_000_000), ..tasks(causes) }))[0];
+    let causes = vec![
+        cause(Why::Blocked, read(), 100),
+        cause(Why::Blocked, Entry::Futex(FutexWait::Lock), 300),
+    ];
+    let locks = &advice(&observation(Tasks {
+        run_ns: Nanos(1_000_000_000),
+        ..tasks(causes)
+    }))[0];
     // 300 waits of up to 1,100 ns; 400 reloads that may all be theirs, of what others of 768 ns evict of 1 MiB.
     let most = (300.0 * 1_100.0 + 400.0 * reloaded_ns(1_024.0, 768.0)) / 1e9;
-    assert!((locks.at_most.cpu_share.expect("priced") - most).abs() < 1e-9, "{locks:?}");
-    assert_eq!(locks.at_most.waits_ns, Some(300 * 700), "for so long they waited");
+    assert!(
+        (locks.at_most.cpu_share.expect("priced") - most).abs() < 1e-9,
+        "{locks:?}"
+    );
+    assert_eq!(
+        locks.at_most.waits_ns,
+        Some(300 * 700),
+        "for so long they waited"
+    );
 }
 
 #[test]
 fn where_only_the_cpu_time_bounds_the_cost_it_bounds_what_an_advice_wins_too() {
     let lock = Entry::Futex(FutexWait::Lock);
-    let causes = vec![cause(Why::Blocked, read(), 100_000), cause(Why::Blocked, lock, 300_000)];
+    let causes = vec![
+        cause(Why::Blocked, read(), 100_000),
+        cause(Why::Blocked, lock, 300_000),
+    ];
     // Of 1 s, 0.36 at least is for the switches directly; the rest may all be for reloading.
-    let locks = &advice(&observation(Tasks { run_ns: Nanos(1_000_000_000), ..tasks(causes) }))[0];
+    let locks = &advice(&observation(Tasks {
+        run_ns: Nanos(1_000_000_000),
+        ..tasks(causes)
+    }))[0];
     assert_eq!(locks.at_most.cpu_share, Some(1.0), "{locks:?}");
 }
 

@@ -31,10 +31,15 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
                 && case.policy == policy
         };
         let result = findings.results.iter().find(is_it)?;
-        Some((core.cost(result, result.direct_ns.as_ref()?), result.involuntary_share))
+        Some((
+            core.cost(result, result.direct_ns.as_ref()?),
+            result.involuntary_share,
+        ))
     };
     let either = |mechanism| {
-        let found = [Policy::Fifo, Policy::Other].iter().find_map(|&policy| direct(mechanism, policy));
+        let found = [Policy::Fifo, Policy::Other]
+            .iter()
+            .find_map(|&policy| direct(mechanism, policy));
         found.map(|(cost, _)| cost)
     };
     let yielded = either(Mechanism::Yield);
@@ -47,12 +52,28 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
     };
     let reload = |(place, result): (usize, &CaseFinding)| {
         let set = result.case.working_set;
-        let is_it =
-            is_of_two_processes(&result.case) && result.case.mechanism == Mechanism::Pipe && result.case.away.is_none();
-        let cost = core.cost(result, result.indirect_ns.as_ref().filter(|_| is_it && set.stride_bytes.0 == 8)?);
-        Some(Reload { size_bytes: set.size_bytes, walk_ns: walk_ns(record, place)?, cost })
+        let is_it = is_of_two_processes(&result.case)
+            && result.case.mechanism == Mechanism::Pipe
+            && result.case.away.is_none();
+        let cost = core.cost(
+            result,
+            result
+                .indirect_ns
+                .as_ref()
+                .filter(|_| is_it && set.stride_bytes.0 == 8)?,
+        );
+        Some(Reload {
+            size_bytes: set.size_bytes,
+            walk_ns: walk_ns(record, place)?,
+            cost,
+        })
     };
-    let mut reloads: Vec<Reload> = findings.results.iter().enumerate().filter_map(reload).collect();
+    let mut reloads: Vec<Reload> = findings
+        .results
+        .iter()
+        .enumerate()
+        .filter_map(reload)
+        .collect();
     reloads.sort_by_key(|reload| reload.size_bytes);
     reloads.dedup_by_key(|reload| reload.size_bytes);
     Some(Calibration {
@@ -68,15 +89,25 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
 /// What loads take by size, smallest first.
 fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
     let rate = record.header.clock.ticks_per_second.0 as f64;
-    let each =
-        |ticks: f64, loads: u64| Some(ticks / loads as f64 / rate * 1e9).filter(|ns| ns.is_finite() && *ns > 0.0);
+    let each = |ticks: f64, loads: u64| {
+        Some(ticks / loads as f64 / rate * 1e9).filter(|ns| ns.is_finite() && *ns > 0.0)
+    };
     let slowest = |walks: &Walks| {
         let ticks = walks.walk_ticks.iter().map(|ticks| ticks.0).max()?;
         each(ticks as f64, walks.loads).map(|ns| core.slowed(ns))
     };
-    let fastest = |walks: &Walks| each(walks.walk_ticks.iter().map(|ticks| ticks.0).min()? as f64, walks.loads);
+    let fastest = |walks: &Walks| {
+        each(
+            walks.walk_ticks.iter().map(|ticks| ticks.0).min()? as f64,
+            walks.loads,
+        )
+    };
     let load = |latency: &Latency| {
-        let mut settled: Vec<f64> = latency.walk_ticks.iter().map(|ticks| ticks.0 as f64).collect();
+        let mut settled: Vec<f64> = latency
+            .walk_ticks
+            .iter()
+            .map(|ticks| ticks.0 as f64)
+            .collect();
         Some(Load {
             size_bytes: latency.size_bytes,
             chase_ns: core.slowed(each(median(&mut settled)?, latency.loads)?),
@@ -92,19 +123,29 @@ fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
 
 /// The cost of a wait, from that of switches of which a share are preemptions, which cost what a yield does.
 fn without_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost {
-    let Some(yielded) = yielded.filter(|yielded| share < 1.0 && yielded.ns < of_both.ns) else { return of_both };
+    let Some(yielded) = yielded.filter(|yielded| share < 1.0 && yielded.ns < of_both.ns) else {
+        return of_both;
+    };
     let more = (of_both.ns - share * yielded.ns) / (1.0 - share) / of_both.ns;
-    Cost { ns: of_both.ns * more, low_ns: of_both.low_ns * more, high_ns: of_both.high_ns * more }
+    Cost {
+        ns: of_both.ns * more,
+        low_ns: of_both.low_ns * more,
+        high_ns: of_both.high_ns * more,
+    }
 }
 
 /// A walk without a switch before it: the median of those of a case.
 fn walk_ns(record: &MeasureRecord, case: usize) -> Option<f64> {
     let rate = record.header.clock.ticks_per_second.0 as f64;
-    let batches =
-        record.cycles.iter().filter(|window| window.case as usize == case).flat_map(|window| window.batches.iter());
+    let batches = record
+        .cycles
+        .iter()
+        .filter(|window| window.case as usize == case)
+        .flat_map(|window| window.batches.iter());
     let walks = batches.filter(|batch| batch.arm == Arm::BaselineTotal && batch.handoffs > 0);
-    let mut walks: Vec<f64> =
-        walks.map(|batch| batch.walk_ticks.0 as f64 / f64::from(batch.handoffs) / rate * 1e9).collect();
+    let mut walks: Vec<f64> = walks
+        .map(|batch| batch.walk_ticks.0 as f64 / f64::from(batch.handoffs) / rate * 1e9)
+        .collect();
     walks.sort_by(f64::total_cmp);
     walks.get(walks.len() / 2).copied()
 }
@@ -123,8 +164,14 @@ impl Core {
     fn of(record: &MeasureRecord, findings: &Findings) -> Core {
         let costs = record.header.core_clock.shared_costs.iter();
         let remembered = costs.map(|cost| f64::from(cost.cost_per_mille) / 1000.0);
-        let seen = findings.results.iter().filter_map(when_shared).map(|(_, ratio)| ratio);
-        Core { most_shared: remembered.chain(seen).fold(1.0, f64::max) }
+        let seen = findings
+            .results
+            .iter()
+            .filter_map(when_shared)
+            .map(|(_, ratio)| ratio);
+        Core {
+            most_shared: remembered.chain(seen).fold(1.0, f64::max),
+        }
     }
 
     /// As long as it may take: on a shared core.
@@ -137,7 +184,11 @@ impl Core {
         let as_it_was = 1.0 + share * (ratio - 1.0);
         // The ends of what may be below nothing are not to come nearer to it.
         let high = self.slowed(estimate.high).max(estimate.high);
-        Cost { ns: estimate.estimate * as_it_was, low_ns: estimate.low, high_ns: high }
+        Cost {
+            ns: estimate.estimate * as_it_was,
+            low_ns: estimate.low,
+            high_ns: high,
+        }
     }
 }
 
@@ -156,14 +207,26 @@ mod tests {
 
     #[test]
     fn preemptions_are_taken_out_of_what_switches_cost_together() {
-        let cost = |ns: f64| Cost { ns, low_ns: ns * 0.9, high_ns: ns * 1.1 };
+        let cost = |ns: f64| Cost {
+            ns,
+            low_ns: ns * 0.9,
+            high_ns: ns * 1.1,
+        };
         // Of ten switches six are waits of 2,500 ns and four are preemptions of 1,000.
-        let waits = |share, yielded: Option<f64>| without_preemptions(cost(1_900.0), share, yielded.map(cost));
+        let waits = |share, yielded: Option<f64>| {
+            without_preemptions(cost(1_900.0), share, yielded.map(cost))
+        };
         let alone = waits(0.4, Some(1_000.0));
-        assert!((alone.ns - 2_500.0).abs() < 1e-6 && (alone.low_ns - 2_250.0).abs() < 1e-6, "{alone:?}");
-        for unknown in
-            [waits(0.4, None), waits(0.0, Some(1_000.0)), waits(1.0, Some(1_000.0)), waits(0.4, Some(2_000.0))]
-        {
+        assert!(
+            (alone.ns - 2_500.0).abs() < 1e-6 && (alone.low_ns - 2_250.0).abs() < 1e-6,
+            "{alone:?}"
+        );
+        for unknown in [
+            waits(0.4, None),
+            waits(0.0, Some(1_000.0)),
+            waits(1.0, Some(1_000.0)),
+            waits(0.4, Some(2_000.0)),
+        ] {
             assert!((unknown.ns - 1_900.0).abs() < 1e-6, "{unknown:?}");
         }
     }

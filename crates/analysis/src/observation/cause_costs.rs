@@ -29,9 +29,14 @@ impl CauseCost {
 pub(super) fn find(tasks: &[&Tasks], calibration: Option<&Calibration>) -> Vec<CauseCost> {
     let mut sums: BTreeMap<Option<Why>, CauseCost> = BTreeMap::new();
     for cost in tasks.iter().flat_map(|tasks| of(tasks, calibration)) {
-        sums.entry(cost.why).and_modify(|sum| sum.add(cost)).or_insert(cost);
+        sums.entry(cost.why)
+            .and_modify(|sum| sum.add(cost))
+            .or_insert(cost);
     }
-    let mut found: Vec<CauseCost> = sums.into_values().filter(|cost| cost.switches > 0).collect();
+    let mut found: Vec<CauseCost> = sums
+        .into_values()
+        .filter(|cost| cost.switches > 0)
+        .collect();
     found.sort_by_key(|cost| std::cmp::Reverse(cost.switches));
     found
 }
@@ -39,7 +44,11 @@ pub(super) fn find(tasks: &[&Tasks], calibration: Option<&Calibration>) -> Vec<C
 fn of(tasks: &Tasks, calibration: Option<&Calibration>) -> Vec<CauseCost> {
     if tasks.causes.is_empty() {
         let direct_ns = calibration.and_then(|known| cost::direct(tasks, known));
-        return vec![CauseCost { why: None, switches: tasks.switches(), direct_ns }];
+        return vec![CauseCost {
+            why: None,
+            switches: tasks.switches(),
+            direct_ns,
+        }];
     }
     let causes = tasks.causes.iter().map(|cause| CauseCost {
         why: Some(cause.why),
@@ -59,23 +68,51 @@ mod tests {
     fn the_costs_of_all_causes_add_up_to_the_direct_cost() {
         let causes = vec![
             cause(Why::Blocked, read(), 100),
-            cause(Why::SliceEnded, switchcost_observation::Entry::Interrupt, 10),
+            cause(
+                Why::SliceEnded,
+                switchcost_observation::Entry::Interrupt,
+                10,
+            ),
             cause(Why::Blocked, switchcost_observation::Entry::PageFault, 20),
         ];
         let found = analyse(&observation(tasks(causes))).all;
-        let by_cause: Vec<_> = found.causes.iter().map(|cost| (cost.why, cost.switches)).collect();
-        assert_eq!(by_cause, [(Some(Why::Blocked), 120), (Some(Why::SliceEnded), 10)]);
-        let sum = found.causes.iter().filter_map(|cost| cost.direct_ns).reduce(|a, b| a.plus(b)).expect("priced");
+        let by_cause: Vec<_> = found
+            .causes
+            .iter()
+            .map(|cost| (cost.why, cost.switches))
+            .collect();
+        assert_eq!(
+            by_cause,
+            [(Some(Why::Blocked), 120), (Some(Why::SliceEnded), 10)]
+        );
+        let sum = found
+            .causes
+            .iter()
+            .filter_map(|cost| cost.direct_ns)
+            .reduce(|a, b| a.plus(b))
+            .expect("priced");
         let direct = found.direct_ns.expect("priced");
         let both = [(sum.low, direct.low), (sum.high, direct.high)];
-        assert!(both.iter().all(|(a, b)| (a - b).abs() < 1e-6), "{sum:?} is not {direct:?}");
+        assert!(
+            both.iter().all(|(a, b)| (a - b).abs() < 1e-6),
+            "{sum:?} is not {direct:?}"
+        );
     }
 
     #[test]
     fn switches_without_a_cause_have_a_cost_of_their_own() {
-        let counted = Tasks { voluntary: 5, involuntary: 2, ..tasks(Vec::new()) };
+        let counted = Tasks {
+            voluntary: 5,
+            involuntary: 2,
+            ..tasks(Vec::new())
+        };
         let found = analyse(&observation(counted)).all;
-        let [one] = found.causes.as_slice() else { panic!("one: {:?}", found.causes) };
-        assert_eq!((one.why, one.switches, one.direct_ns), (None, 7, found.direct_ns));
+        let [one] = found.causes.as_slice() else {
+            panic!("one: {:?}", found.causes)
+        };
+        assert_eq!(
+            (one.why, one.switches, one.direct_ns),
+            (None, 7, found.direct_ns)
+        );
     }
 }

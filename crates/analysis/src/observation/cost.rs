@@ -14,7 +14,11 @@ pub struct Range {
 }
 
 impl Range {
-    pub(super) const NOTHING: Range = Range { low: 0.0, likely: Some(0.0), high: 0.0 };
+    pub(super) const NOTHING: Range = Range {
+        low: 0.0,
+        likely: Some(0.0),
+        high: 0.0,
+    };
 
     pub(super) fn plus(self, other: Range) -> Range {
         Range {
@@ -26,17 +30,29 @@ impl Range {
 
     /// The same, and no more than a time.
     pub(super) fn up_to(self, most: f64) -> Range {
-        Range { low: self.low.min(most), likely: self.likely.map(|likely| likely.min(most)), high: self.high.min(most) }
+        Range {
+            low: self.low.min(most),
+            likely: self.likely.map(|likely| likely.min(most)),
+            high: self.high.min(most),
+        }
     }
 
     /// The same, or nothing.
     fn perhaps(self) -> Range {
-        Range { low: 0.0, likely: Some(0.0), ..self }
+        Range {
+            low: 0.0,
+            likely: Some(0.0),
+            ..self
+        }
     }
 
     /// The same as a share of a time, or for each of so many.
     pub fn over(self, whole: f64) -> Range {
-        Range { low: self.low / whole, likely: self.likely.map(|likely| likely / whole), high: self.high / whole }
+        Range {
+            low: self.low / whole,
+            likely: self.likely.map(|likely| likely / whole),
+            high: self.high / whole,
+        }
     }
 }
 
@@ -62,7 +78,10 @@ impl DirectCosts {
     /// None where the machine's costs are not known.
     pub fn of(calibration: &Calibration) -> Option<DirectCosts> {
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
-        Some(DirectCosts { voluntary_ns: blocked.ns.max(0.0), involuntary_ns: between.ns.max(0.0) })
+        Some(DirectCosts {
+            voluntary_ns: blocked.ns.max(0.0),
+            involuntary_ns: between.ns.max(0.0),
+        })
     }
 }
 
@@ -72,7 +91,11 @@ pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> 
         let (blocked, between) = (calibration.blocked.as_ref()?, preempted(calibration)?);
         let involuntary = tasks.involuntary as f64;
         let interrupt = Interrupt::of(calibration)?.times(involuntary).perhaps();
-        return Some(times(blocked, tasks.voluntary as f64).plus(times(&between, involuntary)).plus(interrupt));
+        return Some(
+            times(blocked, tasks.voluntary as f64)
+                .plus(times(&between, involuntary))
+                .plus(interrupt),
+        );
     }
     sum(tasks, |cause| of_cause(cause, calibration))
 }
@@ -86,7 +109,10 @@ pub(super) fn interrupts(tasks: &Tasks, calibration: &Calibration) -> Option<Ran
 }
 
 fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
-    tasks.causes.iter().try_fold(Range::NOTHING, |sum, cause| Some(sum.plus(of(cause)?)))
+    tasks
+        .causes
+        .iter()
+        .try_fold(Range::NOTHING, |sum, cause| Some(sum.plus(of(cause)?)))
 }
 
 /// What the switches of one cause cost directly; none where the machine's costs are not known.
@@ -125,19 +151,30 @@ impl Interrupt {
                 likely: Some((half.ns - between.ns).max(0.0)),
                 high: (2.0 * half.high_ns - blocked.low_ns.max(0.0) - between.high_ns).max(0.0),
             },
-            None => Range { low: 0.0, likely: Some(0.0), high: f64::INFINITY },
+            None => Range {
+                low: 0.0,
+                likely: Some(0.0),
+                high: f64::INFINITY,
+            },
         }))
     }
 
     fn times(&self, count: f64) -> Range {
-        if count > 0.0 { self.0.over(1.0 / count) } else { Range::NOTHING }
+        if count > 0.0 {
+            self.0.over(1.0 / count)
+        } else {
+            Range::NOTHING
+        }
     }
 }
 
 /// A preemption wakes no task and takes none off the queue, and so costs what a yield does; up to what a switch that blocks takes.
 fn preempted(calibration: &Calibration) -> Option<Cost> {
     let blocked = calibration.blocked?;
-    let yielded = calibration.yielded.unwrap_or(Cost { low_ns: 0.0, ..blocked });
+    let yielded = calibration.yielded.unwrap_or(Cost {
+        low_ns: 0.0,
+        ..blocked
+    });
     Some(Cost {
         ns: yielded.ns.min(blocked.ns),
         low_ns: yielded.low_ns.min(blocked.low_ns),

@@ -22,7 +22,11 @@ impl Curve<'_> {
             }
             (before, value) = (end, next);
         }
-        if value > 0.0 { value * (bytes / before) } else { 0.0 }
+        if value > 0.0 {
+            value * (bytes / before)
+        } else {
+            0.0
+        }
     }
 
     /// How many bytes are walked in a time.
@@ -36,7 +40,11 @@ impl Curve<'_> {
             }
             (before, bytes) = (end, size);
         }
-        if before > 0.0 { bytes * (ns / before) } else { f64::INFINITY }
+        if before > 0.0 {
+            bytes * (ns / before)
+        } else {
+            f64::INFINITY
+        }
     }
 }
 
@@ -48,20 +56,39 @@ mod tests {
     use super::*;
 
     fn reload(bytes: u64, walk_ns: f64, ns: f64) -> Reload {
-        Reload { size_bytes: Bytes(bytes), walk_ns, cost: Cost { ns, low_ns: ns / 2.0, high_ns: ns * 2.0 } }
+        Reload {
+            size_bytes: Bytes(bytes),
+            walk_ns,
+            cost: Cost {
+                ns,
+                low_ns: ns / 2.0,
+                high_ns: ns * 2.0,
+            },
+        }
     }
 
     #[test]
     fn a_reload_grows_with_the_memory_touched() {
-        let points = [reload(100, 5.0, 10.0), reload(200, 10.0, 8.0), reload(300, 30.0, 30.0)];
+        let points = [
+            reload(100, 5.0, 10.0),
+            reload(200, 10.0, 8.0),
+            reload(300, 30.0, 30.0),
+        ];
         let curve = Curve { points: &points };
         let at = |bytes| curve.at(bytes, |reload| reload.cost.ns);
-        assert_eq!([0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 600.0].map(at), [0.0, 5.0, 10.0, 10.0, 10.0, 20.0, 60.0]);
+        assert_eq!(
+            [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 600.0].map(at),
+            [0.0, 5.0, 10.0, 10.0, 10.0, 20.0, 60.0]
+        );
     }
 
     #[test]
     fn more_time_walks_more_memory() {
-        let points = [reload(100, 5.0, 10.0), reload(200, 10.0, 8.0), reload(300, 30.0, 30.0)];
+        let points = [
+            reload(100, 5.0, 10.0),
+            reload(200, 10.0, 8.0),
+            reload(300, 30.0, 30.0),
+        ];
         let curve = Curve { points: &points };
         let walked = [0.0, 2.5, 5.0, 7.5, 20.0, 60.0].map(|ns| curve.walked_in(ns));
         assert_eq!(walked, [0.0, 50.0, 100.0, 150.0, 250.0, 600.0]);

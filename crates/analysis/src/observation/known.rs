@@ -3,7 +3,9 @@ use serde::Serialize;
 use switchcost_observation::{KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks};
 
 /// What the likely part of the caches is made of, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, strum::Display)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, strum::Display,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum LikelyBy {
@@ -27,16 +29,28 @@ pub(super) struct Known<'a> {
 }
 
 pub(super) fn of<'a>(observation: &'a Observation, tasks: &Tasks) -> Known<'a> {
-    let all = || observation.known.iter().filter(|known| known.is_of(tasks.process, &tasks.name));
+    let all = || {
+        observation
+            .known
+            .iter()
+            .filter(|known| known.is_of(tasks.process, &tasks.name))
+    };
     Known {
-        likely: all().filter(|known| !known.points.is_empty()).min_by_key(|known| known.by),
-        most: all().map(|known| known.most_lines.as_slice()).find(|most| !most.is_empty()).unwrap_or_default(),
+        likely: all()
+            .filter(|known| !known.points.is_empty())
+            .min_by_key(|known| known.by),
+        most: all()
+            .map(|known| known.most_lines.as_slice())
+            .find(|most| !most.is_empty())
+            .unwrap_or_default(),
     }
 }
 
 /// The most lines that are used within so long, where that is known.
 pub(super) fn most_lines(most: &[KnownLines], ran_ns: f64) -> f64 {
-    most.iter().find(|most| most.ran_ns.0 as f64 >= ran_ns).map_or(f64::INFINITY, |most| most.lines)
+    most.iter()
+        .find(|most| most.ran_ns.0 as f64 >= ran_ns)
+        .map_or(f64::INFINITY, |most| most.lines)
 }
 
 impl LikelyBy {
@@ -55,7 +69,10 @@ impl LikelyBy {
 pub(super) fn likely(points: &[KnownPoint], away_bytes: f64, ran_ns: f64) -> f64 {
     let mut of_away: Vec<(f64, f64)> = Vec::new();
     for same in points.chunk_by(|a, b| a.away_bytes == b.away_bytes) {
-        let over_time: Vec<(f64, f64)> = same.iter().map(|point| (point.ran_ns.0 as f64, point.cost.ns)).collect();
+        let over_time: Vec<(f64, f64)> = same
+            .iter()
+            .map(|point| (point.ran_ns.0 as f64, point.cost.ns))
+            .collect();
         of_away.push((same[0].away_bytes.0 as f64, between(&over_time, ran_ns)));
     }
     between(&of_away, away_bytes)
@@ -83,26 +100,53 @@ mod tests {
         KnownPoint {
             away_bytes: Bytes::kib(kib),
             ran_ns: Nanos(us * 1_000),
-            cost: Cost { ns, low_ns: ns, high_ns: ns },
+            cost: Cost {
+                ns,
+                low_ns: ns,
+                high_ns: ns,
+            },
         }
     }
 
     #[test]
     fn what_is_known_is_reported_between_its_points_and_not_beyond() {
-        let points = [point(0, 100, 0.0), point(64, 100, 1_000.0), point(64, 200, 1_500.0), point(128, 200, 3_500.0)];
+        let points = [
+            point(0, 100, 0.0),
+            point(64, 100, 1_000.0),
+            point(64, 200, 1_500.0),
+            point(128, 200, 3_500.0),
+        ];
         let of = |kib: f64, us: f64| likely(&points, kib * 1_024.0, us * 1_000.0);
         assert_eq!(
-            [of(64.0, 100.0), of(64.0, 150.0), of(64.0, 50.0), of(32.0, 100.0)],
+            [
+                of(64.0, 100.0),
+                of(64.0, 150.0),
+                of(64.0, 50.0),
+                of(32.0, 100.0)
+            ],
             [1_000.0, 1_250.0, 500.0, 500.0]
         );
-        assert_eq!((of(96.0, 200.0), of(1e6, 1e6), of(0.0, 200.0)), (2_500.0, 3_500.0, 0.0));
+        assert_eq!(
+            (of(96.0, 200.0), of(1e6, 1e6), of(0.0, 200.0)),
+            (2_500.0, 3_500.0, 0.0)
+        );
         assert_eq!(likely(&[], 1.0, 1.0), 0.0);
     }
 
     #[test]
-    fn lines_within_a_time_are_those_of_the_next_longer_one_and_of_a_longer_than_any_nothing_is_known() {
-        let most = [(10, 5.0), (20, 8.0)].map(|(ns, lines)| KnownLines { ran_ns: Nanos(ns), lines });
-        assert_eq!([0.0, 10.0, 11.0, 20.0].map(|ns| most_lines(&most, ns)), [5.0, 5.0, 8.0, 8.0]);
-        assert_eq!((most_lines(&most, 21.0), most_lines(&[], 1.0)), (f64::INFINITY, f64::INFINITY));
+    fn lines_within_a_time_are_those_of_the_next_longer_one_and_of_a_longer_than_any_nothing_is_known()
+     {
+        let most = [(10, 5.0), (20, 8.0)].map(|(ns, lines)| KnownLines {
+            ran_ns: Nanos(ns),
+            lines,
+        });
+        assert_eq!(
+            [0.0, 10.0, 11.0, 20.0].map(|ns| most_lines(&most, ns)),
+            [5.0, 5.0, 8.0, 8.0]
+        );
+        assert_eq!(
+            (most_lines(&most, 21.0), most_lines(&[], 1.0)),
+            (f64::INFINITY, f64::INFINITY)
+        );
     }
 }

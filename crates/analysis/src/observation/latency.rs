@@ -21,7 +21,11 @@ pub struct Latency {
 pub(super) fn find<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<Latency> {
     let mut sum = Histogram::default();
     histograms.for_each(|histogram| sum.add(histogram));
-    let end = |share| sum.quantile(share).and_then(|(_, to)| to).map(|to| to.0 as f64);
+    let end = |share| {
+        sum.quantile(share)
+            .and_then(|(_, to)| to)
+            .map(|to| to.0 as f64)
+    };
     (sum.count() > 0).then(|| Latency {
         count: sum.count(),
         p50_ns: end(0.5),

@@ -32,10 +32,16 @@ pub struct NeighbourFinding {
 /// Names that only threads of the kernel have.
 pub(super) fn threads_of_the_kernel(observation: &Observation) -> BTreeSet<&str> {
     let names = |is_kernel: bool| {
-        observation.tasks.iter().filter(move |tasks| tasks.is_kernel == is_kernel).map(|tasks| tasks.name.as_str())
+        observation
+            .tasks
+            .iter()
+            .filter(move |tasks| tasks.is_kernel == is_kernel)
+            .map(|tasks| tasks.name.as_str())
     };
     let of_programs: BTreeSet<&str> = names(false).collect();
-    names(true).filter(|name| !of_programs.contains(name)).collect()
+    names(true)
+        .filter(|name| !of_programs.contains(name))
+        .collect()
 }
 
 pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
@@ -44,18 +50,20 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     let mut sums: BTreeMap<(&str, Option<&str>), NeighbourFinding> = BTreeMap::new();
     for pair in &observation.pairs {
         let other = pair.other.map(|_| pair.name.as_str());
-        let sum = sums.entry((&pair.process_name, other)).or_insert_with(|| NeighbourFinding {
-            observed: pair.process_name.clone(),
-            is_kernel: of_the_kernel.contains(pair.process_name.as_str()),
-            other: other.unwrap_or_default().to_owned(),
-            is_own: true,
-            ran_ns: 0.0,
-            runs: 0,
-            run_ns: None,
-            preempted: 0,
-            preempted_share: 0.0,
-            woke: 0,
-        });
+        let sum = sums
+            .entry((&pair.process_name, other))
+            .or_insert_with(|| NeighbourFinding {
+                observed: pair.process_name.clone(),
+                is_kernel: of_the_kernel.contains(pair.process_name.as_str()),
+                other: other.unwrap_or_default().to_owned(),
+                is_own: true,
+                ran_ns: 0.0,
+                runs: 0,
+                run_ns: None,
+                preempted: 0,
+                preempted_share: 0.0,
+                woke: 0,
+            });
         sum.is_own &= pair.other.is_some_and(|other| own.contains(&other));
         sum.ran_ns += pair.ran_ns.0 as f64;
         sum.runs = sum.runs.saturating_add(pair.runs);
@@ -67,7 +75,9 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions = causes.filter(|cause| cause.why.is_preemption());
     let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));
-    let reported = found.iter().fold(0u64, |all, neighbour| all.saturating_add(neighbour.preempted));
+    let reported = found.iter().fold(0u64, |all, neighbour| {
+        all.saturating_add(neighbour.preempted)
+    });
     let all = counted.max(reported);
     for neighbour in &mut found {
         neighbour.run_ns = (neighbour.runs > 0).then(|| neighbour.ran_ns / neighbour.runs as f64);

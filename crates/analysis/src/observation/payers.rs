@@ -49,24 +49,43 @@ pub struct Bounds {
 
 /// Every program whose switches have a price, in the order of [`Findings::names`].
 pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {
-    findings.names.iter().filter_map(|found| payer(found, findings.seconds)).collect()
+    findings
+        .names
+        .iter()
+        .filter_map(|found| payer(found, findings.seconds))
+        .collect()
 }
 
 fn payer(found: &ProcessFinding, seconds: f64) -> Option<Payer<'_>> {
     let bounds = |range: Range| bounds(range.over(seconds), found.cpu_ns.map(|cpu| cpu / seconds));
     let direct = found.causes.iter().filter_map(|cause| {
         let of = cause.why.map_or(Of::AnyCause, Of::Cause);
-        Some(Part { of, switches: cause.switches, cost: bounds(cause.direct_ns?) })
+        Some(Part {
+            of,
+            switches: cause.switches,
+            cost: bounds(cause.direct_ns?),
+        })
     });
-    let reloading =
-        found.indirect_ns.map(|range| Part { of: Of::Reloading, switches: found.switches, cost: bounds(range) });
+    let reloading = found.indirect_ns.map(|range| Part {
+        of: Of::Reloading,
+        switches: found.switches,
+        cost: bounds(range),
+    });
     let cost = bounds(found.cost_ns.or(found.direct_ns)?);
-    Some(Payer { found, parts: direct.chain(reloading).collect(), cost })
+    Some(Payer {
+        found,
+        parts: direct.chain(reloading).collect(),
+        cost,
+    })
 }
 
 fn bounds(range: Range, most: Option<f64>) -> Bounds {
     let is_bound = |high: &f64| most.is_none_or(|most| *high < NO_BOUND * most);
-    Bounds { low: range.low, likely: range.likely, high: Some(range.high).filter(is_bound) }
+    Bounds {
+        low: range.low,
+        likely: range.likely,
+        high: Some(range.high).filter(is_bound),
+    }
 }
 
 #[cfg(test)]
@@ -88,7 +107,11 @@ mod tests {
         let findings = analyse(&observation(blocked()));
         let [one] = payers(&findings).try_into().expect("one program");
         assert_eq!(one.parts[0].of, Of::Cause(Why::Blocked));
-        let expected = Bounds { low: 45_000.0, likely: Some(50_000.0), high: Some(55_000.0) };
+        let expected = Bounds {
+            low: 45_000.0,
+            likely: Some(50_000.0),
+            high: Some(55_000.0),
+        };
         assert_eq!(one.parts[0].cost, expected);
         assert_eq!((one.parts.len(), one.parts[1].of), (2, Of::Reloading));
         assert_eq!(one.cost.low, 45_000.0);
@@ -96,15 +119,28 @@ mod tests {
 
     #[test]
     fn all_of_the_cpu_time_is_no_bound() {
-        let findings = analyse(&observation(Tasks { run_ns: Nanos(150_000), ..blocked() }));
+        let findings = analyse(&observation(Tasks {
+            run_ns: Nanos(150_000),
+            ..blocked()
+        }));
         let [one] = payers(&findings).try_into().expect("one program");
-        assert_eq!(one.cost.high, None, "110 us directly and more than 40 for reloading");
-        assert_eq!(one.parts[0].cost.high, Some(55_000.0), "but directly there is one");
+        assert_eq!(
+            one.cost.high, None,
+            "110 us directly and more than 40 for reloading"
+        );
+        assert_eq!(
+            one.parts[0].cost.high,
+            Some(55_000.0),
+            "but directly there is one"
+        );
     }
 
     #[test]
     fn who_has_no_price_pays_nothing_that_is_reported() {
-        let unknown = Observation { calibration: None, ..observation(blocked()) };
+        let unknown = Observation {
+            calibration: None,
+            ..observation(blocked())
+        };
         assert_eq!(payers(&analyse(&unknown)), []);
     }
 }

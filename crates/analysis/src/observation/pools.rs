@@ -26,9 +26,14 @@ impl<'a> Names<'a> {
         let label = |(name, is_kernel): (&'a str, bool)| {
             let pool = (pool(name, is_kernel), is_kernel);
             let is_pool = sizes[&pool] > 1 || is_cut_before_its_number(name);
-            ((name, is_kernel), if is_pool { pool.0 } else { name.to_owned() })
+            (
+                (name, is_kernel),
+                if is_pool { pool.0 } else { name.to_owned() },
+            )
         };
-        Names { labels: names.iter().copied().map(label).collect() }
+        Names {
+            labels: names.iter().copied().map(label).collect(),
+        }
     }
 
     /// What tasks of the same observation are reported as.
@@ -58,7 +63,11 @@ fn pool(name: &str, is_kernel: bool) -> String {
         None => (name, ""),
     };
     let rest = body.trim_end_matches(|c: char| c.is_ascii_digit());
-    if rest.len() == body.len() || rest.is_empty() { name.to_owned() } else { format!("{rest}*{end}") }
+    if rest.len() == body.len() || rest.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{rest}*{end}")
+    }
 }
 
 /// Erlang's threads have their numbers before their names (`12_scheduler`), Python's inside them (`Thread-12 (work)`): what follows is cut
@@ -69,8 +78,12 @@ fn pool_numbered_inside(name: &str) -> Option<String> {
         _ => ("", name),
     };
     let behind = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let is_numbered = behind.len() < rest.len() && behind.starts_with(if begin.is_empty() { "_" } else { " (" });
-    let kept = behind.char_indices().nth(COMMON).map_or(behind, |(end, _)| &behind[..end]);
+    let is_numbered =
+        behind.len() < rest.len() && behind.starts_with(if begin.is_empty() { "_" } else { " (" });
+    let kept = behind
+        .char_indices()
+        .nth(COMMON)
+        .map_or(behind, |(end, _)| &behind[..end]);
     is_numbered.then(|| match name.len() >= KEPT {
         true => format!("{begin}*{kept}*"),
         false => format!("{begin}*{behind}"),
@@ -84,7 +97,9 @@ fn is_cut_before_its_number(name: &str) -> bool {
 /// Threads of the kernel have the number of their CPU behind a slash, and that of a worker behind it: `kworker/3:1H`. A number that
 /// belongs to a word, as in `kworker/u8:1`, is its name.
 fn without_numbers_of_cpus(name: &str) -> String {
-    let Some(slash) = name.find('/') else { return name.to_owned() };
+    let Some(slash) = name.find('/') else {
+        return name.to_owned();
+    };
     let mut label = name[..slash].to_owned();
     let mut before = '\0';
     for letter in name[slash..].chars() {

@@ -98,10 +98,14 @@ pub(super) struct Priced<'a> {
 impl Priced<'_> {
     pub(super) fn of(observation: &Observation) -> Priced<'_> {
         // Only who looks at each switch sees how long others ran.
-        let calibration = observation.calibration.as_ref().filter(|_| observation.source == Source::Bpf);
+        let calibration = observation
+            .calibration
+            .as_ref()
+            .filter(|_| observation.source == Source::Bpf);
         Priced {
             observation,
-            reloading: calibration.and_then(|calibration| Reloading::of(calibration, &observation.host)),
+            reloading: calibration
+                .and_then(|calibration| Reloading::of(calibration, &observation.host)),
             forgotten: forgotten(observation),
         }
     }
@@ -115,8 +119,12 @@ impl Priced<'_> {
     }
 
     fn reloaded(&self, tasks: &Tasks) -> Option<Reloaded> {
-        let is_forgotten = tasks.process.is_some_and(|process| self.forgotten.contains(&process));
-        self.reloading.as_ref()?.cost(tasks, known::of(self.observation, tasks), is_forgotten)
+        let is_forgotten = tasks
+            .process
+            .is_some_and(|process| self.forgotten.contains(&process));
+        self.reloading
+            .as_ref()?
+            .cost(tasks, known::of(self.observation, tasks), is_forgotten)
     }
 }
 
@@ -139,7 +147,10 @@ fn forgotten(observation: &Observation) -> BTreeSet<u32> {
             *runs -= least;
         }
     }
-    runs.into_iter().filter(|(_, beyond)| *beyond >= 0.0).map(|(process, _)| process).collect()
+    runs.into_iter()
+        .filter(|(_, beyond)| *beyond >= 0.0)
+        .map(|(process, _)| process)
+        .collect()
 }
 
 pub(super) fn all(priced: &Priced<'_>) -> ProcessFinding {
@@ -155,8 +166,15 @@ pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding
         process => (process, names.label(tasks).to_owned()),
     };
     together(priced, key, |process, tasks| {
-        let most = tasks.iter().max_by_key(|tasks| tasks.switches()).map(|tasks| tasks.name.clone());
-        let name = if process.is_some() { most.unwrap_or_default() } else { names.label(tasks[0]).to_owned() };
+        let most = tasks
+            .iter()
+            .max_by_key(|tasks| tasks.switches())
+            .map(|tasks| tasks.name.clone());
+        let name = if process.is_some() {
+            most.unwrap_or_default()
+        } else {
+            names.label(tasks[0]).to_owned()
+        };
         finding(priced, process, name, tasks)
     })
 }
@@ -164,7 +182,9 @@ pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding
 /// One finding for each name of tasks, and for each pool of numbered names.
 pub(super) fn by_name(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, names.label(tasks).to_owned());
-    together(priced, key, |_, tasks| finding(priced, None, names.label(tasks[0]).to_owned(), tasks))
+    together(priced, key, |_, tasks| {
+        finding(priced, None, names.label(tasks[0]).to_owned(), tasks)
+    })
 }
 
 /// Threads of a runtime, of all observed processes together.
@@ -181,15 +201,28 @@ pub struct RuntimeThreads {
 
 /// One finding for each kind of threads that a runtime of a language is known to have.
 pub(super) fn by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
-    let known: Vec<(Kind, &Tasks)> =
-        observed(priced.observation).filter_map(|tasks| Some((runtimes::kind(tasks)?, tasks))).collect();
+    let known: Vec<(Kind, &Tasks)> = observed(priced.observation)
+        .filter_map(|tasks| Some((runtimes::kind(tasks)?, tasks)))
+        .collect();
     let kinds: BTreeSet<Kind> = known.iter().map(|(kind, _)| *kind).collect();
     let of = |kind: Kind| {
-        let tasks: Vec<&Tasks> = known.iter().filter(|(other, _)| *other == kind).map(|(_, tasks)| *tasks).collect();
+        let tasks: Vec<&Tasks> = known
+            .iter()
+            .filter(|(other, _)| *other == kind)
+            .map(|(_, tasks)| *tasks)
+            .collect();
         let Kind { runtime, role } = kind;
-        RuntimeThreads { runtime, role, found: finding(priced, None, format!("{runtime}: {role}"), &tasks) }
+        RuntimeThreads {
+            runtime,
+            role,
+            found: finding(priced, None, format!("{runtime}: {role}"), &tasks),
+        }
     };
-    let mut found: Vec<RuntimeThreads> = kinds.into_iter().map(of).filter(|of| of.found.switches > 0).collect();
+    let mut found: Vec<RuntimeThreads> = kinds
+        .into_iter()
+        .map(of)
+        .filter(|of| of.found.switches > 0)
+        .collect();
     found.sort_by_key(|of| std::cmp::Reverse(of.found.switches));
     found
 }
@@ -197,7 +230,9 @@ pub(super) fn by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
 /// One finding for each control group. Of processes that have ended it is not known.
 pub(super) fn by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, group_of(tasks).to_owned());
-    together(priced, key, |_, tasks| finding(priced, None, group_of(tasks[0]).to_owned(), tasks))
+    together(priced, key, |_, tasks| {
+        finding(priced, None, group_of(tasks[0]).to_owned(), tasks)
+    })
 }
 
 fn group_of(tasks: &Tasks) -> &str {
@@ -223,28 +258,51 @@ fn together<'a>(
     for tasks in &priced.observation.tasks {
         groups.entry(key(tasks)).or_default().push(tasks);
     }
-    let found = groups.into_iter().map(|((process, _), tasks)| of(process, &tasks));
+    let found = groups
+        .into_iter()
+        .map(|((process, _), tasks)| of(process, &tasks));
     let mut found: Vec<ProcessFinding> = found.filter(|found| found.switches > 0).collect();
     // As the tables show it.
-    let costs =
-        |found: &ProcessFinding| found.cost_ns.map_or(found.switches as f64, |cost| cost.likely.unwrap_or(cost.high));
+    let costs = |found: &ProcessFinding| {
+        found.cost_ns.map_or(found.switches as f64, |cost| {
+            cost.likely.unwrap_or(cost.high)
+        })
+    };
     found.sort_by(|a, b| costs(b).total_cmp(&costs(a)));
     found
 }
 
-fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Tasks]) -> ProcessFinding {
-    let sum = |of: fn(&Tasks) -> u64| tasks.iter().fold(0u64, |sum, tasks| sum.saturating_add(of(tasks)));
+fn finding(
+    priced: &Priced<'_>,
+    process: Option<u32>,
+    name: String,
+    tasks: &[&Tasks],
+) -> ProcessFinding {
+    let sum = |of: fn(&Tasks) -> u64| {
+        tasks
+            .iter()
+            .fold(0u64, |sum, tasks| sum.saturating_add(of(tasks)))
+    };
     let cpu = sum(|tasks| tasks.run_ns.0) as f64;
     let together = |of: &dyn Fn(&Tasks) -> Option<Range>| {
-        tasks.iter().map(|tasks| of(tasks)).try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
+        tasks
+            .iter()
+            .map(|tasks| of(tasks))
+            .try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
     };
     // Bounds may be more than all that they ran.
     let no_more = |cost: Range| if cpu > 0.0 { cost.up_to(cpu) } else { cost };
     let direct = together(&|tasks| cost::direct(tasks, priced.calibration()?)).map(no_more);
     let interrupts = together(&|tasks| cost::interrupts(tasks, priced.calibration()?)).map(no_more);
-    let reloaded: Option<Vec<Reloaded>> = tasks.iter().map(|tasks| priced.reloaded(tasks)).collect();
-    let indirect = reloaded.as_ref().map(|all| all.iter().fold(Range::NOTHING, |sum, each| sum.plus(each.cost)));
-    let both = direct.zip(indirect).map(|(direct, indirect)| no_more(direct.plus(indirect)));
+    let reloaded: Option<Vec<Reloaded>> =
+        tasks.iter().map(|tasks| priced.reloaded(tasks)).collect();
+    let indirect = reloaded.as_ref().map(|all| {
+        all.iter()
+            .fold(Range::NOTHING, |sum, each| sum.plus(each.cost))
+    });
+    let both = direct
+        .zip(indirect)
+        .map(|(direct, indirect)| no_more(direct.plus(indirect)));
     let of_its_cpu = |cost: Option<Range>| cost.filter(|_| cpu > 0.0).map(|cost| cost.over(cpu));
     let (switches, involuntary) = (sum(Tasks::switches), sum(|tasks| tasks.involuntary));
     let window = priced.observation.window_ns.0.max(1) as f64;
@@ -274,7 +332,11 @@ fn finding(priced: &Priced<'_>, process: Option<u32>, name: String, tasks: &[&Ta
         share: of_its_cpu(both),
         cost_cpus: both.map(|cost| cost.over(window)),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
-        moved: [0, 1, 2].map(|at| tasks.iter().fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))),
+        moved: [0, 1, 2].map(|at| {
+            tasks
+                .iter()
+                .fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))
+        }),
         causes: cause_costs::find(tasks, priced.calibration()),
     }
 }
@@ -286,5 +348,12 @@ fn most_of(reloaded: &[Reloaded]) -> Option<LikelyBy> {
         *sums.entry(each.by).or_default() += each.cost.likely.unwrap_or(0.0);
     }
     let (first, rest) = (sums.iter().next()?, sums.iter().skip(1));
-    Some(*rest.fold(first, |most, each| if each.1 > most.1 { each } else { most }).0)
+    Some(
+        *rest
+            .fold(
+                first,
+                |most, each| if each.1 > most.1 { each } else { most },
+            )
+            .0,
+    )
 }

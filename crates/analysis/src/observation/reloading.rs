@@ -26,13 +26,22 @@ pub(super) struct Reloaded {
 
 impl Reloading<'_> {
     /// None where the machine's costs are not known.
-    pub(super) fn of<'a>(calibration: &'a Calibration, host: &HostManifest) -> Option<Reloading<'a>> {
-        let caches = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+    pub(super) fn of<'a>(
+        calibration: &'a Calibration,
+        host: &HostManifest,
+    ) -> Option<Reloading<'a>> {
+        let caches = host
+            .caches
+            .iter()
+            .filter(|cache| cache.kind != CacheKind::Instruction);
         Some(Reloading {
             calibration,
             curve: Curve::of(calibration)?,
             bound: Bound::of(calibration, host),
-            last_level: caches.map(|cache| cache.size_bytes.0).max().map_or(f64::INFINITY, |size| size as f64),
+            last_level: caches
+                .map(|cache| cache.size_bytes.0)
+                .max()
+                .map_or(f64::INFINITY, |size| size as f64),
         })
     }
 
@@ -42,31 +51,69 @@ impl Reloading<'_> {
 
     /// What reloading costs the tasks after their switches. A task that did not come back in the window has not reloaded anything in it.
     /// `loses_translations`: whether others made the TLBs forget its pages time and again.
-    pub(super) fn cost(&self, tasks: &Tasks, known: Known<'_>, loses_translations: bool) -> Option<Reloaded> {
+    pub(super) fn cost(
+        &self,
+        tasks: &Tasks,
+        known: Known<'_>,
+        loses_translations: bool,
+    ) -> Option<Reloaded> {
         let direct = direct(tasks, self.calibration)?;
-        let likely =
-            known.likely.map_or_else(|| self.in_order(tasks, direct), |known| self.as_known(tasks, direct, known));
+        let likely = known.likely.map_or_else(
+            || self.in_order(tasks, direct),
+            |known| self.as_known(tasks, direct, known),
+        );
         let each = direct.over(tasks.switches().max(1) as f64);
-        let limited = self.at_most(tasks, each, known.most, self.memory(tasks, loses_translations));
+        let limited = self.at_most(
+            tasks,
+            each,
+            known.most,
+            self.memory(tasks, loses_translations),
+        );
         let most = turns::sum(&limited);
         // What the tasks did not run for, they did not reload in.
         let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
-        let cost = Range { low: 0.0, likely: Some(likely), high: most.max(likely) }.up_to(room);
-        Some(Reloaded { limited: within(limited, most, cost.high), by: LikelyBy::of(tasks, known.likely), cost })
+        let cost = Range {
+            low: 0.0,
+            likely: Some(likely),
+            high: most.max(likely),
+        }
+        .up_to(room);
+        Some(Reloaded {
+            limited: within(limited, most, cost.high),
+            by: LikelyBy::of(tasks, known.likely),
+            cost,
+        })
     }
 
     /// The most that returns may have cost, whatever the task did then; or if it runs as its profile does, where there is one and that is
     /// less. The kernel's own way, of the switch away and of that back, evicts as others do.
-    fn at_most(&self, tasks: &Tasks, direct: Range, profile: &[KnownLines], bytes: f64) -> Vec<Limited> {
+    fn at_most(
+        &self,
+        tasks: &Tasks,
+        direct: Range,
+        profile: &[KnownLines],
+        bytes: f64,
+    ) -> Vec<Limited> {
         let behind = |others_ns: f64, lines: f64| match &self.bound {
             Some(bound) => bound.at_most(Footprint { bytes, lines }, others_ns + 2.0 * direct.high),
-            None => AtMost { ns: f64::INFINITY, limit: Limit::Turn },
+            None => AtMost {
+                ns: f64::INFINITY,
+                limit: Limit::Turn,
+            },
         };
-        let limited = |at_most: &dyn Fn(f64, f64) -> AtMost| turns::limited(returns(tasks), &tasks.turns, at_most);
-        let whatever =
-            limited(&|others_ns, turn_ns| turns::up_to_the_turn(behind(others_ns, f64::INFINITY), turn_ns, direct.low));
-        let profiled = limited(&|others_ns, turn_ns| behind(others_ns, known::most_lines(profile, turn_ns)));
-        if turns::sum(&profiled) < turns::sum(&whatever) { profiled } else { whatever }
+        let limited = |at_most: &dyn Fn(f64, f64) -> AtMost| {
+            turns::limited(returns(tasks), &tasks.turns, at_most)
+        };
+        let whatever = limited(&|others_ns, turn_ns| {
+            turns::up_to_the_turn(behind(others_ns, f64::INFINITY), turn_ns, direct.low)
+        });
+        let profiled =
+            limited(&|others_ns, turn_ns| behind(others_ns, known::most_lines(profile, turn_ns)));
+        if turns::sum(&profiled) < turns::sum(&whatever) {
+            profiled
+        } else {
+            whatever
+        }
     }
 
     /// Of a walk in order over the pages that were touched, else over all that it has, and no more than can be walked in the time of one
@@ -74,7 +121,10 @@ impl Reloading<'_> {
     fn in_order(&self, tasks: &Tasks, direct: Range) -> f64 {
         let run = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0);
         let turn = self.curve.walked_in(run / tasks.switches().max(1) as f64);
-        let touched = tasks.referenced_bytes.or(tasks.resident_bytes).map_or(f64::INFINITY, |bytes| bytes.0 as f64);
+        let touched = tasks
+            .referenced_bytes
+            .or(tasks.resident_bytes)
+            .map_or(f64::INFINITY, |bytes| bytes.0 as f64);
         let touched = touched.min(self.last_level).min(turn);
         let reload = |bytes: f64| self.curve.at(bytes, |reload| reload.cost.ns);
         behind_all(tasks, |usual| match usual {
@@ -102,16 +152,27 @@ impl Reloading<'_> {
             Some(bound) if !loses_translations => bound.unmarked(),
             _ => 0.0,
         };
-        let marked = if is_longer { f64::INFINITY } else { bytes(tasks.referenced_bytes) + unmarked };
+        let marked = if is_longer {
+            f64::INFINITY
+        } else {
+            bytes(tasks.referenced_bytes) + unmarked
+        };
         bytes(tasks.resident_bytes).min(marked)
     }
 }
 
 fn returns(tasks: &Tasks) -> Returns {
-    let behind = |(_, to, count): (Nanos, Option<Nanos>, u64)| (to.map_or(f64::INFINITY, |to| to.0 as f64), count);
+    let behind = |(_, to, count): (Nanos, Option<Nanos>, u64)| {
+        (to.map_or(f64::INFINITY, |to| to.0 as f64), count)
+    };
     // A core that was left keeps what is in its own caches; its other thread shares them.
     let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
-    tasks.others.buckets().map(behind).chain((moves > 0).then_some((f64::INFINITY, moves))).collect()
+    tasks
+        .others
+        .buckets()
+        .map(behind)
+        .chain((moves > 0).then_some((f64::INFINITY, moves)))
+        .collect()
 }
 
 /// The sum over all returns of a cost by how long others ran, which after a move to another core is none.
@@ -121,7 +182,11 @@ fn behind_all(tasks: &Tasks, cost: impl Fn(Option<f64>) -> f64) -> f64 {
         count as f64 * cost(Some(usual))
     };
     let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
-    let moved = if moves > 0 { moves as f64 * cost(None) } else { 0.0 };
+    let moved = if moves > 0 {
+        moves as f64 * cost(None)
+    } else {
+        0.0
+    };
     tasks.others.buckets().map(behind).sum::<f64>() + moved
 }
 
@@ -133,6 +198,12 @@ fn within(limited: Vec<Limited>, most: f64, high: f64) -> Vec<Limited> {
     if most <= high {
         return limited;
     }
-    let switches = limited.iter().fold(0u64, |sum, limited| sum.saturating_add(limited.switches));
-    vec![Limited { by: Limit::Turn, switches, ns: high }]
+    let switches = limited
+        .iter()
+        .fold(0u64, |sum, limited| sum.saturating_add(limited.switches));
+    vec![Limited {
+        by: Limit::Turn,
+        switches,
+        ns: high,
+    }]
 }

@@ -11,17 +11,37 @@ pub(super) struct Kind {
 
 /// How names begin, `#` being the digits that some begin with; the kernel keeps 15 bytes of each.
 const KNOWN: [(&str, &str, &[&str]); 13] = [
-    ("Java", "carriers of virtual threads, fork-join pools", &["ForkJoinPool-"]),
+    (
+        "Java",
+        "carriers of virtual threads, fork-join pools",
+        &["ForkJoinPool-"],
+    ),
     ("Java", "common fork-join pool", &["ForkJoinPool.co"]),
-    ("Java", "garbage collectors", &["GC Thread#", "G1 ", "ZWorker", "ZDriver", "Shenandoah GC"]),
+    (
+        "Java",
+        "garbage collectors",
+        &["GC Thread#", "G1 ", "ZWorker", "ZDriver", "Shenandoah GC"],
+    ),
     ("Java", "compilers", &["C1 CompilerThre", "C2 CompilerThre"]),
     ("tokio", "workers", &["tokio-runtime-w", "tokio-rt-worker"]),
     ("Node", "libuv's pool", &["libuv-worker"]),
     ("Node", "V8's workers", &["V8Worker", "DelayedTaskSche"]),
     ("Erlang", "schedulers", &["#_scheduler", "erts_sched_"]),
-    ("Erlang", "dirty schedulers of computing", &["#_dirty_cpu_", "erts_dcpus_"]),
-    ("Erlang", "dirty schedulers of input and output", &["#_dirty_io_", "erts_dios_"]),
-    (".NET", "thread pool", &[".NET TP Worker", ".NET ThreadPool", "Thread Pool Wor"]),
+    (
+        "Erlang",
+        "dirty schedulers of computing",
+        &["#_dirty_cpu_", "erts_dcpus_"],
+    ),
+    (
+        "Erlang",
+        "dirty schedulers of input and output",
+        &["#_dirty_io_", "erts_dios_"],
+    ),
+    (
+        ".NET",
+        "thread pool",
+        &[".NET TP Worker", ".NET ThreadPool", "Thread Pool Wor"],
+    ),
     (".NET", "compilers", &[".NET Tiered Com"]),
     ("Haskell", "workers", &["ghc_worker"]),
 ];
@@ -31,12 +51,25 @@ pub(super) fn kind(tasks: &Tasks) -> Option<Kind> {
         return None;
     }
     if tasks.runtime.as_deref() == Some("Go") {
-        return Some(Kind { runtime: "Go", role: "threads (Ms)" });
+        return Some(Kind {
+            runtime: "Go",
+            role: "threads (Ms)",
+        });
     }
-    let behind = tasks.name.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let name = if behind.len() < tasks.name.len() { format!("#{behind}") } else { tasks.name.clone() };
-    let is_it = |(_, _, begins): &&(_, _, &[&str])| begins.iter().any(|begin| name.starts_with(begin));
-    KNOWN.iter().find(is_it).map(|(runtime, role, _)| Kind { runtime, role })
+    let behind = tasks
+        .name
+        .trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let name = if behind.len() < tasks.name.len() {
+        format!("#{behind}")
+    } else {
+        tasks.name.clone()
+    };
+    let is_it =
+        |(_, _, begins): &&(_, _, &[&str])| begins.iter().any(|begin| name.starts_with(begin));
+    KNOWN
+        .iter()
+        .find(is_it)
+        .map(|(runtime, role, _)| Kind { runtime, role })
 }
 
 #[cfg(test)]
@@ -47,15 +80,30 @@ mod tests {
     #[test]
     fn threads_are_known_by_how_their_names_begin() {
         for (name, runtime, role) in [
-            ("ForkJoinPool-1-", "Java", "carriers of virtual threads, fork-join pools"),
+            (
+                "ForkJoinPool-1-",
+                "Java",
+                "carriers of virtual threads, fork-join pools",
+            ),
             ("tokio-runtime-w", "tokio", "workers"),
             ("12_scheduler", "Erlang", "schedulers"),
-            ("10_dirty_io_sch", "Erlang", "dirty schedulers of input and output"),
+            (
+                "10_dirty_io_sch",
+                "Erlang",
+                "dirty schedulers of input and output",
+            ),
             ("libuv-worker", "Node", "libuv's pool"),
         ] {
-            assert_eq!(kind(&tasks_named(name)), Some(Kind { runtime, role }), "{name}");
+            assert_eq!(
+                kind(&tasks_named(name)),
+                Some(Kind { runtime, role }),
+                "{name}"
+            );
         }
-        let go = Tasks { runtime: Some("Go".to_owned()), ..tasks_named("etcd") };
+        let go = Tasks {
+            runtime: Some("Go".to_owned()),
+            ..tasks_named("etcd")
+        };
         assert_eq!(kind(&go).map(|kind| kind.runtime), Some("Go"));
         for name in ["redis-server", "scheduler", "7", "", "tokio"] {
             assert_eq!(kind(&tasks_named(name)), None, "{name}");

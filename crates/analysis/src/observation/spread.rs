@@ -32,7 +32,11 @@ pub fn spread(observation: &Observation) -> Option<Spread> {
     let last = (first..POWERS).rfind(is_used)?;
     let is_open = |at| off.open == Some(at) || wait.open == Some(at);
     let bins = (first..=last).map(|at| (start(at), (!is_open(at)).then(|| start(at + 1))));
-    Some(Spread { bins: bins.collect(), off: off.shares(first..=last), wait: wait.shares(first..=last) })
+    Some(Spread {
+        bins: bins.collect(),
+        off: off.shares(first..=last),
+        wait: wait.shares(first..=last),
+    })
 }
 
 /// The first bucket of a histogram, and all powers of two from its end on.
@@ -40,7 +44,11 @@ const POWERS: usize = 58;
 const FIRST_LOG: usize = 8;
 
 fn start(at: usize) -> f64 {
-    if at == 0 { 0.0 } else { ((at + FIRST_LOG - 1) as f64).exp2() }
+    if at == 0 {
+        0.0
+    } else {
+        ((at + FIRST_LOG - 1) as f64).exp2()
+    }
 }
 
 /// Counts by power of two: the two buckets of each are of unequal length, so that their counts go up and down by themselves.
@@ -54,7 +62,10 @@ impl Counts {
     fn of<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Counts {
         let mut sum = Histogram::default();
         histograms.for_each(|histogram| sum.add(histogram));
-        let mut counts = Counts { by_power: [0; POWERS], open: None };
+        let mut counts = Counts {
+            by_power: [0; POWERS],
+            open: None,
+        };
         for (from, to, count) in sum.buckets() {
             let power = from.0.max(1).ilog2() as usize;
             let at = (power + 1).saturating_sub(FIRST_LOG);
@@ -65,8 +76,14 @@ impl Counts {
     }
 
     fn shares(&self, bins: std::ops::RangeInclusive<usize>) -> Option<Vec<Bin>> {
-        let all = self.by_power.iter().fold(0u64, |all, count| all.saturating_add(*count));
-        let share = |count: &u64| Bin { count: *count, share: *count as f64 / all as f64 };
+        let all = self
+            .by_power
+            .iter()
+            .fold(0u64, |all, count| all.saturating_add(*count));
+        let share = |count: &u64| Bin {
+            count: *count,
+            share: *count as f64 / all as f64,
+        };
         (all > 0).then(|| self.by_power[bins].iter().map(share).collect())
     }
 }
@@ -77,22 +94,38 @@ mod tests {
     use super::*;
 
     fn spread_of(off: Histogram, wait: Histogram) -> Option<Spread> {
-        spread(&observation(Tasks { off, wait, ..tasks(Vec::new()) }))
+        spread(&observation(Tasks {
+            off,
+            wait,
+            ..tasks(Vec::new())
+        }))
     }
 
     #[test]
     fn two_buckets_are_one_power_of_two() {
         // Below 256, 256 to 384, 384 to 512, 512 to 768, 768 to 1024; the last without an end.
-        let found = spread_of(Histogram::of([0, 1, 2, 0, 3, 0]), Histogram::of([4, 0, 0])).expect("counted");
-        assert_eq!(found.bins, [(0.0, Some(256.0)), (256.0, Some(512.0)), (512.0, Some(1024.0))]);
+        let found = spread_of(Histogram::of([0, 1, 2, 0, 3, 0]), Histogram::of([4, 0, 0]))
+            .expect("counted");
+        assert_eq!(
+            found.bins,
+            [
+                (0.0, Some(256.0)),
+                (256.0, Some(512.0)),
+                (512.0, Some(1024.0))
+            ]
+        );
         let bin = |count, share| Bin { count, share };
         assert_eq!(found.off, Some(vec![bin(0, 0.0), bin(3, 0.5), bin(3, 0.5)]));
-        assert_eq!(found.wait, Some(vec![bin(4, 1.0), bin(0, 0.0), bin(0, 0.0)]));
+        assert_eq!(
+            found.wait,
+            Some(vec![bin(4, 1.0), bin(0, 0.0), bin(0, 0.0)])
+        );
     }
 
     #[test]
     fn what_is_longer_than_all_has_no_end() {
-        let found = spread_of(Histogram::of([0, 0, 0, 1, 1]), Histogram::default()).expect("counted");
+        let found =
+            spread_of(Histogram::of([0, 0, 0, 1, 1]), Histogram::default()).expect("counted");
         assert_eq!((found.bins, found.wait), (vec![(512.0, None)], None));
         assert_eq!(spread_of(Histogram::default(), Histogram::default()), None);
     }
@@ -101,6 +134,14 @@ mod tests {
     fn a_record_may_have_any_number_of_buckets() {
         let long = Histogram::of((0..400).map(|at| u64::from(at > 100)));
         let found = spread_of(long, Histogram::default()).expect("counted");
-        assert_eq!(found.off.expect("counted").iter().map(|bin| bin.count).sum::<u64>(), 299);
+        assert_eq!(
+            found
+                .off
+                .expect("counted")
+                .iter()
+                .map(|bin| bin.count)
+                .sum::<u64>(),
+            299
+        );
     }
 }

@@ -27,7 +27,8 @@ pub struct Stack<'a> {
 /// All causes of the observed, without the kernel's threads.
 pub fn stacks(observation: &Observation) -> Vec<Stack<'_>> {
     let calibration = observation.calibration.as_ref();
-    let causes = observed(observation).flat_map(|tasks| tasks.causes.iter().map(move |cause| (tasks, cause)));
+    let causes = observed(observation)
+        .flat_map(|tasks| tasks.causes.iter().map(move |cause| (tasks, cause)));
     causes
         .map(|(tasks, cause)| Stack {
             process: tasks.process,

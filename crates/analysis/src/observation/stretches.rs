@@ -20,9 +20,13 @@ pub struct Stretch {
 pub fn stretches(observation: &Observation) -> Vec<Stretch> {
     let moments = long_enough(&observation.moments);
     // A kernel that does not count waits does not count running either.
-    let has_waits = observation.source != Source::Perf && moments.iter().any(|moment| moment.run_ns.0 > 0);
+    let has_waits =
+        observation.source != Source::Perf && moments.iter().any(|moment| moment.run_ns.0 > 0);
     let begins = std::iter::once(Nanos(0)).chain(moments.iter().map(|moment| moment.end_ns));
-    begins.zip(&moments).map(|(begin, moment)| stretch(begin, moment, has_waits)).collect()
+    begins
+        .zip(&moments)
+        .map(|(begin, moment)| stretch(begin, moment, has_waits))
+        .collect()
 }
 
 fn stretch(begin: Nanos, moment: &Moment, has_waits: bool) -> Stretch {
@@ -45,9 +49,14 @@ fn length(begin: Nanos, moment: &Moment) -> f64 {
 fn long_enough(moments: &[Moment]) -> Vec<Moment> {
     let mut all: Vec<Moment> = Vec::new();
     for moment in moments {
-        let ends = all.iter().rev().map(|moment| moment.end_ns).chain([Nanos(0)]);
+        let ends = all
+            .iter()
+            .rev()
+            .map(|moment| moment.end_ns)
+            .chain([Nanos(0)]);
         let [end, before] = [0, 1].map(|back| ends.clone().nth(back).unwrap_or_default());
-        let is_short = length(end, moment) < 0.5 * end.0.saturating_sub(before.0) as f64 || moment.end_ns <= end;
+        let is_short = length(end, moment) < 0.5 * end.0.saturating_sub(before.0) as f64
+            || moment.end_ns <= end;
         match all.last_mut().filter(|_| is_short) {
             Some(last) => *last = together(last, moment),
             None if moment.end_ns > end => all.push(*moment),
@@ -74,26 +83,50 @@ mod tests {
 
     fn moment(end_ms: u64, switches: u64) -> Moment {
         let wait_ns = Nanos(switches * 1_000_000);
-        Moment { end_ns: Nanos::millis(end_ms), voluntary: switches, involuntary: 1, run_ns: Nanos(1), wait_ns }
+        Moment {
+            end_ns: Nanos::millis(end_ms),
+            voluntary: switches,
+            involuntary: 1,
+            run_ns: Nanos(1),
+            wait_ns,
+        }
     }
 
     fn of(moments: Vec<Moment>, source: Source) -> Vec<Stretch> {
-        stretches(&Observation { moments, source, ..observation(tasks(Vec::new())) })
+        stretches(&Observation {
+            moments,
+            source,
+            ..observation(tasks(Vec::new()))
+        })
     }
 
     #[test]
     fn counts_become_rates_of_their_own_stretch() {
         let found = of(vec![moment(100, 50), moment(300, 50)], Source::Bpf);
-        let second =
-            Stretch { from_seconds: 0.1, to_seconds: 0.3, voluntary: 250.0, involuntary: 5.0, waiting: Some(0.25) };
-        assert_eq!((found.len(), found[0].voluntary, found[1]), (2, 500.0, second));
+        let second = Stretch {
+            from_seconds: 0.1,
+            to_seconds: 0.3,
+            voluntary: 250.0,
+            involuntary: 5.0,
+            waiting: Some(0.25),
+        };
+        assert_eq!(
+            (found.len(), found[0].voluntary, found[1]),
+            (2, 500.0, second)
+        );
     }
 
     #[test]
     fn a_short_rest_of_the_window_has_no_rate_of_its_own() {
-        let found = of(vec![moment(100, 10), moment(200, 10), moment(201, 10)], Source::Bpf);
+        let found = of(
+            vec![moment(100, 10), moment(200, 10), moment(201, 10)],
+            Source::Bpf,
+        );
         assert_eq!(found.len(), 2);
-        assert!((found[1].voluntary - 20.0 / 0.101).abs() < 1e-9, "{found:?}");
+        assert!(
+            (found[1].voluntary - 20.0 / 0.101).abs() < 1e-9,
+            "{found:?}"
+        );
         // Nothing is said to be earlier than the one before.
         let backwards = of(vec![moment(100, 10), moment(50, 10)], Source::Bpf);
         assert_eq!((backwards.len(), backwards[0].voluntary), (1, 200.0));
@@ -103,7 +136,11 @@ mod tests {
     #[test]
     fn waits_that_were_not_counted_are_none() {
         assert_eq!(of(vec![moment(100, 10)], Source::Perf)[0].waiting, None);
-        let unknown = Moment { run_ns: Nanos(0), wait_ns: Nanos(0), ..moment(100, 10) };
+        let unknown = Moment {
+            run_ns: Nanos(0),
+            wait_ns: Nanos(0),
+            ..moment(100, 10)
+        };
         assert_eq!(of(vec![unknown], Source::Proc)[0].waiting, None);
     }
 }

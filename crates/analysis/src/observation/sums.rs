@@ -16,16 +16,29 @@ pub struct LabelSum {
 }
 
 /// Sums of findings whose names get the same label, in the order in which labels first come.
-pub fn by_label(findings: &[ProcessFinding], mut label: impl FnMut(&str) -> String) -> Vec<LabelSum> {
+pub fn by_label(
+    findings: &[ProcessFinding],
+    mut label: impl FnMut(&str) -> String,
+) -> Vec<LabelSum> {
     let mut sums: Vec<LabelSum> = Vec::new();
     for found in findings {
         let label = label(&found.name);
-        let at = sums.iter().position(|sum| sum.label == label).unwrap_or_else(|| {
-            sums.push(LabelSum { label, voluntary: 0, involuntary: 0, cpu_ns: 0.0 });
-            sums.len() - 1
-        });
+        let at = sums
+            .iter()
+            .position(|sum| sum.label == label)
+            .unwrap_or_else(|| {
+                sums.push(LabelSum {
+                    label,
+                    voluntary: 0,
+                    involuntary: 0,
+                    cpu_ns: 0.0,
+                });
+                sums.len() - 1
+            });
         let sum = &mut sums[at];
-        sum.voluntary = sum.voluntary.saturating_add(found.switches.saturating_sub(found.involuntary));
+        sum.voluntary = sum
+            .voluntary
+            .saturating_add(found.switches.saturating_sub(found.involuntary));
         sum.involuntary = sum.involuntary.saturating_add(found.involuntary);
         sum.cpu_ns += found.cpu_ns.unwrap_or(0.0);
     }
@@ -51,13 +64,22 @@ pub fn wait_times(observation: &Observation, ends_ns: &[f64]) -> Times {
     times(observation, ends_ns, |tasks| (&tasks.wait, tasks.wait_ns.0))
 }
 
-fn times(observation: &Observation, ends_ns: &[f64], of: impl Fn(&Tasks) -> (&Histogram, u64)) -> Times {
-    let mut times = Times { sum_ns: 0.0, counts: vec![0; ends_ns.len() + 1] };
+fn times(
+    observation: &Observation,
+    ends_ns: &[f64],
+    of: impl Fn(&Tasks) -> (&Histogram, u64),
+) -> Times {
+    let mut times = Times {
+        sum_ns: 0.0,
+        counts: vec![0; ends_ns.len() + 1],
+    };
     for (histogram, ns) in observed(observation).map(of) {
         times.sum_ns += ns as f64;
         for (_, to, count) in histogram.buckets() {
             // A bucket that reaches beyond an end belongs behind it.
-            let at = to.map_or(ends_ns.len(), |to| ends_ns.partition_point(|end| *end < to.0 as f64));
+            let at = to.map_or(ends_ns.len(), |to| {
+                ends_ns.partition_point(|end| *end < to.0 as f64)
+            });
             times.counts[at] = times.counts[at].saturating_add(count);
         }
     }

@@ -1,8 +1,8 @@
 //! On an observation made by hand, whose costs can be worked out on paper.
 
 use switchcost_observation::{
-    Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load, Observation, Pair,
-    Reload, Source, Tasks, Waits, Why,
+    Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load,
+    Observation, Pair, Reload, Source, Tasks, Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -10,18 +10,32 @@ use super::{Advice, Change, LikelyBy, Limit, Limited, Range, Widest, analyse};
 use crate::testing;
 
 pub(super) fn cost(ns: f64, half: f64) -> Cost {
-    Cost { ns, low_ns: ns - half, high_ns: ns + half }
+    Cost {
+        ns,
+        low_ns: ns - half,
+        high_ns: ns + half,
+    }
 }
 
 /// With a fourth of its cost to both sides.
 fn reload(size_bytes: Bytes, walk_ns: f64, ns: f64) -> Reload {
-    Reload { size_bytes, walk_ns, cost: cost(ns, ns / 4.0) }
+    Reload {
+        size_bytes,
+        walk_ns,
+        cost: cost(ns, ns / 4.0),
+    }
 }
 
 /// A line comes for 100 ns with empty caches, one of each page for 300.
 fn load(size_bytes: Bytes, chase_ns: f64, in_order_ns: f64) -> Load {
     let (emptied_ns, emptied_by_page_ns) = (Some(100.0), Some(300.0));
-    Load { size_bytes, chase_ns, emptied_ns, emptied_by_page_ns, in_order_ns: Some(in_order_ns) }
+    Load {
+        size_bytes,
+        chase_ns,
+        emptied_ns,
+        emptied_by_page_ns,
+        in_order_ns: Some(in_order_ns),
+    }
 }
 
 fn calibration() -> Calibration {
@@ -30,7 +44,10 @@ fn calibration() -> Calibration {
         blocked: Some(cost(1000.0, 100.0)),
         yielded: Some(cost(400.0, 50.0)),
         preempted: Some(cost(5000.0, 500.0)),
-        reloads: vec![reload(Bytes::kib(64), 640.0, 200.0), reload(Bytes::mib(1), 10_240.0, 2000.0)],
+        reloads: vec![
+            reload(Bytes::kib(64), 640.0, 200.0),
+            reload(Bytes::mib(1), 10_240.0, 2000.0),
+        ],
         loads: vec![
             load(Bytes::kib(64), 20.0, 1.0),
             load(Bytes::mib(2), 20.0, 1.0),
@@ -46,7 +63,11 @@ const KERNEL_LINES: f64 = 1_536.0;
 /// At most, of a task with so many KiB, behind others that ran for so long. Both ways through the kernel take up to 1,100 ns. A line near
 /// comes for 20 ns and takes others 1; one from memory for 100, and takes others 2 and is one of 32 MiB. The tables of a page take two.
 pub(super) fn reloaded_ns(kib: f64, others_ns: f64) -> f64 {
-    let (lines, walks, evicted) = (kib * 16.0 + KERNEL_LINES, 2.0 * (kib / 4.0).min(2_048.0), others_ns + 2_200.0);
+    let (lines, walks, evicted) = (
+        kib * 16.0 + KERNEL_LINES,
+        2.0 * (kib / 4.0).min(2_048.0),
+        others_ns + 2_200.0,
+    );
     let taken = (evicted / 2.0 / 524_288.0).min(1.0);
     (lines.min(17_152.0).min(evicted) + walks) * 20.0 + (lines + walks) * taken * 100.0
 }
@@ -56,18 +77,32 @@ fn is_near(found: f64, expected: f64) -> bool {
 }
 
 pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
-    Cause { why, entry, switches, off_ns: Nanos(switches * 700), wait_ns: Nanos(switches * 300) }
+    Cause {
+        why,
+        entry,
+        switches,
+        off_ns: Nanos(switches * 700),
+        wait_ns: Nanos(switches * 300),
+    }
 }
 
 /// Of this name, with nothing counted.
 pub(super) fn tasks_named(name: &str) -> Tasks {
-    Tasks { name: name.to_owned(), ..tasks(Vec::new()) }
+    Tasks {
+        name: name.to_owned(),
+        ..tasks(Vec::new())
+    }
 }
 
 /// Others ran for 512 to 768 ns each time.
 pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
-    let of =
-        |is: bool| causes.iter().filter(|cause| cause.why.is_involuntary() == is).map(|cause| cause.switches).sum();
+    let of = |is: bool| {
+        causes
+            .iter()
+            .filter(|cause| cause.why.is_involuntary() == is)
+            .map(|cause| cause.switches)
+            .sum()
+    };
     let all = causes.iter().map(|cause| cause.switches).sum();
     Tasks {
         count: 1,
@@ -103,7 +138,10 @@ fn blocked() -> Tasks {
 
 /// With so much CPU time that this bounds nothing.
 fn busy(tasks: Tasks) -> Tasks {
-    Tasks { run_ns: Nanos(1_000_000_000), ..tasks }
+    Tasks {
+        run_ns: Nanos(1_000_000_000),
+        ..tasks
+    }
 }
 
 fn direct(causes: Vec<Cause>) -> Option<Range> {
@@ -114,11 +152,22 @@ fn direct(causes: Vec<Cause>) -> Option<Range> {
 fn the_direct_cost_is_that_of_each_cause() {
     let causes = vec![
         cause(Why::Blocked, read(), 100),
-        cause(Why::Yielded, Entry::SystemCall("sched_yield".to_owned()), 10),
+        cause(
+            Why::Yielded,
+            Entry::SystemCall("sched_yield".to_owned()),
+            10,
+        ),
         cause(Why::PreemptedByWoken, read(), 1),
     ];
     let found = analyse(&observation(tasks(causes.clone())));
-    assert_eq!((found.all.switches, found.all.involuntary, found.all.per_second), (111, 11, 55.5));
+    assert_eq!(
+        (
+            found.all.switches,
+            found.all.involuntary,
+            found.all.per_second
+        ),
+        (111, 11, 55.5)
+    );
     // A preemption: from a yield's lower end to the upper end of a switch that blocks, and its centre is the yield's.
     let expected = Range {
         low: 90_000.0 + 3_500.0 + 350.0,
@@ -129,79 +178,174 @@ fn the_direct_cost_is_that_of_each_cause() {
 }
 
 #[test]
-fn a_preemption_out_of_an_interrupt_costs_the_interrupt_too_and_one_by_a_wake_up_in_a_call_does_not() {
+fn a_preemption_out_of_an_interrupt_costs_the_interrupt_too_and_one_by_a_wake_up_in_a_call_does_not()
+ {
     let of = |why, entry| direct(vec![cause(why, entry, 10)]);
     let in_call = of(Why::PreemptedByWoken, read());
-    assert_eq!(in_call, Some(Range { low: 3_500.0, likely: Some(4_000.0), high: 11_000.0 }));
+    assert_eq!(
+        in_call,
+        Some(Range {
+            low: 3_500.0,
+            likely: Some(4_000.0),
+            high: 11_000.0
+        })
+    );
     // Both switches and the interrupt take twice 5,000, up to 11,000, of which the other one that waits has 900 at least.
     let interrupted = of(Why::PreemptedByWoken, Entry::Interrupt);
-    assert_eq!(interrupted, Some(Range { low: 3_500.0, likely: Some(50_000.0), high: 101_000.0 }));
+    assert_eq!(
+        interrupted,
+        Some(Range {
+            low: 3_500.0,
+            likely: Some(50_000.0),
+            high: 101_000.0
+        })
+    );
     // The tick comes without a switch as well.
     let ended = of(Why::SliceEnded, Entry::Interrupt);
-    assert_eq!(ended, Some(Range { low: 3_500.0, likely: Some(4_000.0), high: 101_000.0 }));
-    let found = analyse(&observation(tasks(vec![cause(Why::PreemptedByWoken, Entry::Interrupt, 10)])));
-    assert_eq!(found.all.interrupts_ns, Some(Range { low: 0.0, likely: Some(46_000.0), high: 90_000.0 }));
+    assert_eq!(
+        ended,
+        Some(Range {
+            low: 3_500.0,
+            likely: Some(4_000.0),
+            high: 101_000.0
+        })
+    );
+    let found = analyse(&observation(tasks(vec![cause(
+        Why::PreemptedByWoken,
+        Entry::Interrupt,
+        10,
+    )])));
+    assert_eq!(
+        found.all.interrupts_ns,
+        Some(Range {
+            low: 0.0,
+            likely: Some(46_000.0),
+            high: 90_000.0
+        })
+    );
 }
 
 #[test]
 fn without_a_measured_preemption_the_cost_of_one_has_no_upper_end_but_all_of_the_time() {
-    let mut older = observation(tasks(vec![cause(Why::PreemptedByWoken, Entry::Interrupt, 10)]));
-    older.calibration = Some(Calibration { preempted: None, ..calibration() });
+    let mut older = observation(tasks(vec![cause(
+        Why::PreemptedByWoken,
+        Entry::Interrupt,
+        10,
+    )]));
+    older.calibration = Some(Calibration {
+        preempted: None,
+        ..calibration()
+    });
     let found = analyse(&older).all;
     assert_eq!(found.direct_ns.map(|range| range.high), found.cpu_ns);
     assert!(found.direct_share.is_some_and(|share| !share.is_bounded()));
 }
 
 fn indirect(tasks: Tasks) -> Range {
-    analyse(&observation(tasks)).all.indirect_ns.expect("all is known")
+    analyse(&observation(tasks))
+        .all
+        .indirect_ns
+        .expect("all is known")
 }
 
 #[test]
 fn a_reload_costs_at_most_all_lines_one_behind_another_or_as_many_as_others_could_evict() {
     let high = |tasks: Tasks| indirect(tasks).high;
     // Others ran for less than 768 ns.
-    assert!(is_near(high(busy(blocked())), 100.0 * reloaded_ns(1_024.0, 768.0)));
-    let small = Tasks { resident_bytes: Some(Bytes::kib(16)), ..blocked() };
+    assert!(is_near(
+        high(busy(blocked())),
+        100.0 * reloaded_ns(1_024.0, 768.0)
+    ));
+    let small = Tasks {
+        resident_bytes: Some(Bytes::kib(16)),
+        ..blocked()
+    };
     assert!(is_near(high(busy(small)), 100.0 * reloaded_ns(16.0, 768.0)));
     // Of 130 us that it ran, 90 at least were the switches themselves.
-    assert_eq!(high(Tasks { run_ns: Nanos(130_000), ..blocked() }), 40_000.0);
+    assert_eq!(
+        high(Tasks {
+            run_ns: Nanos(130_000),
+            ..blocked()
+        }),
+        40_000.0
+    );
     let found = analyse(&observation(busy(blocked())));
-    assert_eq!((found.all.indirect_ns.map(|range| range.low), found.widest), (Some(0.0), Some(Widest::Reload)));
+    assert_eq!(
+        (found.all.indirect_ns.map(|range| range.low), found.widest),
+        (Some(0.0), Some(Widest::Reload))
+    );
 }
 
 #[test]
 fn others_that_ran_for_long_have_evicted_all_of_it() {
-    let long = Tasks { others: Histogram::of([0, 100]), ..blocked() };
-    assert_eq!(indirect(long).high, 1e8 - 90_000.0, "1.9 ms each are more than it ran");
-    let once = Tasks { others: Histogram::of([0, 1]), ..busy(blocked()) };
-    assert!(is_near(indirect(once).high, reloaded_ns(1_024.0, f64::INFINITY)));
+    let long = Tasks {
+        others: Histogram::of([0, 100]),
+        ..blocked()
+    };
+    assert_eq!(
+        indirect(long).high,
+        1e8 - 90_000.0,
+        "1.9 ms each are more than it ran"
+    );
+    let once = Tasks {
+        others: Histogram::of([0, 1]),
+        ..busy(blocked())
+    };
+    assert!(is_near(
+        indirect(once).high,
+        reloaded_ns(1_024.0, f64::INFINITY)
+    ));
 }
 
 #[test]
 fn no_return_costs_more_than_the_time_until_the_next_switch_and_what_limits_it_is_reported() {
     // Of 100 turns of less than 1,024 ns the switch takes 900 at least.
-    let short = Tasks { turns: Histogram::of([0, 0, 0, 0, 100, 0]), ..busy(blocked()) };
+    let short = Tasks {
+        turns: Histogram::of([0, 0, 0, 0, 100, 0]),
+        ..busy(blocked())
+    };
     let found = analyse(&observation(short.clone())).all;
     assert!(
-        found.indirect_ns.is_some_and(|range| is_near(range.high, 20_000.0)),
+        found
+            .indirect_ns
+            .is_some_and(|range| is_near(range.high, 20_000.0)),
         "the likely: {:?}",
         found.indirect_ns
     );
     let limits = |tasks: &Tasks| analyse(&observation(tasks.clone())).all.limits;
-    assert_eq!(limits(&short), [Limited { by: Limit::Turn, switches: 100, ns: 12_400.0 }]);
+    assert_eq!(
+        limits(&short),
+        [Limited {
+            by: Limit::Turn,
+            switches: 100,
+            ns: 12_400.0
+        }]
+    );
     // One turn was long enough for all that others could evict.
-    let one = Tasks { turns: Histogram::of([0, 0, 0, 0, 99, 1]), ..short };
-    let by: Vec<_> = limits(&one).iter().map(|limited| (limited.by, limited.switches)).collect();
+    let one = Tasks {
+        turns: Histogram::of([0, 0, 0, 0, 99, 1]),
+        ..short
+    };
+    let by: Vec<_> = limits(&one)
+        .iter()
+        .map(|limited| (limited.by, limited.switches))
+        .collect();
     assert_eq!(by, [(Limit::Others, 1), (Limit::Turn, 99)]);
 }
 
 #[test]
 fn without_a_bound_on_reloading_no_upper_end_is_reported() {
     let mut older = observation(busy(blocked()));
-    older.calibration = Some(Calibration { loads: Vec::new(), ..calibration() });
+    older.calibration = Some(Calibration {
+        loads: Vec::new(),
+        ..calibration()
+    });
     let found = analyse(&older);
     let share = found.all.share.expect("what is likely is known");
-    assert!(!share.is_bounded() && share.likely.is_some_and(|likely| likely < 0.01), "{share:?}");
+    assert!(
+        !share.is_bounded() && share.likely.is_some_and(|likely| likely < 0.01),
+        "{share:?}"
+    );
     assert_eq!(
         (found.all.indirect_ns.map(|range| range.high), found.widest),
         (Some(1e9 - 90_000.0), Some(Widest::Bound))
@@ -210,8 +354,15 @@ fn without_a_bound_on_reloading_no_upper_end_is_reported() {
 
 #[test]
 fn pages_that_were_touched_bound_a_reload_with_those_that_translations_may_hide() {
-    let long = Tasks { others: Histogram::of([0, 1]), resident_bytes: Some(Bytes::mib(24)), ..busy(blocked()) };
-    let touched = Tasks { referenced_bytes: Some(Bytes::mib(1)), ..long.clone() };
+    let long = Tasks {
+        others: Histogram::of([0, 1]),
+        resident_bytes: Some(Bytes::mib(24)),
+        ..busy(blocked())
+    };
+    let touched = Tasks {
+        referenced_bytes: Some(Bytes::mib(1)),
+        ..long.clone()
+    };
     let at_most = |mib: f64| reloaded_ns(mib * 1_024.0, f64::INFINITY);
     assert!(is_near(indirect(long.clone()).high, at_most(24.0)));
     // 2,048 pages may have been in the TLB all the time.
@@ -219,27 +370,58 @@ fn pages_that_were_touched_bound_a_reload_with_those_that_translations_may_hide(
     // Another process that runs between makes a TLB without numbers of address spaces forget them: 21 times a second.
     let mut forgotten = observation(touched.clone());
     forgotten.host.has_pcid = switchcost_record::Fact::Known(false);
-    forgotten.pairs = vec![Pair { runs: 42, ..pair("other", Some(9), 0) }];
-    let high = |observation: &Observation| analyse(observation).all.indirect_ns.expect("all is known").high;
+    forgotten.pairs = vec![Pair {
+        runs: 42,
+        ..pair("other", Some(9), 0)
+    }];
+    let high = |observation: &Observation| {
+        analyse(observation)
+            .all
+            .indirect_ns
+            .expect("all is known")
+            .high
+    };
     assert!(is_near(high(&forgotten), at_most(1.0)));
-    forgotten.pairs = vec![Pair { runs: 42, ..pair("its own threads", Some(7), 0) }];
+    forgotten.pairs = vec![Pair {
+        runs: 42,
+        ..pair("its own threads", Some(7), 0)
+    }];
     assert!(is_near(high(&forgotten), at_most(9.0)));
     // Turns of 200 ms may touch more than a tenth of a second does.
-    let slow = Tasks { run_ns: Nanos(20_000_000_000), ..touched };
+    let slow = Tasks {
+        run_ns: Nanos(20_000_000_000),
+        ..touched
+    };
     assert!(is_near(indirect(slow).high, at_most(24.0)));
 }
 
 #[test]
 fn looking_at_pages_is_advised_where_a_tenth_of_them_narrows_the_range() {
-    let large = Tasks { resident_bytes: Some(Bytes::mib(100)), others: Histogram::of([0, 3]), ..busy(blocked()) };
+    let large = Tasks {
+        resident_bytes: Some(Bytes::mib(100)),
+        others: Histogram::of([0, 3]),
+        ..busy(blocked())
+    };
     let of = |tasks: Tasks| {
         let found = analyse(&observation(tasks));
         (found.widest, found.with_a_tenth.is_some())
     };
     assert_eq!(of(large.clone()), (Some(Widest::Footprint), true));
-    assert_eq!(of(Tasks { referenced_bytes: Some(Bytes::mib(30)), ..large.clone() }), (Some(Widest::Reload), false));
+    assert_eq!(
+        of(Tasks {
+            referenced_bytes: Some(Bytes::mib(30)),
+            ..large.clone()
+        }),
+        (Some(Widest::Reload), false)
+    );
     // Where others ran for less than it takes to evict a tenth, knowing more changes nothing.
-    assert_eq!(of(Tasks { others: Histogram::of([100, 0]), ..large }), (Some(Widest::Reload), false));
+    assert_eq!(
+        of(Tasks {
+            others: Histogram::of([100, 0]),
+            ..large
+        }),
+        (Some(Widest::Reload), false)
+    );
 }
 
 #[test]
@@ -247,16 +429,38 @@ fn likely_is_a_reload_of_what_was_touched_as_far_as_there_was_time_to_touch_it()
     let likely = |tasks: Tasks| indirect(tasks).likely;
     // In the 640 ns of the others 64 KiB are walked, whose reload takes 200 ns.
     assert_eq!(likely(blocked()), Some(20_000.0));
-    assert_eq!(likely(Tasks { referenced_bytes: Some(Bytes::kib(32)), ..blocked() }), Some(10_000.0));
+    assert_eq!(
+        likely(Tasks {
+            referenced_bytes: Some(Bytes::kib(32)),
+            ..blocked()
+        }),
+        Some(10_000.0)
+    );
     // Each turn of 1,160 ns holds a switch of 1,000, and a walk over 16 KiB.
-    assert_eq!(likely(Tasks { run_ns: Nanos(116_000), ..blocked() }), Some(5_000.0));
+    assert_eq!(
+        likely(Tasks {
+            run_ns: Nanos(116_000),
+            ..blocked()
+        }),
+        Some(5_000.0)
+    );
     // Of one that ended before it was looked at, nothing is known but how long it and others ran.
-    assert_eq!(likely(Tasks { resident_bytes: None, ..blocked() }), Some(20_000.0));
+    assert_eq!(
+        likely(Tasks {
+            resident_bytes: None,
+            ..blocked()
+        }),
+        Some(20_000.0)
+    );
 }
 
 #[test]
 fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
-    let point = |away_bytes, ns| KnownPoint { away_bytes, ran_ns: Nanos(1_000), cost: cost(ns, 0.0) };
+    let point = |away_bytes, ns| KnownPoint {
+        away_bytes,
+        ran_ns: Nanos(1_000),
+        cost: cost(ns, 0.0),
+    };
     let known = |by, name: &str, ns| {
         let points = vec![point(Bytes::kib(64), ns), point(Bytes::mib(1), 2.0 * ns)];
         KnownReload {
@@ -271,11 +475,17 @@ fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
     let mut observed = observation(busy(blocked()));
     let of = |observed: &Observation| {
         let found = analyse(observed).all;
-        (found.likely_by, found.indirect_ns.and_then(|range| range.likely))
+        (
+            found.likely_by,
+            found.indirect_ns.and_then(|range| range.likely),
+        )
     };
     assert_eq!(of(&observed), (Some(LikelyBy::Memory), Some(20_000.0)));
     // In the 640 ns of the others 64 KiB are walked.
-    observed.known = vec![known(KnownBy::Profile, "worker", 900.0), known(KnownBy::Inject, "another", 800.0)];
+    observed.known = vec![
+        known(KnownBy::Profile, "worker", 900.0),
+        known(KnownBy::Inject, "another", 800.0),
+    ];
     assert_eq!(of(&observed), (Some(LikelyBy::Profile), Some(90_000.0)));
     observed.known.push(known(KnownBy::Inject, "worker", 700.0));
     assert_eq!(of(&observed), (Some(LikelyBy::Inject), Some(70_000.0)));
@@ -295,7 +505,14 @@ fn who_left_and_did_not_come_back_has_reloaded_nothing_and_leaves_the_cost_of_th
         off_at_end: 1,
         ..tasks(vec![cause(Why::Blocked, read(), 1)])
     };
-    assert_eq!(indirect(rare.clone()), Range { low: 0.0, likely: Some(0.0), high: 0.0 });
+    assert_eq!(
+        indirect(rare.clone()),
+        Range {
+            low: 0.0,
+            likely: Some(0.0),
+            high: 0.0
+        }
+    );
     let mut both = observation(busy_one.clone());
     both.tasks.push(rare);
     assert_eq!(analyse(&both).all.indirect_ns, Some(indirect(busy_one)));
@@ -303,16 +520,29 @@ fn who_left_and_did_not_come_back_has_reloaded_nothing_and_leaves_the_cost_of_th
 
 #[test]
 fn one_process_that_ended_does_not_take_away_what_is_likely_of_all() {
-    let ended = Tasks { process: None, resident_bytes: None, ..busy(blocked()) };
+    let ended = Tasks {
+        process: None,
+        resident_bytes: None,
+        ..busy(blocked())
+    };
     let mut both = observation(busy(blocked()));
     both.tasks.push(ended);
-    assert_eq!(analyse(&both).all.indirect_ns.and_then(|range| range.likely), Some(40_000.0));
+    assert_eq!(
+        analyse(&both)
+            .all
+            .indirect_ns
+            .and_then(|range| range.likely),
+        Some(40_000.0)
+    );
 }
 
 #[test]
 fn another_core_has_nothing_of_it_cached() {
-    let moved =
-        Tasks { moved: [5, 2, 1], others: Histogram::of([1, 0]), ..busy(tasks(vec![cause(Why::Blocked, read(), 9)])) };
+    let moved = Tasks {
+        moved: [5, 2, 1],
+        others: Histogram::of([1, 0]),
+        ..busy(tasks(vec![cause(Why::Blocked, read(), 9)]))
+    };
     // One switch of less than 256 ns, and three moves to other cores; the five within a core lose nothing.
     let expected = reloaded_ns(1_024.0, 256.0) + 3.0 * reloaded_ns(1_024.0, f64::INFINITY);
     assert!(is_near(indirect(moved).high, expected));
@@ -321,10 +551,30 @@ fn another_core_has_nothing_of_it_cached() {
 #[test]
 fn less_than_a_hundredth_of_a_cpu_is_negligible_whatever_share_of_its_time_it_is() {
     // Of 0.5 ms in 2 s all may be for switches.
-    let idle = analyse(&observation(Tasks { run_ns: Nanos(500_000), ..blocked() }));
-    assert!(idle.all.is_negligible() && idle.all.share.is_some_and(|share| share.high > 0.9), "{:?}", idle.all.share);
-    assert!(matches!(idle.advice.as_slice(), [Advice { change: Change::Nothing, .. }]), "{:?}", idle.advice);
-    assert_eq!(idle.all.cost_cpus.map(|cpus| cpus.low), Some(90_000.0 / 2e9));
+    let idle = analyse(&observation(Tasks {
+        run_ns: Nanos(500_000),
+        ..blocked()
+    }));
+    assert!(
+        idle.all.is_negligible() && idle.all.share.is_some_and(|share| share.high > 0.9),
+        "{:?}",
+        idle.all.share
+    );
+    assert!(
+        matches!(
+            idle.advice.as_slice(),
+            [Advice {
+                change: Change::Nothing,
+                ..
+            }]
+        ),
+        "{:?}",
+        idle.advice
+    );
+    assert_eq!(
+        idle.all.cost_cpus.map(|cpus| cpus.low),
+        Some(90_000.0 / 2e9)
+    );
     let many = tasks(vec![cause(Why::Blocked, read(), 1000)]);
     assert!(!analyse(&observation(busy(many))).all.is_negligible());
 }
@@ -339,27 +589,54 @@ fn the_costliest_by_what_is_likely_comes_first() {
     let mut several = observation(named("much at most", 80, Bytes::mib(64)));
     several.tasks.push(named("much likely", 100, Bytes::kib(4)));
     let names = analyse(&several).names;
-    let at_most: Vec<f64> = names.iter().map(|found| found.cost_ns.expect("known").high).collect();
-    assert_eq!((names[0].name.as_str(), at_most[0] < at_most[1]), ("much likely", true), "{at_most:?}");
+    let at_most: Vec<f64> = names
+        .iter()
+        .map(|found| found.cost_ns.expect("known").high)
+        .collect();
+    assert_eq!(
+        (names[0].name.as_str(), at_most[0] < at_most[1]),
+        ("much likely", true),
+        "{at_most:?}"
+    );
 }
 
 #[test]
 fn without_the_costs_of_the_machine_switches_are_counted_and_not_priced() {
-    let unknown = Observation { calibration: None, ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
+    let unknown = Observation {
+        calibration: None,
+        ..observation(tasks(vec![cause(Why::Blocked, read(), 100)]))
+    };
     let found = analyse(&unknown);
-    assert_eq!((found.all.switches, found.all.cost_ns, found.all.share, found.widest), (100, None, None, None));
+    assert_eq!(
+        (
+            found.all.switches,
+            found.all.cost_ns,
+            found.all.share,
+            found.widest
+        ),
+        (100, None, None, None)
+    );
 }
 
 #[test]
 fn a_request_has_its_share_of_the_cost() {
-    let served = Observation { requests: Some(50), ..observation(tasks(vec![cause(Why::Blocked, read(), 100)])) };
+    let served = Observation {
+        requests: Some(50),
+        ..observation(tasks(vec![cause(Why::Blocked, read(), 100)]))
+    };
     let found = analyse(&served);
     assert_eq!(found.switches_a_request, Some(2.0));
     // Two switches of 1,000, and two reloads of 200; at most 1,100, and what others of 768 ns evict.
     let cost = found.cost_a_request_ns.expect("all is known");
     assert_eq!((cost.low, cost.likely), (1_800.0, Some(2_400.0)));
-    assert!(is_near(cost.high, 2.0 * (1_100.0 + reloaded_ns(1_024.0, 768.0))));
-    let none = Observation { requests: Some(0), ..served };
+    assert!(is_near(
+        cost.high,
+        2.0 * (1_100.0 + reloaded_ns(1_024.0, 768.0))
+    ));
+    let none = Observation {
+        requests: Some(0),
+        ..served
+    };
     assert_eq!(analyse(&none).cost_a_request_ns, None);
 }
 
@@ -367,7 +644,10 @@ fn a_request_has_its_share_of_the_cost() {
 fn quantiles_are_ends_of_buckets_and_open_where_the_last_has_none() {
     let found = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 100)])));
     let wait = found.wait.expect("waits were counted");
-    assert_eq!((wait.count, wait.p50_ns, wait.max_ns), (100, Some(384.0), Some(384.0)));
+    assert_eq!(
+        (wait.count, wait.p50_ns, wait.max_ns),
+        (100, Some(384.0), Some(384.0))
+    );
     assert_eq!(found.off.expect("counted").p50_ns, None);
 }
 
@@ -390,7 +670,11 @@ fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
 #[test]
 fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
     let mut observed = observation(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
-    observed.pairs = vec![pair("wrk", Some(9), 0), pair("wrk", Some(10), 0), pair("kworker", None, 0)];
+    observed.pairs = vec![
+        pair("wrk", Some(9), 0),
+        pair("wrk", Some(10), 0),
+        pair("kworker", None, 0),
+    ];
     let nothing = Nanos(0);
     let waits = |process, nobody_ns, others_ns| Waits {
         process,
@@ -401,8 +685,11 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
         others_ns: Nanos(others_ns),
     };
     observed.waits = vec![waits(7, 300, 0), waits(8, 300, 200)];
-    let found: Vec<_> =
-        analyse(&observed).kept_waiting.into_iter().map(|each| (each.behind, each.wait_ns, each.runs)).collect();
+    let found: Vec<_> = analyse(&observed)
+        .kept_waiting
+        .into_iter()
+        .map(|each| (each.behind, each.wait_ns, each.runs))
+        .collect();
     let expected = [
         (Behind::Process("wrk".to_owned()), 800.0, Some(4)),
         (Behind::Nobody, 600.0, None),
@@ -410,24 +697,39 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
         (Behind::Others, 200.0, None),
     ];
     assert_eq!(found, expected);
-    let share: f64 = analyse(&observed).kept_waiting.iter().map(|each| each.share).sum();
+    let share: f64 = analyse(&observed)
+        .kept_waiting
+        .iter()
+        .map(|each| each.share)
+        .sum();
     assert!((share - 1.0).abs() < 1e-9);
 }
 
 #[test]
 fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
-    let named =
-        |name: &str, switches| Tasks { name: name.to_owned(), ..tasks(vec![cause(Why::Blocked, read(), switches)]) };
+    let named = |name: &str, switches| Tasks {
+        name: name.to_owned(),
+        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+    };
     let mut pool = observation(named("main", 50));
-    pool.tasks.extend((1..=9).map(|at| named(&format!("pool-1-thread-{at}"), 10)));
+    pool.tasks
+        .extend((1..=9).map(|at| named(&format!("pool-1-thread-{at}"), 10)));
     let found = analyse(&pool);
-    let rows: Vec<(&str, u64, u64)> =
-        found.names.iter().map(|found| (found.name.as_str(), found.tasks, found.switches)).collect();
+    let rows: Vec<(&str, u64, u64)> = found
+        .names
+        .iter()
+        .map(|found| (found.name.as_str(), found.tasks, found.switches))
+        .collect();
     assert_eq!(rows, [("pool-1-thread-*", 9, 90), ("main", 1, 50)]);
     assert_eq!(found.causes[0].mostly, "pool-1-thread-*");
     // One alone is no pool.
     pool.tasks.truncate(2);
-    assert!(analyse(&pool).names.iter().any(|found| found.name == "pool-1-thread-1"));
+    assert!(
+        analyse(&pool)
+            .names
+            .iter()
+            .any(|found| found.name == "pool-1-thread-1")
+    );
 }
 
 #[test]
@@ -442,10 +744,17 @@ fn everybody_can_be_listed_by_control_group() {
         of(Some(2), Some("/system.slice/nginx.service"), 400),
         of(Some(3), Some("/"), 300),
         of(None, None, 200),
-        Tasks { is_kernel: true, ..of(Some(4), None, 100) },
+        Tasks {
+            is_kernel: true,
+            ..of(Some(4), None, 100)
+        },
     ]);
     let found = analyse(&all);
-    let rows: Vec<(&str, u64)> = found.groups.iter().map(|found| (found.name.as_str(), found.switches)).collect();
+    let rows: Vec<(&str, u64)> = found
+        .groups
+        .iter()
+        .map(|found| (found.name.as_str(), found.switches))
+        .collect();
     let expected = [
         ("/system.slice/nginx.service", 800),
         ("/", 300),
@@ -457,8 +766,25 @@ fn everybody_can_be_listed_by_control_group() {
 
 #[test]
 fn a_cause_that_no_task_came_back_from_has_no_times() {
-    let gone = Cause { off_ns: Nanos(0), wait_ns: Nanos(0), ..cause(Why::PreemptedByQueued, read(), 2) };
-    let found = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 10), gone]))).causes;
-    let times: Vec<_> = found.iter().map(|cause| (cause.why, cause.off_ns, cause.wait_ns)).collect();
-    assert_eq!(times, [(Why::Blocked, Some(700.0), Some(300.0)), (Why::PreemptedByQueued, None, None)]);
+    let gone = Cause {
+        off_ns: Nanos(0),
+        wait_ns: Nanos(0),
+        ..cause(Why::PreemptedByQueued, read(), 2)
+    };
+    let found = analyse(&observation(tasks(vec![
+        cause(Why::Blocked, read(), 10),
+        gone,
+    ])))
+    .causes;
+    let times: Vec<_> = found
+        .iter()
+        .map(|cause| (cause.why, cause.off_ns, cause.wait_ns))
+        .collect();
+    assert_eq!(
+        times,
+        [
+            (Why::Blocked, Some(700.0), Some(300.0)),
+            (Why::PreemptedByQueued, None, None)
+        ]
+    );
 }

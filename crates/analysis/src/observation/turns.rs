@@ -25,10 +25,16 @@ pub(super) type Returns = Vec<(f64, u64)>;
 ///
 /// Which return belonged to which turn is not known. A sum of products and of the smaller of two, each of which grows with one of them,
 /// is largest where the returns after most have the longest turns.
-pub(super) fn limited(mut returns: Returns, turns: &Histogram, at_most: impl Fn(f64, f64) -> AtMost) -> Vec<Limited> {
+pub(super) fn limited(
+    mut returns: Returns,
+    turns: &Histogram,
+    at_most: impl Fn(f64, f64) -> AtMost,
+) -> Vec<Limited> {
     returns.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut left: Vec<(f64, u64)> =
-        turns.buckets().map(|(_, to, count)| (to.map_or(f64::INFINITY, |to| to.0 as f64), count)).collect();
+    let mut left: Vec<(f64, u64)> = turns
+        .buckets()
+        .map(|(_, to, count)| (to.map_or(f64::INFINITY, |to| to.0 as f64), count))
+        .collect();
     let mut sums: BTreeMap<Limit, (u64, f64)> = BTreeMap::new();
     for (others_ns, mut count) in returns {
         while count > 0 {
@@ -40,13 +46,22 @@ pub(super) fn limited(mut returns: Returns, turns: &Histogram, at_most: impl Fn(
             count -= taken;
         }
     }
-    sums.into_iter().map(|(by, (switches, ns))| Limited { by, switches, ns }).collect()
+    sums.into_iter()
+        .map(|(by, (switches, ns))| Limited { by, switches, ns })
+        .collect()
 }
 
 /// No more than the turn, of which the switch itself took so much.
 pub(super) fn up_to_the_turn(most: AtMost, turn_ns: f64, direct_ns: f64) -> AtMost {
     let room = (turn_ns - direct_ns).max(0.0);
-    if room < most.ns { AtMost { ns: room, limit: Limit::Turn } } else { most }
+    if room < most.ns {
+        AtMost {
+            ns: room,
+            limit: Limit::Turn,
+        }
+    } else {
+        most
+    }
 }
 
 /// The sum of all.
@@ -69,11 +84,17 @@ fn take(turns: &mut Vec<(f64, u64)>, count: u64) -> Option<(f64, u64)> {
 pub(super) fn together(all: impl IntoIterator<Item = Limited>) -> Vec<Limited> {
     let mut sums: BTreeMap<Limit, Limited> = BTreeMap::new();
     for each in all {
-        let sum = sums.entry(each.by).or_insert(Limited { switches: 0, ns: 0.0, ..each });
+        let sum = sums.entry(each.by).or_insert(Limited {
+            switches: 0,
+            ns: 0.0,
+            ..each
+        });
         sum.switches = sum.switches.saturating_add(each.switches);
         sum.ns += each.ns;
     }
-    sums.into_values().filter(|limited| limited.switches > 0).collect()
+    sums.into_values()
+        .filter(|limited| limited.switches > 0)
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,7 +103,14 @@ mod tests {
 
     /// Others cost as much as they ran.
     fn in_turn(others_ns: f64, turn_ns: f64) -> AtMost {
-        up_to_the_turn(AtMost { ns: others_ns, limit: Limit::Others }, turn_ns, 100.0)
+        up_to_the_turn(
+            AtMost {
+                ns: others_ns,
+                limit: Limit::Others,
+            },
+            turn_ns,
+            100.0,
+        )
     }
 
     #[test]
@@ -91,8 +119,16 @@ mod tests {
         let turns = Histogram::of([0, 0, 2, 0, 1, 0]);
         let found = limited(vec![(100.0, 1), (600.0, 2)], &turns, in_turn);
         let expected = [
-            Limited { by: Limit::Others, switches: 2, ns: 700.0 },
-            Limited { by: Limit::Turn, switches: 1, ns: 412.0 },
+            Limited {
+                by: Limit::Others,
+                switches: 2,
+                ns: 700.0,
+            },
+            Limited {
+                by: Limit::Turn,
+                switches: 1,
+                ns: 412.0,
+            },
         ];
         assert_eq!(found, expected);
     }
@@ -101,11 +137,26 @@ mod tests {
     fn a_turn_that_is_not_known_limits_nothing() {
         let found = limited(vec![(600.0, 2)], &Histogram::of([1, 0]), in_turn);
         let expected = [
-            Limited { by: Limit::Others, switches: 1, ns: 600.0 },
-            Limited { by: Limit::Turn, switches: 1, ns: 156.0 },
+            Limited {
+                by: Limit::Others,
+                switches: 1,
+                ns: 600.0,
+            },
+            Limited {
+                by: Limit::Turn,
+                switches: 1,
+                ns: 156.0,
+            },
         ];
         assert_eq!(found, expected);
         let endless = limited(vec![(600.0, 1)], &Histogram::of([0, 1]), in_turn);
-        assert_eq!(endless, [Limited { by: Limit::Others, switches: 1, ns: 600.0 }]);
+        assert_eq!(
+            endless,
+            [Limited {
+                by: Limit::Others,
+                switches: 1,
+                ns: 600.0
+            }]
+        );
     }
 }

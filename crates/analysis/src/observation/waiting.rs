@@ -18,28 +18,55 @@ pub struct Waiting<'a> {
 impl Waiting<'_> {
     /// The longest of all waits of a program.
     pub fn longest_ns(&self) -> Option<f64> {
-        self.wait_ns.iter().map(|waits| waits.iter().sum()).reduce(f64::max)
+        self.wait_ns
+            .iter()
+            .map(|waits| waits.iter().sum())
+            .reduce(f64::max)
     }
 }
 
 /// Of the longest `most` programs on each side; of those that are waited behind the rest are together.
-pub fn waiting(found: &[KeptWaitingFinding], most_observed: usize, most_behind: usize) -> Waiting<'_> {
-    let observed = longest(found.iter().map(|each| (each.observed.as_str(), each.wait_ns)), most_observed);
-    let drawn = || found.iter().filter(|each| observed.contains(&each.observed.as_str()));
-    let mut behind: Vec<Option<&Behind>> =
-        longest(drawn().map(|each| (&each.behind, each.wait_ns)), most_behind).into_iter().map(Some).collect();
+pub fn waiting(
+    found: &[KeptWaitingFinding],
+    most_observed: usize,
+    most_behind: usize,
+) -> Waiting<'_> {
+    let observed = longest(
+        found
+            .iter()
+            .map(|each| (each.observed.as_str(), each.wait_ns)),
+        most_observed,
+    );
+    let drawn = || {
+        found
+            .iter()
+            .filter(|each| observed.contains(&each.observed.as_str()))
+    };
+    let mut behind: Vec<Option<&Behind>> = longest(
+        drawn().map(|each| (&each.behind, each.wait_ns)),
+        most_behind,
+    )
+    .into_iter()
+    .map(Some)
+    .collect();
     if drawn().any(|each| !behind.contains(&Some(&each.behind))) {
         behind.push(None);
     }
     let mut wait_ns = vec![vec![0.0; behind.len()]; observed.len()];
     for each in drawn() {
         let row = observed.iter().position(|name| *name == each.observed);
-        let column = behind.iter().position(|other| other.is_none_or(|other| *other == each.behind));
+        let column = behind
+            .iter()
+            .position(|other| other.is_none_or(|other| *other == each.behind));
         if let Some((row, column)) = row.zip(column) {
             wait_ns[row][column] += each.wait_ns;
         }
     }
-    Waiting { observed, behind, wait_ns }
+    Waiting {
+        observed,
+        behind,
+        wait_ns,
+    }
 }
 
 /// Those with the largest sums.
@@ -57,20 +84,45 @@ mod tests {
 
     fn kept(observed: &str, behind: &Behind, wait_ns: f64) -> KeptWaitingFinding {
         let (observed, behind) = (observed.to_owned(), behind.clone());
-        KeptWaitingFinding { observed, is_kernel: false, behind, is_own: false, wait_ns, share: 0.0, runs: None }
+        KeptWaitingFinding {
+            observed,
+            is_kernel: false,
+            behind,
+            is_own: false,
+            wait_ns,
+            share: 0.0,
+            runs: None,
+        }
     }
 
     #[test]
     fn all_that_a_program_waited_is_behind_somebody() {
         let other = |name: &str| Behind::Process(name.to_owned());
         let (cc, ld, no_process) = (other("cc"), other("ld"), Behind::Nobody);
-        let found = [kept("a", &cc, 5.0), kept("b", &cc, 4.0), kept("b", &ld, 3.0), kept("b", &no_process, 1.0)];
+        let found = [
+            kept("a", &cc, 5.0),
+            kept("b", &cc, 4.0),
+            kept("b", &ld, 3.0),
+            kept("b", &no_process, 1.0),
+        ];
         let all = waiting(&found, 2, 3);
-        assert_eq!((all.observed, all.behind), (vec!["b", "a"], vec![Some(&cc), Some(&ld), Some(&no_process)]));
+        assert_eq!(
+            (all.observed, all.behind),
+            (
+                vec!["b", "a"],
+                vec![Some(&cc), Some(&ld), Some(&no_process)]
+            )
+        );
         assert_eq!(all.wait_ns, [[4.0, 3.0, 1.0], [5.0, 0.0, 0.0]]);
         let few = waiting(&found, 1, 1);
-        assert_eq!((&few.observed, &few.behind), (&vec!["b"], &vec![Some(&cc), None]));
-        assert_eq!((&few.wait_ns, few.longest_ns()), (&vec![vec![4.0, 4.0]], Some(8.0)));
+        assert_eq!(
+            (&few.observed, &few.behind),
+            (&vec!["b"], &vec![Some(&cc), None])
+        );
+        assert_eq!(
+            (&few.wait_ns, few.longest_ns()),
+            (&vec![vec![4.0, 4.0]], Some(8.0))
+        );
         assert_eq!(waiting(&[], 1, 1).longest_ns(), None);
     }
 }

@@ -30,22 +30,29 @@ pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
     let mut sums: BTreeMap<(&str, Behind), KeptWaitingFinding> = BTreeMap::new();
     let of_the_kernel = threads_of_the_kernel(observation);
     for part in parts(observation).filter(|part| part.ns > Nanos(0)) {
-        let sum = sums.entry((part.observed, part.behind.clone())).or_insert_with(|| KeptWaitingFinding {
-            observed: part.observed.to_owned(),
-            is_kernel: of_the_kernel.contains(part.observed),
-            behind: part.behind,
-            is_own: true,
-            wait_ns: 0.0,
-            share: 0.0,
-            runs: part.runs.map(|_| 0),
-        });
+        let sum = sums
+            .entry((part.observed, part.behind.clone()))
+            .or_insert_with(|| KeptWaitingFinding {
+                observed: part.observed.to_owned(),
+                is_kernel: of_the_kernel.contains(part.observed),
+                behind: part.behind,
+                is_own: true,
+                wait_ns: 0.0,
+                share: 0.0,
+                runs: part.runs.map(|_| 0),
+            });
         sum.is_own &= part.is_own;
         sum.wait_ns += part.ns.0 as f64;
-        sum.runs = sum.runs.zip(part.runs).map(|(sum, runs)| sum.saturating_add(runs));
+        sum.runs = sum
+            .runs
+            .zip(part.runs)
+            .map(|(sum, runs)| sum.saturating_add(runs));
     }
     let mut found: Vec<KeptWaitingFinding> = sums.into_values().collect();
     let all: f64 = found.iter().map(|each| each.wait_ns).sum();
-    found.iter_mut().for_each(|each| each.share = each.wait_ns / all);
+    found
+        .iter_mut()
+        .for_each(|each| each.share = each.wait_ns / all);
     found.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
     found
 }
@@ -60,10 +67,13 @@ struct Part<'a> {
 }
 
 fn parts(observation: &Observation) -> impl Iterator<Item = Part<'_>> {
-    let own: std::collections::BTreeSet<u32> = observation.pairs.iter().map(|pair| pair.process).collect();
+    let own: std::collections::BTreeSet<u32> =
+        observation.pairs.iter().map(|pair| pair.process).collect();
     let of_pairs = observation.pairs.iter().map(move |pair| Part {
         observed: &pair.process_name,
-        behind: pair.other.map_or(Behind::Kernel, |_| Behind::Process(pair.name.clone())),
+        behind: pair
+            .other
+            .map_or(Behind::Kernel, |_| Behind::Process(pair.name.clone())),
         is_own: pair.other.is_some_and(|other| own.contains(&other)),
         ns: pair.kept_waiting_ns,
         runs: Some(pair.kept_waiting),
@@ -75,7 +85,13 @@ fn parts(observation: &Observation) -> impl Iterator<Item = Part<'_>> {
             (Behind::Moved, waits.moved_ns),
             (Behind::Others, waits.others_ns),
         ];
-        parts.map(|(behind, ns)| Part { observed: &waits.process_name, behind, is_own: false, ns, runs: None })
+        parts.map(|(behind, ns)| Part {
+            observed: &waits.process_name,
+            behind,
+            is_own: false,
+            ns,
+            runs: None,
+        })
     });
     of_pairs.chain(of_waits)
 }

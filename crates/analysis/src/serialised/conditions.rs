@@ -75,6 +75,9 @@ pub(crate) fn conditions<S: Serializer>(case: &Case, serializer: S) -> Result<S:
     Conditions::from(case).serialize(serializer)
 }
 
-pub(crate) fn conditions_if_any<S: Serializer>(case: &Option<Case>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn conditions_if_any<S: Serializer>(
+    case: &Option<Case>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     case.as_ref().map(Conditions::from).serialize(serializer)
 }

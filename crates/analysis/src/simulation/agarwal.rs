@@ -9,9 +9,16 @@ use switchcost_simulation_result::{DesignResult, Simulation};
 use super::findings::{Agarwal, AgarwalLevel};
 
 /// The model's misses, from the record's own u, p and t; or why there is none.
-pub(crate) fn agarwal(head: &Simulation, result: &DesignResult, others: Option<f64>) -> Result<Agarwal, String> {
+pub(crate) fn agarwal(
+    head: &Simulation,
+    result: &DesignResult,
+    others: Option<f64>,
+) -> Result<Agarwal, String> {
     let others = others.ok_or("no process came back after another: there is no turn to model")?;
-    let segments = head.processes.iter().fold(0_u64, |sum, process| sum.saturating_add(process.segments));
+    let segments = head
+        .processes
+        .iter()
+        .fold(0_u64, |sum, process| sum.saturating_add(process.segments));
     if segments == 0 {
         return Err("the record counts no segments".to_owned());
     }
@@ -40,9 +47,23 @@ pub(crate) fn agarwal(head: &Simulation, result: &DesignResult, others: Option<f
 fn capacities(result: &DesignResult) -> impl Iterator<Item = (u64, u32, u64, &str)> {
     let flushed = &result.hierarchies.flushed;
     let levels = result.design.levels.iter().zip(&flushed.levels);
-    let levels = levels.map(|(level, counts)| (level.lines(), level.miss_cycles, counts.fills, level.name.as_str()));
+    let levels = levels.map(|(level, counts)| {
+        (
+            level.lines(),
+            level.miss_cycles,
+            counts.fills,
+            level.name.as_str(),
+        )
+    });
     let tlbs = result.design.tlbs.iter().zip(&flushed.tlbs);
-    levels.chain(tlbs.map(|(tlb, counts)| (tlb.entries.into(), tlb.miss_cycles, counts.fills, tlb.name.as_str())))
+    levels.chain(tlbs.map(|(tlb, counts)| {
+        (
+            tlb.entries.into(),
+            tlb.miss_cycles,
+            counts.fills,
+            tlb.name.as_str(),
+        )
+    }))
 }
 
 fn level(name: &str, touched: f64, lines: u64, others: f64) -> AgarwalLevel {
@@ -54,7 +75,11 @@ fn level(name: &str, touched: f64, lines: u64, others: f64) -> AgarwalLevel {
         lines_touched: touched,
         lines,
         misses_per_switch: touched * touched * others / capacity,
-        misses_at_most: if touched * others > 0.0 { touched * (1.0 - kept) } else { 0.0 },
+        misses_at_most: if touched * others > 0.0 {
+            touched * (1.0 - kept)
+        } else {
+            0.0
+        },
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use switchcost_simulation_result::{DetailLevel, Interval, PrivateBy, Simulation, TracePart, WithoutWarmUp};
+use switchcost_simulation_result::{
+    DetailLevel, Interval, PrivateBy, Simulation, TracePart, WithoutWarmUp,
+};
 
 use super::context::{Context, Options, ProgramNames};
 use super::design;
@@ -32,10 +34,19 @@ impl<'a> Analyser<'a> {
     /// For the intervals of this head's record.
     pub fn new(head: &'a Simulation, options: Options) -> Self {
         let names = ProgramNames::of(head);
-        let designs: Vec<DesignSums> =
-            head.designs.iter().map(|result| DesignSums::new(head, &names, result.depth())).collect();
-        let guide = head.designs.iter().position(|result| result.depth() == DetailLevel::Full);
-        let segments = head.processes.iter().fold(0_u64, |sum, process| sum.saturating_add(process.segments));
+        let designs: Vec<DesignSums> = head
+            .designs
+            .iter()
+            .map(|result| DesignSums::new(head, &names, result.depth()))
+            .collect();
+        let guide = head
+            .designs
+            .iter()
+            .position(|result| result.depth() == DetailLevel::Full);
+        let segments = head
+            .processes
+            .iter()
+            .fold(0_u64, |sum, process| sum.saturating_add(process.segments));
         Analyser {
             head,
             options,
@@ -58,7 +69,9 @@ impl<'a> Analyser<'a> {
                 continue;
             }
             let index = usize::from(interval.design);
-            let Some(design) = self.designs.get_mut(index) else { continue };
+            let Some(design) = self.designs.get_mut(index) else {
+                continue;
+            };
             if design.is_mixed(interval) {
                 design.add_mixed(interval, &self.names);
                 continue;
@@ -81,7 +94,9 @@ impl<'a> Analyser<'a> {
             names: &self.names,
             lengths: &segments,
             turns: &self.turns,
-            program_turns: self.guide.map_or(&[], |guide| &self.designs[guide].program_turns),
+            program_turns: self
+                .guide
+                .map_or(&[], |guide| &self.designs[guide].program_turns),
         };
         Findings {
             interval_instructions: self.head.interval_instructions,
@@ -89,22 +104,31 @@ impl<'a> Analyser<'a> {
             cut_share: self.options.cut_share,
             lengths: segments.distributions(self.head),
             threads: threads(&self.tasks),
-            designs: sums.map(|(number, sums)| design::finding(&context, number, sums)).collect(),
+            designs: sums
+                .map(|(number, sums)| design::finding(&context, number, sums))
+                .collect(),
             flags: flags(self.head),
         }
     }
 
     /// Takes the open segment of a design into its sums.
     fn close(&mut self, index: usize) {
-        let Some(first) = self.designs[index].first_of_open() else { return };
+        let Some(first) = self.designs[index].first_of_open() else {
+            return;
+        };
         let total = self.segments.max(1);
-        let batch = (u64::from(first.segment).saturating_mul(BATCHES as u64) / total).min(BATCHES as u64 - 1);
+        let batch = (u64::from(first.segment).saturating_mul(BATCHES as u64) / total)
+            .min(BATCHES as u64 - 1);
         let class = class_of(&self.head.causes[first.cause as usize]);
         let instructions = self.designs[index].close(batch as usize, class, &self.names);
         if self.guide == Some(index) {
             self.turns.add(first.process);
             self.tasks.insert((first.task, first.process));
-            self.lengths.push(Segment { cause: first.cause, end: first.end, instructions });
+            self.lengths.push(Segment {
+                cause: first.cause,
+                end: first.end,
+                instructions,
+            });
         }
     }
 }
@@ -117,21 +141,40 @@ fn by_task(head: &Simulation) -> Option<Flag> {
          is gained",
         head.processes.len()
     );
-    (head.private_by == PrivateBy::Task).then_some(Flag { name: "private-by-task", detail })
+    (head.private_by == PrivateBy::Task).then_some(Flag {
+        name: "private-by-task",
+        detail,
+    })
 }
 
 /// What the source of the trace left out or had to make up holds for every number.
 fn of_the_source(note: &str) -> Flag {
-    Flag { name: "source", detail: note.to_owned() }
+    Flag {
+        name: "source",
+        detail: note.to_owned(),
+    }
 }
 
 /// Which part it is, and what its warm-up did to the level where that is most.
 fn of_a_part(part: &TracePart) -> String {
-    let TracePart { from_instruction, to_instruction, trace_instructions, warm_up_instructions, .. } = part;
-    let what =
-        format!("every number is of the instructions {from_instruction} to {to_instruction} of {trace_instructions}");
-    let change = |level: &WithoutWarmUp| level.more_misses.unsigned_abs() as f64 / level.misses.max(1) as f64;
-    let Some(most) = part.without_warm_up.iter().max_by(|one, other| change(one).total_cmp(&change(other))) else {
+    let TracePart {
+        from_instruction,
+        to_instruction,
+        trace_instructions,
+        warm_up_instructions,
+        ..
+    } = part;
+    let what = format!(
+        "every number is of the instructions {from_instruction} to {to_instruction} of {trace_instructions}"
+    );
+    let change = |level: &WithoutWarmUp| {
+        level.more_misses.unsigned_abs() as f64 / level.misses.max(1) as f64
+    };
+    let Some(most) = part
+        .without_warm_up
+        .iter()
+        .max_by(|one, other| change(one).total_cmp(&change(other)))
+    else {
         return what;
     };
     format!(
@@ -153,15 +196,24 @@ fn flags(head: &Simulation) -> Vec<Flag> {
     let mut flags: Vec<Flag> = by_task(head).into_iter().collect();
     flags.extend(head.trace.notes.iter().map(|note| of_the_source(note)));
     if let Some(why) = &head.trace.incomplete {
-        flags.push(Flag { name: "incomplete", detail: format!("not all of the trace was simulated: {why}") });
+        flags.push(Flag {
+            name: "incomplete",
+            detail: format!("not all of the trace was simulated: {why}"),
+        });
     }
-    flags.extend(head.trace.part.as_ref().map(|part| Flag { name: "part", detail: of_a_part(part) }));
+    flags.extend(head.trace.part.as_ref().map(|part| Flag {
+        name: "part",
+        detail: of_a_part(part),
+    }));
     if head.intervals as usize > MOST_INTERVALS {
         let detail = format!(
             "found {} intervals, curves show the first {MOST_INTERVALS}; choose longer intervals",
             head.intervals
         );
-        flags.push(Flag { name: "many-intervals", detail });
+        flags.push(Flag {
+            name: "many-intervals",
+            detail,
+        });
     }
     flags
 }

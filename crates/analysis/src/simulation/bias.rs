@@ -15,10 +15,18 @@ const BITES_FROM: f64 = 0.05;
 const BEGINNING: usize = 10;
 
 /// Of all segments and of those after involuntary switches, where they can be distinguished.
-pub(crate) fn survivor_bias(context: &Context<'_>, sums: &DesignSums, groups: &[GroupFinding]) -> Vec<SurvivorBias> {
+pub(crate) fn survivor_bias(
+    context: &Context<'_>,
+    sums: &DesignSums,
+    groups: &[GroupFinding],
+) -> Vec<SurvivorBias> {
     let involuntary = Group::Class(CLASSES[2]);
-    let wanted = groups.iter().filter(|group| group.group == Group::All || group.group == involuntary);
-    wanted.filter_map(|group| bias(context, sums, group)).collect()
+    let wanted = groups
+        .iter()
+        .filter(|group| group.group == Group::All || group.group == involuntary);
+    wanted
+        .filter_map(|group| bias(context, sums, group))
+        .collect()
 }
 
 fn bias(context: &Context<'_>, sums: &DesignSums, group: &GroupFinding) -> Option<SurvivorBias> {
@@ -27,7 +35,11 @@ fn bias(context: &Context<'_>, sums: &DesignSums, group: &GroupFinding) -> Optio
         return None;
     }
     let last = ((group.cut.instructions - 1) / length.max(1)) as usize;
-    let classes: &[usize] = if group.group == Group::All { &[0, 1, 2, 3] } else { &[2] };
+    let classes: &[usize] = if group.group == Group::All {
+        &[0, 1, 2, 3]
+    } else {
+        &[2]
+    };
     let (all, survivors) = curves(sums, classes, sums.step(last));
     let step_length = length.saturating_mul(steps_to(sums, last) as u64);
     let steps = sums.step(last) + 1;
@@ -40,21 +52,33 @@ fn bias(context: &Context<'_>, sums: &DesignSums, group: &GroupFinding) -> Optio
         survivors: alive,
         early_private_cpi: early_all,
         early_private_cpi_of_survivors: early_survivors,
-        cost_of_survivors_cycles: integral(Sum::excess, &survivors, step_length, group.cut.instructions)?,
+        cost_of_survivors_cycles: integral(
+            Sum::excess,
+            &survivors,
+            step_length,
+            group.cut.instructions,
+        )?,
         bites: alive < segments && (early_all / early_survivors - 1.0).abs() > BITES_FROM,
-        grows: (group.group == Group::All).then(|| grows(context, sums, last)).flatten(),
+        grows: (group.group == Group::All)
+            .then(|| grows(context, sums, last))
+            .flatten(),
     })
 }
 
 /// Intervals in a step.
 fn steps_to(sums: &DesignSums, last: usize) -> usize {
     // A step is as wide as the first interval that falls into the second one.
-    (1..=last + 1).find(|interval| sums.step(*interval) == 1).unwrap_or(last + 1)
+    (1..=last + 1)
+        .find(|interval| sums.step(*interval) == 1)
+        .unwrap_or(last + 1)
 }
 
 /// Sums by step of all segments, and of those that reach the step `last`.
 fn curves(sums: &DesignSums, classes: &[usize], last: usize) -> (Vec<Sum>, Vec<Sum>) {
-    let (mut all, mut survivors) = (vec![Sum::default(); last + 1], vec![Sum::default(); last + 1]);
+    let (mut all, mut survivors) = (
+        vec![Sum::default(); last + 1],
+        vec![Sum::default(); last + 1],
+    );
     for rows in classes.iter().map(|class| &sums.survivors[*class]) {
         for (end, row) in rows.iter().enumerate() {
             add_all(&mut all, row);
@@ -75,14 +99,33 @@ fn early_cpi(sums: &[Sum], count: usize) -> Option<f64> {
 /// The program whose share of the segments grows most from the first interval to the last.
 fn grows(context: &Context<'_>, sums: &DesignSums, last: usize) -> Option<Growth> {
     let count = |interval: usize| {
-        let all = sums.programs.iter().flatten().map(|program| program[interval].segments as f64).sum::<f64>();
+        let all = sums
+            .programs
+            .iter()
+            .flatten()
+            .map(|program| program[interval].segments as f64)
+            .sum::<f64>();
         (all > 0.0).then_some(all)
     };
     let (at_start, at_end) = (count(0)?, count(last)?);
-    let programs = sums.programs.iter().enumerate().filter_map(|(i, program)| Some((i, program.as_ref()?)));
-    let shares =
-        programs.map(|(i, program)| (i, program[0].segments as f64 / at_start, program[last].segments as f64 / at_end));
-    let (program, share_at_start, share_at_cut) = shares.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))?;
+    let programs = sums
+        .programs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, program)| Some((i, program.as_ref()?)));
+    let shares = programs.map(|(i, program)| {
+        (
+            i,
+            program[0].segments as f64 / at_start,
+            program[last].segments as f64 / at_end,
+        )
+    });
+    let (program, share_at_start, share_at_cut) =
+        shares.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))?;
     let program = context.names.names[program].clone();
-    (share_at_cut > share_at_start).then_some(Growth { program, share_at_start, share_at_cut })
+    (share_at_cut > share_at_start).then_some(Growth {
+        program,
+        share_at_start,
+        share_at_cut,
+    })
 }

@@ -5,7 +5,13 @@ use switchcost_design::Design;
 /// Lines times miss cycles of every level, and entries times walk cycles of every TLB: the check of Mogul and Borg
 /// 1990, section 5.1 (8k lines at 15 cycles: over 120,000 cycles).
 pub(crate) fn reload_bound_cycles(design: &Design) -> u64 {
-    let levels = design.levels.iter().map(|level| level.lines().saturating_mul(level.miss_cycles.into()));
-    let tlbs = design.tlbs.iter().map(|tlb| u64::from(tlb.entries).saturating_mul(tlb.miss_cycles.into()));
+    let levels = design
+        .levels
+        .iter()
+        .map(|level| level.lines().saturating_mul(level.miss_cycles.into()));
+    let tlbs = design
+        .tlbs
+        .iter()
+        .map(|tlb| u64::from(tlb.entries).saturating_mul(tlb.miss_cycles.into()));
     levels.chain(tlbs).fold(0, u64::saturating_add)
 }

@@ -18,7 +18,10 @@ pub struct Options {
 impl Default for Options {
     /// A tenth, as Mogul and Borg 1990 (section 5.1), and intervals of 90 %.
     fn default() -> Self {
-        Options { cut_share: 0.1, confidence: 0.9 }
+        Options {
+            cut_share: 0.1,
+            confidence: 0.9,
+        }
     }
 }
 
@@ -51,10 +54,11 @@ impl ProgramNames {
             names.push(name.to_owned());
             names.len() - 1
         };
-        let programs = head
-            .processes
-            .iter()
-            .map(|process| *numbers.entry(process.name.as_str()).or_insert_with(|| number(&process.name)));
+        let programs = head.processes.iter().map(|process| {
+            *numbers
+                .entry(process.name.as_str())
+                .or_insert_with(|| number(&process.name))
+        });
         let programs = programs.collect();
         ProgramNames { names, programs }
     }
@@ -69,6 +73,9 @@ impl ProgramNames {
     }
 
     pub(crate) fn name_of(&self, owner: usize) -> String {
-        self.names.get(owner).cloned().unwrap_or_else(|| THE_KERNEL.to_owned())
+        self.names
+            .get(owner)
+            .cloned()
+            .unwrap_or_else(|| THE_KERNEL.to_owned())
     }
 }

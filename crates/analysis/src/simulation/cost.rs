@@ -7,8 +7,7 @@ use super::sums::{Cell, Cycles, Sum};
 use crate::order_statistics::nearest_rank;
 
 /// Why there is no interval where segments cannot be distinguished.
-pub(crate) const SUMS_ONLY: &str =
-    "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
+pub(crate) const SUMS_ONLY: &str = "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
 
 /// Why lookups of the two hierarchies were not compared.
 pub(crate) const NOT_COMPARED: &str =
@@ -19,15 +18,30 @@ const LATEST: u64 = 64;
 
 /// Where the integration ends, by the segments' lengths in ascending order: at the end of the quantum, or of the `window` of recorded
 /// intervals, if that comes first.
-pub(crate) fn cut_of_lengths(sorted: &[u64], share: f64, window: u64, quantum_instructions: Option<u64>) -> Cut {
-    let end = without_lateness(nearest_rank(sorted, 1.0 - share).unwrap_or(0), quantum_instructions);
-    Cut { instructions: end.min(window), is_reached: end <= window, is_rounded: false }
+pub(crate) fn cut_of_lengths(
+    sorted: &[u64],
+    share: f64,
+    window: u64,
+    quantum_instructions: Option<u64>,
+) -> Cut {
+    let end = without_lateness(
+        nearest_rank(sorted, 1.0 - share).unwrap_or(0),
+        quantum_instructions,
+    );
+    Cut {
+        instructions: end.min(window),
+        is_reached: end <= window,
+        is_rounded: false,
+    }
 }
 
 /// A turn ends some instructions late, with the code that uses its last one, and hardly any segment reaches so far: a cut-off
 /// there is put at the end of the quantum.
 fn without_lateness(end: u64, quantum_instructions: Option<u64>) -> u64 {
-    let is_late = |quantum: &u64| end.checked_sub(*quantum).is_some_and(|late| late <= LATEST.max(quantum / 100));
+    let is_late = |quantum: &u64| {
+        end.checked_sub(*quantum)
+            .is_some_and(|late| late <= LATEST.max(quantum / 100))
+    };
     quantum_instructions.filter(is_late).unwrap_or(end)
 }
 
@@ -38,20 +52,39 @@ pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     let window = cells.len().saturating_sub(1);
     let end = cells.iter().position(is_few);
     let instructions = length.saturating_mul(end.unwrap_or(window).min(window) as u64);
-    Cut { instructions, is_reached: end.is_some(), is_rounded: true }
+    Cut {
+        instructions,
+        is_reached: end.is_some(),
+        is_rounded: true,
+    }
 }
 
 /// The cost up to the cut, with an interval from the sums of each batch where there are batches.
-pub(crate) fn cost(cycles: Cycles, sums: &[Sum], batches: &[Vec<Sum>], length: u64, cut: Cut, confidence: f64) -> Cost {
+pub(crate) fn cost(
+    cycles: Cycles,
+    sums: &[Sum],
+    batches: &[Vec<Sum>],
+    length: u64,
+    cut: Cut,
+    confidence: f64,
+) -> Cost {
     let segments = sums.first().map_or(0, |sum| sum.segments);
     if segments == 0 || cut.instructions == 0 {
         return Cost::none("found no segment, need one at least; trace for longer");
     }
     let Some(estimate) = integral(cycles, sums, length, cut.instructions) else {
-        return Cost::none("found an interval without instructions before the cut-off; choose longer intervals");
+        return Cost::none(
+            "found an interval without instructions before the cut-off; choose longer intervals",
+        );
     };
-    let cost = Cost { estimate: Some(estimate), ..Cost::default() };
-    let why = |why: String| Cost { why: Some(why), ..cost.clone() };
+    let cost = Cost {
+        estimate: Some(estimate),
+        ..Cost::default()
+    };
+    let why = |why: String| Cost {
+        why: Some(why),
+        ..cost.clone()
+    };
     if batches.is_empty() {
         return why(SUMS_ONLY.to_owned());
     }
@@ -67,12 +100,18 @@ pub(crate) fn cost(cycles: Cycles, sums: &[Sum], batches: &[Vec<Sum>], length: u
 
 /// The batches that hold any segment.
 pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
-    batches.iter().filter(|batch| batch.iter().any(|sum| sum.segments > 0)).collect()
+    batches
+        .iter()
+        .filter(|batch| batch.iter().any(|sum| sum.segments > 0))
+        .collect()
 }
 
 /// What is left without a batch.
 pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
-    sums.iter().zip(batch).map(|(all, part)| all.less(part)).collect()
+    sums.iter()
+        .zip(batch)
+        .map(|(all, part)| all.less(part))
+        .collect()
 }
 
 /// An estimate over segments, with the interval that batches of them give. `without` is the same without one of these.
@@ -83,14 +122,28 @@ pub(crate) fn with_interval<T>(
     without: impl Fn(&T) -> Option<f64>,
     confidence: f64,
 ) -> Cost {
-    let cost = Cost { estimate: Some(estimate), ..Cost::default() };
-    let why = |why: String| Cost { why: Some(why), ..cost.clone() };
+    let cost = Cost {
+        estimate: Some(estimate),
+        ..Cost::default()
+    };
+    let why = |why: String| Cost {
+        why: Some(why),
+        ..cost.clone()
+    };
     if segments < FEWEST_SEGMENTS || used.len() < MIN_BATCHES {
-        let (found, needed) = (format!("{segments} segments in {} batches", used.len()), FEWEST_SEGMENTS);
-        return why(format!("no interval: found {found}, need {needed} in {MIN_BATCHES}; trace for longer"));
+        let (found, needed) = (
+            format!("{segments} segments in {} batches", used.len()),
+            FEWEST_SEGMENTS,
+        );
+        return why(format!(
+            "no interval: found {found}, need {needed} in {MIN_BATCHES}; trace for longer"
+        ));
     }
     let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {
-        return why("no interval: all segments that reach the cut-off follow each other; trace for longer".to_owned());
+        return why(
+            "no interval: all segments that reach the cut-off follow each other; trace for longer"
+                .to_owned(),
+        );
     };
     match jackknife(estimate, &values, confidence) {
         None => why("no interval: the batches differ beyond any number".to_owned()),

@@ -10,21 +10,40 @@ use super::sums::Sum;
 /// `cycles` are all of the shared hierarchy. Without a batch of segments its instructions are gone, too.
 pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full: bool) -> Cost {
     let instructions = context.head.trace.instructions;
-    let ratio = |cycles: u64, instructions: u64| (instructions > 0).then(|| cycles as f64 / instructions as f64);
+    let ratio = |cycles: u64, instructions: u64| {
+        (instructions > 0).then(|| cycles as f64 / instructions as f64)
+    };
     let Some(estimate) = ratio(cycles, instructions) else {
         return Cost::none("found no instruction in the record, need one");
     };
     if !is_full || sums.is_disordered {
-        return Cost { estimate: Some(estimate), why: Some(SUMS_ONLY.to_owned()), ..Cost::default() };
+        return Cost {
+            estimate: Some(estimate),
+            why: Some(SUMS_ONLY.to_owned()),
+            ..Cost::default()
+        };
     }
     let all: Vec<usize> = (0..context.head.causes.len()).collect();
     let (cells, batches) = merged(sums, &all);
     let segments = cells.first().map_or(0, |cell| cell.sum.segments);
     let without = |batch: &&Vec<Sum>| {
-        let gone = |of: fn(&Sum) -> u64| batch.iter().fold(0_u64, |sum, part| sum.saturating_add(of(part)));
-        ratio(cycles.checked_sub(gone(|sum| sum.shared))?, instructions.checked_sub(gone(|sum| sum.instructions))?)
+        let gone = |of: fn(&Sum) -> u64| {
+            batch
+                .iter()
+                .fold(0_u64, |sum, part| sum.saturating_add(of(part)))
+        };
+        ratio(
+            cycles.checked_sub(gone(|sum| sum.shared))?,
+            instructions.checked_sub(gone(|sum| sum.instructions))?,
+        )
     };
-    with_interval(estimate, segments, &used(&batches), without, context.options.confidence)
+    with_interval(
+        estimate,
+        segments,
+        &used(&batches),
+        without,
+        context.options.confidence,
+    )
 }
 
 #[cfg(test)]
@@ -36,15 +55,24 @@ mod tests {
         let mut run = Run::new();
         let excess = |segment: u64| (segment * 7 % 11) as f64 / 10.0;
         for segment in 0..80 {
-            run.segment((segment % 2) as u32, QUANTUM, LENGTH, 2.0, |_| excess(segment));
+            run.segment((segment % 2) as u32, QUANTUM, LENGTH, 2.0, |_| {
+                excess(segment)
+            });
         }
         let found = run.design().cpi;
         // Of segments of one length it is the mean of theirs; two are a batch.
-        let batches: Vec<f64> = (0..40).map(|batch| 2.0 + (excess(2 * batch) + excess(2 * batch + 1)) / 2.0).collect();
+        let batches: Vec<f64> = (0..40)
+            .map(|batch| 2.0 + (excess(2 * batch) + excess(2 * batch + 1)) / 2.0)
+            .collect();
         let mean = batches.iter().sum::<f64>() / 40.0;
         let (low, high) = super::super::interval::of_mean(&batches, 0.9).expect("forty");
-        let is_near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-3);
+        let is_near = |found: Option<f64>, wanted: f64| {
+            found.is_some_and(|found| (found - wanted).abs() < 1e-3)
+        };
         assert!(is_near(found.estimate, mean), "{found:?} for {mean}");
-        assert!(is_near(found.low, low) && is_near(found.high, high), "{found:?} for {low} to {high}");
+        assert!(
+            is_near(found.low, low) && is_near(found.high, high),
+            "{found:?} for {low} to {high}"
+        );
     }
 }

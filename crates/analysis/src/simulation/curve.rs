@@ -5,13 +5,17 @@ use super::sums::{Cell, Cycles, Sum};
 
 /// The intervals that segments reach, up to the last that was counted separately; the last cell is what lies behind all intervals.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
-    let Some((_, intervals)) = cells.split_last() else { return Vec::new() };
+    let Some((_, intervals)) = cells.split_last() else {
+        return Vec::new();
+    };
     let all = cells.first().map_or(0, |cell| cell.sum.segments);
     let mut cumulative = 0.0;
     let mut points = Vec::new();
     for (i, cell) in intervals.iter().enumerate() {
         let sum = &cell.sum;
-        let Some(excess) = sum.cpi(Sum::excess) else { continue };
+        let Some(excess) = sum.cpi(Sum::excess) else {
+            continue;
+        };
         cumulative += excess * run_through(sum, length);
         points.push(Point {
             interval: i as u32,

@@ -30,11 +30,25 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     let detail = result.detail.as_ref().unwrap_or(&counters_only);
     let switches = head.trace.voluntary_switches as f64 + head.trace.involuntary_switches as f64;
     let groups = groups_with_reason(context, result, sums, switches);
-    let (cost, lost, cut) = (groups[0].cost_cycles.clone(), groups[0].lost_cycles.clone(), groups[0].cut);
-    let ByView { shared, private, flushed } = &result.hierarchies;
+    let (cost, lost, cut) = (
+        groups[0].cost_cycles.clone(),
+        groups[0].lost_cycles.clone(),
+        groups[0].cut,
+    );
+    let ByView {
+        shared,
+        private,
+        flushed,
+    } = &result.hierarchies;
     let cycles = shared.cycles;
-    let first_touches = result.detail.as_ref().map(|detail| detail.gained_cycles.first_touches());
-    let excess = difference(cycles.saturating_add(first_touches.unwrap_or(0)), private.cycles);
+    let first_touches = result
+        .detail
+        .as_ref()
+        .map(|detail| detail.gained_cycles.first_touches());
+    let excess = difference(
+        cycles.saturating_add(first_touches.unwrap_or(0)),
+        private.cycles,
+    );
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
     let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
     let agarwal = agarwal(head, result, context.turns.mean_others());
@@ -44,10 +58,16 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
         cycle_ns: result.design.cycle_ns,
         instructions: head.trace.instructions,
         data_refs: head.trace.loads.saturating_add(head.trace.stores),
-        switches: Switches { voluntary: head.trace.voluntary_switches, involuntary: head.trace.involuntary_switches },
+        switches: Switches {
+            voluntary: head.trace.voluntary_switches,
+            involuntary: head.trace.involuntary_switches,
+        },
         hierarchies: result.hierarchies.clone(),
         cpi: cpi(context, sums, cycles, result.detail.is_some()),
-        average_cost_ns: result.design.cycle_ns.map(|cycle_ns| cycle_ns.map(|ns| cost.times(ns))),
+        average_cost_ns: result
+            .design
+            .cycle_ns
+            .map(|cycle_ns| cycle_ns.map(|ns| cost.times(ns))),
         overhead: cost.estimate.and_then(|cost| of_all(cost * switches)),
         overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
         lost_share: lost.estimate.and_then(|cost| of_all(cost * switches)),
@@ -65,7 +85,11 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
         agarwal_why: agarwal.as_ref().err().cloned(),
         agarwal: agarwal.ok(),
         processes: processes(context, result, sums),
-        survivor_bias: if sums.is_disordered { Vec::new() } else { survivor_bias(context, sums, &groups) },
+        survivor_bias: if sums.is_disordered {
+            Vec::new()
+        } else {
+            survivor_bias(context, sums, &groups)
+        },
         parts: parts(result, detail),
         origins: origins(detail),
         levels: levels(result, detail, &head.trace, switches),
@@ -96,9 +120,16 @@ fn groups_with_reason(
     let mut groups = groups(context, result.depth(), sums);
     if let Some(why) = no_cost(sums, switches) {
         let costs = groups.iter_mut().flat_map(|group| {
-            [&mut group.cost_cycles, &mut group.lost_cycles, &mut group.gained_cycles, &mut group.state_cycles]
+            [
+                &mut group.cost_cycles,
+                &mut group.lost_cycles,
+                &mut group.gained_cycles,
+                &mut group.state_cycles,
+            ]
         });
-        costs.filter(|cost| cost.estimate.is_some()).for_each(|cost| *cost = Cost::none(why));
+        costs
+            .filter(|cost| cost.estimate.is_some())
+            .for_each(|cost| *cost = Cost::none(why));
     }
     groups
 }
@@ -111,11 +142,20 @@ fn no_cost(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     (switches == 0.0).then_some("found no switch in the trace, need two processes that take turns")
 }
 
-fn flags(context: &Context<'_>, result: &DesignResult, sums: &DesignSums, cost: &Cost, is_reached: bool) -> Vec<Flag> {
+fn flags(
+    context: &Context<'_>,
+    result: &DesignResult,
+    sums: &DesignSums,
+    cost: &Cost,
+    is_reached: bool,
+) -> Vec<Flag> {
     let mut flags = Vec::new();
     let mut flag = |name, detail: String| flags.push(Flag { name, detail });
     if sums.is_disordered {
-        flag("disorder", "intervals stand out of order: no cost, no curve can be believed".to_owned());
+        flag(
+            "disorder",
+            "intervals stand out of order: no cost, no curve can be believed".to_owned(),
+        );
     }
     if result.detail.is_none() {
         let why = "sums over segments: no interval, spread, origins, losses, evictions, code, data; first touches lower the \
@@ -131,19 +171,29 @@ fn flags(context: &Context<'_>, result: &DesignResult, sums: &DesignSums, cost: 
         flag("cut-early", detail);
     }
     if cost.low.is_some() && !cost.is_distinguishable_from_zero() {
-        flag("not-distinguishable-from-0", "the interval of the cost covers 0".to_owned());
+        flag(
+            "not-distinguishable-from-0",
+            "the interval of the cost covers 0".to_owned(),
+        );
     }
     for detail in without_process(&result.design, &context.head.processes) {
         flag("partition-without-process", detail);
     }
-    let covered: f64 =
-        sums.cells.iter().flatten().flat_map(|cells| cells.iter()).map(|c| c.sum.instructions as f64).sum();
+    let covered: f64 = sums
+        .cells
+        .iter()
+        .flatten()
+        .flat_map(|cells| cells.iter())
+        .map(|c| c.sum.instructions as f64)
+        .sum();
     let all = context.head.trace.instructions as f64;
     if all > 0.0 && covered < 0.99 * all {
         let outside = (1.0 - covered / all) * 100.0;
         flag(
             "outside-segments",
-            format!("{outside:.1} % of the instructions belong to no segment: no switch precedes them"),
+            format!(
+                "{outside:.1} % of the instructions belong to no segment: no switch precedes them"
+            ),
         );
     }
     flags

@@ -72,7 +72,13 @@ impl DesignSums {
 
     /// Whether an interval is of another segment than the open one.
     pub(crate) fn begins_segment(&mut self, interval: &Interval) -> bool {
-        let Some(last) = self.open.last().filter(|last| last.segment != interval.segment) else { return false };
+        let Some(last) = self
+            .open
+            .last()
+            .filter(|last| last.segment != interval.segment)
+        else {
+            return false;
+        };
         self.is_disordered |= last.segment > interval.segment;
         true
     }
@@ -86,11 +92,14 @@ impl DesignSums {
         self.are_others_known &= interval.of_others.is_some();
         self.pushed.push(*interval);
         let slot = self.slot(interval);
-        let Some(last) = self.open.last_mut() else { return self.open.push(*interval) };
+        let Some(last) = self.open.last_mut() else {
+            return self.open.push(*interval);
+        };
         // An exec divides an interval between two processes; it stays one interval of its segment.
         let is_divided = last.number == interval.number && last.process != interval.process;
         // What lies behind the curve is one, however many intervals were distinguished.
-        let is_rest = slot == self.intervals && last.number as usize >= slot && last.number < interval.number;
+        let is_rest =
+            slot == self.intervals && last.number as usize >= slot && last.number < interval.number;
         if is_divided || is_rest {
             last.number = interval.number;
             last.instructions = last.instructions.saturating_add(interval.instructions);
@@ -98,7 +107,10 @@ impl DesignSums {
                 let cycles = last.cycles.get_mut(view);
                 *cycles = cycles.saturating_add(*interval.cycles.get(view));
             }
-            last.of_others = last.of_others.zip(interval.of_others).map(|(a, b)| a.plus(b));
+            last.of_others = last
+                .of_others
+                .zip(interval.of_others)
+                .map(|(a, b)| a.plus(b));
         } else if last.number >= interval.number {
             self.is_disordered = true;
         } else {
@@ -115,7 +127,8 @@ impl DesignSums {
 
     fn cell(&mut self, cause: u32) -> &mut [Cell] {
         let intervals = self.intervals;
-        self.cells[cause as usize].get_or_insert_with(|| vec![Cell::default(); intervals + 1].into())
+        self.cells[cause as usize]
+            .get_or_insert_with(|| vec![Cell::default(); intervals + 1].into())
     }
 
     /// Adds what a program ran of an interval.
@@ -142,8 +155,22 @@ impl DesignSums {
             let begins_interval = before != Some((interval.process, slot));
             before = Some((interval.process, slot));
             let sum = Sum::of(interval);
-            self.add_to_program(program, slot, &Sum { segments: begins_interval.into(), ..sum });
-            self.add_to_program_batch(program, batch, &Sum { segments: begins_turn.into(), ..sum });
+            self.add_to_program(
+                program,
+                slot,
+                &Sum {
+                    segments: begins_interval.into(),
+                    ..sum
+                },
+            );
+            self.add_to_program_batch(
+                program,
+                batch,
+                &Sum {
+                    segments: begins_turn.into(),
+                    ..sum
+                },
+            );
             if let Some(turns) = program.and_then(|program| self.program_turns.get_mut(program)) {
                 *turns += u64::from(begins_turn);
             }
@@ -156,7 +183,9 @@ impl DesignSums {
     pub(crate) fn close(&mut self, batch: usize, class: usize, names: &ProgramNames) -> u64 {
         self.close_programs(batch, names);
         let intervals = std::mem::take(&mut self.open);
-        let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else { return 0 };
+        let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {
+            return 0;
+        };
         let end = self.step(self.slot(last));
         let rows = &mut self.survivors[class];
         if rows.len() <= end {
@@ -169,12 +198,15 @@ impl DesignSums {
         for interval in &intervals {
             let (slot, sum) = (self.slot(interval), Sum::of(interval));
             self.cell(interval.cause)[slot].add_interval(interval, length);
-            let sums = self.batches[place].get_or_insert_with(|| vec![Sum::default(); count + 1].into());
+            let sums =
+                self.batches[place].get_or_insert_with(|| vec![Sum::default(); count + 1].into());
             sums[slot].add(&sum);
             let step = self.step(slot).min(end);
             self.survivors[class][end][step].add(&sum);
         }
-        let instructions = intervals.iter().fold(0_u64, |sum, interval| sum.saturating_add(interval.instructions));
+        let instructions = intervals.iter().fold(0_u64, |sum, interval| {
+            sum.saturating_add(interval.instructions)
+        });
         // Keeps the memory of the list for the next segment.
         self.open = intervals;
         self.open.clear();

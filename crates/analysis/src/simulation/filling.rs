@@ -21,21 +21,33 @@ const EARLIER: f64 = 0.6;
 
 /// New lines come as a power of the instructions (Heaps's law), which the last half of the trace shows. None where nothing can be foretold:
 /// of a level that was filled, of a part of a trace, or of a record without the curve.
-pub(crate) fn filling(detail: &Detail, trace: &TraceFacts, place: usize, lines: u64) -> Option<Filling> {
+pub(crate) fn filling(
+    detail: &Detail,
+    trace: &TraceFacts,
+    place: usize,
+    lines: u64,
+) -> Option<Filling> {
     let held = *detail.most_held.get(place)? as f64;
     let instructions = trace.instructions as f64;
     let wanted = FULL_FROM * lines as f64;
     if trace.part.is_some() || held >= wanted || held == 0.0 {
         return None;
     }
-    let earlier = detail.fill_curve.iter().rfind(|point| point.instructions as f64 <= EARLIER * instructions)?;
+    let earlier = detail
+        .fill_curve
+        .iter()
+        .rfind(|point| point.instructions as f64 <= EARLIER * instructions)?;
     let before = *earlier.most_held.get(place).filter(|before| **before > 0)? as f64;
     if before == held {
         return Some(Filling::Never);
     }
     let power = (held / before).ln() / (instructions / earlier.instructions as f64).ln();
     let times = (wanted / held).powf(1.0 / power);
-    Some(if times <= FARTHEST { Filling::At(times * instructions) } else { Filling::Never })
+    Some(if times <= FARTHEST {
+        Filling::At(times * instructions)
+    } else {
+        Filling::Never
+    })
 }
 
 #[cfg(test)]
@@ -51,15 +63,25 @@ mod tests {
     }
 
     fn detail(before: u64, held: u64) -> Detail {
-        let point = |instructions, most_held| FillPoint { instructions, most_held: vec![most_held] };
+        let point = |instructions, most_held| FillPoint {
+            instructions,
+            most_held: vec![most_held],
+        };
         let fill_curve = vec![point(1_000_000, before), point(3_000_000, held)];
-        Detail { most_held: vec![held], fill_curve, ..Detail::default() }
+        Detail {
+            most_held: vec![held],
+            fill_curve,
+            ..Detail::default()
+        }
     }
 
     fn trace() -> TraceFacts {
         let mut run = Run::new();
         run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
-        TraceFacts { instructions: 4_000_000, ..run.head.trace }
+        TraceFacts {
+            instructions: 4_000_000,
+            ..run.head.trace
+        }
     }
 
     fn is_at(found: Option<Filling>, wanted: f64) -> bool {
@@ -69,22 +91,40 @@ mod tests {
     #[test]
     fn lines_that_come_as_a_power_of_the_instructions_fill_it_where_that_says() {
         // 3,000 are three quarters of it.
-        assert!(is_at(of(250, 1000), 12e6), "in proportion: {:?}", of(250, 1000));
-        assert!(is_at(of(500, 1000), 36e6), "as their square root: {:?}", of(500, 1000));
+        assert!(
+            is_at(of(250, 1000), 12e6),
+            "in proportion: {:?}",
+            of(250, 1000)
+        );
+        assert!(
+            is_at(of(500, 1000), 36e6),
+            "as their square root: {:?}",
+            of(500, 1000)
+        );
     }
 
     #[test]
     fn a_level_that_grows_no_more_is_not_filled_by_more_of_the_same() {
         assert_eq!(of(1000, 1000), Some(Filling::Never));
-        assert_eq!(of(990, 1000), Some(Filling::Never), "in 10^66 times as many");
+        assert_eq!(
+            of(990, 1000),
+            Some(Filling::Never),
+            "in 10^66 times as many"
+        );
     }
 
     #[test]
     fn nothing_is_foretold_of_what_is_full_or_not_known() {
         assert_eq!((of(500, 3000), of(0, 0), of(0, 10)), (None, None, None));
-        let older = Detail { fill_curve: Vec::new(), ..detail(250, 1000) };
+        let older = Detail {
+            fill_curve: Vec::new(),
+            ..detail(250, 1000)
+        };
         assert_eq!(filling(&older, &trace(), 0, 4000), None);
-        let part = TraceFacts { part: Some(TracePart::default()), ..trace() };
+        let part = TraceFacts {
+            part: Some(TracePart::default()),
+            ..trace()
+        };
         assert_eq!(filling(&detail(250, 1000), &part, 0, 4000), None);
     }
 }

@@ -55,7 +55,10 @@ pub struct Cost {
 impl Cost {
     /// No number.
     pub(crate) fn none(why: impl Into<String>) -> Self {
-        Cost { why: Some(why.into()), ..Cost::default() }
+        Cost {
+            why: Some(why.into()),
+            ..Cost::default()
+        }
     }
 
     /// Whether the interval is known and lies on one side of zero.
@@ -71,7 +74,9 @@ impl Cost {
     /// Half of the interval over the estimate. None where one of them is missing, or the estimate is 0.
     pub fn precision(&self) -> Option<f64> {
         let half = (self.high? - self.low?) / 2.0;
-        self.estimate.filter(|estimate| *estimate != 0.0).map(|estimate| half / estimate.abs())
+        self.estimate
+            .filter(|estimate| *estimate != 0.0)
+            .map(|estimate| half / estimate.abs())
     }
 
     /// The cost as a gain: what is below 0 above it, and the other way round.
@@ -80,16 +85,32 @@ impl Cost {
         let minus = |number: Option<f64>| number.map(|number| -number);
         let without_one = self.without_one.iter().map(|value| -value).collect();
         let (estimate, low, high) = (minus(self.estimate), minus(self.high), minus(self.low));
-        Cost { estimate, low, high, without_one, ..self.clone() }
+        Cost {
+            estimate,
+            low,
+            high,
+            without_one,
+            ..self.clone()
+        }
     }
 
     /// All numbers times `factor`, which is positive.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let scaled = |number: Option<f64>| number.map(|number| number * factor);
-        let without_one = self.without_one.iter().map(|value| value * factor).collect();
+        let without_one = self
+            .without_one
+            .iter()
+            .map(|value| value * factor)
+            .collect();
         let (estimate, low, high) = (scaled(self.estimate), scaled(self.low), scaled(self.high));
-        Cost { estimate, low, high, without_one, ..self.clone() }
+        Cost {
+            estimate,
+            low,
+            high,
+            without_one,
+            ..self.clone()
+        }
     }
 }
 
@@ -192,7 +213,11 @@ struct KindAndName<'a> {
 }
 
 fn group<S: Serializer>(group: &Group, serializer: S) -> Result<S::Ok, S::Error> {
-    KindAndName { kind: group.kind(), name: group.name() }.serialize(serializer)
+    KindAndName {
+        kind: group.kind(),
+        name: group.name(),
+    }
+    .serialize(serializer)
 }
 
 /// How long segments run.
@@ -771,7 +796,15 @@ pub(crate) fn cause_name(cause: &SwitchCause) -> String {
     if cause.entry == "birth" {
         return "birth".to_owned();
     }
-    let will = if cause.is_voluntary { "voluntary" } else { "involuntary" };
-    let syscall = cause.syscall.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+    let will = if cause.is_voluntary {
+        "voluntary"
+    } else {
+        "involuntary"
+    };
+    let syscall = cause
+        .syscall
+        .as_ref()
+        .map(|name| format!(" {name}"))
+        .unwrap_or_default();
     format!("{will} {}{syscall}", cause.entry)
 }

@@ -12,20 +12,43 @@ use super::sums::{Cell, Cycles, Sum, add_all};
 use crate::order_statistics::nearest_rank;
 
 /// All segments, then the classes that occur, in a guest the kinds of tasks, then the causes that occur, those with most segments first.
-pub(crate) fn groups(context: &Context<'_>, depth: DetailLevel, sums: &DesignSums) -> Vec<GroupFinding> {
+pub(crate) fn groups(
+    context: &Context<'_>,
+    depth: DetailLevel,
+    sums: &DesignSums,
+) -> Vec<GroupFinding> {
     let head = context.head;
     let all: Vec<usize> = (0..head.causes.len()).collect();
     let mut groups = vec![finding(context, depth, sums, Group::All, &all)];
     for (number, name) in CLASSES.into_iter().enumerate() {
-        let members: Vec<usize> = all.iter().copied().filter(|i| class_of(&head.causes[*i]) == number).collect();
+        let members: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|i| class_of(&head.causes[*i]) == number)
+            .collect();
         groups.push(finding(context, depth, sums, Group::Class(name), &members));
     }
-    for (is_of_kernel, name) in [false, true].into_iter().zip(TASKS).filter(|_| head.trace.guest.is_some()) {
-        let members: Vec<usize> =
-            all.iter().copied().filter(|i| is_kernel_thread(&head.causes[*i]) == is_of_kernel).collect();
+    for (is_of_kernel, name) in [false, true]
+        .into_iter()
+        .zip(TASKS)
+        .filter(|_| head.trace.guest.is_some())
+    {
+        let members: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|i| is_kernel_thread(&head.causes[*i]) == is_of_kernel)
+            .collect();
         groups.push(finding(context, depth, sums, Group::Tasks(name), &members));
     }
-    let each = |i: &usize| finding(context, depth, sums, Group::Cause(cause_name(&head.causes[*i])), &[*i]);
+    let each = |i: &usize| {
+        finding(
+            context,
+            depth,
+            sums,
+            Group::Cause(cause_name(&head.causes[*i])),
+            &[*i],
+        )
+    };
     let mut causes: Vec<GroupFinding> = all.iter().map(each).collect();
     causes.sort_by_key(|group| std::cmp::Reverse(group.segments));
     groups.extend(causes);
@@ -54,17 +77,37 @@ fn finding(
         batches.clear();
     }
     // How long segments are does not depend on the design: any one that distinguishes them says it for all.
-    let lengths = context.lengths.select(|segment| causes.contains(&(segment.cause as usize)));
+    let lengths = context
+        .lengths
+        .select(|segment| causes.contains(&(segment.cause as usize)));
     let share = context.options.cut_share;
     let cut = if is_mixed && context.lengths.are_unknown() {
         cut_of_sums(&cells, share, length)
     } else {
         let quantum = context.head.trace.quantum_instructions;
-        cut_of_lengths(&lengths, share, length.saturating_mul(window as u64), quantum)
+        cut_of_lengths(
+            &lengths,
+            share,
+            length.saturating_mul(window as u64),
+            quantum,
+        )
     };
-    let cost_of = |cycles: Cycles| cost(cycles, &by_interval, &batches, length, cut, context.options.confidence);
+    let cost_of = |cycles: Cycles| {
+        cost(
+            cycles,
+            &by_interval,
+            &batches,
+            length,
+            cut,
+            context.options.confidence,
+        )
+    };
     let compared = |cycles: Cycles| {
-        if sums.are_others_known { cost_of(cycles) } else { Cost::none(NOT_COMPARED) }
+        if sums.are_others_known {
+            cost_of(cycles)
+        } else {
+            Cost::none(NOT_COMPARED)
+        }
     };
     GroupFinding {
         group,
@@ -82,12 +125,21 @@ fn finding(
 
 /// Cells by interval and sums by batch of some causes together.
 pub(crate) fn merged(sums: &DesignSums, causes: &[usize]) -> (Vec<Cell>, Vec<Vec<Sum>>) {
-    let width = sums.cells.iter().flatten().map(|cells| cells.len()).next().unwrap_or(1);
+    let width = sums
+        .cells
+        .iter()
+        .flatten()
+        .map(|cells| cells.len())
+        .next()
+        .unwrap_or(1);
     let mut cells = vec![Cell::default(); width];
     let mut batches = vec![vec![Sum::default(); width]; BATCHES];
     for cause in causes {
         if let Some(of_cause) = &sums.cells[*cause] {
-            cells.iter_mut().zip(of_cause.iter()).for_each(|(to, from)| to.add(from));
+            cells
+                .iter_mut()
+                .zip(of_cause.iter())
+                .for_each(|(to, from)| to.add(from));
         }
         for (batch, to) in batches.iter_mut().enumerate() {
             if let Some(from) = &sums.batches[cause * BATCHES + batch] {

@@ -31,14 +31,20 @@ pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<
 /// Student's interval around the mean of independent values.
 pub fn of_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let (mean, sd) = crate::estimate::mean_and_sd(values);
-    around(mean, sd / (values.len() as f64).sqrt(), values.len(), confidence)
+    around(
+        mean,
+        sd / (values.len() as f64).sqrt(),
+        values.len(),
+        confidence,
+    )
 }
 
 /// Student's interval from a standard error that has one degree of freedom less than `n`.
 pub(crate) fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
     let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
     let half = student.inverse_cdf(f64::midpoint(1.0, confidence)) * error;
-    half.is_finite().then_some((estimate - half, estimate + half))
+    half.is_finite()
+        .then_some((estimate - half, estimate + half))
 }
 
 #[cfg(test)]
@@ -50,13 +56,17 @@ mod tests {
     fn of_a_mean_it_is_the_method_of_batch_means() {
         let batches: Vec<f64> = (0..20).map(|i| f64::from((i * 7 + 3) % 11)).collect();
         let mean = batches.iter().sum::<f64>() / 20.0;
-        let without: Vec<f64> = batches.iter().map(|batch| (mean * 20.0 - batch) / 19.0).collect();
+        let without: Vec<f64> = batches
+            .iter()
+            .map(|batch| (mean * 20.0 - batch) / 19.0)
+            .collect();
         let jackknife = jackknife(mean, &without, 0.9).expect("twenty");
         let direct = of_mean(&batches, 0.9).expect("twenty");
         assert!((jackknife.0 - direct.0).abs() < 1e-12 && (jackknife.1 - direct.1).abs() < 1e-12);
         // scipy.stats.t.interval(0.9, 19, numpy.mean(x), scipy.stats.sem(x)), SciPy 1.17.1.
         assert!(
-            (direct.0 - 3.925550071588433).abs() < 1e-9 && (direct.1 - 6.3744499284115665).abs() < 1e-9,
+            (direct.0 - 3.925550071588433).abs() < 1e-9
+                && (direct.1 - 6.3744499284115665).abs() < 1e-9,
             "{direct:?}"
         );
     }

@@ -19,14 +19,22 @@ pub(crate) fn kernel(
     if batches.is_empty() {
         return None;
     }
-    let over =
-        |part: &dyn Fn(&KernelBatch) -> u64, events: fn(&KernelBatch) -> u64| ratio(batches, part, events, confidence);
+    let over = |part: &dyn Fn(&KernelBatch) -> u64, events: fn(&KernelBatch) -> u64| {
+        ratio(batches, part, events, confidence)
+    };
     let functions = functions(shared, &detail.kernel_functions, switches);
     let switches: fn(&KernelBatch) -> u64 = |batch| batch.switches;
-    let names = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name);
+    let names = shared
+        .levels
+        .iter()
+        .chain(&shared.tlbs)
+        .map(|level| &level.name);
     let fills = names.enumerate().map(|(place, name)| KernelFills {
         level: name.clone(),
-        fills: over(&|batch| batch.fills.get(place).copied().unwrap_or(0), switches),
+        fills: over(
+            &|batch| batch.fills.get(place).copied().unwrap_or(0),
+            switches,
+        ),
     });
     Some(KernelFinding {
         instructions_per_switch: over(&|batch| batch.instructions, switches),
@@ -39,19 +47,37 @@ pub(crate) fn kernel(
     })
 }
 
-fn functions(shared: &HierarchyCounts, uses: &[FunctionUse], switches: f64) -> Vec<FunctionFinding> {
+fn functions(
+    shared: &HierarchyCounts,
+    uses: &[FunctionUse],
+    switches: f64,
+) -> Vec<FunctionFinding> {
     let all: u64 = uses.iter().map(|function| function.instructions).sum();
-    let is_large = |function: &&FunctionUse| function.instructions as f64 >= LEAST_SHARE * all as f64;
-    let names = || shared.levels.iter().chain(&shared.tlbs).map(|level| level.name.clone());
+    let is_large =
+        |function: &&FunctionUse| function.instructions as f64 >= LEAST_SHARE * all as f64;
+    let names = || {
+        shared
+            .levels
+            .iter()
+            .chain(&shared.tlbs)
+            .map(|level| level.name.clone())
+    };
     let finding = |function: &FunctionUse| FunctionFinding {
         function: function.function.clone(),
         instructions_per_switch: function.instructions as f64 / switches,
         misses_per_switch: names()
             .zip(&function.misses)
-            .map(|(level, misses)| FunctionMisses { level, misses: *misses as f64 / switches })
+            .map(|(level, misses)| FunctionMisses {
+                level,
+                misses: *misses as f64 / switches,
+            })
             .collect(),
     };
-    if switches > 0.0 { uses.iter().filter(is_large).map(finding).collect() } else { Vec::new() }
+    if switches > 0.0 {
+        uses.iter().filter(is_large).map(finding).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// One sum over another, and the same without each batch.
@@ -61,7 +87,8 @@ fn ratio(
     events: fn(&KernelBatch) -> u64,
     confidence: f64,
 ) -> Cost {
-    let sum = |of: &dyn Fn(&KernelBatch) -> u64| batches.iter().map(of).fold(0_u64, u64::saturating_add);
+    let sum =
+        |of: &dyn Fn(&KernelBatch) -> u64| batches.iter().map(of).fold(0_u64, u64::saturating_add);
     let (parts, all) = (sum(part), sum(&events));
     if all == 0 {
         return Cost::none("found no such event in whole batches of switches");
@@ -71,7 +98,13 @@ fn ratio(
         Some(parts.saturating_sub(part(batch)) as f64 / left as f64)
     };
     let switches = sum(&|batch| batch.switches);
-    with_interval(parts as f64 / all as f64, switches, batches, without, confidence)
+    with_interval(
+        parts as f64 / all as f64,
+        switches,
+        batches,
+        without,
+        confidence,
+    )
 }
 
 #[cfg(test)]
@@ -82,17 +115,44 @@ mod tests {
     /// Of batches of as many switches each, it is Student's interval of the mean of the batches.
     #[test]
     fn a_ratio_has_the_interval_of_batch_means() {
-        let batch =
-            |i: u64| KernelBatch { switches: 10, instructions: 1000 + 70 * (i * i % 13), ..KernelBatch::default() };
+        let batch = |i: u64| KernelBatch {
+            switches: 10,
+            instructions: 1000 + 70 * (i * i % 13),
+            ..KernelBatch::default()
+        };
         let batches: Vec<KernelBatch> = (0..40).map(batch).collect();
-        let found = ratio(&batches, &|batch| batch.instructions, |batch| batch.switches, 0.9);
-        let means: Vec<f64> = batches.iter().map(|batch| batch.instructions as f64 / 10.0).collect();
+        let found = ratio(
+            &batches,
+            &|batch| batch.instructions,
+            |batch| batch.switches,
+            0.9,
+        );
+        let means: Vec<f64> = batches
+            .iter()
+            .map(|batch| batch.instructions as f64 / 10.0)
+            .collect();
         let (low, high) = of_mean(&means, 0.9).expect("forty");
-        assert!((found.low.expect("an end") - low).abs() < 1e-9 && (found.high.expect("an end") - high).abs() < 1e-9);
+        assert!(
+            (found.low.expect("an end") - low).abs() < 1e-9
+                && (found.high.expect("an end") - high).abs() < 1e-9
+        );
         assert_eq!(found.n, Some(40));
-        let none = ratio(&batches, &|batch| batch.call_cycles, |batch| batch.calls, 0.9);
+        let none = ratio(
+            &batches,
+            &|batch| batch.call_cycles,
+            |batch| batch.calls,
+            0.9,
+        );
         assert_eq!(none.estimate, None);
-        let few = ratio(&batches[..3], &|batch| batch.instructions, |batch| batch.switches, 0.9);
-        assert!(few.estimate.is_some() && few.low.is_none() && few.why.is_some(), "{few:?}");
+        let few = ratio(
+            &batches[..3],
+            &|batch| batch.instructions,
+            |batch| batch.switches,
+            0.9,
+        );
+        assert!(
+            few.estimate.is_some() && few.low.is_none() && few.why.is_some(),
+            "{few:?}"
+        );
     }
 }

@@ -24,7 +24,8 @@ pub(crate) struct Lengths {
 impl Lengths {
     pub(crate) fn of(mut segments: Vec<Segment>, head: &Simulation) -> Self {
         segments.retain(|segment| {
-            (segment.cause as usize) < head.causes.len() && (segment.end as usize) < head.causes.len()
+            (segment.cause as usize) < head.causes.len()
+                && (segment.end as usize) < head.causes.len()
         });
         segments.sort_unstable_by_key(|segment| segment.instructions);
         Lengths { segments }
@@ -37,21 +38,38 @@ impl Lengths {
 
     /// Lengths of those segments that `is_member` takes, in ascending order.
     pub(crate) fn select(&self, is_member: impl Fn(&Segment) -> bool) -> Vec<u64> {
-        self.segments.iter().filter(|segment| is_member(segment)).map(|segment| segment.instructions).collect()
+        self.segments
+            .iter()
+            .filter(|segment| is_member(segment))
+            .map(|segment| segment.instructions)
+            .collect()
     }
 
     /// Of all segments, by why they begin, by why they end.
     pub(crate) fn distributions(&self, head: &Simulation) -> Vec<LengthDistribution> {
-        let class = |cause: u32| head.causes.get(cause as usize).map(|cause: &SwitchCause| class_of(cause));
+        let class = |cause: u32| {
+            head.causes
+                .get(cause as usize)
+                .map(|cause: &SwitchCause| class_of(cause))
+        };
         let mut groups = vec![(Group::All, self.select(|_| true))];
         for (number, name) in CLASSES.into_iter().enumerate() {
-            groups.push((Group::Class(name), self.select(|segment| class(segment.cause) == Some(number))));
+            groups.push((
+                Group::Class(name),
+                self.select(|segment| class(segment.cause) == Some(number)),
+            ));
         }
         for (number, name) in CLASSES.into_iter().enumerate() {
-            groups.push((Group::EndClass(name), self.select(|segment| class(segment.end) == Some(number))));
+            groups.push((
+                Group::EndClass(name),
+                self.select(|segment| class(segment.end) == Some(number)),
+            ));
         }
         let step = head.interval_instructions;
-        groups.into_iter().filter_map(|(group, lengths)| distribution(group, &lengths, step)).collect()
+        groups
+            .into_iter()
+            .filter_map(|(group, lengths)| distribution(group, &lengths, step))
+            .collect()
     }
 }
 
@@ -66,14 +84,21 @@ fn distribution(group: Group, sorted: &[u64], step: u64) -> Option<LengthDistrib
         median_instructions: nearest_rank(sorted, 0.5)?,
         mean_instructions: sum as f64 / n,
         max_instructions: max,
-        points: places(max, step).map(|x| LengthPoint { instructions: x, share: share(x) }).collect(),
+        points: places(max, step)
+            .map(|x| LengthPoint {
+                instructions: x,
+                share: share(x),
+            })
+            .collect(),
     })
 }
 
 /// Multiples of the interval up to the longest segment, a hundred at most, and the longest.
 fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     let step = step.max(max.div_ceil(POINTS as u64)).max(1);
-    let inner = (1..=POINTS as u64).map(move |i| step.saturating_mul(i)).take_while(move |x| *x < max);
+    let inner = (1..=POINTS as u64)
+        .map(move |i| step.saturating_mul(i))
+        .take_while(move |x| *x < max);
     inner.chain([max])
 }
 
@@ -111,9 +136,19 @@ mod tests {
     #[test]
     fn a_distribution_counts_what_is_not_longer() {
         let found = distribution(Group::All, &[5, 10, 10, 25], 10).expect("four");
-        let point = |(instructions, share)| LengthPoint { instructions, share };
+        let point = |(instructions, share)| LengthPoint {
+            instructions,
+            share,
+        };
         assert_eq!(found.points, [(10, 0.75), (20, 0.75), (25, 1.0)].map(point));
-        assert_eq!((found.median_instructions, found.mean_instructions, found.max_instructions), (10, 12.5, 25));
+        assert_eq!(
+            (
+                found.median_instructions,
+                found.mean_instructions,
+                found.max_instructions
+            ),
+            (10, 12.5, 25)
+        );
         assert_eq!(distribution(Group::All, &[], 10), None);
     }
 
@@ -121,7 +156,13 @@ mod tests {
     fn a_distribution_has_a_hundred_points_at_most() {
         let found = distribution(Group::All, &[1, 1_000_000], 10).expect("two");
         assert_eq!(found.points.len(), 100);
-        assert_eq!(found.points.last(), Some(&LengthPoint { instructions: 1_000_000, share: 1.0 }));
+        assert_eq!(
+            found.points.last(),
+            Some(&LengthPoint {
+                instructions: 1_000_000,
+                share: 1.0
+            })
+        );
     }
 
     #[test]

@@ -15,22 +15,42 @@ type Room<'a> = (&'a str, u64, u64);
 type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
 
 /// Every cache, then every TLB.
-pub(crate) fn levels(result: &DesignResult, detail: &Detail, trace: &TraceFacts, switches: f64) -> Vec<LevelFinding> {
+pub(crate) fn levels(
+    result: &DesignResult,
+    detail: &Detail,
+    trace: &TraceFacts,
+    switches: f64,
+) -> Vec<LevelFinding> {
     let instructions = trace.instructions;
     let counts = &result.hierarchies;
     let design = &result.design;
     let caches = design.levels.iter().enumerate().map(|(place, level)| {
-        (level.name.as_str(), level.lines(), brought_in_place(&design.levels, &counts.shared.levels, place))
+        (
+            level.name.as_str(),
+            level.lines(),
+            brought_in_place(&design.levels, &counts.shared.levels, place),
+        )
     });
     let tlbs = design.tlbs.iter().zip(&counts.shared.tlbs);
-    let tlbs = tlbs.map(|(tlb, counts)| (tlb.name.as_str(), tlb.entries.into(), brought_in(counts)));
+    let tlbs =
+        tlbs.map(|(tlb, counts)| (tlb.name.as_str(), tlb.entries.into(), brought_in(counts)));
     let mpki = |counts: &LevelCounts| counts.misses() as f64 * 1000.0 / instructions as f64;
-    let views = all(&counts.shared).zip(all(&counts.private)).zip(all(&counts.flushed));
+    let views = all(&counts.shared)
+        .zip(all(&counts.private))
+        .zip(all(&counts.flushed));
     let finding = |(place, found): (usize, (Room<'_>, Views<'_>))| {
         let ((level, lines, brought_in), ((shared, private), flushed)) = found;
-        let most_held = detail.most_held.get(place).copied().unwrap_or(brought_in.min(lines));
+        let most_held = detail
+            .most_held
+            .get(place)
+            .copied()
+            .unwrap_or(brought_in.min(lines));
         let filling = filling(detail, trace, place, lines);
-        let difference = if switches > 0.0 { detail.miss_differences.get(place) } else { None };
+        let difference = if switches > 0.0 {
+            detail.miss_differences.get(place)
+        } else {
+            None
+        };
         LevelFinding {
             level: level.to_owned(),
             mpki: (instructions > 0).then(|| ByView {
@@ -39,7 +59,9 @@ pub(crate) fn levels(result: &DesignResult, detail: &Detail, trace: &TraceFacts,
                 flushed: mpki(flushed),
             }),
             lost_per_switch: difference.map(|lookups| lookups.lost as f64 / switches),
-            gained_per_switch: difference.map(gained).map(|lookups| lookups as f64 / switches),
+            gained_per_switch: difference
+                .map(gained)
+                .map(|lookups| lookups as f64 / switches),
             lines,
             most_held,
             was_full: filled(most_held, lines) >= FULL_FROM,
@@ -50,7 +72,12 @@ pub(crate) fn levels(result: &DesignResult, detail: &Detail, trace: &TraceFacts,
             is_never_full: filling == Some(Filling::Never),
         }
     };
-    caches.chain(tlbs).zip(views).enumerate().map(finding).collect()
+    caches
+        .chain(tlbs)
+        .zip(views)
+        .enumerate()
+        .map(finding)
+        .collect()
 }
 
 /// Lookups that others save a process again and again.
@@ -70,10 +97,16 @@ fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u
     }
     let mut before: Vec<usize> = [Holds::Instructions, Holds::Data]
         .into_iter()
-        .filter_map(|kind| levels[..place].iter().rposition(|level| level.holds == kind || level.holds == Holds::Both))
+        .filter_map(|kind| {
+            levels[..place]
+                .iter()
+                .rposition(|level| level.holds == kind || level.holds == Holds::Both)
+        })
         .collect();
     before.dedup();
-    before.into_iter().fold(0, |lines, place| lines.saturating_add(brought_in_place(levels, counts, place)))
+    before.into_iter().fold(0, |lines, place| {
+        lines.saturating_add(brought_in_place(levels, counts, place))
+    })
 }
 
 /// A line written back to a level that had driven it out takes no more room than when it was brought in.
@@ -108,19 +141,32 @@ mod tests {
         result.detail.as_mut().expect("in full").miss_differences =
             vec![difference("L1I", 0, 0), difference("L1D", 300, 100)];
         let levels = &run.design().levels;
-        assert_eq!((levels[0].lines, levels[0].most_held, levels[0].was_full), (lines, lines, true));
-        assert_eq!((levels[1].level.as_str(), levels[1].was_full), ("L1D", false));
+        assert_eq!(
+            (levels[0].lines, levels[0].most_held, levels[0].was_full),
+            (lines, lines, true)
+        );
+        assert_eq!(
+            (levels[1].level.as_str(), levels[1].was_full),
+            ("L1D", false)
+        );
         // Behind both an exclusive one: at most their lines come into it.
         run.head.designs[0].design.levels[1].inclusion = switchcost_design::Inclusion::Exclusive;
         run.head.designs[0].design.levels[1].holds = switchcost_design::Holds::Both;
         assert_eq!(run.design().levels[1].most_held, lines);
         // What came in may have come in again and again: what was there was counted.
-        run.head.designs[0].detail.as_mut().expect("in full").most_held = vec![lines, lines / 27];
+        run.head.designs[0]
+            .detail
+            .as_mut()
+            .expect("in full")
+            .most_held = vec![lines, lines / 27];
         let found = run.design().levels.swap_remove(1);
         assert_eq!((found.most_held, found.was_full), (lines / 27, false));
         // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches, 25 of the latter at first touches.
         let mpki = levels[1].mpki.as_ref().expect("instructions");
         assert_eq!((mpki.shared, mpki.private), (10.0, 5.0));
-        assert_eq!((levels[1].lost_per_switch, levels[1].gained_per_switch), (Some(75.0), Some(18.75)));
+        assert_eq!(
+            (levels[1].lost_per_switch, levels[1].gained_per_switch),
+            (Some(75.0), Some(18.75))
+        );
     }
 }

@@ -39,38 +39,67 @@ pub struct OrderFinding {
 pub fn are_orders(records: &[&Simulation]) -> bool {
     let work = |head: &Simulation| {
         let trace = &head.trace;
-        (trace.source.clone(), trace.instructions, trace.loads, trace.stores)
+        (
+            trace.source.clone(),
+            trace.instructions,
+            trace.loads,
+            trace.stores,
+        )
     };
     let order = |head: &Simulation| (head.trace.order.clone(), head.trace.quantum_instructions);
-    records.windows(2).all(|pair| work(pair[0]) == work(pair[1]))
-        && records.windows(2).any(|pair| order(pair[0]) != order(pair[1]))
+    records
+        .windows(2)
+        .all(|pair| work(pair[0]) == work(pair[1]))
+        && records
+            .windows(2)
+            .any(|pair| order(pair[0]) != order(pair[1]))
 }
 
 /// One finding for each design of each record: by design in the order of their first occurrence, then by the first occurrence
 /// of their order, then by quantum.
 pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
-    let mut all: Vec<OrderFinding> = records.iter().flat_map(|(head, findings)| of_record(head, findings)).collect();
+    let mut all: Vec<OrderFinding> = records
+        .iter()
+        .flat_map(|(head, findings)| of_record(head, findings))
+        .collect();
     let place = |names: &[String], name: &String| names.iter().position(|other| other == name);
     let designs: Vec<String> = all.iter().map(|finding| finding.design.clone()).collect();
     let orders: Vec<String> = all.iter().map(|finding| finding.order.clone()).collect();
-    all.sort_by_key(|one| (place(&designs, &one.design), place(&orders, &one.order), one.quantum_instructions));
-    let cycles: Vec<(String, u64)> = all.iter().map(|finding| (finding.design.clone(), finding.cycles)).collect();
+    all.sort_by_key(|one| {
+        (
+            place(&designs, &one.design),
+            place(&orders, &one.order),
+            one.quantum_instructions,
+        )
+    });
+    let cycles: Vec<(String, u64)> = all
+        .iter()
+        .map(|finding| (finding.design.clone(), finding.cycles))
+        .collect();
     for finding in &mut all {
-        let of_design = cycles.iter().filter(|(design, _)| *design == finding.design).map(|(_, cycles)| *cycles);
+        let of_design = cycles
+            .iter()
+            .filter(|(design, _)| *design == finding.design)
+            .map(|(_, cycles)| *cycles);
         let fewest = of_design.min().filter(|fewest| *fewest > 0);
         finding.over_fewest = fewest.map(|fewest| finding.cycles as f64 / fewest as f64 - 1.0);
     }
     all
 }
 
-fn of_record<'a>(head: &'a Simulation, findings: &'a Findings) -> impl Iterator<Item = OrderFinding> + 'a {
+fn of_record<'a>(
+    head: &'a Simulation,
+    findings: &'a Findings,
+) -> impl Iterator<Item = OrderFinding> + 'a {
     let trace = &head.trace;
     findings.designs.iter().map(move |design| OrderFinding {
         design: design.name.clone(),
         order: trace.order.clone(),
         quantum_instructions: trace.quantum_instructions,
         cycle_ns: design.cycle_ns,
-        switches: trace.voluntary_switches.saturating_add(trace.involuntary_switches),
+        switches: trace
+            .voluntary_switches
+            .saturating_add(trace.involuntary_switches),
         involuntary_switches: trace.involuntary_switches,
         average_cost_cycles: design.average_cost_cycles.clone(),
         lost_cycles: design.lost_cycles.clone(),

@@ -8,13 +8,25 @@ const SHOWN: usize = 6;
 
 /// What is said of each key of a partition that names no process: a name that is misspelt divides nothing.
 pub(crate) fn without_process(design: &Design, processes: &[ProcessFacts]) -> Vec<String> {
-    let is_known = |key: &str| processes.iter().any(|one| Partition::names(key, &one.name, one.process));
+    let is_known = |key: &str| {
+        processes
+            .iter()
+            .any(|one| Partition::names(key, &one.name, one.process))
+    };
     let of_level = |level: &switchcost_design::Level| {
-        let keys = level.partition.iter().flat_map(Partition::masks).map(|(key, _)| key);
+        let keys = level
+            .partition
+            .iter()
+            .flat_map(Partition::masks)
+            .map(|(key, _)| key);
         let unknown = keys.filter(|key| !is_known(key));
         unknown
             .map(|key| {
-                format!("{} has ways for {key}, which is no process of the trace: {}", level.name, known(processes))
+                format!(
+                    "{} has ways for {key}, which is no process of the trace: {}",
+                    level.name,
+                    known(processes)
+                )
             })
             .collect::<Vec<_>>()
     };
@@ -30,7 +42,11 @@ fn known(processes: &[ProcessFacts]) -> String {
     }
     let more = names.len().saturating_sub(SHOWN);
     names.truncate(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     format!("they are {}{more}", names.join(", "))
 }
 
@@ -46,7 +62,10 @@ mod tests {
             let level = &mut run.head.designs[0].design.levels[1];
             level.partition = Some(partition.parse().expect("a partition"));
             let flags = run.design().flags.into_iter();
-            flags.filter(|flag| flag.name == "partition-without-process").map(|flag| flag.detail).collect::<Vec<_>>()
+            flags
+                .filter(|flag| flag.name == "partition-without-process")
+                .map(|flag| flag.detail)
+                .collect::<Vec<_>>()
         };
         assert!(of("long:1+process:2:2+default:1").is_empty());
         assert_eq!(

@@ -6,10 +6,17 @@ use super::context::THE_KERNEL;
 use super::findings::{EvictorFinding, PlaceFinding, cause_name};
 
 /// Of the code or the data of one design.
-pub(crate) fn places(head: &Simulation, costs: &[PlaceCost], excess_cycles: f64) -> Vec<PlaceFinding> {
+pub(crate) fn places(
+    head: &Simulation,
+    costs: &[PlaceCost],
+    excess_cycles: f64,
+) -> Vec<PlaceFinding> {
     let finding = |cost: &PlaceCost| PlaceFinding {
         program: cost.program.clone(),
-        cause: head.causes.get(cost.cause as usize).map_or("unknown".to_owned(), cause_name),
+        cause: head
+            .causes
+            .get(cost.cause as usize)
+            .map_or("unknown".to_owned(), cause_name),
         place: place(cost.symbol.as_ref(), cost.object.as_ref(), cost.offset),
         line: cost.line.clone(),
         excess_cycles: cost.excess_cycles,
@@ -20,16 +27,28 @@ pub(crate) fn places(head: &Simulation, costs: &[PlaceCost], excess_cycles: f64)
 
 pub(crate) fn evictors(detail: &Detail) -> Vec<EvictorFinding> {
     let of_level = |level: &str| {
-        let pairs = detail.evictions.iter().filter(|pair| pair.level == level && pair.evictor != pair.victim);
+        let pairs = detail
+            .evictions
+            .iter()
+            .filter(|pair| pair.level == level && pair.evictor != pair.victim);
         pairs.map(|pair| pair.lines as f64).sum::<f64>()
     };
     let finding = |evictor: &EvictorPlace| EvictorFinding {
         level: evictor.level.clone(),
-        whose: evictor.program.clone().unwrap_or_else(|| THE_KERNEL.to_owned()),
+        whose: evictor
+            .program
+            .clone()
+            .unwrap_or_else(|| THE_KERNEL.to_owned()),
         is_code: evictor.is_code,
-        place: place(evictor.symbol.as_ref(), evictor.object.as_ref(), evictor.offset),
+        place: place(
+            evictor.symbol.as_ref(),
+            evictor.object.as_ref(),
+            evictor.offset,
+        ),
         lines: evictor.lines,
-        share: Some(of_level(&evictor.level)).filter(|all| *all > 0.0).map(|all| evictor.lines as f64 / all),
+        share: Some(of_level(&evictor.level))
+            .filter(|all| *all > 0.0)
+            .map(|all| evictor.lines as f64 / all),
     };
     detail.evictors.iter().map(finding).collect()
 }
@@ -37,7 +56,10 @@ pub(crate) fn evictors(detail: &Detail) -> Vec<EvictorFinding> {
 fn place(symbol: Option<&String>, object: Option<&String>, offset: u64) -> String {
     match (symbol, object) {
         (Some(symbol), _) => symbol.clone(),
-        (None, Some(object)) => format!("{}+{offset:#x}", object.rsplit('/').next().unwrap_or(object)),
+        (None, Some(object)) => format!(
+            "{}+{offset:#x}",
+            object.rsplit('/').next().unwrap_or(object)
+        ),
         (None, None) if offset == 0 => "memory of no known file".to_owned(),
         (None, None) => format!("{offset:#x}"),
     }

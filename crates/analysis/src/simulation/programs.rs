@@ -9,8 +9,16 @@ use super::findings::{Cost, ProcessFinding, ProcessLevel};
 use super::sums::Sum;
 
 /// By program, most instructions first.
-pub(crate) fn processes(context: &Context<'_>, result: &DesignResult, sums: &DesignSums) -> Vec<ProcessFinding> {
-    let rows = sums.programs.iter().enumerate().filter_map(|(program, sums)| Some((program, sums.as_deref()?)));
+pub(crate) fn processes(
+    context: &Context<'_>,
+    result: &DesignResult,
+    sums: &DesignSums,
+) -> Vec<ProcessFinding> {
+    let rows = sums
+        .programs
+        .iter()
+        .enumerate()
+        .filter_map(|(program, sums)| Some((program, sums.as_deref()?)));
     let batches = |program: usize| sums.program_batches[program].as_deref();
     let finding = |(program, sums): (usize, &[Sum])| {
         let mut all = Sum::default();
@@ -20,18 +28,33 @@ pub(crate) fn processes(context: &Context<'_>, result: &DesignResult, sums: &Des
         let intervals = sums.len() - 1;
         ProcessFinding {
             name: context.names.names[program].clone(),
-            processes: context.names.programs.iter().filter(|other| **other == program).count() as u64,
+            processes: context
+                .names
+                .programs
+                .iter()
+                .filter(|other| **other == program)
+                .count() as u64,
             segments,
             instructions: all.instructions,
             shared_cpi: all.shared as f64 / instructions,
             private_cpi: all.private as f64 / instructions,
             excess_cycles_per_switch: all.excess() / segments as f64,
-            excess: excess(&Sum { segments, ..all }, batches(program), context.options.confidence),
-            excess_cpi: sums[..intervals].iter().map(|sum| sum.cpi(Sum::excess)).collect(),
+            excess: excess(
+                &Sum { segments, ..all },
+                batches(program),
+                context.options.confidence,
+            ),
+            excess_cpi: sums[..intervals]
+                .iter()
+                .map(|sum| sum.cpi(Sum::excess))
+                .collect(),
             levels: levels(context, result, program),
         }
     };
-    let mut found: Vec<ProcessFinding> = rows.map(finding).filter(|process| process.instructions > 0).collect();
+    let mut found: Vec<ProcessFinding> = rows
+        .map(finding)
+        .filter(|process| process.instructions > 0)
+        .collect();
     found.sort_by_key(|process| std::cmp::Reverse(process.instructions));
     found
 }
@@ -39,19 +62,42 @@ pub(crate) fn processes(context: &Context<'_>, result: &DesignResult, sums: &Des
 /// Misses of all processes of a name, over all their instructions. Nothing of those that were not counted.
 fn levels(context: &Context<'_>, result: &DesignResult, program: usize) -> Vec<ProcessLevel> {
     let is_own = |process: u32| context.names.program(process) == Some(program);
-    let own: Vec<&ProcessMisses> = result.by_process.iter().filter(|one| is_own(one.process)).collect();
-    let facts = context.head.processes.iter().zip(&context.names.programs).filter(|(_, of)| **of == program);
-    let instructions = facts.fold(0_u64, |sum, (process, _)| sum.saturating_add(process.instructions));
+    let own: Vec<&ProcessMisses> = result
+        .by_process
+        .iter()
+        .filter(|one| is_own(one.process))
+        .collect();
+    let facts = context
+        .head
+        .processes
+        .iter()
+        .zip(&context.names.programs)
+        .filter(|(_, of)| **of == program);
+    let instructions = facts.fold(0_u64, |sum, (process, _)| {
+        sum.saturating_add(process.instructions)
+    });
     if result.by_process.is_empty() || instructions == 0 {
         return Vec::new();
     }
     let shared = &result.hierarchies.shared;
-    let names = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name);
+    let names = shared
+        .levels
+        .iter()
+        .chain(&shared.tlbs)
+        .map(|level| &level.name);
     let level = |(place, name): (usize, &String)| {
         let misses = sum(own.iter().filter_map(|one| one.misses.get(place)));
         let mpki = |misses: u64| misses as f64 * 1000.0 / instructions as f64;
-        let mpki = ByView { shared: mpki(misses.shared), private: mpki(misses.private), flushed: mpki(misses.flushed) };
-        ProcessLevel { level: name.clone(), misses, mpki }
+        let mpki = ByView {
+            shared: mpki(misses.shared),
+            private: mpki(misses.private),
+            flushed: mpki(misses.flushed),
+        };
+        ProcessLevel {
+            level: name.clone(),
+            misses,
+            mpki,
+        }
     };
     names.enumerate().map(level).collect()
 }
@@ -68,18 +114,34 @@ fn sum<'a>(all: impl Iterator<Item = &'a ByView<u64>>) -> ByView<u64> {
 /// alone does not show where programs begin, but how many segments reach each interval.
 fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
     let most = || sums.iter().map(|sum| sum.segments).max().unwrap_or(0);
-    context.program_turns.get(program).copied().unwrap_or_else(most)
+    context
+        .program_turns
+        .get(program)
+        .copied()
+        .unwrap_or_else(most)
 }
 
 /// Excess cycles a switch of one program; `all` are its sums, `batches` those of consecutive segments of the whole trace.
 fn excess(all: &Sum, batches: Option<&[Sum]>, confidence: f64) -> Cost {
     let a_switch = |sum: &Sum| (sum.segments > 0).then(|| sum.excess() / sum.segments as f64);
-    let Some(estimate) = a_switch(all) else { return Cost::none("found no segment that the program begins, need one") };
+    let Some(estimate) = a_switch(all) else {
+        return Cost::none("found no segment that the program begins, need one");
+    };
     let Some(batches) = batches else {
-        return Cost { estimate: Some(estimate), why: Some(SUMS_ONLY.to_owned()), ..Cost::default() };
+        return Cost {
+            estimate: Some(estimate),
+            why: Some(SUMS_ONLY.to_owned()),
+            ..Cost::default()
+        };
     };
     let used: Vec<&Sum> = batches.iter().filter(|batch| batch.segments > 0).collect();
-    with_interval(estimate, all.segments, &used, |batch| a_switch(&all.less(batch)), confidence)
+    with_interval(
+        estimate,
+        all.segments,
+        &used,
+        |batch| a_switch(&all.less(batch)),
+        confidence,
+    )
 }
 
 #[cfg(test)]
@@ -96,16 +158,53 @@ mod tests {
             run.segment(process, QUANTUM, LENGTH, 1.0, |_| 1.0);
         }
         run.head.processes[1].name = run.head.processes[0].name.clone();
-        assert!(run.design().processes[0].levels.is_empty(), "an older record");
-        let misses = |shared| vec![ByView { shared, private: 40, flushed: 80 }, ByView::default()];
-        let of = |process, shared| ProcessMisses { process, misses: misses(shared) };
+        assert!(
+            run.design().processes[0].levels.is_empty(),
+            "an older record"
+        );
+        let misses = |shared| {
+            vec![
+                ByView {
+                    shared,
+                    private: 40,
+                    flushed: 80,
+                },
+                ByView::default(),
+            ]
+        };
+        let of = |process, shared| ProcessMisses {
+            process,
+            misses: misses(shared),
+        };
         // The last is of no process of the record.
         run.head.designs[0].by_process = vec![of(0, 300), of(1, 100), of(7, 1)];
         let levels = run.design().processes.swap_remove(0).levels;
         // 400, 80 and 160 misses in 40,000 instructions.
-        let misses = ByView { shared: 400, private: 80, flushed: 160 };
-        let mpki = ByView { shared: 10.0, private: 2.0, flushed: 4.0 };
-        let nothing = ProcessLevel { level: "L1D".into(), misses: ByView::default(), mpki: ByView::default() };
-        assert_eq!(levels, [ProcessLevel { level: "L1I".into(), misses, mpki }, nothing]);
+        let misses = ByView {
+            shared: 400,
+            private: 80,
+            flushed: 160,
+        };
+        let mpki = ByView {
+            shared: 10.0,
+            private: 2.0,
+            flushed: 4.0,
+        };
+        let nothing = ProcessLevel {
+            level: "L1D".into(),
+            misses: ByView::default(),
+            mpki: ByView::default(),
+        };
+        assert_eq!(
+            levels,
+            [
+                ProcessLevel {
+                    level: "L1I".into(),
+                    misses,
+                    mpki
+                },
+                nothing
+            ]
+        );
     }
 }

@@ -5,7 +5,10 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts};
 
-pub(crate) fn in_percent<S: Serializer>(share: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn in_percent<S: Serializer>(
+    share: &Option<f64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     share.map(|share| share * 100.0).serialize(serializer)
 }
 
@@ -50,9 +53,18 @@ fn without_name<S: Serializer>(counts: &&LevelCounts, serializer: S) -> Result<S
     serializer.collect_map(counts.counters())
 }
 
-pub(crate) fn hierarchies<S: Serializer>(counts: &ByView<HierarchyCounts>, serializer: S) -> Result<S::Ok, S::Error> {
-    let [shared, private, flushed] = [&counts.shared, &counts.private, &counts.flushed].map(hierarchy);
-    Hierarchies { shared, private, flushed }.serialize(serializer)
+pub(crate) fn hierarchies<S: Serializer>(
+    counts: &ByView<HierarchyCounts>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let [shared, private, flushed] =
+        [&counts.shared, &counts.private, &counts.flushed].map(hierarchy);
+    Hierarchies {
+        shared,
+        private,
+        flushed,
+    }
+    .serialize(serializer)
 }
 
 fn hierarchy(counts: &HierarchyCounts) -> Hierarchy<'_> {
@@ -65,7 +77,12 @@ fn hierarchy(counts: &HierarchyCounts) -> Hierarchy<'_> {
 }
 
 fn level(counts: &LevelCounts) -> Level<'_> {
-    Level { name: &counts.name, accesses: counts.accesses(), misses: counts.misses(), counts }
+    Level {
+        name: &counts.name,
+        accesses: counts.accesses(),
+        misses: counts.misses(),
+        counts,
+    }
 }
 
 #[cfg(test)]
@@ -74,8 +91,13 @@ mod tests {
 
     #[test]
     fn a_level_has_each_counter_of_the_record_and_their_sums() {
-        let counts =
-            LevelCounts { load_accesses: 3, load_misses: 1, store_accesses: 4, fills: 5, ..LevelCounts::default() };
+        let counts = LevelCounts {
+            load_accesses: 3,
+            load_misses: 1,
+            store_accesses: 4,
+            fills: 5,
+            ..LevelCounts::default()
+        };
         let printed = serde_json::to_value(level(&counts)).expect("JSON");
         let mut expected = serde_json::to_value(&counts).expect("JSON");
         (expected["accesses"], expected["misses"]) = (7.into(), 1.into());

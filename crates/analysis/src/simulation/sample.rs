@@ -28,8 +28,10 @@ const FEWEST_SEEN: usize = 10;
 /// What the state of caches at the start of a part may be wrong by, as a share of the estimate. The most that was found is less:
 /// `docs/method/parts.md` has the trials.
 const WARM_UP_ALLOWANCE: f64 = 0.005;
-const DIFFERENCE: &str = "difference to last uses over parts, Student's t, and 0.5 % for the warm-up";
-const REGRESSION: &str = "regression on last uses over parts, Student's t, and 0.5 % for the warm-up";
+const DIFFERENCE: &str =
+    "difference to last uses over parts, Student's t, and 0.5 % for the warm-up";
+const REGRESSION: &str =
+    "regression on last uses over parts, Student's t, and 0.5 % for the warm-up";
 /// Outcomes that no part has seen may still be so many, at 95 %, where parts are drawn alike (the rule of three).
 const UNSEEN: f64 = 3.0;
 /// A regression is not trusted far beyond the largest value that it was made from.
@@ -56,12 +58,17 @@ pub struct Choice {
 impl Choice {
     /// The instructions of what is simulated.
     pub fn ranges(&self) -> Vec<Range<u64>> {
-        self.parts.iter().map(|&part| self.tiles[part]..self.tiles[part + 1]).collect()
+        self.parts
+            .iter()
+            .map(|&part| self.tiles[part]..self.tiles[part + 1])
+            .collect()
     }
 
     /// The tile that an instruction is in.
     pub fn tile_of(&self, instruction: u64) -> usize {
-        self.tiles.partition_point(|start| *start <= instruction).saturating_sub(1)
+        self.tiles
+            .partition_point(|start| *start <= instruction)
+            .saturating_sub(1)
     }
 }
 
@@ -74,13 +81,21 @@ pub fn choose_parts(instructions: u64, share: f64, seed: u64) -> Result<Choice, 
     let parts = (instructions / stretch / PART_INSTRUCTIONS).clamp(FEWEST_PARTS, MOST_PARTS);
     let needed = parts.saturating_mul(stretch).saturating_mul(SHORTEST_PART);
     if instructions < needed {
-        return Err(TooShort { found: instructions, needed });
+        return Err(TooShort {
+            found: instructions,
+            needed,
+        });
     }
     let all = parts * stretch;
     let start = |tile: u64| (u128::from(instructions) * u128::from(tile) / u128::from(all)) as u64;
     let mut dice = ChaCha8Rng::seed_from_u64(seed);
-    let parts = (0..parts).map(|part| (part * stretch + dice.random_range(0..stretch)) as usize).collect();
-    Ok(Choice { tiles: (0..=all).map(start).collect(), parts })
+    let parts = (0..parts)
+        .map(|part| (part * stretch + dice.random_range(0..stretch)) as usize)
+        .collect();
+    Ok(Choice {
+        tiles: (0..=all).map(start).collect(),
+        parts,
+    })
 }
 
 /// One number of a design, estimated for the whole trace.
@@ -119,7 +134,9 @@ pub fn over_parts(
     confidence: f64,
 ) -> Vec<SampleFinding> {
     let designs = parts.first().map_or(0, |part| part.designs.len());
-    (0..designs).map(|place| finding(choice, parts, last_uses, place, confidence)).collect()
+    (0..designs)
+        .map(|place| finding(choice, parts, last_uses, place, confidence))
+        .collect()
 }
 
 fn finding(
@@ -130,7 +147,10 @@ fn finding(
     confidence: f64,
 ) -> SampleFinding {
     let each = |results: &[PartResult]| -> Vec<Vec<Taken>> {
-        results.iter().map(|part| taken(&part.designs[place].1)).collect()
+        results
+            .iter()
+            .map(|part| taken(&part.designs[place].1))
+            .collect()
     };
     let (of_parts, of_all) = (each(parts), each(last_uses));
     let lengths: Vec<f64> = parts.iter().map(|part| part.instructions as f64).collect();
@@ -145,10 +165,19 @@ fn finding(
         };
         let total = seen.total(&known, instructions, confidence);
         let per_thousand_instructions = total.estimate.map(|total| total / instructions * 1000.0);
-        SampleQuantity { what, view, level: level.clone(), total, per_thousand_instructions }
+        SampleQuantity {
+            what,
+            view,
+            level: level.clone(),
+            total,
+            per_thousand_instructions,
+        }
     };
     let name = parts[0].designs[place].1.design.name.clone();
-    SampleFinding { name, quantities: (0..of_parts[0].len()).map(quantity).collect() }
+    SampleFinding {
+        name,
+        quantities: (0..of_parts[0].len()).map(quantity).collect(),
+    }
 }
 
 pub(super) fn taken(result: &DesignResult) -> Vec<Taken> {
@@ -156,18 +185,38 @@ pub(super) fn taken(result: &DesignResult) -> Vec<Taken> {
     for view in [View::Shared, View::Private] {
         let of = result.hierarchies.get(view);
         let misses = of.levels.iter().chain(&of.tlbs);
-        all.extend(misses.map(|level| ("misses", Some(view), Some(level.name.clone()), level.misses() as f64)));
+        all.extend(misses.map(|level| {
+            (
+                "misses",
+                Some(view),
+                Some(level.name.clone()),
+                level.misses() as f64,
+            )
+        }));
     }
     let cycles = |view| result.hierarchies.get(view).cycles as f64;
     let views = [View::Shared, View::Private, View::Flushed];
     all.extend(views.map(|view| ("cycles", Some(view), None, cycles(view))));
     // As of a whole trace: first touches are in no cost.
-    let first_touches = result.detail.as_ref().map_or(0, |detail| detail.gained_cycles.first_touches());
+    let first_touches = result
+        .detail
+        .as_ref()
+        .map_or(0, |detail| detail.gained_cycles.first_touches());
     let excess = cycles(View::Shared) + first_touches as f64 - cycles(View::Private);
     all.push(("excess_cycles", None, None, excess));
     if let Some(detail) = &result.detail {
-        all.push(("lost_cycles", None, None, detail.lost_cycles.to_others() as f64));
-        all.push(("gained_cycles", None, None, detail.gained_cycles.others as f64));
+        all.push((
+            "lost_cycles",
+            None,
+            None,
+            detail.lost_cycles.to_others() as f64,
+        ));
+        all.push((
+            "gained_cycles",
+            None,
+            None,
+            detail.gained_cycles.others as f64,
+        ));
     }
     all
 }
@@ -199,13 +248,21 @@ impl Seen {
         let n = self.values.len();
         let (tiles, left) = (all.len() as f64, 1.0 - n as f64 / all.len() as f64);
         let fit = self.fit(all, instructions);
-        let cost = Cost { estimate: Some(fit.total), n: Some(n), ..Cost::default() };
+        let cost = Cost {
+            estimate: Some(fit.total),
+            n: Some(n),
+            ..Cost::default()
+        };
         let error = tiles * (left * fit.variance() / n as f64).sqrt();
         let freedom = fit.freedom.max(1.0) as usize + 1;
         let Some((low, high)) = around(fit.total, error, freedom, confidence) else {
-            return Cost { why: Some("found one part, need two or more for an interval".to_owned()), ..cost };
+            return Cost {
+                why: Some("found one part, need two or more for an interval".to_owned()),
+                ..cost
+            };
         };
-        let more = WARM_UP_ALLOWANCE * fit.total.abs() + if left > 0.0 { self.unseen(all) } else { 0.0 };
+        let more =
+            WARM_UP_ALLOWANCE * fit.total.abs() + if left > 0.0 { self.unseen(all) } else { 0.0 };
         Cost {
             low: Some(low - more),
             high: Some(high + more),
@@ -220,7 +277,8 @@ impl Seen {
         let (most, most_seen) = (largest(all), largest(&self.known));
         match self.regression(all, instructions) {
             Some(regression)
-                if most <= MOST_BEYOND * most_seen && regression.variance() < difference.variance() / 2.0 =>
+                if most <= MOST_BEYOND * most_seen
+                    && regression.variance() < difference.variance() / 2.0 =>
             {
                 regression
             }
@@ -232,16 +290,36 @@ impl Seen {
     fn difference(&self, all: &[f64], instructions: f64) -> Fit {
         let beyond: Vec<f64> = self.beyond().collect();
         let rate = beyond.iter().sum::<f64>() / self.lengths.iter().sum::<f64>().max(1.0);
-        let residuals = beyond.iter().zip(&self.lengths).map(|(beyond, length)| beyond - rate * length).collect();
+        let residuals = beyond
+            .iter()
+            .zip(&self.lengths)
+            .map(|(beyond, length)| beyond - rate * length)
+            .collect();
         let total = all.iter().sum::<f64>() + rate * instructions;
-        Fit { total, residuals, freedom: self.values.len() as f64 - 1.0, method: DIFFERENCE }
+        Fit {
+            total,
+            residuals,
+            freedom: self.values.len() as f64 - 1.0,
+            method: DIFFERENCE,
+        }
     }
 
     /// In proportion to instructions and to last uses, by least squares; none where these are one.
     fn regression(&self, all: &[f64], instructions: f64) -> Option<Fit> {
-        let product = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>();
-        let (of_lengths, of_known) = (product(&self.lengths, &self.lengths), product(&self.known, &self.known));
-        let (both, known) = (product(&self.lengths, &self.known), product(&self.known, &self.values));
+        let product = |one: &[f64], other: &[f64]| {
+            one.iter()
+                .zip(other)
+                .map(|(one, other)| one * other)
+                .sum::<f64>()
+        };
+        let (of_lengths, of_known) = (
+            product(&self.lengths, &self.lengths),
+            product(&self.known, &self.known),
+        );
+        let (both, known) = (
+            product(&self.lengths, &self.known),
+            product(&self.known, &self.values),
+        );
         let lengths = product(&self.lengths, &self.values);
         let determinant = of_lengths * of_known - both * both;
         if determinant <= 1e-9 * of_lengths * of_known {
@@ -249,14 +327,24 @@ impl Seen {
         }
         let rate = (lengths * of_known - both * known) / determinant;
         let slope = (of_lengths * known - both * lengths) / determinant;
-        let at = |place: usize| self.values[place] - rate * self.lengths[place] - slope * self.known[place];
+        let at = |place: usize| {
+            self.values[place] - rate * self.lengths[place] - slope * self.known[place]
+        };
         let residuals = (0..self.values.len()).map(at).collect();
         let total = rate * instructions + slope * all.iter().sum::<f64>();
-        Some(Fit { total, residuals, freedom: self.values.len() as f64 - 2.0, method: REGRESSION })
+        Some(Fit {
+            total,
+            residuals,
+            freedom: self.values.len() as f64 - 2.0,
+            method: REGRESSION,
+        })
     }
 
     fn beyond(&self) -> impl Iterator<Item = f64> {
-        self.values.iter().zip(&self.known).map(|(value, known)| value - known)
+        self.values
+            .iter()
+            .zip(&self.known)
+            .map(|(value, known)| value - known)
     }
 
     /// Where few parts differ from what is known, their spread says little: what others may have that none of these has, or lack of what
@@ -287,15 +375,30 @@ mod tests {
         assert_eq!((choice.tiles.len(), choice.parts.len()), (8001, 400));
         let is_in_stretch = |(number, &tile): (usize, &usize)| tile / 20 == number;
         assert!(choice.parts.iter().enumerate().all(is_in_stretch));
-        let places: std::collections::BTreeSet<usize> = choice.parts.iter().map(|tile| tile % 20).collect();
+        let places: std::collections::BTreeSet<usize> =
+            choice.parts.iter().map(|tile| tile % 20).collect();
         assert_eq!(places.len(), 20, "every tile has its chance");
-        assert!(choice.ranges().iter().all(|part| (1_249_999..=1_250_002).contains(&(part.end - part.start))));
-        assert_eq!([0, total - 1].map(|instruction| choice.tile_of(instruction)), [0, 7999]);
+        assert!(
+            choice
+                .ranges()
+                .iter()
+                .all(|part| (1_249_999..=1_250_002).contains(&(part.end - part.start)))
+        );
+        assert_eq!(
+            [0, total - 1].map(|instruction| choice.tile_of(instruction)),
+            [0, 7999]
+        );
         assert_ne!(choose_parts(total, 0.05, 2).expect("long enough"), choice);
         assert_eq!(choose_parts(total, 0.05, 1).expect("long enough"), choice);
         let whole = choose_parts(total, 1.0, 1).expect("long enough").ranges();
-        assert_eq!(whole.iter().map(|part| part.end - part.start).sum::<u64>(), total);
-        let short = TooShort { found: 49_999_999, needed: 50_000_000 };
+        assert_eq!(
+            whole.iter().map(|part| part.end - part.start).sum::<u64>(),
+            total
+        );
+        let short = TooShort {
+            found: 49_999_999,
+            needed: 50_000_000,
+        };
         assert_eq!(choose_parts(49_999_999, 0.05, 1), Err(short));
     }
 
@@ -306,19 +409,39 @@ mod tests {
         let values = parts().map(|(_, value)| *value).collect();
         let known = parts().map(|(known, _)| *known).collect();
         let truth = all.iter().map(|(_, value)| value).sum();
-        (Seen { values, known, lengths: vec![100.0; 100] }, all.iter().map(|(known, _)| *known).collect(), truth)
+        (
+            Seen {
+                values,
+                known,
+                lengths: vec![100.0; 100],
+            },
+            all.iter().map(|(known, _)| *known).collect(),
+            truth,
+        )
     }
 
     #[test]
     fn what_last_uses_tell_needs_no_part_that_has_seen_it() {
         // A burst that no part is in.
-        let (seen, all, truth) = seen(|tile| if (201..209).contains(&tile) { (5000.0, 5000.0) } else { (1.0, 1.0) });
+        let (seen, all, truth) = seen(|tile| {
+            if (201..209).contains(&tile) {
+                (5000.0, 5000.0)
+            } else {
+                (1.0, 1.0)
+            }
+        });
         let cost = seen.total(&all, 100_000.0, 0.95);
         assert_eq!(cost.estimate, Some(truth));
         // 0.5 %, and 3 of 100 parts with one more, or with none of what is known.
         let more = 0.005 * truth + 0.03 * (1000.0 + truth);
-        let (low, high) = (cost.low.expect("an interval"), cost.high.expect("an interval"));
-        assert!((low - truth + more).abs() < 1e-6 && (high - truth - more).abs() < 1e-6, "{low} {high}");
+        let (low, high) = (
+            cost.low.expect("an interval"),
+            cost.high.expect("an interval"),
+        );
+        assert!(
+            (low - truth + more).abs() < 1e-6 && (high - truth - more).abs() < 1e-6,
+            "{low} {high}"
+        );
         assert_eq!(cost.method, Some(DIFFERENCE));
     }
 
@@ -331,8 +454,14 @@ mod tests {
         });
         let cost = seen.total(&all, 100_000.0, 0.95);
         assert_eq!(cost.method, Some(REGRESSION));
-        let (low, high) = (cost.low.expect("an interval"), cost.high.expect("an interval"));
-        assert!(low < truth && truth < high && high - low < 0.012 * truth, "{low} {truth} {high}");
+        let (low, high) = (
+            cost.low.expect("an interval"),
+            cost.high.expect("an interval"),
+        );
+        assert!(
+            low < truth && truth < high && high - low < 0.012 * truth,
+            "{low} {truth} {high}"
+        );
         // The error of the mean of residuals with 98 degrees, by hand: what 0.5 % leaves of the width is about this much.
         let own = (high - low) / 2.0 - 0.005 * cost.estimate.expect("a number");
         let sd = 29.2;
@@ -344,7 +473,11 @@ mod tests {
     fn a_share_of_all_is_the_whole() {
         let lengths = vec![100.0; 60];
         let values: Vec<f64> = (0..60).map(f64::from).collect();
-        let seen = Seen { known: vec![0.0; 60], values: values.clone(), lengths };
+        let seen = Seen {
+            known: vec![0.0; 60],
+            values: values.clone(),
+            lengths,
+        };
         let cost = seen.total(&[0.0; 60], 6000.0, 0.95);
         let sum: f64 = values.iter().sum();
         assert!((cost.estimate.expect("a number") - sum).abs() < 1e-9);

@@ -13,19 +13,42 @@ pub(crate) fn parts(result: &DesignResult, detail: &Detail) -> Vec<ExcessPart> {
     let gained = detail.gained_cycles;
     let mut instructions = gained.first_touches_of_code as f64;
     let mut data = gained.first_touches_of_data as f64;
-    for ((level, shared), private) in result.design.levels.iter().zip(&shared.levels).zip(&private.levels) {
+    for ((level, shared), private) in result
+        .design
+        .levels
+        .iter()
+        .zip(&shared.levels)
+        .zip(&private.levels)
+    {
         let cycles = difference(shared.cycles, private.cycles);
         let share = instruction_share(level, shared, private);
         instructions += cycles * share;
         data += cycles * (1.0 - share);
     }
     let tlbs = shared.tlbs.iter().zip(&private.tlbs);
-    let tlb: f64 = tlbs.map(|(shared, private)| difference(shared.cycles, private.cycles)).sum();
+    let tlb: f64 = tlbs
+        .map(|(shared, private)| difference(shared.cycles, private.cycles))
+        .sum();
     let stalls = difference(shared.write_stall_cycles, private.write_stall_cycles);
-    let total = difference(shared.cycles.saturating_add(gained.first_touches()), private.cycles);
-    let part = |part, cycles| ExcessPart { part, cycles, share: (total > 0.0).then(|| cycles / total) };
-    let parts = [(Part::Instructions, instructions), (Part::Data, data), (Part::Tlb, tlb), (Part::WriteStalls, stalls)];
-    parts.into_iter().map(|(name, cycles)| part(name, cycles)).collect()
+    let total = difference(
+        shared.cycles.saturating_add(gained.first_touches()),
+        private.cycles,
+    );
+    let part = |part, cycles| ExcessPart {
+        part,
+        cycles,
+        share: (total > 0.0).then(|| cycles / total),
+    };
+    let parts = [
+        (Part::Instructions, instructions),
+        (Part::Data, data),
+        (Part::Tlb, tlb),
+        (Part::WriteStalls, stalls),
+    ];
+    parts
+        .into_iter()
+        .map(|(name, cycles)| part(name, cycles))
+        .collect()
 }
 
 /// The share of a level's excess cycles that fetches cause: all, none, or, of a level that holds both, that of the
@@ -35,11 +58,22 @@ fn instruction_share(level: &Level, shared: &LevelCounts, private: &LevelCounts)
         Holds::Instructions => 1.0,
         Holds::Data => 0.0,
         Holds::Both => {
-            let fetches = difference(shared.instruction_misses, private.instruction_misses).max(0.0);
+            let fetches =
+                difference(shared.instruction_misses, private.instruction_misses).max(0.0);
             let loads = difference(shared.load_misses, private.load_misses);
             let stores = difference(shared.store_misses, private.store_misses);
-            let data = (loads + if level.allocates_on_write() { stores } else { 0.0 }).max(0.0);
-            if fetches + data > 0.0 { fetches / (fetches + data) } else { 0.0 }
+            let data = (loads
+                + if level.allocates_on_write() {
+                    stores
+                } else {
+                    0.0
+                })
+            .max(0.0);
+            if fetches + data > 0.0 {
+                fetches / (fetches + data)
+            } else {
+                0.0
+            }
         }
     }
 }

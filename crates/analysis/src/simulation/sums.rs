@@ -51,7 +51,10 @@ impl Sum {
 
     /// Shared less private, without what first touches gained; negative where the shared hierarchy was faster.
     pub(crate) fn excess(&self) -> f64 {
-        difference(self.shared.saturating_add(self.of_others.first_touches), self.private)
+        difference(
+            self.shared.saturating_add(self.of_others.first_touches),
+            self.private,
+        )
     }
 
     /// Cycles lost to others.

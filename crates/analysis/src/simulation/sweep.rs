@@ -25,20 +25,30 @@ pub struct Axis {
 impl Axis {
     /// The levels that it changes.
     pub fn levels(&self) -> impl Iterator<Item = &str> {
-        self.field.rsplit_once('.').map_or("", |(levels, _)| levels).split('+')
+        self.field
+            .rsplit_once('.')
+            .map_or("", |(levels, _)| levels)
+            .split('+')
     }
 }
 
 impl Sweep {
     /// The fields, as they stand above [`Sweep::label`].
     pub fn fields(&self) -> String {
-        self.axes.iter().map(|axis| axis.field.as_str()).collect::<Vec<_>>().join(",")
+        self.axes
+            .iter()
+            .map(|axis| axis.field.as_str())
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// What distinguishes a design from the others: the values of its fields.
     pub fn label(&self, values: &[usize]) -> String {
         let of_axes = self.axes.iter().zip(values);
-        of_axes.map(|(axis, value)| axis.values[*value].as_str()).collect::<Vec<_>>().join(",")
+        of_axes
+            .map(|(axis, value)| axis.values[*value].as_str())
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }
 
@@ -48,14 +58,22 @@ type Parts<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 /// The parts of a name such as `mogul-1a[L1D.size=8KiB,L1D.ways=2]`.
 fn parts(name: &str) -> Option<Parts<'_>> {
     let (base, fields) = name.strip_suffix(']')?.split_once('[')?;
-    let fields: Option<Vec<_>> = fields.split(',').map(|field| field.split_once('=')).collect();
-    fields.filter(|fields| fields.iter().all(|(field, _)| field.contains('.'))).map(|fields| (base, fields))
+    let fields: Option<Vec<_>> = fields
+        .split(',')
+        .map(|field| field.split_once('='))
+        .collect();
+    fields
+        .filter(|fields| fields.iter().all(|(field, _)| field.contains('.')))
+        .map(|fields| (base, fields))
 }
 
 /// One for each base that has variants of the same fields.
 pub fn sweeps(designs: &[DesignFinding]) -> Vec<Sweep> {
-    let named: Vec<(usize, Parts<'_>)> =
-        designs.iter().enumerate().filter_map(|(place, design)| Some((place, parts(&design.name)?))).collect();
+    let named: Vec<(usize, Parts<'_>)> = designs
+        .iter()
+        .enumerate()
+        .filter_map(|(place, design)| Some((place, parts(&design.name)?)))
+        .collect();
     let mut groups: Vec<Vec<&(usize, Parts<'_>)>> = Vec::new();
     for one in &named {
         let is_alike = |group: &&mut Vec<&(usize, Parts<'_>)>| likeness(group[0]) == likeness(one);
@@ -64,7 +82,11 @@ pub fn sweeps(designs: &[DesignFinding]) -> Vec<Sweep> {
             None => groups.push(vec![one]),
         }
     }
-    groups.iter().map(|group| sweep(group)).filter(|sweep| !sweep.axes.is_empty()).collect()
+    groups
+        .iter()
+        .map(|group| sweep(group))
+        .filter(|sweep| !sweep.axes.is_empty())
+        .collect()
 }
 
 fn likeness<'a>((_, (base, fields)): &'a (usize, Parts<'a>)) -> (&'a str, Vec<&'a str>) {
@@ -81,17 +103,38 @@ fn sweep(group: &[&(usize, Parts<'_>)]) -> Sweep {
                 values.push(value.to_owned());
             }
         }
-        (number, Axis { field: (*field).to_owned(), values })
+        (
+            number,
+            Axis {
+                field: (*field).to_owned(),
+                values,
+            },
+        )
     };
-    let axes: Vec<(usize, Axis)> =
-        fields.iter().enumerate().map(axis).filter(|(_, axis)| axis.values.len() > 1).collect();
+    let axes: Vec<(usize, Axis)> = fields
+        .iter()
+        .enumerate()
+        .map(axis)
+        .filter(|(_, axis)| axis.values.len() > 1)
+        .collect();
     let place = |fields: &[(&str, &str)], (number, axis): &(usize, Axis)| {
-        axis.values.iter().position(|value| value == fields[*number].1).unwrap_or(0)
+        axis.values
+            .iter()
+            .position(|value| value == fields[*number].1)
+            .unwrap_or(0)
     };
-    let member =
-        |(design, (_, fields)): &&(usize, Parts<'_>)| (axes.iter().map(|axis| place(fields, axis)).collect(), *design);
+    let member = |(design, (_, fields)): &&(usize, Parts<'_>)| {
+        (
+            axes.iter().map(|axis| place(fields, axis)).collect(),
+            *design,
+        )
+    };
     let members = group.iter().map(member).collect();
-    Sweep { base: (*base).to_owned(), members, axes: axes.into_iter().map(|(_, axis)| axis).collect() }
+    Sweep {
+        base: (*base).to_owned(),
+        members,
+        axes: axes.into_iter().map(|(_, axis)| axis).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -103,22 +146,47 @@ mod tests {
         let mut run = Run::new();
         run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
         let design = run.design();
-        let named = |name: &&str| DesignFinding { name: (*name).to_owned(), ..design.clone() };
+        let named = |name: &&str| DesignFinding {
+            name: (*name).to_owned(),
+            ..design.clone()
+        };
         sweeps(&names.iter().map(named).collect::<Vec<_>>())
     }
 
     #[test]
     fn variants_of_a_base_stand_at_their_values() {
-        let names = ["plain", "a[L1I+L1D.size=8KiB,L2.ways=1]", "a[L1I+L1D.size=8KiB,L2.ways=2]", "b[L2.ways=1]"];
+        let names = [
+            "plain",
+            "a[L1I+L1D.size=8KiB,L2.ways=1]",
+            "a[L1I+L1D.size=8KiB,L2.ways=2]",
+            "b[L2.ways=1]",
+        ];
         let found = of(&[&names[..], &["a[L1I+L1D.size=16KiB,L2.ways=1]"]].concat());
-        let axis =
-            |field: &str, values: [&str; 2]| Axis { field: field.into(), values: values.map(str::to_owned).into() };
+        let axis = |field: &str, values: [&str; 2]| Axis {
+            field: field.into(),
+            values: values.map(str::to_owned).into(),
+        };
         assert_eq!(found.len(), 1, "the other base has one value: {found:?}");
         assert_eq!(found[0].base, "a");
-        assert_eq!(found[0].axes, [axis("L1I+L1D.size", ["8KiB", "16KiB"]), axis("L2.ways", ["1", "2"])]);
-        assert_eq!(found[0].members, [(vec![0, 0], 1), (vec![0, 1], 2), (vec![1, 0], 4)]);
-        assert_eq!((found[0].fields(), found[0].label(&[1, 0])), ("L1I+L1D.size,L2.ways".into(), "16KiB,1".into()));
-        assert_eq!(found[0].axes[0].levels().collect::<Vec<_>>(), ["L1I", "L1D"]);
+        assert_eq!(
+            found[0].axes,
+            [
+                axis("L1I+L1D.size", ["8KiB", "16KiB"]),
+                axis("L2.ways", ["1", "2"])
+            ]
+        );
+        assert_eq!(
+            found[0].members,
+            [(vec![0, 0], 1), (vec![0, 1], 2), (vec![1, 0], 4)]
+        );
+        assert_eq!(
+            (found[0].fields(), found[0].label(&[1, 0])),
+            ("L1I+L1D.size,L2.ways".into(), "16KiB,1".into())
+        );
+        assert_eq!(
+            found[0].axes[0].levels().collect::<Vec<_>>(),
+            ["L1I", "L1D"]
+        );
     }
 
     #[test]

@@ -30,7 +30,16 @@ pub(crate) fn losses(detail: &Detail) -> Vec<LossFinding> {
 pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
     let finding = |origin: &switchcost_simulation_result::MissOrigins| {
         let evicted = [origin.evicted_by_others, origin.evicted_by_kernel];
-        let parts = [&evicted[..], &[origin.intrinsic, origin.aged_by_others, origin.flushed, origin.state]].concat();
+        let parts = [
+            &evicted[..],
+            &[
+                origin.intrinsic,
+                origin.aged_by_others,
+                origin.flushed,
+                origin.state,
+            ],
+        ]
+        .concat();
         OriginFinding {
             level: origin.level.clone(),
             misses: parts.into_iter().fold(0, u64::saturating_add),
@@ -53,28 +62,54 @@ pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTa
             levels.push(&eviction.level);
         }
     }
-    levels.into_iter().map(|level| table(level, detail, names)).collect()
+    levels
+        .into_iter()
+        .map(|level| table(level, detail, names))
+        .collect()
 }
 
 /// Of the levels that switches take lines from, the one at which that costs most: misses that a private hierarchy has not, times
 /// what the level waits for a miss, the next level's hit with it.
 pub(crate) fn costliest_level<'a>(result: &'a DesignResult, detail: &Detail) -> Option<&'a str> {
-    let counts = result.hierarchies.shared.levels.iter().zip(&result.hierarchies.private.levels);
+    let counts = result
+        .hierarchies
+        .shared
+        .levels
+        .iter()
+        .zip(&result.hierarchies.private.levels);
     let levels = result.design.levels.iter().zip(counts).enumerate();
     let costs = levels.map(|(place, (level, (shared, private)))| {
-        let next = result.design.levels[place + 1..].iter().find(|next| next.holds == Holds::Both);
+        let next = result.design.levels[place + 1..]
+            .iter()
+            .find(|next| next.holds == Holds::Both);
         let miss_cycles = level.miss_cycles + next.map_or(0, |next| next.hit_cycles);
-        (level.name.as_str(), difference(shared.misses(), private.misses()) * f64::from(miss_cycles))
+        (
+            level.name.as_str(),
+            difference(shared.misses(), private.misses()) * f64::from(miss_cycles),
+        )
     });
-    let has_evictions = |name: &str| detail.evictions.iter().any(|eviction| eviction.level == name);
+    let has_evictions = |name: &str| {
+        detail
+            .evictions
+            .iter()
+            .any(|eviction| eviction.level == name)
+    };
     let costs = costs.filter(|(name, _)| has_evictions(name));
-    costs.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(name, _)| name)
+    costs
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map(|(name, _)| name)
 }
 
 fn table(level: &str, detail: &Detail, names: &ProgramNames) -> EvictionTable {
     let mut pairs: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-    for eviction in detail.evictions.iter().filter(|eviction| eviction.level == level) {
-        if let (Some(evictor), Some(victim)) = (names.owner(eviction.evictor), names.owner(eviction.victim)) {
+    for eviction in detail
+        .evictions
+        .iter()
+        .filter(|eviction| eviction.level == level)
+    {
+        if let (Some(evictor), Some(victim)) =
+            (names.owner(eviction.evictor), names.owner(eviction.victim))
+        {
             let lines = pairs.entry((evictor, victim)).or_default();
             *lines = lines.saturating_add(eviction.lines);
         }
@@ -89,26 +124,49 @@ fn table(level: &str, detail: &Detail, names: &ProgramNames) -> EvictionTable {
     let mut order: Vec<usize> = weights.keys().copied().collect();
     order.sort_by_key(|program| std::cmp::Reverse(weights[program]));
     let shown = order.len().min(PROGRAMS);
-    let mut programs: Vec<String> = order[..shown].iter().map(|owner| names.name_of(*owner)).collect();
+    let mut programs: Vec<String> = order[..shown]
+        .iter()
+        .map(|owner| names.name_of(*owner))
+        .collect();
     if order.len() > shown {
         programs.push("all others".to_owned());
     }
-    let place = |program: &usize| order.iter().position(|other| other == program).unwrap_or(shown).min(shown);
+    let place = |program: &usize| {
+        order
+            .iter()
+            .position(|other| other == program)
+            .unwrap_or(shown)
+            .min(shown)
+    };
     let mut lines = vec![vec![0_u64; programs.len()]; programs.len()];
     for ((evictor, victim), count) in &pairs {
         let cell = &mut lines[place(evictor)][place(victim)];
         *cell = cell.saturating_add(*count);
     }
-    EvictionTable { level: level.to_owned(), programs, lines }
+    EvictionTable {
+        level: level.to_owned(),
+        programs,
+        lines,
+    }
 }
 
 pub(crate) fn calls(shared: &HierarchyCounts, costs: &[CallCost]) -> Vec<CallFinding> {
-    let names: Vec<&String> = shared.levels.iter().chain(&shared.tlbs).map(|level| &level.name).collect();
+    let names: Vec<&String> = shared
+        .levels
+        .iter()
+        .chain(&shared.tlbs)
+        .map(|level| &level.name)
+        .collect();
     let finding = |cost: &CallCost| {
         let mean = |sum: u64| sum as f64 / cost.calls as f64;
         let by_level = |sums: &[u64]| {
             let named = names.iter().zip(sums);
-            named.map(|(level, &sum)| OfLevel { level: (*level).clone(), number: mean(sum) }).collect()
+            named
+                .map(|(level, &sum)| OfLevel {
+                    level: (*level).clone(),
+                    number: mean(sum),
+                })
+                .collect()
         };
         CallFinding {
             syscall: cost.syscall.clone(),

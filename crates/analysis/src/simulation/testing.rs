@@ -2,8 +2,8 @@
 
 use switchcost_design::{Design, Holds, Level, Ways};
 use switchcost_simulation_result::{
-    ByView, DesignResult, Detail, DetailLevel, HierarchyCounts, Interval, LevelCounts, OfOthers, ProcessFacts,
-    Simulation, SwitchCause, TraceFacts,
+    ByView, DesignResult, Detail, DetailLevel, HierarchyCounts, Interval, LevelCounts, OfOthers,
+    ProcessFacts, Simulation, SwitchCause, TraceFacts,
 };
 use switchcost_units::Bytes;
 
@@ -29,7 +29,8 @@ pub(crate) const READ: u32 = 1;
 pub(crate) const QUANTUM: u32 = 2;
 
 pub(crate) fn design(name: &str) -> Design {
-    let level = |name, holds| Level::plain(name, holds, Bytes::kib(64), Bytes(16), Ways::Count(1), 15);
+    let level =
+        |name, holds| Level::plain(name, holds, Bytes::kib(64), Bytes(16), Ways::Count(1), 15);
     Design {
         schema: switchcost_design::DESIGN_SCHEMA.to_owned(),
         name: name.to_owned(),
@@ -44,7 +45,13 @@ pub(crate) fn design(name: &str) -> Design {
 
 pub(crate) fn counts(name: &str, misses: u64) -> LevelCounts {
     let name = name.to_owned();
-    LevelCounts { name, load_misses: misses, fills: misses, cycles: misses * 15, ..LevelCounts::default() }
+    LevelCounts {
+        name,
+        load_misses: misses,
+        fills: misses,
+        cycles: misses * 15,
+        ..LevelCounts::default()
+    }
 }
 
 fn result(name: &str, depth: DetailLevel) -> DesignResult {
@@ -56,7 +63,11 @@ fn result(name: &str, depth: DetailLevel) -> DesignResult {
     };
     DesignResult {
         design: design(name),
-        hierarchies: ByView { shared: counts(0), private: counts(0), flushed: counts(0) },
+        hierarchies: ByView {
+            shared: counts(0),
+            private: counts(0),
+            flushed: counts(0),
+        },
         by_process: Vec::new(),
         physical_pages: None,
         detail: (depth == DetailLevel::Full).then(Detail::default),
@@ -64,12 +75,20 @@ fn result(name: &str, depth: DetailLevel) -> DesignResult {
 }
 
 fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause {
-    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall: syscall.map(str::to_owned) }
+    SwitchCause {
+        is_voluntary,
+        entry: entry.to_owned(),
+        syscall: syscall.map(str::to_owned),
+    }
 }
 
 /// One design and two processes, `long` and `short`; nothing in it yet.
 pub(crate) fn head(depth: DetailLevel) -> Simulation {
-    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), ..ProcessFacts::default() };
+    let process = |process, name: &str| ProcessFacts {
+        process,
+        name: name.to_owned(),
+        ..ProcessFacts::default()
+    };
     Simulation {
         schema: "switchcost.record.simulation/1".to_owned(),
         program_version: "0.1.0".to_owned(),
@@ -116,7 +135,11 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new() -> Self {
-        Run { head: head(DetailLevel::Full), intervals: Vec::new(), segments: 0 }
+        Run {
+            head: head(DetailLevel::Full),
+            intervals: Vec::new(),
+            segments: 0,
+        }
     }
 
     /// A segment of `instructions`; each of its intervals has private CPI `private`, and the excess CPI that `excess` says.
@@ -130,7 +153,11 @@ impl Run {
     ) {
         let mut left = instructions;
         for number in 0..=INTERVALS {
-            let within = if number == INTERVALS { left } else { left.min(LENGTH) };
+            let within = if number == INTERVALS {
+                left
+            } else {
+                left.min(LENGTH)
+            };
             if within == 0 {
                 break;
             }
@@ -164,7 +191,11 @@ impl Run {
         self.head.processes[process as usize].segments += 1;
         let trace = &mut self.head.trace;
         let is_voluntary = self.head.causes[cause as usize].is_voluntary;
-        *(if is_voluntary { &mut trace.voluntary_switches } else { &mut trace.involuntary_switches }) += 1;
+        *(if is_voluntary {
+            &mut trace.voluntary_switches
+        } else {
+            &mut trace.involuntary_switches
+        }) += 1;
     }
 
     fn count(&mut self, process: u32, instructions: u64, cycles: &ByView<u64>) {
@@ -182,7 +213,9 @@ impl Run {
 
     pub(crate) fn findings_in_batches(&self, count: usize) -> Findings {
         let mut analyser = Analyser::new(&self.head, Options::default());
-        self.intervals.chunks(count).for_each(|part| analyser.add(part));
+        self.intervals
+            .chunks(count)
+            .for_each(|part| analyser.add(part));
         analyser.finish()
     }
 

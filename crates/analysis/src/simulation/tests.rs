@@ -1,17 +1,26 @@
 use proptest::prelude::*;
-use switchcost_simulation_result::{ByView, GainedCycles, Interval, OfOthers, PrivateBy, SwitchCause};
+use switchcost_simulation_result::{
+    ByView, GainedCycles, Interval, OfOthers, PrivateBy, SwitchCause,
+};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts, guest};
 use super::{
-    Cost, Findings, Group, GroupFinding, Growth, Part, SurvivorBias, TASKS, are_orders, over_orders, over_trials,
+    Cost, Findings, Group, GroupFinding, Growth, Part, SurvivorBias, TASKS, are_orders,
+    over_orders, over_trials,
 };
 
 fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found}, need {expected}");
+    assert!(
+        (found - expected).abs() <= 1e-9 * expected.abs().max(1.0),
+        "{found}, need {expected}"
+    );
 }
 
 fn group<'a>(groups: &'a [GroupFinding], wanted: &Group) -> &'a GroupFinding {
-    groups.iter().find(|group| group.group == *wanted).expect("the group")
+    groups
+        .iter()
+        .find(|group| group.group == *wanted)
+        .expect("the group")
 }
 
 fn first_ten(interval: u32) -> f64 {
@@ -31,15 +40,29 @@ fn uniform(segments: u32) -> Run {
 fn the_cost_is_the_integral_up_to_the_cut_off() {
     let design = uniform(100).design();
     let cost = &design.average_cost_cycles;
-    assert_eq!((cost.estimate, cost.low, cost.high), (Some(100_000.0), Some(100_000.0), Some(100_000.0)));
+    assert_eq!(
+        (cost.estimate, cost.low, cost.high),
+        (Some(100_000.0), Some(100_000.0), Some(100_000.0))
+    );
     assert_eq!((cost.n, cost.confidence), (Some(40), Some(0.9)));
-    assert_eq!((design.cut.instructions, design.cut.is_reached, design.cut.is_rounded), (400_000, true, false));
+    assert_eq!(
+        (
+            design.cut.instructions,
+            design.cut.is_reached,
+            design.cut.is_rounded
+        ),
+        (400_000, true, false)
+    );
     // 100 switches of 100,000 cycles; 100 x (400,000 x 1.5 + 100,000) cycles in all.
     close(design.overhead.expect("a share"), 1.0 / 7.0);
     assert_eq!(design.overhead, design.excess_share, "no segment is cut");
     assert_eq!(design.excess_cycles_per_switch, Some(100_000.0));
     assert_eq!(design.flushed_cycles_per_switch, Some(200_000.0));
-    assert_eq!(design.reload_bound_cycles, 2 * 4096 * 15, "the 120,000 cycles and more of section 5.1");
+    assert_eq!(
+        design.reload_bound_cycles,
+        2 * 4096 * 15,
+        "the 120,000 cycles and more of section 5.1"
+    );
 }
 
 #[test]
@@ -47,7 +70,10 @@ fn what_the_source_of_the_trace_left_out_is_the_first_flag() {
     let mut run = uniform(20);
     run.head.trace.notes = vec!["no data".to_owned()];
     let found = run.findings();
-    assert_eq!((found.flags[0].name, found.flags[0].detail.as_str()), ("source", "no data"));
+    assert_eq!(
+        (found.flags[0].name, found.flags[0].detail.as_str()),
+        ("source", "no data")
+    );
 }
 
 #[test]
@@ -56,16 +82,38 @@ fn lost_less_gained_is_the_cost() {
     let design = run.design();
     let gained = (40 * GAINED_CYCLES) as f64;
     close(design.gained_cycles.estimate.expect("known"), gained);
-    close(design.lost_cycles.estimate.expect("known"), 100_000.0 + gained);
-    close(design.lost_share.expect("known"), (100_000.0 + gained) / 700_000.0);
+    close(
+        design.lost_cycles.estimate.expect("known"),
+        100_000.0 + gained,
+    );
+    close(
+        design.lost_share.expect("known"),
+        (100_000.0 + gained) / 700_000.0,
+    );
     assert!(design.lost_cycles.low.is_some() && design.gained_cycles.high.is_some());
     let group = group(&design.groups, &Group::Class("involuntary"));
-    assert_eq!((&group.lost_cycles, &group.gained_cycles), (&design.lost_cycles, &design.gained_cycles));
+    assert_eq!(
+        (&group.lost_cycles, &group.gained_cycles),
+        (&design.lost_cycles, &design.gained_cycles)
+    );
     // One interval without it, and nothing is known.
     run.intervals[7].of_others = None;
     let design = run.design();
-    assert_eq!((design.lost_cycles.estimate, design.gained_cycles.estimate, design.lost_share), (None, None, None));
-    assert!(design.lost_cycles.why.expect("a reason").starts_with("not in the record"));
+    assert_eq!(
+        (
+            design.lost_cycles.estimate,
+            design.gained_cycles.estimate,
+            design.lost_share
+        ),
+        (None, None, None)
+    );
+    assert!(
+        design
+            .lost_cycles
+            .why
+            .expect("a reason")
+            .starts_with("not in the record")
+    );
     assert_eq!(design.average_cost_cycles.estimate, Some(100_000.0));
 }
 
@@ -76,9 +124,18 @@ fn divided_intervals_lose_together() {
     for _ in 0..50 {
         run.segment(0, QUANTUM, LENGTH, 1.0, |_| 1.0);
         let half = run.intervals.last_mut().expect("one");
-        let lost = |lost| Some(OfOthers { lost, ..OfOthers::default() });
+        let lost = |lost| {
+            Some(OfOthers {
+                lost,
+                ..OfOthers::default()
+            })
+        };
         (half.instructions, half.of_others) = (LENGTH / 2, lost(7_000));
-        let other = Interval { process: 1, of_others: lost(4_000), ..*half };
+        let other = Interval {
+            process: 1,
+            of_others: lost(4_000),
+            ..*half
+        };
         run.intervals.push(other);
     }
     let design = run.design();
@@ -91,11 +148,34 @@ fn the_curve_has_means_spreads_and_survivors() {
     let curve = &group(&design.groups, &Group::All).curve;
     assert_eq!(curve.len(), 40);
     let point = &curve[9];
-    assert_eq!((point.since_switch_instructions, point.segments, point.survivors), (90_000, 100, 1.0));
-    assert_eq!((point.shared_cpi.mean, point.private_cpi.mean, point.excess_cpi.mean), (2.5, 1.5, 1.0));
-    assert_eq!((point.shared_cpi.sd, point.shared_cpi.max, point.flushed_cpi), (Some(0.0), Some(2.5), 3.5));
+    assert_eq!(
+        (
+            point.since_switch_instructions,
+            point.segments,
+            point.survivors
+        ),
+        (90_000, 100, 1.0)
+    );
+    assert_eq!(
+        (
+            point.shared_cpi.mean,
+            point.private_cpi.mean,
+            point.excess_cpi.mean
+        ),
+        (2.5, 1.5, 1.0)
+    );
+    assert_eq!(
+        (point.shared_cpi.sd, point.shared_cpi.max, point.flushed_cpi),
+        (Some(0.0), Some(2.5), 3.5)
+    );
     assert_eq!(point.cumulative_excess_cycles, 100_000.0);
-    assert_eq!((curve[10].excess_cpi.mean, curve[39].cumulative_excess_cycles), (0.0, 100_000.0));
+    assert_eq!(
+        (
+            curve[10].excess_cpi.mean,
+            curve[39].cumulative_excess_cycles
+        ),
+        (0.0, 100_000.0)
+    );
 }
 
 /// Segments of 96 instructions that cost 4640 cycles each, in an interval of 10,000: a switch costs 4640, not 483,333.
@@ -110,7 +190,9 @@ fn a_curve_ends_where_segments_end() {
     assert_eq!(curve.len(), 1);
     close(curve[0].cumulative_excess_cycles, 4640.0);
     // Of those that reach an interval, each has paid what it ran of it: one that goes on makes none of the others longer.
-    run.segment(0, QUANTUM, LENGTH + 100, 1.0, |interval| if interval == 0 { 0.0 } else { 2.0 });
+    run.segment(0, QUANTUM, LENGTH + 100, 1.0, |interval| {
+        if interval == 0 { 0.0 } else { 2.0 }
+    });
     let design = run.design();
     let curve = &group(&design.groups, &Group::All).curve;
     let first = 50.0 * 4640.0 / 51.0;
@@ -125,11 +207,16 @@ fn turns_of_all_lengths_cost_what_each_of_them_does() {
     let mut run = Run::new();
     for turn in 0..1_000 {
         let instructions = if turn % 5 == 0 { 9_000 } else { 100 };
-        run.segment(turn % 2, QUANTUM, instructions, 1.0, |_| 100.0 / instructions as f64);
+        run.segment(turn % 2, QUANTUM, instructions, 1.0, |_| {
+            100.0 / instructions as f64
+        });
     }
     let design = run.design();
     close(design.average_cost_cycles.estimate.expect("a cost"), 100.0);
-    close(design.overhead.expect("a share"), design.excess_share.expect("a share"));
+    close(
+        design.overhead.expect("a share"),
+        design.excess_share.expect("a share"),
+    );
 }
 
 #[test]
@@ -140,7 +227,10 @@ fn spread_is_that_between_segments() {
     }
     let design = run.design();
     let point = &group(&design.groups, &Group::All).curve[0];
-    assert_eq!((point.excess_cpi.mean, point.excess_cpi.max), (3.0, Some(6.0)));
+    assert_eq!(
+        (point.excess_cpi.mean, point.excess_cpi.max),
+        (3.0, Some(6.0))
+    );
     // numpy.std([1, 2, 3, 6], ddof=1)
     close(point.excess_cpi.sd.expect("four"), 2.160_246_899_469_287);
     close(point.shared_cpi.sd.expect("four"), 2.160_246_899_469_287);
@@ -157,8 +247,14 @@ fn the_cut_off_is_where_a_tenth_remains() {
     }
     let design = run.design();
     assert_eq!(design.cut.instructions, 25_000);
-    close(design.average_cost_cycles.estimate.expect("a cost"), 25_000.0);
-    close(design.excess_cycles_per_switch.expect("switches"), 0.9 * 25_000.0 + 0.1 * 900_000.0);
+    close(
+        design.average_cost_cycles.estimate.expect("a cost"),
+        25_000.0,
+    );
+    close(
+        design.excess_cycles_per_switch.expect("switches"),
+        0.9 * 25_000.0 + 0.1 * 900_000.0,
+    );
 }
 
 #[test]
@@ -167,12 +263,25 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
     run.head.trace.quantum_instructions = Some(400_000);
     // Only the first twenty of a hundred are longer, and follow each other: nothing could be said of them alone.
     for i in 0..100 {
-        run.segment(i % 2, QUANTUM, if i < 20 { 400_013 } else { 400_000 }, 1.0, |_| 1.0);
+        run.segment(
+            i % 2,
+            QUANTUM,
+            if i < 20 { 400_013 } else { 400_000 },
+            1.0,
+            |_| 1.0,
+        );
     }
     let design = run.design();
     assert_eq!(design.cut.instructions, 400_000);
-    close(design.average_cost_cycles.estimate.expect("a cost"), 400_000.0);
-    assert!(design.average_cost_cycles.low.is_some(), "{:?}", design.average_cost_cycles.why);
+    close(
+        design.average_cost_cycles.estimate.expect("a cost"),
+        400_000.0,
+    );
+    assert!(
+        design.average_cost_cycles.low.is_some(),
+        "{:?}",
+        design.average_cost_cycles.why
+    );
     // What is much longer is no turn that ended late.
     let mut run = Run::new();
     run.head.trace.quantum_instructions = Some(400_000);
@@ -188,9 +297,15 @@ fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
     run.head.trace.quantum_instructions = Some(quantum);
     (0..100).for_each(|i| run.segment(i % 2, QUANTUM, quantum + 12, 1.0, |_| 0.5));
     let design = run.design();
-    assert_eq!((design.cut.instructions, design.cut.is_reached), (quantum, true));
+    assert_eq!(
+        (design.cut.instructions, design.cut.is_reached),
+        (quantum, true)
+    );
     assert!(design.flags.is_empty(), "{:?}", design.flags);
-    close(design.average_cost_cycles.estimate.expect("a cost"), 500_000.0);
+    close(
+        design.average_cost_cycles.estimate.expect("a cost"),
+        500_000.0,
+    );
 }
 
 /// A library that one process has loaded, and the other finds in its first turn: 60,000 cycles less, once. Each turn costs 1,000 more.
@@ -198,40 +313,77 @@ fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
 fn first_touches_are_in_no_sum_but_their_own() {
     let mut run = Run::new();
     (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 20.0, |_| 0.1));
-    let parties = |lost, first_touches| Some(OfOthers { lost, gained: 0, first_touches });
-    run.intervals.iter_mut().for_each(|interval| interval.of_others = parties(1_000, 0));
+    let parties = |lost, first_touches| {
+        Some(OfOthers {
+            lost,
+            gained: 0,
+            first_touches,
+        })
+    };
+    run.intervals
+        .iter_mut()
+        .for_each(|interval| interval.of_others = parties(1_000, 0));
     run.intervals[1].cycles.shared -= 60_000;
     run.intervals[1].of_others = parties(1_000, 60_000);
     let result = &mut run.head.designs[0];
     result.hierarchies.shared.cycles -= 60_000;
     let detail = result.detail.as_mut().expect("in full");
-    detail.gained_cycles = GainedCycles { first_touches_of_code: 60_000, ..GainedCycles::default() };
+    detail.gained_cycles = GainedCycles {
+        first_touches_of_code: 60_000,
+        ..GainedCycles::default()
+    };
     result.hierarchies.shared.levels[0].cycles = 300_000;
     result.hierarchies.private.levels[0].cycles = 260_000;
     let design = run.design();
     assert_eq!(design.first_touch_cycles, Some(60_000.0));
     let sampled = super::sample::taken(&run.head.designs[0]);
-    let (.., excess) = sampled.iter().find(|(what, ..)| *what == "excess_cycles").expect("of each part");
+    let (.., excess) = sampled
+        .iter()
+        .find(|(what, ..)| *what == "excess_cycles")
+        .expect("of each part");
     close(*excess, design.excess_cycles);
     let of = |cost: &Cost| (cost.estimate, cost.low, cost.high);
-    assert_eq!(of(&design.average_cost_cycles), (Some(1_000.0), Some(1_000.0), Some(1_000.0)));
+    assert_eq!(
+        of(&design.average_cost_cycles),
+        (Some(1_000.0), Some(1_000.0), Some(1_000.0))
+    );
     assert_eq!(of(&design.lost_cycles), of(&design.average_cost_cycles));
     assert_eq!(
         (of(&design.gained_cycles), of(&design.state_cycles)),
-        ((Some(0.0), Some(0.0), Some(0.0)), (Some(0.0), Some(0.0), Some(0.0)))
+        (
+            (Some(0.0), Some(0.0), Some(0.0)),
+            (Some(0.0), Some(0.0), Some(0.0))
+        )
     );
-    assert_eq!((design.excess_cycles, design.excess_cycles_per_switch), (100_000.0, Some(1_000.0)));
+    assert_eq!(
+        (design.excess_cycles, design.excess_cycles_per_switch),
+        (100_000.0, Some(1_000.0))
+    );
     let curve = &group(&design.groups, &Group::All).curve;
-    assert_eq!((curve[0].cumulative_excess_cycles, curve[0].excess_cpi.sd), (1_000.0, Some(0.0)));
-    assert!(design.processes.iter().all(|process| process.excess_cycles_per_switch == 1_000.0));
-    assert_eq!(design.parts[0].cycles, 100_000.0, "with the 60,000 that the instruction cache was spared once");
+    assert_eq!(
+        (curve[0].cumulative_excess_cycles, curve[0].excess_cpi.sd),
+        (1_000.0, Some(0.0))
+    );
+    assert!(
+        design
+            .processes
+            .iter()
+            .all(|process| process.excess_cycles_per_switch == 1_000.0)
+    );
+    assert_eq!(
+        design.parts[0].cycles, 100_000.0,
+        "with the 60,000 that the instruction cache was spared once"
+    );
     // Counters alone do not distinguish them, and say so.
     run.head.designs[0].detail = None;
-    run.intervals.iter_mut().for_each(|interval| interval.of_others = None);
+    run.intervals
+        .iter_mut()
+        .for_each(|interval| interval.of_others = None);
     let design = run.design();
     assert_eq!(design.first_touch_cycles, None);
-    let says =
-        |flag: &crate::Flag| flag.name == "counters-only" && flag.detail.contains("first touches lower the cost");
+    let says = |flag: &crate::Flag| {
+        flag.name == "counters-only" && flag.detail.contains("first touches lower the cost")
+    };
     assert!(design.flags.iter().any(says), "{:?}", design.flags);
 }
 
@@ -240,11 +392,25 @@ fn first_touches_are_in_no_sum_but_their_own() {
 fn what_is_neither_lost_nor_gained_is_a_party_of_its_own() {
     let mut run = Run::new();
     (0..100).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.065));
-    let of_others = Some(OfOthers { lost: 500, gained: 100, first_touches: 0 });
-    run.intervals.iter_mut().for_each(|interval| interval.of_others = of_others);
+    let of_others = Some(OfOthers {
+        lost: 500,
+        gained: 100,
+        first_touches: 0,
+    });
+    run.intervals
+        .iter_mut()
+        .for_each(|interval| interval.of_others = of_others);
     let design = run.design();
-    let costs = [&design.average_cost_cycles, &design.lost_cycles, &design.gained_cycles, &design.state_cycles];
-    assert_eq!(costs.map(|cost| cost.estimate.expect("known")), [650.0, 500.0, 100.0, 250.0]);
+    let costs = [
+        &design.average_cost_cycles,
+        &design.lost_cycles,
+        &design.gained_cycles,
+        &design.state_cycles,
+    ];
+    assert_eq!(
+        costs.map(|cost| cost.estimate.expect("known")),
+        [650.0, 500.0, 100.0, 250.0]
+    );
 }
 
 #[test]
@@ -262,7 +428,13 @@ fn threads_are_tasks_beside_the_first_of_their_process() {
 fn where_each_task_counts_as_one_that_is_reported() {
     let mut run = Run::new();
     (0..8).for_each(|i| run.segment(i % 2, QUANTUM, LENGTH, 1.0, |_| 0.5));
-    let names = |run: &Run| run.findings().flags.iter().map(|flag| flag.name).collect::<Vec<_>>();
+    let names = |run: &Run| {
+        run.findings()
+            .flags
+            .iter()
+            .map(|flag| flag.name)
+            .collect::<Vec<_>>()
+    };
     assert!(!names(&run).contains(&"private-by-task"));
     run.head.private_by = PrivateBy::Task;
     assert!(names(&run).contains(&"private-by-task"));
@@ -272,7 +444,15 @@ fn where_each_task_counts_as_one_that_is_reported() {
 fn orders_are_laid_beside_the_best_of_their_design() {
     let order = |name: &str, quantum: Option<u64>, excess: f64, switches: u32| {
         let mut run = Run::new();
-        (0..switches).for_each(|i| run.segment(i % 2, QUANTUM, 200_000 / u64::from(switches) * 100, 1.0, |_| excess));
+        (0..switches).for_each(|i| {
+            run.segment(
+                i % 2,
+                QUANTUM,
+                200_000 / u64::from(switches) * 100,
+                1.0,
+                |_| excess,
+            )
+        });
         let trace = &mut run.head.trace;
         (trace.order, trace.quantum_instructions) = (name.to_owned(), quantum);
         (run.head.clone(), run.findings())
@@ -287,11 +467,23 @@ fn orders_are_laid_beside_the_best_of_their_design() {
     let mut other = heads[0].clone();
     other.trace.instructions += 1;
     assert!(!are_orders(&[heads[1], &other]), "another trace");
-    let found = over_orders(&runs.iter().map(|(head, findings)| (head, findings)).collect::<Vec<_>>());
-    let names: Vec<_> = found.iter().map(|one| (one.order.as_str(), one.quantum_instructions, one.switches)).collect();
+    let found = over_orders(
+        &runs
+            .iter()
+            .map(|(head, findings)| (head, findings))
+            .collect::<Vec<_>>(),
+    );
+    let names: Vec<_> = found
+        .iter()
+        .map(|one| (one.order.as_str(), one.quantum_instructions, one.switches))
+        .collect();
     assert_eq!(
         names,
-        [("round-robin", Some(100_000), 200), ("round-robin", Some(400_000), 50), ("batch:2", Some(100_000), 50)]
+        [
+            ("round-robin", Some(100_000), 200),
+            ("round-robin", Some(400_000), 50),
+            ("batch:2", Some(100_000), 50)
+        ]
     );
     // Private cycles are one an instruction: 2, 1.5 and 1.25 of them in all.
     for (one, all) in found.iter().zip([2.0, 1.5, 1.25]) {
@@ -308,7 +500,10 @@ fn a_segment_longer_than_the_curve_is_said_to_be() {
     }
     let design = run.design();
     assert!(!design.cut.is_reached);
-    close(design.average_cost_cycles.estimate.expect("a cost"), 500_000.0);
+    close(
+        design.average_cost_cycles.estimate.expect("a cost"),
+        500_000.0,
+    );
     assert_eq!(design.flags[0].name, "cut-early");
     assert_eq!(
         design.flags[0].detail,
@@ -329,17 +524,38 @@ fn causes_have_curves_of_their_own() {
     }
     let design = run.design();
     let system_calls = group(&design.groups, &Group::Class("system call"));
-    assert_eq!((system_calls.segments, system_calls.median_instructions), (25, Some(20_000)));
+    assert_eq!(
+        (system_calls.segments, system_calls.median_instructions),
+        (25, Some(20_000))
+    );
     assert_eq!(system_calls.cost_cycles.estimate, Some(40_000.0));
     assert_eq!(system_calls.excess_cycles, 25.0 * 40_000.0);
     let why = system_calls.cost_cycles.why.as_deref();
-    assert_eq!(why, Some("no interval: found 25 segments in 25 batches, need 40 in 20; trace for longer"));
-    assert_eq!(group(&design.groups, &Group::Class("involuntary")).cost_cycles.estimate, Some(100_000.0));
+    assert_eq!(
+        why,
+        Some("no interval: found 25 segments in 25 batches, need 40 in 20; trace for longer")
+    );
+    assert_eq!(
+        group(&design.groups, &Group::Class("involuntary"))
+            .cost_cycles
+            .estimate,
+        Some(100_000.0)
+    );
     let names: Vec<&Group> = design.groups.iter().map(|group| &group.group).collect();
-    let causes = ["involuntary quantum", "voluntary syscall read"].map(|name| Group::Cause(name.to_owned()));
-    let classes = [Group::All, Group::Class("system call"), Group::Class("involuntary")];
+    let causes =
+        ["involuntary quantum", "voluntary syscall read"].map(|name| Group::Cause(name.to_owned()));
+    let classes = [
+        Group::All,
+        Group::Class("system call"),
+        Group::Class("involuntary"),
+    ];
     assert_eq!(names, classes.iter().chain(&causes).collect::<Vec<_>>());
-    let total: f64 = design.groups.iter().filter(|g| matches!(g.group, Group::Cause(_))).map(|g| g.excess_cycles).sum();
+    let total: f64 = design
+        .groups
+        .iter()
+        .filter(|g| matches!(g.group, Group::Cause(_)))
+        .map(|g| g.excess_cycles)
+        .sum();
     assert_eq!(total, design.excess_cycles);
 }
 
@@ -363,11 +579,24 @@ fn too_few_segments_have_no_interval() {
     let cost = uniform(39).design().average_cost_cycles;
     assert_eq!((cost.estimate, cost.low), (Some(100_000.0), None));
     let why = cost.why.expect("a reason");
-    assert_eq!(why, "no interval: found 39 segments in 39 batches, need 40 in 20; trace for longer");
+    assert_eq!(
+        why,
+        "no interval: found 39 segments in 39 batches, need 40 in 20; trace for longer"
+    );
     let none = Run::new().design();
     assert_eq!(none.average_cost_cycles.estimate, None);
-    assert_eq!(none.average_cost_cycles.why.as_deref(), Some("found no segment, need one at least; trace for longer"));
-    assert_eq!((none.overhead, none.excess_share, none.excess_cycles_per_switch), (None, None, None));
+    assert_eq!(
+        none.average_cost_cycles.why.as_deref(),
+        Some("found no segment, need one at least; trace for longer")
+    );
+    assert_eq!(
+        (
+            none.overhead,
+            none.excess_share,
+            none.excess_cycles_per_switch
+        ),
+        (None, None, None)
+    );
 }
 
 /// Two kinds of programs with flat curves of their own: short segments with a private CPI of 3, long ones with 1.2.
@@ -383,14 +612,24 @@ fn survivor_bias_is_seen_where_restless_segments_end_early() {
     }
     let design = run.design();
     let curve = &group(&design.groups, &Group::All).curve;
-    assert!(curve[0].private_cpi.mean > 2.0 && curve[3].private_cpi.mean == 1.2, "the aggregate falls");
+    assert!(
+        curve[0].private_cpi.mean > 2.0 && curve[3].private_cpi.mean == 1.2,
+        "the aggregate falls"
+    );
     let bias: &SurvivorBias = &design.survivor_bias[0];
     assert_eq!((bias.segments, bias.survivors, bias.bites), (100, 50, true));
     // The first four of 40 intervals: three of both kinds, one of long segments alone.
     close(bias.early_private_cpi, (3.0 * (3.0 + 1.2) + 1.2) / 7.0);
     close(bias.early_private_cpi_of_survivors, 1.2);
     close(bias.cost_of_survivors_cycles, 40_000.0);
-    assert_eq!(bias.grows, Some(Growth { program: "long".to_owned(), share_at_start: 0.5, share_at_cut: 1.0 }));
+    assert_eq!(
+        bias.grows,
+        Some(Growth {
+            program: "long".to_owned(),
+            share_at_start: 0.5,
+            share_at_cut: 1.0
+        })
+    );
     assert_eq!(design.survivor_bias.len(), 2, "all, and involuntary");
     assert!(!uniform(100).design().survivor_bias[0].bites);
 }
@@ -402,7 +641,11 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
     run.head = full.head.clone();
     run.head.designs[0].detail = None;
     for number in 0..40 {
-        let all: Vec<&Interval> = full.intervals.iter().filter(|interval| interval.number == number).collect();
+        let all: Vec<&Interval> = full
+            .intervals
+            .iter()
+            .filter(|interval| interval.number == number)
+            .collect();
         let mut sum = *all[0];
         sum.segments = all.len() as u32;
         for interval in &all[1..] {
@@ -414,13 +657,28 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
         run.intervals.push(sum);
     }
     let (found, expected) = (run.design(), full.design());
-    assert_eq!(found.average_cost_cycles.estimate, expected.average_cost_cycles.estimate);
+    assert_eq!(
+        found.average_cost_cycles.estimate,
+        expected.average_cost_cycles.estimate
+    );
     assert_eq!(found.overhead, expected.overhead);
-    assert_eq!((found.cut.instructions, found.cut.is_rounded), (400_000, true));
+    assert_eq!(
+        (found.cut.instructions, found.cut.is_rounded),
+        (400_000, true)
+    );
     let why = "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
-    assert_eq!((found.average_cost_cycles.low, found.average_cost_cycles.why.as_deref()), (None, Some(why)));
+    assert_eq!(
+        (
+            found.average_cost_cycles.low,
+            found.average_cost_cycles.why.as_deref()
+        ),
+        (None, Some(why))
+    );
     let point = &found.groups[0].curve[0];
-    assert_eq!((point.segments, point.shared_cpi.sd, point.shared_cpi.max), (100, None, None));
+    assert_eq!(
+        (point.segments, point.shared_cpi.sd, point.shared_cpi.max),
+        (100, None, None)
+    );
     assert_eq!(found.flags[0].name, "counters-only");
     assert!(found.agarwal_why.is_some() && found.survivor_bias.is_empty());
 }
@@ -440,12 +698,18 @@ fn intervals_out_of_order_have_no_cost() {
 #[test]
 fn without_a_switch_there_is_no_cost() {
     let mut run = uniform(1);
-    (run.head.trace.voluntary_switches, run.head.trace.involuntary_switches) = (0, 0);
+    (
+        run.head.trace.voluntary_switches,
+        run.head.trace.involuntary_switches,
+    ) = (0, 0);
     let design = run.design();
     let cost = &design.average_cost_cycles;
     let why = "found no switch in the trace, need two processes that take turns";
     assert_eq!((cost.estimate, cost.why.as_deref()), (None, Some(why)));
-    assert_eq!((design.overhead, design.excess_cycles_per_switch), (None, None));
+    assert_eq!(
+        (design.overhead, design.excess_cycles_per_switch),
+        (None, None)
+    );
 }
 
 #[test]
@@ -457,7 +721,12 @@ fn excess_is_shared_out_among_the_parts() {
     hierarchies.shared.levels = vec![counts("L1I", 100), counts("L1D", 300)];
     let parts = run.design().parts;
     let cycles: Vec<(Part, f64)> = parts.iter().map(|part| (part.part, part.cycles)).collect();
-    let expected = [(Part::Instructions, 1500.0), (Part::Data, 4500.0), (Part::Tlb, 0.0), (Part::WriteStalls, 40.0)];
+    let expected = [
+        (Part::Instructions, 1500.0),
+        (Part::Data, 4500.0),
+        (Part::Tlb, 0.0),
+        (Part::WriteStalls, 40.0),
+    ];
     assert_eq!(cycles, expected);
     close(parts.iter().filter_map(|part| part.share).sum(), 1.0);
 }
@@ -467,11 +736,21 @@ fn agarwals_model_takes_its_numbers_from_the_record() {
     let mut run = uniform(100);
     run.head.designs[0].hierarchies.flushed.levels = vec![counts("L1I", 0), counts("L1D", 6400)];
     let model = run.design().agarwal.expect("two processes take turns");
-    assert_eq!((model.processes, model.segment_references), (2.0, 400_000.0));
+    assert_eq!(
+        (model.processes, model.segment_references),
+        (2.0, 400_000.0)
+    );
     let level = &model.levels[1];
     assert_eq!((level.lines_touched, level.lines), (64.0, 4096));
     // 64^2 x (2 - 1) / 4096 = 1 miss of 15 cycles.
-    assert_eq!((level.misses_per_switch, model.cycles_per_switch, model.is_beyond_range), (1.0, 15.0, false));
+    assert_eq!(
+        (
+            level.misses_per_switch,
+            model.cycles_per_switch,
+            model.is_beyond_range
+        ),
+        (1.0, 15.0, false)
+    );
 }
 
 #[test]
@@ -485,7 +764,10 @@ fn trials_are_reported_by_their_spread() {
     close(cost.high.expect("three"), 10805.756338254114);
     let alone = over_trials(&trials[..1], 0.9).remove(0).average_cost_cycles;
     assert_eq!((alone.estimate, alone.low), (Some(10_000.0), None));
-    assert_eq!(alone.why.as_deref(), Some("no interval: found 1 trial, need 2; trace once more"));
+    assert_eq!(
+        alone.why.as_deref(),
+        Some("no interval: found 1 trial, need 2; trace once more")
+    );
 }
 
 /// Findings with this cost.
@@ -500,7 +782,9 @@ fn any_run() -> impl Strategy<Value = Run> {
     proptest::collection::vec(segment, 0..60).prop_map(|segments| {
         let mut run = Run::new();
         for (process, cause, instructions, excess) in segments {
-            run.segment(process, cause, instructions, 1.0, |i| f64::from(excess) / f64::from(8 + 4 * i));
+            run.segment(process, cause, instructions, 1.0, |i| {
+                f64::from(excess) / f64::from(8 + 4 * i)
+            });
         }
         run
     })
@@ -516,11 +800,15 @@ fn cost_by_definition(run: &Run) -> Option<f64> {
     }
     lengths.sort_unstable();
     // The shortest length that at most a tenth of the segments exceed.
-    let is_cut = |end: &&u64| lengths.iter().filter(|length| length > end).count() * 10 <= lengths.len();
+    let is_cut =
+        |end: &&u64| lengths.iter().filter(|length| length > end).count() * 10 <= lengths.len();
     let end = *lengths.iter().find(is_cut)?;
     let mut cost = 0.0;
     for number in 0..end.div_ceil(LENGTH) {
-        let intervals = run.intervals.iter().filter(|interval| u64::from(interval.number) == number);
+        let intervals = run
+            .intervals
+            .iter()
+            .filter(|interval| u64::from(interval.number) == number);
         let (mut excess, mut instructions, mut segments) = (0.0, 0.0, 0.0);
         for interval in intervals {
             excess += interval.cycles.shared as f64 - interval.cycles.private as f64;
@@ -581,33 +869,73 @@ fn without_a_batch_is_the_record_without_its_segments() {
         let mut run = Run::new();
         for i in (0..80).filter(|i| !left_out.contains(i)) {
             let excess = f64::from(i * 7 % 13) / 10.0;
-            run.segment(i % 2, QUANTUM, 30_000 + u64::from(i % 2) * 10_000, 1.5, |_| excess);
+            run.segment(
+                i % 2,
+                QUANTUM,
+                30_000 + u64::from(i % 2) * 10_000,
+                1.5,
+                |_| excess,
+            );
         }
         run.design()
     };
     let all = run(0..0);
     let overhead = all.overhead.expect("a share");
     assert_eq!(all.overhead_share.estimate, Some(overhead));
-    let (low, high) = (all.overhead_share.low.expect("an interval"), all.overhead_share.high.expect("an interval"));
+    let (low, high) = (
+        all.overhead_share.low.expect("an interval"),
+        all.overhead_share.high.expect("an interval"),
+    );
     assert!(low < overhead && overhead < high, "{low} {overhead} {high}");
     // Two segments a batch.
     for batch in [0, 17, 39] {
         let rest = run(2 * batch as u32..2 * batch as u32 + 2);
-        assert_eq!(rest.cut.instructions, all.cut.instructions, "the cut-off is held fixed");
-        close(all.average_cost_cycles.without_one[batch], rest.average_cost_cycles.estimate.expect("a cost"));
-        close(all.overhead_share.without_one[batch], rest.overhead.expect("a share"));
+        assert_eq!(
+            rest.cut.instructions, all.cut.instructions,
+            "the cut-off is held fixed"
+        );
+        close(
+            all.average_cost_cycles.without_one[batch],
+            rest.average_cost_cycles.estimate.expect("a cost"),
+        );
+        close(
+            all.overhead_share.without_one[batch],
+            rest.overhead.expect("a share"),
+        );
         for (of_all, of_rest) in all.processes.iter().zip(&rest.processes) {
-            close(of_all.excess.without_one[batch], of_rest.excess_cycles_per_switch);
+            close(
+                of_all.excess.without_one[batch],
+                of_rest.excess_cycles_per_switch,
+            );
         }
     }
 }
 
 /// Cycles of the shared hierarchy: an instruction's own, and `excess` more.
 fn ran(segment: u32, process: u32, number: u32, instructions: u64, excess: u64) -> Interval {
-    let cycles = ByView { shared: instructions + excess, private: instructions, flushed: instructions };
-    let of_others = Some(OfOthers { lost: excess, ..OfOthers::default() });
+    let cycles = ByView {
+        shared: instructions + excess,
+        private: instructions,
+        flushed: instructions,
+    };
+    let of_others = Some(OfOthers {
+        lost: excess,
+        ..OfOthers::default()
+    });
     let (design, segments, task, cause, end) = (0, 1, process, QUANTUM, QUANTUM);
-    Interval { design, segment, segments, task, process, cause, end, number, instructions, cycles, of_others }
+    Interval {
+        design,
+        segment,
+        segments,
+        task,
+        process,
+        cause,
+        end,
+        number,
+        instructions,
+        cycles,
+        of_others,
+    }
 }
 
 /// "a" runs 30 instructions and executes "b", which runs 70; "c" runs 10, and "b" again 40; intervals of 50.
@@ -621,17 +949,36 @@ fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
     for (process, name) in run.head.processes.iter_mut().zip(["a", "b", "c"]) {
         (process.name, process.segments) = (name.to_owned(), 1);
     }
-    run.intervals =
-        vec![ran(0, 0, 0, 30, 3), ran(0, 1, 0, 20, 8), ran(0, 1, 1, 50, 12), ran(1, 2, 0, 10, 1), ran(2, 1, 0, 40, 10)];
+    run.intervals = vec![
+        ran(0, 0, 0, 30, 3),
+        ran(0, 1, 0, 20, 8),
+        ran(0, 1, 1, 50, 12),
+        ran(1, 2, 0, 10, 1),
+        ran(2, 1, 0, 40, 10),
+    ];
     let design = run.design();
     let row = |name: &str| {
-        let found = design.processes.iter().find(|process| process.name == name).expect("it ran");
-        (found.instructions, found.segments, found.excess_cycles_per_switch)
+        let found = design
+            .processes
+            .iter()
+            .find(|process| process.name == name)
+            .expect("it ran");
+        (
+            found.instructions,
+            found.segments,
+            found.excess_cycles_per_switch,
+        )
     };
-    assert_eq!((row("a"), row("b"), row("c")), ((30, 1, 3.0), (110, 2, 15.0), (10, 1, 1.0)));
+    assert_eq!(
+        (row("a"), row("b"), row("c")),
+        ((30, 1, 3.0), (110, 2, 15.0), (10, 1, 1.0))
+    );
     // The curve is that of segments, whichever process runs: three begin, of which one reaches the second interval.
     let curve = &group(&design.groups, &Group::All).curve;
-    assert_eq!(curve.iter().map(|point| point.segments).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!(
+        curve.iter().map(|point| point.segments).collect::<Vec<_>>(),
+        [3, 1]
+    );
 }
 
 /// A program that no switch ever begins: it is all that an exec leaves of each turn of "sh".
@@ -642,20 +989,39 @@ fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval()
     run.head.trace.involuntary_switches = 100;
     for segment in 0..100 {
         let excess = 400 + u64::from(segment % 7);
-        run.intervals.extend([ran(segment, 0, 0, 100, 10), ran(segment, 1, 0, 900, excess), ran(segment, 1, 1, 50, 0)]);
+        run.intervals.extend([
+            ran(segment, 0, 0, 100, 10),
+            ran(segment, 1, 0, 900, excess),
+            ran(segment, 1, 1, 50, 0),
+        ]);
     }
     let design = run.design();
-    let began = design.processes.iter().find(|process| process.name == "short").expect("it ran");
+    let began = design
+        .processes
+        .iter()
+        .find(|process| process.name == "short")
+        .expect("it ran");
     assert_eq!((began.segments, began.instructions), (100, 95_000));
-    close(began.excess_cycles_per_switch, 400.0 + (0..100).map(|i| f64::from(i % 7)).sum::<f64>() / 100.0);
-    assert!(began.excess.low.is_some_and(|low| low > 400.0), "{:?}", began.excess);
+    close(
+        began.excess_cycles_per_switch,
+        400.0 + (0..100).map(|i| f64::from(i % 7)).sum::<f64>() / 100.0,
+    );
+    assert!(
+        began.excess.low.is_some_and(|low| low > 400.0),
+        "{:?}",
+        began.excess
+    );
 }
 
 /// The paper's switches are between processes alone; a guest's are to threads of its kernel, too.
 #[test]
 fn switches_to_kernel_threads_stand_apart_in_a_guest() {
     let mut run = Run::new();
-    run.head.causes.push(SwitchCause { is_voluntary: true, entry: "unknown".to_owned(), syscall: None });
+    run.head.causes.push(SwitchCause {
+        is_voluntary: true,
+        entry: "unknown".to_owned(),
+        syscall: None,
+    });
     let thread = run.head.causes.len() as u32 - 1;
     for _ in 0..200 {
         run.segment(0, QUANTUM, 5 * LENGTH, 1.0, |_| 0.2);
@@ -663,11 +1029,25 @@ fn switches_to_kernel_threads_stand_apart_in_a_guest() {
     }
     let of = |run: &Run, name: &'static str| {
         let groups = run.findings().designs.swap_remove(0).groups;
-        let found = groups.into_iter().find(|group| group.group == Group::Tasks(name));
-        found.map(|group| (group.segments, group.cost_cycles.estimate.expect("a cost").round() as u64))
+        let found = groups
+            .into_iter()
+            .find(|group| group.group == Group::Tasks(name));
+        found.map(|group| {
+            (
+                group.segments,
+                group.cost_cycles.estimate.expect("a cost").round() as u64,
+            )
+        })
     };
-    assert_eq!(TASKS.map(|name| of(&run, name)), [None, None], "no guest, no kernel threads");
+    assert_eq!(
+        TASKS.map(|name| of(&run, name)),
+        [None, None],
+        "no guest, no kernel threads"
+    );
     run.head.trace.guest = Some(guest());
     // A fifth of a cycle for each of 50,000 instructions; three for each of a thousand.
-    assert_eq!(TASKS.map(|name| of(&run, name)), [Some((200, 10_000)), Some((200, 3_000))]);
+    assert_eq!(
+        TASKS.map(|name| of(&run, name)),
+        [Some((200, 10_000)), Some((200, 3_000))]
+    );
 }

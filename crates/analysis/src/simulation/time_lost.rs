@@ -26,7 +26,10 @@ pub struct TimeLost {
     /// For a switch: the cycles lost to others, taken for time.
     pub cycles_ns: Option<f64>,
     /// Lost lines that have no price, of which nothing is in these times.
-    #[serde(rename = "unpriced_percent", serialize_with = "super::rows::in_percent")]
+    #[serde(
+        rename = "unpriced_percent",
+        serialize_with = "super::rows::in_percent"
+    )]
     pub unpriced_share: Option<f64>,
     /// The lines, by where they were found and how they were asked for.
     pub lines: Vec<PricedLines>,
@@ -65,18 +68,29 @@ pub(super) fn time_lost(
         missed: lost.missed.clone(),
         kind: lost.kind,
         lines: lost.lines as f64 / switches,
-        line_ns: distances(&result.design, &prices.prices, lost).map(|(own, away)| of_lines.ns(lost.kind, own, away)),
+        line_ns: distances(&result.design, &prices.prices, lost)
+            .map(|(own, away)| of_lines.ns(lost.kind, own, away)),
     };
     let lines: Vec<PricedLines> = detail.lost_lines.iter().map(priced).collect();
-    let sum = |which: usize| lines.iter().filter_map(|row| Some(row.lines * row.line_ns?[which])).fold(0.0, f64::add);
-    let count = |rows: &mut dyn Iterator<Item = &PricedLines>| rows.map(|row| row.lines).fold(0.0, f64::add);
+    let sum = |which: usize| {
+        lines
+            .iter()
+            .filter_map(|row| Some(row.lines * row.line_ns?[which]))
+            .fold(0.0, f64::add)
+    };
+    let count = |rows: &mut dyn Iterator<Item = &PricedLines>| {
+        rows.map(|row| row.lines).fold(0.0, f64::add)
+    };
     let unpriced = count(&mut lines.iter().filter(|row| row.line_ns.is_none()));
     Some(TimeLost {
         cpu_model: prices.prices.cpu_model.clone(),
         low_ns: sum(0),
         likely_ns: sum(1),
         high_ns: sum(2),
-        cycles_ns: result.design.cycle_ns.map(|cycle| as_time(&detail.lost_cycles, cycle) / switches),
+        cycles_ns: result
+            .design
+            .cycle_ns
+            .map(|cycle| as_time(&detail.lost_cycles, cycle) / switches),
         unpriced_share: Some(unpriced / count(&mut lines.iter())),
         lines,
     })
@@ -91,7 +105,10 @@ fn as_time(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
 fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
     let is_code = matches!(lost.kind, Kind::Code | Kind::CodeAlone);
     let place = |name: &str| {
-        let mut path = design.levels.iter().filter(|level| is_on_path(level, is_code));
+        let mut path = design
+            .levels
+            .iter()
+            .filter(|level| is_on_path(level, is_code));
         let at = path.position(|level| level.name == name && level.line == prices.line_bytes)?;
         u32::try_from(at + 1).ok()
     };
@@ -101,7 +118,10 @@ fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64,
         1 => size(1)? / 2.0,
         _ => (size(found - 1)? * size(found)?).sqrt(),
     };
-    let (held, most) = (size(missed)?, prices.lines.iter().map(|price| price.away_bytes.0).max()? as f64);
+    let (held, most) = (
+        size(missed)?,
+        prices.lines.iter().map(|price| price.away_bytes.0).max()? as f64,
+    );
     let away = match size(missed + 1) {
         Some(next) => (held * next).sqrt(),
         None if most > held => most,
@@ -111,12 +131,23 @@ fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64,
 }
 
 fn is_on_path(level: &Level, is_code: bool) -> bool {
-    if is_code { level.holds.instructions() } else { level.holds.data() }
+    if is_code {
+        level.holds.instructions()
+    } else {
+        level.holds.data()
+    }
 }
 
 fn cache(prices: &Prices, level: u32, is_code: bool) -> Option<&Cache> {
-    let other = if is_code { CacheKind::Data } else { CacheKind::Instruction };
-    prices.caches.iter().find(|cache| cache.level == level && cache.kind != other)
+    let other = if is_code {
+        CacheKind::Data
+    } else {
+        CacheKind::Instruction
+    };
+    prices
+        .caches
+        .iter()
+        .find(|cache| cache.level == level && cache.kind != other)
 }
 
 #[cfg(test)]
@@ -151,7 +182,11 @@ mod tests {
             high_ns: ns * 1.1,
             n: 8,
         };
-        let lines = [(Kind::Sequential, 0.5), (Kind::Gathered, 1.0), (Kind::Dependent, 8.0)];
+        let lines = [
+            (Kind::Sequential, 0.5),
+            (Kind::Gathered, 1.0),
+            (Kind::Dependent, 8.0),
+        ];
         let lines = lines.map(|(kind, ns)| {
             [
                 price(kind, 16 * KIB, 4 * MIB, ns / 2.0),
@@ -159,9 +194,17 @@ mod tests {
                 price(kind, MIB, 4 * MIB, ns),
             ]
         });
-        let caches = [(1, Data, 32 * KIB), (1, Instruction, 32 * KIB), (2, Unified, MIB), (3, Unified, 16 * MIB)]
-            .map(|(l, k, s)| cache(l, k, s));
-        Prices { caches: caches.into(), ..Prices::of(lines.concat()) }
+        let caches = [
+            (1, Data, 32 * KIB),
+            (1, Instruction, 32 * KIB),
+            (2, Unified, MIB),
+            (3, Unified, 16 * MIB),
+        ]
+        .map(|(l, k, s)| cache(l, k, s));
+        Prices {
+            caches: caches.into(),
+            ..Prices::of(lines.concat())
+        }
     }
 
     fn result(lines: Vec<LostLines>) -> DesignResult {
@@ -173,7 +216,11 @@ mod tests {
             holds: Holds::Both,
             ..result.design.levels[0].clone()
         };
-        result.design.levels = vec![level("L1", 32 * KIB), level("L2", MIB), level("L3", 16 * MIB)];
+        result.design.levels = vec![
+            level("L1", 32 * KIB),
+            level("L2", MIB),
+            level("L3", 16 * MIB),
+        ];
         result.design.cycle_ns = Some([0.5, 0.5]);
         let detail = result.detail.get_or_insert_default();
         detail.lost_lines = lines;
@@ -182,14 +229,33 @@ mod tests {
     }
 
     fn lost(found_alone: &str, missed: &str, kind: Kind, lines: u64) -> LostLines {
-        LostLines { found_alone: found_alone.to_owned(), missed: missed.to_owned(), kind, lines }
+        LostLines {
+            found_alone: found_alone.to_owned(),
+            missed: missed.to_owned(),
+            kind,
+            lines,
+        }
     }
 
     #[test]
     fn lines_cost_what_arrays_between_the_same_levels_do() {
-        let found =
-            |lines| time_lost(Some(&DesignPrices { prices: prices(), are_of: vec![true] }), 0, &result(lines), 100.0);
-        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.01 * wanted, "{found} for {wanted}");
+        let found = |lines| {
+            time_lost(
+                Some(&DesignPrices {
+                    prices: prices(),
+                    are_of: vec![true],
+                }),
+                0,
+                &result(lines),
+                100.0,
+            )
+        };
+        let near = |found: f64, wanted: f64| {
+            assert!(
+                (found - wanted).abs() < 0.01 * wanted,
+                "{found} for {wanted}"
+            )
+        };
         // From the second level to the third: ten lines a switch, of which half of the loads that come alone wait.
         let chase = found(vec![lost("L2", "L2", Kind::Dependent, 1000)]).expect("priced");
         near(chase.low_ns, 9.0);
@@ -198,17 +264,35 @@ mod tests {
         near(chase.cycles_ns.expect("a clock"), 200.0);
         assert_eq!(chase.unpriced_share, Some(0.0));
         // From the first: those of 16 KiB.
-        near(found(vec![lost("L1", "L2", Kind::Sequential, 1000)]).expect("priced").likely_ns, 2.5);
+        near(
+            found(vec![lost("L1", "L2", Kind::Sequential, 1000)])
+                .expect("priced")
+                .likely_ns,
+            2.5,
+        );
     }
 
     #[test]
     fn lines_from_memory_have_no_price_where_nothing_so_large_was_touched() {
-        let prices = DesignPrices { prices: prices(), are_of: vec![true] };
-        let lines = vec![lost("L2", "L3", Kind::Dependent, 300), lost("L2", "L2", Kind::Sequential, 100)];
-        let found = time_lost(Some(&prices), 0, &result(lines.clone()), 100.0).expect("some are priced");
-        assert_eq!((found.unpriced_share, found.lines[0].line_ns), (Some(0.75), None));
+        let prices = DesignPrices {
+            prices: prices(),
+            are_of: vec![true],
+        };
+        let lines = vec![
+            lost("L2", "L3", Kind::Dependent, 300),
+            lost("L2", "L2", Kind::Sequential, 100),
+        ];
+        let found =
+            time_lost(Some(&prices), 0, &result(lines.clone()), 100.0).expect("some are priced");
+        assert_eq!(
+            (found.unpriced_share, found.lines[0].line_ns),
+            (Some(0.75), None)
+        );
         assert!((found.likely_ns - 0.5).abs() < 0.01, "{}", found.likely_ns);
-        let of_another = DesignPrices { are_of: vec![false], ..prices };
+        let of_another = DesignPrices {
+            are_of: vec![false],
+            ..prices
+        };
         assert_eq!(time_lost(Some(&of_another), 0, &result(lines), 100.0), None);
     }
 }

@@ -8,8 +8,15 @@ use super::findings::{PrefetchFinding, TrafficFinding};
 /// Every cache of the shared hierarchy; nothing without instructions.
 pub(crate) fn traffic(result: &DesignResult, instructions: u64) -> Vec<TrafficFinding> {
     let shared = &result.hierarchies.shared;
-    let levels = result.design.levels.iter().zip(&shared.levels).filter(|_| instructions > 0);
-    levels.map(|(level, counts)| of_level(level, counts, instructions, shared.cycles)).collect()
+    let levels = result
+        .design
+        .levels
+        .iter()
+        .zip(&shared.levels)
+        .filter(|_| instructions > 0);
+    levels
+        .map(|(level, counts)| of_level(level, counts, instructions, shared.cycles))
+        .collect()
 }
 
 fn of_level(level: &Level, counts: &LevelCounts, instructions: u64, cycles: u64) -> TrafficFinding {
@@ -21,7 +28,8 @@ fn of_level(level: &Level, counts: &LevelCounts, instructions: u64, cycles: u64)
         filled_bytes: bytes(counts.fills.saturating_add(counts.prefetches)),
         written_back_bytes: bytes(counts.write_backs),
         moved_bytes: bytes(counts.moves),
-        bus_share: has_bus.then(|| counts.bus_lines as f64 * f64::from(level.bus_cycles) / cycles as f64),
+        bus_share: has_bus
+            .then(|| counts.bus_lines as f64 * f64::from(level.bus_cycles) / cycles as f64),
         back_invalidations: per_thousand(counts.back_invalidations),
         prefetching: prefetching(counts),
     }
@@ -50,16 +58,41 @@ mod tests {
         }
         assert!(run.design().traffic[0].prefetching.is_none());
         let result = &mut run.head.designs[0];
-        (result.design.levels[0].bus_cycles, result.hierarchies.shared.cycles) = (4, 80_000);
+        (
+            result.design.levels[0].bus_cycles,
+            result.hierarchies.shared.cycles,
+        ) = (4, 80_000);
         let counts = &mut result.hierarchies.shared.levels[0];
-        (counts.fills, counts.prefetches, counts.write_backs, counts.moves) = (60, 100, 20, 10);
-        (counts.prefetch_hits, counts.stream_hits, counts.late_stream_hits) = (20, 40, 10);
+        (
+            counts.fills,
+            counts.prefetches,
+            counts.write_backs,
+            counts.moves,
+        ) = (60, 100, 20, 10);
+        (
+            counts.prefetch_hits,
+            counts.stream_hits,
+            counts.late_stream_hits,
+        ) = (20, 40, 10);
         (counts.back_invalidations, counts.bus_lines) = (8, 190);
         let found = run.design().traffic.swap_remove(0);
         // Lines of 16 B in 40,000 instructions.
-        assert_eq!((found.filled_bytes, found.written_back_bytes, found.moved_bytes), (64.0, 8.0, 4.0));
-        assert_eq!((found.bus_share, found.back_invalidations), (Some(0.0095), 0.2));
+        assert_eq!(
+            (
+                found.filled_bytes,
+                found.written_back_bytes,
+                found.moved_bytes
+            ),
+            (64.0, 8.0, 4.0)
+        );
+        assert_eq!(
+            (found.bus_share, found.back_invalidations),
+            (Some(0.0095), 0.2)
+        );
         let prefetching = found.prefetching.expect("there is some");
-        assert_eq!((prefetching.accuracy, prefetching.coverage, prefetching.late), (0.6, Some(0.5), Some(0.25)));
+        assert_eq!(
+            (prefetching.accuracy, prefetching.coverage, prefetching.late),
+            (0.6, Some(0.5), Some(0.25))
+        );
     }
 }

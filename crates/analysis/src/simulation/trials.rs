@@ -35,17 +35,28 @@ pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
             names.push(&design.name);
         }
     }
-    names.into_iter().map(|name| finding(name, trials, confidence)).collect()
+    names
+        .into_iter()
+        .map(|name| finding(name, trials, confidence))
+        .collect()
 }
 
 fn finding(name: &str, trials: &[Findings], confidence: f64) -> TrialFinding {
-    let designs: Vec<&DesignFinding> =
-        trials.iter().filter_map(|trial| trial.designs.iter().find(|design| design.name == name)).collect();
+    let designs: Vec<&DesignFinding> = trials
+        .iter()
+        .filter_map(|trial| trial.designs.iter().find(|design| design.name == name))
+        .collect();
     let each = |cost: fn(&DesignFinding) -> &Cost| -> Vec<f64> {
-        designs.iter().filter_map(|design| cost(design).estimate).collect()
+        designs
+            .iter()
+            .filter_map(|design| cost(design).estimate)
+            .collect()
     };
     let costs = each(|design| &design.average_cost_cycles);
-    let overheads: Vec<f64> = designs.iter().filter_map(|design| design.overhead).collect();
+    let overheads: Vec<f64> = designs
+        .iter()
+        .filter_map(|design| design.overhead)
+        .collect();
     TrialFinding {
         name: name.to_owned(),
         average_cost_cycles: mean(&costs, confidence),
@@ -62,9 +73,15 @@ fn mean(values: &[f64], confidence: f64) -> Cost {
         return Cost::none("no trial has a cost");
     }
     let estimate = Some(values.iter().sum::<f64>() / values.len() as f64);
-    let cost = Cost { estimate, ..Cost::default() };
+    let cost = Cost {
+        estimate,
+        ..Cost::default()
+    };
     match of_mean(values, confidence) {
-        None => Cost { why: Some("no interval: found 1 trial, need 2; trace once more".to_owned()), ..cost },
+        None => Cost {
+            why: Some("no interval: found 1 trial, need 2; trace once more".to_owned()),
+            ..cost
+        },
         Some((low, high)) => Cost {
             low: Some(low),
             high: Some(high),

@@ -24,7 +24,11 @@ pub(super) fn values(text: &[u8]) -> Vec<Found> {
     if serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err() {
         return Vec::new();
     }
-    let mut scanner = Scanner { text, at: 0, found: Vec::new() };
+    let mut scanner = Scanner {
+        text,
+        at: 0,
+        found: Vec::new(),
+    };
     scanner.blanks();
     scanner.value(0, String::new());
     scanner.found
@@ -57,7 +61,12 @@ impl Scanner<'_> {
             b'-' | b'0'..=b'9' => self.until_end(Kind::Number),
             _ => self.until_end(Kind::Other),
         };
-        self.found.push(Found { kind, span: start..self.at, member: member..self.at, path });
+        self.found.push(Found {
+            kind,
+            span: start..self.at,
+            member: member..self.at,
+            path,
+        });
     }
 
     fn inside(&mut self, end: u8, has_keys: bool, path: &str) -> Kind {
@@ -68,7 +77,11 @@ impl Scanner<'_> {
                 break;
             }
             let member = self.at;
-            let name = if has_keys { self.key() } else { number.to_string() };
+            let name = if has_keys {
+                self.key()
+            } else {
+                number.to_string()
+            };
             self.value(member, format!("{path}/{name}"));
             self.blanks();
             if self.here() == b',' {
@@ -119,14 +132,27 @@ mod tests {
     #[test]
     fn every_value_is_found_with_its_key() {
         let text = br#"{"a" : [1, -2.5e3], "b\"": {"c":"x\\"}, "d":null}"#;
-        let reported: Vec<&str> =
-            values(text).iter().map(|found| std::str::from_utf8(&text[found.member.clone()]).expect("text")).collect();
+        let reported: Vec<&str> = values(text)
+            .iter()
+            .map(|found| std::str::from_utf8(&text[found.member.clone()]).expect("text"))
+            .collect();
         let paths: Vec<String> = values(text).into_iter().map(|found| found.path).collect();
-        assert_eq!(paths, ["/a/0", "/a/1", "/a", "/b\\\"/c", "/b\\\"", "/d", ""]);
+        assert_eq!(
+            paths,
+            ["/a/0", "/a/1", "/a", "/b\\\"/c", "/b\\\"", "/d", ""]
+        );
         let whole = std::str::from_utf8(text).expect("text");
         assert_eq!(
             reported,
-            ["1", "-2.5e3", r#""a" : [1, -2.5e3]"#, r#""c":"x\\""#, r#""b\"": {"c":"x\\"}"#, r#""d":null"#, whole]
+            [
+                "1",
+                "-2.5e3",
+                r#""a" : [1, -2.5e3]"#,
+                r#""c":"x\\""#,
+                r#""b\"": {"c":"x\\"}"#,
+                r#""d":null"#,
+                whole
+            ]
         );
     }
 

@@ -18,9 +18,16 @@ use rand_chacha::ChaCha8Rng;
 const HEAD: &str = "switchcost.record.simulation";
 
 /// Another JSON object in the file's metadata.
-pub(super) fn with_another_head(file: &[u8], change: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+pub(super) fn with_another_head(
+    file: &[u8],
+    change: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(file)).ok()?;
-    let mut keys = reader.metadata().file_metadata().key_value_metadata()?.clone();
+    let mut keys = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()?
+        .clone();
     let head = keys.iter_mut().find(|key| key.key == HEAD)?;
     let changed = change(head.value.as_ref()?.as_bytes())?;
     head.value = Some(String::from_utf8(changed).ok()?);
@@ -30,14 +37,29 @@ pub(super) fn with_another_head(file: &[u8], change: impl FnOnce(&[u8]) -> Optio
 /// Another number or text in one row of one column.
 pub(super) fn with_another_cell(file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(file)).ok()?;
-    let keys = reader.metadata().file_metadata().key_value_metadata()?.clone();
+    let keys = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()?
+        .clone();
     let groups = reader.num_row_groups();
     let group = random.random_range(0..groups);
     let column = random.random_range(0..reader.metadata().row_group(group).num_columns());
     let draw: u64 = random.random();
-    let number = *[0, 1, -1, i64::MAX, i64::MIN, i64::from(i32::MAX), i64::from(u32::MAX), 1 << 20].choose(random)?;
+    let number = *[
+        0,
+        1,
+        -1,
+        i64::MAX,
+        i64::MIN,
+        i64::from(i32::MAX),
+        i64::from(u32::MAX),
+        1 << 20,
+    ]
+    .choose(random)?;
     write(&reader, keys, |of_group, of_column, rows| {
-        (of_group == group && of_column == column && rows > 0).then(|| ((draw % rows as u64) as usize, number))
+        (of_group == group && of_column == column && rows > 0)
+            .then(|| ((draw % rows as u64) as usize, number))
     })
     .ok()
 }
@@ -50,14 +72,20 @@ fn write(
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_key_value_metadata(Some(keys));
-    let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
+    let schema = reader
+        .metadata()
+        .file_metadata()
+        .schema_descr()
+        .root_schema_ptr();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))?;
     for group in 0..reader.num_row_groups() {
         let rows = reader.get_row_group(group)?;
         let mut out = writer.next_row_group()?;
         let mut number = 0;
         while let Some(column) = out.next_column()? {
-            copy(rows.get_column_reader(number)?, column, |count| pick(group, number, count))?;
+            copy(rows.get_column_reader(number)?, column, |count| {
+                pick(group, number, count)
+            })?;
             number += 1;
         }
         out.close()?;
@@ -71,12 +99,20 @@ fn copy(
     pick: impl Fn(usize) -> Option<(usize, i64)>,
 ) -> Result<()> {
     match from {
-        ColumnReader::BoolColumnReader(from) => copy_typed::<BoolType>(from, to, pick, |number| number % 2 != 0),
-        ColumnReader::Int32ColumnReader(from) => copy_typed::<Int32Type>(from, to, pick, |number| number as i32),
-        ColumnReader::Int64ColumnReader(from) => copy_typed::<Int64Type>(from, to, pick, |number| number),
-        ColumnReader::ByteArrayColumnReader(from) => copy_typed::<ByteArrayType>(from, to, pick, |number| {
-            ByteArray::from(format!("\u{1b}[{number}m").into_bytes())
-        }),
+        ColumnReader::BoolColumnReader(from) => {
+            copy_typed::<BoolType>(from, to, pick, |number| number % 2 != 0)
+        }
+        ColumnReader::Int32ColumnReader(from) => {
+            copy_typed::<Int32Type>(from, to, pick, |number| number as i32)
+        }
+        ColumnReader::Int64ColumnReader(from) => {
+            copy_typed::<Int64Type>(from, to, pick, |number| number)
+        }
+        ColumnReader::ByteArrayColumnReader(from) => {
+            copy_typed::<ByteArrayType>(from, to, pick, |number| {
+                ByteArray::from(format!("\u{1b}[{number}m").into_bytes())
+            })
+        }
         _ => Ok(()),
     }
 }
@@ -88,7 +124,11 @@ fn copy_typed<T: DataType>(
     of_number: impl Fn(i64) -> T::T,
 ) -> Result<()> {
     let (mut definitions, mut values) = (Vec::new(), Vec::new());
-    while from.read_records(1 << 20, Some(&mut definitions), None, &mut values)?.0 > 0 {}
+    while from
+        .read_records(1 << 20, Some(&mut definitions), None, &mut values)?
+        .0
+        > 0
+    {}
     if let Some((at, number)) = pick(values.len()) {
         values[at] = of_number(number);
     }
@@ -103,7 +143,8 @@ mod tests {
 
     #[test]
     fn what_is_written_anew_has_the_same_head() {
-        let path = crate::place::repository().join("crates/simulation-record/tests/samples/simulation-1.parquet");
+        let path = crate::place::repository()
+            .join("crates/simulation-record/tests/samples/simulation-1.parquet");
         let file = std::fs::read(path).expect("a sample");
         let mut head = Vec::new();
         let again = with_another_head(&file, |text| Some(text.to_vec())).expect("a record");

@@ -6,12 +6,18 @@ use serde_json::{Map, Value};
 
 /// That all differences lie in these parts, each a path from the outermost on. What is no report in JSON says nothing.
 pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(), String> {
-    let (Ok(whole), Ok(found)) = (serde_json::from_str::<Value>(whole), serde_json::from_str::<Value>(found)) else {
+    let (Ok(whole), Ok(found)) = (
+        serde_json::from_str::<Value>(whole),
+        serde_json::from_str::<Value>(found),
+    ) else {
         return Ok(());
     };
     let mut paths = Vec::new();
     compare(&whole, &found, String::new(), &mut paths);
-    match paths.iter().find(|path| !to.iter().any(|part| is_in(path, part))) {
+    match paths
+        .iter()
+        .find(|path| !to.iter().any(|part| is_in(path, part)))
+    {
         Some(path) => Err(format!("{path} of the report, too")),
         None => Ok(()),
     }
@@ -21,7 +27,9 @@ pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(),
 fn is_in(path: &str, part: &str) -> bool {
     let (mut steps, mut wanted) = (path.split('/'), part.split('/').peekable());
     while let Some(want) = wanted.next() {
-        let Some(step) = steps.next() else { return false };
+        let Some(step) = steps.next() else {
+            return false;
+        };
         let is_last = wanted.peek().is_none();
         if want != "*" && step != want && !(is_last && step.starts_with(want)) {
             return false;
@@ -34,13 +42,23 @@ fn compare(one: &Value, other: &Value, path: String, paths: &mut Vec<String>) {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-            let value = |object: &Map<String, Value>, key: &String| object.get(key).cloned().unwrap_or_default();
-            keys.into_iter()
-                .for_each(|key| compare(&value(one, key), &value(other, key), format!("{path}/{key}"), paths));
+            let value = |object: &Map<String, Value>, key: &String| {
+                object.get(key).cloned().unwrap_or_default()
+            };
+            keys.into_iter().for_each(|key| {
+                compare(
+                    &value(one, key),
+                    &value(other, key),
+                    format!("{path}/{key}"),
+                    paths,
+                )
+            });
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
             let pairs = one.iter().zip(other).enumerate();
-            pairs.for_each(|(number, (one, other))| compare(one, other, format!("{path}/{number}"), paths));
+            pairs.for_each(|(number, (one, other))| {
+                compare(one, other, format!("{path}/{number}"), paths)
+            });
         }
         _ if one == other => {}
         _ => paths.push(path),
@@ -54,12 +72,23 @@ mod tests {
     #[test]
     fn a_difference_elsewhere_is_found() {
         let (whole, found) = (r#"{"a":{"b":1},"c":[1,2]}"#, r#"{"a":{"b":2},"c":[1,3]}"#);
-        let reported =
-            |to: &[&str]| is_confined(whole, found, &to.iter().map(|&part| part.to_owned()).collect::<Vec<_>>());
+        let reported = |to: &[&str]| {
+            is_confined(
+                whole,
+                found,
+                &to.iter().map(|&part| part.to_owned()).collect::<Vec<_>>(),
+            )
+        };
         assert_eq!(reported(&["/a/", "/c/1"]), Ok(()));
-        assert_eq!(reported(&["/a/"]), Err("/c/1 of the report, too".to_owned()));
+        assert_eq!(
+            reported(&["/a/"]),
+            Err("/c/1 of the report, too".to_owned())
+        );
         assert_eq!(reported(&["/*/b", "/c/"]), Ok(()));
-        assert_eq!(reported(&["/*/c", "/c/"]), Err("/a/b of the report, too".to_owned()));
+        assert_eq!(
+            reported(&["/*/c", "/c/"]),
+            Err("/a/b of the report, too".to_owned())
+        );
         assert_eq!(is_confined(whole, whole, &[]), Ok(()));
     }
 }

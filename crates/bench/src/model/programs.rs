@@ -22,44 +22,76 @@ const SQL: &str = "CREATE TABLE t(a INTEGER PRIMARY KEY, b INTEGER, c TEXT); WIT
                    c, count(*), sum(b) FROM t GROUP BY c ORDER BY 3; SELECT sum(u.b) FROM t JOIN t u ON u.b=t.a;";
 const PYTHON: &str = "import sys\nn={}\nfor l in open(sys.argv[1]):\n for w in l.split():\n  n[w]=n.get(w,0)+1\nprint(sorted(n.items(),\
                       key=lambda x:-x[1])[:9])";
-const PERL: &str = "for(split){$n{$_}++} END{print join(\" \",map{$_.$n{$_}}sort{$n{$b}<=>$n{$a}}keys%n)}";
+const PERL: &str =
+    "for(split){$n{$_}++} END{print join(\" \",map{$_.$n{$_}}sort{$n{$b}<=>$n{$a}}keys%n)}";
 
 pub(super) fn subjects(program: &Program) -> Result<Vec<Subject>, String> {
     let written = |name: &str, bytes| {
         let path = program.path(name);
-        input::write_text(&path, bytes).map(|()| path.display().to_string()).map_err(|error| error.to_string())
+        input::write_text(&path, bytes)
+            .map(|()| path.display().to_string())
+            .map_err(|error| error.to_string())
     };
     let (text, short) = (written("text", TEXT_BYTES)?, written("short", SHORT_BYTES)?);
     let made = |name: &str, content: String| {
         let path = program.path(name);
-        fs::write(&path, content).map(|()| path.display().to_string()).map_err(|error| error.to_string())
+        fs::write(&path, content)
+            .map(|()| path.display().to_string())
+            .map_err(|error| error.to_string())
     };
-    let (json, source) = (made("records.json", records())?, made("functions.c", functions())?);
+    let (json, source) = (
+        made("records.json", records())?,
+        made("functions.c", functions())?,
+    );
     let cc1 = compiler()?;
-    let subject = |name, words: &[&str]| Subject { name, words: words.iter().map(|word| (*word).to_owned()).collect() };
+    let subject = |name, words: &[&str]| Subject {
+        name,
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+    };
     Ok(vec![
         subject("xz", &["xz", "-1", "-T1", "-c", &short]),
         subject("gzip", &["gzip", "-c", &text]),
-        subject("zstd", &["zstd", "-q", "-9", "--single-thread", "-c", &text]),
+        subject(
+            "zstd",
+            &["zstd", "-q", "-9", "--single-thread", "-c", &text],
+        ),
         subject("sqlite3", &["sqlite3", ":memory:", SQL]),
         subject("cc1", &[&cc1, "-quiet", "-O2", "-o", "/dev/null", &source]),
         subject("python", &["/usr/bin/python3", "-S", "-c", PYTHON, &text]),
         subject("sort", &["sort", "--parallel=1", &text]),
-        subject("openssl", &["openssl", "dgst", "-sha3-512", &text, &text, &text]),
-        subject("jq", &["jq", "-c", "group_by(.kind)|map({k:.[0].kind,n:length,s:(map(.size)|add)})", &json]),
+        subject(
+            "openssl",
+            &["openssl", "dgst", "-sha3-512", &text, &text, &text],
+        ),
+        subject(
+            "jq",
+            &[
+                "jq",
+                "-c",
+                "group_by(.kind)|map({k:.[0].kind,n:length,s:(map(.size)|add)})",
+                &json,
+            ],
+        ),
         subject("perl", &["perl", "-ne", PERL, &text]),
     ])
 }
 
 /// Where the compiler proper is.
 fn compiler() -> Result<String, String> {
-    let output = Command::new("gcc").arg("-print-prog-name=cc1").output().map_err(|error| format!("gcc: {error}"))?;
+    let output = Command::new("gcc")
+        .arg("-print-prog-name=cc1")
+        .output()
+        .map_err(|error| format!("gcc: {error}"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn records() -> String {
     let of = |number: usize| {
-        format!("{{\"id\":{number},\"kind\":\"k{}\",\"size\":{}}}", number * 31 % 211, number * 7919 % 30_011)
+        format!(
+            "{{\"id\":{number},\"kind\":\"k{}\",\"size\":{}}}",
+            number * 31 % 211,
+            number * 7919 % 30_011
+        )
     };
     format!("[{}]", (0..RECORDS).map(of).collect::<Vec<_>>().join(","))
 }

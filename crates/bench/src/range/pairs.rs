@@ -23,15 +23,26 @@ const WALKS: [usize; 2] = [1, 4];
 const KIB: [usize; 4] = [32, 256, 1024, 4096];
 
 pub(super) fn all(program: &Program) -> Result<Vec<Case>, String> {
-    let sizes = KIB.iter().flat_map(|&kib| Order::ALL.map(|order| (order, kib)));
-    std::iter::once((Order::Sequential, 0)).chain(sizes).map(|(order, kib)| case(program, order, kib)).collect()
+    let sizes = KIB
+        .iter()
+        .flat_map(|&kib| Order::ALL.map(|order| (order, kib)));
+    std::iter::once((Order::Sequential, 0))
+        .chain(sizes)
+        .map(|(order, kib)| case(program, order, kib))
+        .collect()
 }
 
 fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
     let bytes = kib << 10;
     let walks = (SECONDS * 1e9 / (order.walk_ns(bytes) + 5_000.0) / 2.0).max(8.0) as usize;
-    let work = |each: usize| Work { order, bytes, rounds: walks / each, walks: each };
-    let pair = |each| ping_pong::command(CPU, "pair", work(each)).map_err(|error| error.to_string());
+    let work = |each: usize| Work {
+        order,
+        bytes,
+        rounds: walks / each,
+        walks: each,
+    };
+    let pair =
+        |each| ping_pong::command(CPU, "pair", work(each)).map_err(|error| error.to_string());
     let (mut seen, mut reported) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
     let mut source = String::new();
     for round in 0..ROUNDS {
@@ -42,12 +53,23 @@ fn case(program: &Program, order: Order, kib: usize) -> Result<Case, String> {
         let found = observed(program, &pair(1)?)?;
         let switches = number(&found, "all.switches").ok_or("nothing was counted")?;
         let ends = ends(&found).ok_or("no cost was reported")?;
-        reported.iter_mut().zip(ends).for_each(|(reported, end)| reported.push(end / switches));
+        reported
+            .iter_mut()
+            .zip(ends)
+            .for_each(|(reported, end)| reported.push(end / switches));
         source = found["all"]["likely_by"].as_str().unwrap_or("-").to_owned();
     }
-    let [low, likely, high] = reported.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
+    let [low, likely, high] =
+        reported.map(|ends| Spread::of(&ends).map_or(f64::NAN, |spread| spread.median));
     let seen = Spread::middle_half(&seen).ok_or("switches did not change")?;
-    Ok(Case { name: format!("{}, {kib} KiB", order.name()), seen, low, likely, high, source })
+    Ok(Case {
+        name: format!("{}, {kib} KiB", order.name()),
+        seen,
+        low,
+        likely,
+        high,
+        source,
+    })
 }
 
 /// Switches and CPU time for each walk, at each number of walks a turn; each is first in every other round.

@@ -4,7 +4,10 @@ pub(super) fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
     let (x, y) = (mean(|point| point.0), mean(|point| point.1));
     let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-    let together: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let together: f64 = points
+        .iter()
+        .map(|point| (point.0 - x) * (point.1 - y))
+        .sum();
     (spread > 0.0).then(|| together / spread)
 }
 

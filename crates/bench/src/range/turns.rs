@@ -32,10 +32,22 @@ impl Turns {
     /// On the CPU of the observed for so long. It ends by itself.
     pub(super) fn start(self, length: Duration) -> Result<Child, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let words = [self.period_us, self.period_us / 2, self.bytes as u64, length.as_millis() as u64];
+        let words = [
+            self.period_us,
+            self.period_us / 2,
+            self.bytes as u64,
+            length.as_millis() as u64,
+        ];
         let mut command = Command::new("taskset");
-        command.args(["-c", CPU]).arg(own).arg(ARGUMENT).args(words.map(|word| word.to_string()));
-        command.stdin(Stdio::null()).spawn().map_err(|error| error.to_string())
+        command
+            .args(["-c", CPU])
+            .arg(own)
+            .arg(ARGUMENT)
+            .args(words.map(|word| word.to_string()));
+        command
+            .stdin(Stdio::null())
+            .spawn()
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -47,8 +59,14 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let mut memory = vec![1u8; *bytes as usize];
     limit_real_time(LONGEST)?;
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(50))?;
-    let (period, taken) = (Duration::from_micros(*period), Duration::from_micros(*taken));
-    let (end, mut next) = (Instant::now() + Duration::from_millis(*length), Instant::now());
+    let (period, taken) = (
+        Duration::from_micros(*period),
+        Duration::from_micros(*taken),
+    );
+    let (end, mut next) = (
+        Instant::now() + Duration::from_millis(*length),
+        Instant::now(),
+    );
     let mut at = 0;
     while next < end {
         let began = Instant::now();
@@ -64,6 +82,9 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
 /// Writes to some lines from here on, and tells where the next ones are.
 fn touch(memory: &mut [u8], at: usize) -> usize {
     let end = (at + SOME).min(memory.len());
-    std::hint::black_box(&mut memory[at..end]).iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(1));
+    std::hint::black_box(&mut memory[at..end])
+        .iter_mut()
+        .step_by(64)
+        .for_each(|byte| *byte = byte.wrapping_add(1));
     if end < memory.len() { end } else { 0 }
 }

@@ -29,7 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         false => Source::Made(chunks(CHUNKS, &mut Dice(1))),
     };
     let sets: Vec<Vec<&str>> = match names.is_empty() {
-        true => vec![vec!["mogul-1a"], vec!["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"]],
+        true => vec![
+            vec!["mogul-1a"],
+            vec!["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"],
+        ],
         false => vec![names.iter().map(String::as_str).collect()],
     };
     for names in sets {
@@ -39,8 +42,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn measure(names: &[&str], source: &Source) -> Result<(), Box<dyn Error>> {
-    let designs: Vec<Design> =
-        names.iter().map(|name| shipped::find(name).ok_or("no such design")).collect::<Result<_, _>>()?;
+    let designs: Vec<Design> = names
+        .iter()
+        .map(|name| shipped::find(name).ok_or("no such design"))
+        .collect::<Result<_, _>>()?;
     let mut rates = Vec::new();
     for round in 0..ROUNDS {
         let start = processor_seconds()?;
@@ -54,14 +59,20 @@ fn measure(names: &[&str], source: &Source) -> Result<(), Box<dyn Error>> {
     }
     rates.sort_by(f64::total_cmp);
     let (worst, median, best) = (rates[0], rates[ROUNDS / 2], rates[ROUNDS - 1]);
-    println!("{}: {median:.0} M references/s (median of {ROUNDS}; {worst:.0} to {best:.0})", names.join(" "));
+    println!(
+        "{}: {median:.0} M references/s (median of {ROUNDS}; {worst:.0} to {best:.0})",
+        names.join(" ")
+    );
     Ok(())
 }
 
 /// Time on the processor, which other programs on this machine disturb less than the time of day.
 fn processor_seconds() -> Result<f64, Box<dyn Error>> {
     let text = std::fs::read_to_string("/proc/self/schedstat")?;
-    let nanoseconds = text.split_whitespace().next().ok_or("no time in /proc/self/schedstat")?;
+    let nanoseconds = text
+        .split_whitespace()
+        .next()
+        .ok_or("no time in /proc/self/schedstat")?;
     Ok(nanoseconds.parse::<f64>()? / 1e9)
 }
 

@@ -40,7 +40,13 @@ struct Program {
 
 /// Chunks of full length.
 pub(crate) fn chunks(count: usize, dice: &mut Dice) -> Vec<Chunk> {
-    let start = |_| Program { function: 0, block: 0, loops: 3, heap: 0, stack: 0 };
+    let start = |_| Program {
+        function: 0,
+        block: 0,
+        loops: 3,
+        heap: 0,
+        stack: 0,
+    };
     let mut programs: Vec<Program> = (0..PROGRAMS).map(start).collect();
     let mut chunks = Vec::new();
     let (mut running, mut left, mut is_born) = (0, QUANTUM_INSTRUCTIONS, false);
@@ -73,12 +79,26 @@ fn births(chunk: &mut Chunk) {
             name: format!("program{number}").into_bytes(),
         });
     }
-    chunk.mark(Mark::Switch { from: TaskId::NONE, to: TaskId(1), is_voluntary: false, cause: Cause::Unknown });
+    chunk.mark(Mark::Switch {
+        from: TaskId::NONE,
+        to: TaskId(1),
+        is_voluntary: false,
+        cause: Cause::Unknown,
+    });
 }
 
 fn switch(chunk: &mut Chunk, from: u32, to: u32, is_quantum: bool) {
-    let cause = if is_quantum { Cause::Quantum } else { Cause::Syscall(0) };
-    chunk.mark(Mark::Switch { from: TaskId(from + 1), to: TaskId(to + 1), is_voluntary: !is_quantum, cause });
+    let cause = if is_quantum {
+        Cause::Quantum
+    } else {
+        Cause::Syscall(0)
+    };
+    chunk.mark(Mark::Switch {
+        from: TaskId(from + 1),
+        to: TaskId(to + 1),
+        is_voluntary: !is_quantum,
+        cause,
+    });
 }
 
 /// One block; gives its instructions.
@@ -88,14 +108,24 @@ fn step(chunk: &mut Chunk, number: u32, program: &mut Program, dice: &mut Dice) 
     let bytes = instructions * 4;
     let references = 1 + (shape % 3) as u16;
     // Programs of one system are linked to about the same addresses.
-    let address = 0x40_0000 + u64::from(number) * 0x1_1000 + program.function * 0x180 + program.block * 28;
+    let address =
+        0x40_0000 + u64::from(number) * 0x1_1000 + program.function * 0x180 + program.block * 28;
     for slot in 0..references {
         let through = 3 + 4 * (slot * instructions / references);
         let is_store = (shape * 2_654_435_761 + u64::from(slot) * 40_503) >> 7 & 0xff < 85;
         let data = data_address(number, program, shape + u64::from(slot), dice);
-        chunk.references.push(Reference::new(data, SIZE_OF_8_BYTES, through, is_store));
+        chunk
+            .references
+            .push(Reference::new(data, SIZE_OF_8_BYTES, through, is_store));
     }
-    chunk.blocks.push(Block { address, bytes, instructions, references, first_bytes: 4, flags: BlockFlags::USER });
+    chunk.blocks.push(Block {
+        address,
+        bytes,
+        instructions,
+        references,
+        first_bytes: 4,
+        flags: BlockFlags::USER,
+    });
     advance(program, dice);
     u64::from(instructions)
 }

@@ -7,7 +7,9 @@ use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost};
 use super::kernel_code::{KernelBlocks, KernelCode};
 use super::places::{Names, Places, Sum};
 use crate::address::{KERNEL, owner};
-use crate::machine::{Context, Departure, Levels, Listener, Lookup, Origin, Requester, RunContext, Took};
+use crate::machine::{
+    Context, Departure, Levels, Listener, Lookup, Origin, Requester, RunContext, Took,
+};
 use crate::mappings::Mappings;
 
 /// Whose line came in for others': a program's, or [`KERNEL`]'s.
@@ -31,8 +33,15 @@ impl Listener for ByPlace {
     const COMPARES: bool = true;
 
     fn of(levels: Levels) -> ByPlace {
-        let evictors = std::iter::repeat_with(Places::of_data).take(levels.caches).collect();
-        ByPlace { code: Places::of_code(), data: Places::of_data(), evictors, kernel: KernelCode::of(levels.all) }
+        let evictors = std::iter::repeat_with(Places::of_data)
+            .take(levels.caches)
+            .collect();
+        ByPlace {
+            code: Places::of_code(),
+            data: Places::of_data(),
+            evictors,
+            kernel: KernelCode::of(levels.all),
+        }
     }
 
     #[inline]
@@ -47,13 +56,19 @@ impl Listener for ByPlace {
 
     #[inline]
     fn ran(&mut self, address: u64, longer: i64, context: &RunContext<'_>) {
-        self.code.add(address, longer, context.code, context.mappings);
+        self.code
+            .add(address, longer, context.code, context.mappings);
     }
 
     #[inline]
     fn took(&mut self, lookup: &Lookup<'_>, took: &Took) {
         if took.longer != 0 && !lookup.is_code && !took.is_first_touch() {
-            self.data.add(lookup.address, took.longer, lookup.context.code, lookup.context.mappings);
+            self.data.add(
+                lookup.address,
+                took.longer,
+                lookup.context.code,
+                lookup.context.mappings,
+            );
         }
     }
 
@@ -64,7 +79,12 @@ impl Listener for ByPlace {
             && how.is_eviction()
             && let Some(evictors) = self.evictors.get_mut(level)
         {
-            let &Lookup { address, is_code, context, .. } = lookup;
+            let &Lookup {
+                address,
+                is_code,
+                context,
+                ..
+            } = lookup;
             let program = owner(context.code.program, address);
             evictors.add(address, 1, Evictor { program, is_code }, context.mappings);
         }
@@ -73,11 +93,16 @@ impl Listener for ByPlace {
     fn mappings_change(&mut self, mappings: &Mappings) {
         self.code.flush(mappings);
         self.data.flush(mappings);
-        self.evictors.iter_mut().for_each(|places| places.flush(mappings));
+        self.evictors
+            .iter_mut()
+            .for_each(|places| places.flush(mappings));
     }
 
     fn parts_begin(&mut self) {
-        *self = ByPlace::of(Levels { caches: self.evictors.len(), all: self.kernel.levels() });
+        *self = ByPlace::of(Levels {
+            caches: self.evictors.len(),
+            all: self.kernel.levels(),
+        });
     }
 }
 
@@ -108,12 +133,19 @@ impl ByPlace {
                 symbol: sum.symbol,
                 lines: sum.sum as u64,
             };
-            detail.evictors.extend(places.largest(most, key, names).into_iter().map(place));
+            detail
+                .evictors
+                .extend(places.largest(most, key, names).into_iter().map(place));
         }
     }
 }
 
-fn costs(places: &Places<Context>, most: usize, programs: &[String], names: &mut Names<'_>) -> Vec<PlaceCost> {
+fn costs(
+    places: &Places<Context>,
+    most: usize,
+    programs: &[String],
+    names: &mut Names<'_>,
+) -> Vec<PlaceCost> {
     let cost = |sum: Sum<'_, Context>| PlaceCost {
         program: programs[sum.context.program as usize].clone(),
         cause: sum.context.cause,
@@ -125,5 +157,9 @@ fn costs(places: &Places<Context>, most: usize, programs: &[String], names: &mut
         excess_cycles: sum.sum,
     };
     let key = |context: Context| (&programs[context.program as usize], context.cause);
-    places.largest(most, key, names).into_iter().map(cost).collect()
+    places
+        .largest(most, key, names)
+        .into_iter()
+        .map(cost)
+        .collect()
 }

@@ -31,7 +31,12 @@ const FIRST_LEVEL: usize = 2;
 
 impl Calls {
     pub(crate) fn none() -> Calls {
-        Calls { open: None, before: Vec::new(), sums: BTreeMap::new(), all: [0; 3] }
+        Calls {
+            open: None,
+            before: Vec::new(),
+            sums: BTreeMap::new(),
+            all: [0; 3],
+        }
     }
 
     /// The running task enters the kernel, before which so much has been counted, as in `before`.
@@ -43,21 +48,37 @@ impl Calls {
 
     /// It comes back, or leaves the CPU before it does.
     pub(crate) fn end(&mut self, counted: impl Iterator<Item = u64>, is_switch: bool) {
-        let Some(number) = self.open.take() else { return };
-        let counted: Vec<u64> = counted.zip(&self.before).map(|(now, then)| now - then).collect();
+        let Some(number) = self.open.take() else {
+            return;
+        };
+        let counted: Vec<u64> = counted
+            .zip(&self.before)
+            .map(|(now, then)| now - then)
+            .collect();
         let [instructions, cycles] = [counted[0], counted[1]];
         if instructions == 0 {
             // The kernel is not in this trace.
             return;
         }
-        let none = || Sums { calls: 0, with_switch: 0, counted: vec![0; counted.len()] };
+        let none = || Sums {
+            calls: 0,
+            with_switch: 0,
+            counted: vec![0; counted.len()],
+        };
         let sums = self.sums.entry(number).or_insert_with(none);
         if is_switch {
             sums.with_switch += 1;
         } else {
             sums.calls += 1;
-            self.all = [self.all[0] + 1, self.all[1] + instructions, self.all[2] + cycles];
-            sums.counted.iter_mut().zip(counted).for_each(|(sum, more)| *sum += more);
+            self.all = [
+                self.all[0] + 1,
+                self.all[1] + instructions,
+                self.all[2] + cycles,
+            ];
+            sums.counted
+                .iter_mut()
+                .zip(counted)
+                .for_each(|(sum, more)| *sum += more);
         }
     }
 
@@ -66,7 +87,8 @@ impl Calls {
         let cost = |(&number, sums): (&u16, &Sums)| {
             let (misses, driven_out) = sums.counted[FIRST_LEVEL..].split_at(levels);
             CallCost {
-                syscall: syscall_name(number).map_or_else(|| format!("syscall {number}"), str::to_owned),
+                syscall: syscall_name(number)
+                    .map_or_else(|| format!("syscall {number}"), str::to_owned),
                 calls: sums.calls,
                 with_switch: sums.with_switch,
                 instructions: sums.counted[0],

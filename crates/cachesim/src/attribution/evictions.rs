@@ -23,7 +23,11 @@ impl Evictions {
     fn flush(&mut self) {
         for (level, victim) in self.fresh_victims.drain(..) {
             let lines = std::mem::take(&mut self.fresh[level as usize][column(victim)]);
-            for (evictor, lines) in [self.running, KERNEL].into_iter().zip(lines).filter(|(_, lines)| *lines > 0) {
+            for (evictor, lines) in [self.running, KERNEL]
+                .into_iter()
+                .zip(lines)
+                .filter(|(_, lines)| *lines > 0)
+            {
                 *self.pairs.entry((level, evictor, victim)).or_default() += u64::from(lines);
             }
         }
@@ -47,12 +51,17 @@ impl Listener for Evictions {
     fn switched_in(&mut self, process: u32) {
         self.running = process;
         let columns = process as usize + 2;
-        self.fresh.iter_mut().filter(|lines| lines.len() < columns).for_each(|lines| lines.resize(columns, [0; 2]));
+        self.fresh
+            .iter_mut()
+            .filter(|lines| lines.len() < columns)
+            .for_each(|lines| lines.resize(columns, [0; 2]));
     }
 
     #[inline]
     fn left(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure) {
-        let Some(fresh) = self.fresh.get_mut(level).filter(|_| how.is_eviction()) else { return };
+        let Some(fresh) = self.fresh.get_mut(level).filter(|_| how.is_eviction()) else {
+            return;
+        };
         let victim = line.owner();
         let lines = &mut fresh[column(victim)];
         if *lines == [0; 2] {

@@ -15,7 +15,10 @@ pub(crate) struct KernelBatches {
 
 impl KernelBatches {
     pub(crate) fn none() -> KernelBatches {
-        KernelBatches { length: 1, seen: Vec::new() }
+        KernelBatches {
+            length: 1,
+            seen: Vec::new(),
+        }
     }
 
     /// Whether a batch begins with the switch of this number, from 0.
@@ -40,7 +43,11 @@ impl KernelBatches {
     pub(crate) fn batches(&self) -> Vec<KernelBatch> {
         let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
         let pairs = self.seen.iter().zip(self.seen.iter().skip(1));
-        if is_there { pairs.map(|(then, now)| between(then, now)).collect() } else { Vec::new() }
+        if is_there {
+            pairs.map(|(then, now)| between(then, now)).collect()
+        } else {
+            Vec::new()
+        }
     }
 }
 
@@ -53,7 +60,12 @@ fn between(then: &KernelBatch, now: &KernelBatch) -> KernelBatch {
         calls: now.calls - then.calls,
         call_instructions: now.call_instructions - then.call_instructions,
         call_cycles: now.call_cycles - then.call_cycles,
-        fills: now.fills.iter().zip(&then.fills).map(|(now, then)| now - then).collect(),
+        fills: now
+            .fills
+            .iter()
+            .zip(&then.fills)
+            .map(|(now, then)| now - then)
+            .collect(),
     }
 }
 
@@ -62,12 +74,23 @@ mod tests {
     use super::*;
 
     fn counted(switches: u64) -> KernelBatch {
-        KernelBatch { switches, instructions: 1000 * switches, fills: vec![3 * switches], ..KernelBatch::default() }
+        KernelBatch {
+            switches,
+            instructions: 1000 * switches,
+            fills: vec![3 * switches],
+            ..KernelBatch::default()
+        }
     }
 
     #[test]
     fn batches_are_as_long_as_leaves_forty_to_seventy_nine_and_add_up() {
-        for (switches, length, number) in [(30, 1, 29), (79, 1, 78), (80, 2, 39), (161, 4, 40), (10_000, 128, 78)] {
+        for (switches, length, number) in [
+            (30, 1, 29),
+            (79, 1, 78),
+            (80, 2, 39),
+            (161, 4, 40),
+            (10_000, 128, 78),
+        ] {
             let mut batches = KernelBatches::none();
             for switch in 0..switches {
                 if batches.begins(switch) {
@@ -84,7 +107,12 @@ mod tests {
     #[test]
     fn without_a_kernel_there_are_none() {
         let mut batches = KernelBatches::none();
-        (0..30).for_each(|switches| batches.begin(KernelBatch { switches, ..KernelBatch::default() }));
+        (0..30).for_each(|switches| {
+            batches.begin(KernelBatch {
+                switches,
+                ..KernelBatch::default()
+            })
+        });
         assert_eq!(batches.batches(), []);
     }
 }

@@ -27,7 +27,11 @@ pub(crate) type KernelBlocks = HashMap<u64, u64>;
 
 impl KernelCode {
     pub(super) fn of(levels: usize) -> KernelCode {
-        KernelCode { pending: vec![0; levels], is_pending: false, fills: HashMap::new() }
+        KernelCode {
+            pending: vec![0; levels],
+            is_pending: false,
+            fills: HashMap::new(),
+        }
     }
 
     pub(super) fn levels(&self) -> usize {
@@ -52,28 +56,46 @@ impl KernelCode {
         if owner(NO_OWNER, address) == KERNEL {
             let levels = self.pending.len();
             let fills = self.fills.entry(address).or_insert_with(|| vec![0; levels]);
-            fills.iter_mut().zip(&self.pending).for_each(|(sum, more)| *sum += more);
+            fills
+                .iter_mut()
+                .zip(&self.pending)
+                .for_each(|(sum, more)| *sum += more);
         }
         self.pending.fill(0);
         self.is_pending = false;
     }
 
     /// By function, most instructions first; what is of none has its addresses' page for a name.
-    pub(super) fn functions(&self, blocks: &KernelBlocks, names: &mut Names<'_>) -> Vec<FunctionUse> {
+    pub(super) fn functions(
+        &self,
+        blocks: &KernelBlocks,
+        names: &mut Names<'_>,
+    ) -> Vec<FunctionUse> {
         let mut functions: HashMap<String, FunctionUse> = HashMap::new();
         for (&address, &instructions) in blocks {
-            let name = names(None, address).unwrap_or_else(|| format!("{:#x}", address >> 12 << 12));
-            let function = functions.entry(name.clone()).or_insert_with(|| FunctionUse {
-                function: name,
-                instructions: 0,
-                misses: vec![0; self.pending.len()],
-            });
+            let name =
+                names(None, address).unwrap_or_else(|| format!("{:#x}", address >> 12 << 12));
+            let function = functions
+                .entry(name.clone())
+                .or_insert_with(|| FunctionUse {
+                    function: name,
+                    instructions: 0,
+                    misses: vec![0; self.pending.len()],
+                });
             function.instructions += instructions;
             let fills = self.fills.get(&address);
-            function.misses.iter_mut().zip(fills.into_iter().flatten()).for_each(|(sum, more)| *sum += more);
+            function
+                .misses
+                .iter_mut()
+                .zip(fills.into_iter().flatten())
+                .for_each(|(sum, more)| *sum += more);
         }
         let mut functions: Vec<FunctionUse> = functions.into_values().collect();
-        functions.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.function.cmp(&b.function)));
+        functions.sort_by(|a, b| {
+            b.instructions
+                .cmp(&a.instructions)
+                .then_with(|| a.function.cmp(&b.function))
+        });
         functions.truncate(MOST_FUNCTIONS);
         functions
     }
@@ -93,13 +115,34 @@ mod tests {
             code.block_ended(block);
             code.block_ended(TEXT + 128);
         }
-        let blocks = KernelBlocks::from([(TEXT, 10), (TEXT + 64, 30), (TEXT + 128, 5), (TEXT + 4096, 1)]);
+        let blocks = KernelBlocks::from([
+            (TEXT, 10),
+            (TEXT + 64, 30),
+            (TEXT + 128, 5),
+            (TEXT + 4096, 1),
+        ]);
         let mut name = |_: Option<&crate::Object>, address| {
-            (address < TEXT + 4096).then(|| if address == TEXT { "entry" } else { "schedule" }.to_owned())
+            (address < TEXT + 4096)
+                .then(|| if address == TEXT { "entry" } else { "schedule" }.to_owned())
         };
         let found = code.functions(&blocks, &mut name);
-        let found: Vec<(&str, u64, &[u64])> =
-            found.iter().map(|one| (one.function.as_str(), one.instructions, one.misses.as_slice())).collect();
-        assert_eq!(found, [("schedule", 35, &[1, 1][..]), ("entry", 10, &[1, 0]), ("0xffffffff81001000", 1, &[0, 0])]);
+        let found: Vec<(&str, u64, &[u64])> = found
+            .iter()
+            .map(|one| {
+                (
+                    one.function.as_str(),
+                    one.instructions,
+                    one.misses.as_slice(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("schedule", 35, &[1, 1][..]),
+                ("entry", 10, &[1, 0]),
+                ("0xffffffff81001000", 1, &[0, 0])
+            ]
+        );
     }
 }

@@ -61,11 +61,13 @@ impl Listener for KernelUse {
     }
 
     fn call_entered(&mut self, number: u16, counted: &[u64]) {
-        self.calls.enter(number, counted.iter().chain(&self.driven_out).copied());
+        self.calls
+            .enter(number, counted.iter().chain(&self.driven_out).copied());
     }
 
     fn call_ended(&mut self, counted: &[u64], is_switch: bool) {
-        self.calls.end(counted.iter().chain(&self.driven_out).copied(), is_switch);
+        self.calls
+            .end(counted.iter().chain(&self.driven_out).copied(), is_switch);
     }
 
     fn task_switched(&mut self, switches: u64, kernel_instructions: u64) {

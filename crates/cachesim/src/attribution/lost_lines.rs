@@ -27,7 +27,12 @@ impl Listener for LostLines {
     const COMPARES: bool = true;
 
     fn of(levels: Levels) -> LostLines {
-        LostLines { caches: levels.caches, instructions: 0, classifier: Classifier::default(), lines: BTreeMap::new() }
+        LostLines {
+            caches: levels.caches,
+            instructions: 0,
+            classifier: Classifier::default(),
+            lines: BTreeMap::new(),
+        }
     }
 
     #[inline]
@@ -46,7 +51,11 @@ impl Listener for LostLines {
                 _ => Access::Load,
             };
             // One address in two spaces is two lines, but for the kernel's.
-            let space = if lookup.requester.is_kernel() { 0 } else { lookup.context.space + 1 };
+            let space = if lookup.requester.is_kernel() {
+                0
+            } else {
+                lookup.context.space + 1
+            };
             let arrival = Arrival {
                 line: lookup.address >> LINE_BITS ^ u64::from(space) << (u64::BITS - 20),
                 at: self.instructions,
@@ -54,20 +63,26 @@ impl Listener for LostLines {
                 access,
                 age: Some(age(levels.1)),
             };
-            *self.lines.entry((levels, self.classifier.kind(&arrival))).or_default() += 1;
+            *self
+                .lines
+                .entry((levels, self.classifier.kind(&arrival)))
+                .or_default() += 1;
         }
     }
 
     fn report(&mut self, levels: &[String], detail: &mut Detail) {
-        let named = self.lines.iter().map(|(((found_alone, missed), kind), lines)| {
-            let name = |level: &usize| levels[*level].clone();
-            switchcost_simulation_result::LostLines {
-                found_alone: name(found_alone),
-                missed: name(missed),
-                kind: *kind,
-                lines: *lines,
-            }
-        });
+        let named = self
+            .lines
+            .iter()
+            .map(|(((found_alone, missed), kind), lines)| {
+                let name = |level: &usize| levels[*level].clone();
+                switchcost_simulation_result::LostLines {
+                    found_alone: name(found_alone),
+                    missed: name(missed),
+                    kind: *kind,
+                    lines: *lines,
+                }
+            });
         detail.lost_lines = named.collect();
     }
 }

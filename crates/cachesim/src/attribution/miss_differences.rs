@@ -33,7 +33,10 @@ impl Listener for MissDifferences {
     const COMPARES: bool = true;
 
     fn of(levels: Levels) -> MissDifferences {
-        MissDifferences { levels: vec![Differences::default(); levels.all], is_first_touch: false }
+        MissDifferences {
+            levels: vec![Differences::default(); levels.all],
+            is_first_touch: false,
+        }
     }
 
     #[inline]

@@ -34,7 +34,9 @@ impl Listener for Origins {
         let cycles = took.longer.unsigned_abs();
         let sum = match took.gain {
             _ if took.longer == 0 => return,
-            _ if took.longer > 0 => &mut self.lost[usize::from(lookup.requester.is_kernel())][took.lost_to as usize],
+            _ if took.longer > 0 => {
+                &mut self.lost[usize::from(lookup.requester.is_kernel())][took.lost_to as usize]
+            }
             Gain::FromOthers => &mut self.gained.others,
             Gain::FirstTouch if lookup.is_code => &mut self.gained.first_touches_of_code,
             Gain::FirstTouch => &mut self.gained.first_touches_of_data,
@@ -64,7 +66,10 @@ impl Listener for Origins {
             other: of[Origin::Intrinsic as usize],
         };
         let [programs, kernel] = self.lost;
-        detail.lost_cycles = LostCycles { programs: to(programs), kernel: to(kernel) };
+        detail.lost_cycles = LostCycles {
+            programs: to(programs),
+            kernel: to(kernel),
+        };
         detail.gained_cycles = self.gained;
     }
 }

@@ -80,7 +80,10 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
 
     /// Stacks and heaps have too many addresses, and no name for any.
     pub(crate) fn of_data() -> Places<C> {
-        Places { is_anonymous_one: true, ..Places::of_code() }
+        Places {
+            is_anonymous_one: true,
+            ..Places::of_code()
+        }
     }
 
     /// Adds something at an address.
@@ -95,7 +98,12 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
             self.used.push(at as u16);
         }
         let sum = if is_same { slot.sum + more } else { more };
-        self.slots[at] = Slot { is_used: true, address, sum, context };
+        self.slots[at] = Slot {
+            is_used: true,
+            address,
+            sum,
+            context,
+        };
     }
 
     /// Looks the places up, before the mappings change.
@@ -120,7 +128,14 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
             _ if self.is_anonymous_one && !is_kernel => (NO_OBJECT, 0),
             _ => (NO_OBJECT, slot.address),
         };
-        *self.sums.entry(Location { context: slot.context, object, offset }).or_default() += slot.sum;
+        *self
+            .sums
+            .entry(Location {
+                context: slot.context,
+                object,
+                offset,
+            })
+            .or_default() += slot.sum;
         if self.sums.len() > MOST_PLACES {
             self.join_half();
         }
@@ -134,7 +149,10 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         let number = self.objects.len() as u32;
         let hexadecimal: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         let build_id = (!hexadecimal.is_empty()).then_some(hexadecimal);
-        self.objects.push(Object { path: String::from_utf8_lossy(path).into_owned(), build_id });
+        self.objects.push(Object {
+            path: String::from_utf8_lossy(path).into_owned(),
+            build_id,
+        });
         self.object_numbers.insert(key, number);
         number
     }
@@ -152,13 +170,25 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
             is_kept
         });
         for (context, sum) in joined {
-            *self.sums.entry(Location { context, object: ELSEWHERE, offset: 0 }).or_default() += sum;
+            *self
+                .sums
+                .entry(Location {
+                    context,
+                    object: ELSEWHERE,
+                    offset: 0,
+                })
+                .or_default() += sum;
         }
     }
 
     /// The largest sums of what has one name, in descending order; those of equal sums as `key` orders their contexts, then by object and
     /// offset. What has no name stays apart. Of parts of one name the least offset is given.
-    pub(crate) fn largest<K: Ord>(&self, most: usize, key: impl Fn(C) -> K, name: &mut Names<'_>) -> Vec<Sum<'_, C>> {
+    pub(crate) fn largest<K: Ord>(
+        &self,
+        most: usize,
+        key: impl Fn(C) -> K,
+        name: &mut Names<'_>,
+    ) -> Vec<Sum<'_, C>> {
         let mut wholes: HashMap<_, (i64, u64)> = HashMap::new();
         for (place, &sum) in &self.sums {
             let object = self.objects.get(place.object as usize);
@@ -167,11 +197,23 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
                 _ => name(object, place.offset),
             };
             let apart = symbol.is_none().then_some(place.offset);
-            let whole = wholes.entry((place.context, object, symbol, apart)).or_insert((0, place.offset));
+            let whole = wholes
+                .entry((place.context, object, symbol, apart))
+                .or_insert((0, place.offset));
             *whole = (whole.0 + sum, whole.1.min(place.offset));
         }
-        let whole = |((context, object, symbol, _), (sum, offset))| Sum { context, object, offset, symbol, sum };
-        let mut sums: Vec<Sum<'_, C>> = wholes.into_iter().map(whole).filter(|whole| whole.sum != 0).collect();
+        let whole = |((context, object, symbol, _), (sum, offset))| Sum {
+            context,
+            object,
+            offset,
+            symbol,
+            sum,
+        };
+        let mut sums: Vec<Sum<'_, C>> = wholes
+            .into_iter()
+            .map(whole)
+            .filter(|whole| whole.sum != 0)
+            .collect();
         sums.sort_by(|a, b| {
             let by_context = || key(a.context).cmp(&key(b.context));
             let by_place = || (a.object, a.offset, &a.symbol).cmp(&(b.object, b.offset, &b.symbol));
@@ -191,7 +233,8 @@ mod tests {
         let mappings = Mappings::default();
         let mut places = Places::of_data();
         let many = MOST_PLACES as u64 + MOST_PLACES as u64 / 8;
-        (0..many).for_each(|line| places.add(0xffff_8880_0000_0000 + 64 * line, 1, 0_u32, &mappings));
+        (0..many)
+            .for_each(|line| places.add(0xffff_8880_0000_0000 + 64 * line, 1, 0_u32, &mappings));
         places.flush(&mappings);
         assert!(places.sums.len() <= MOST_PLACES);
         let sums = places.largest(usize::MAX, |context| context, &mut |_, _| None);
@@ -209,15 +252,31 @@ mod tests {
         places.add(0x5555_0000, 7, 0, &mappings);
         places.add(0x7fff_0000, 8, 0, &mappings);
         places.flush(&mappings);
-        let mut names =
-            |_: Option<&Object>, offset| (kernel..kernel + 0x10_000).contains(&offset).then(|| "task".to_owned());
+        let mut names = |_: Option<&Object>, offset| {
+            (kernel..kernel + 0x10_000)
+                .contains(&offset)
+                .then(|| "task".to_owned())
+        };
         let largest = |most, names: &mut Names<'_>| -> Vec<(u64, Option<String>, i64)> {
             let sums = places.largest(most, |context| context, names);
-            sums.into_iter().map(|sum| (sum.offset, sum.symbol, sum.sum)).collect()
+            sums.into_iter()
+                .map(|sum| (sum.offset, sum.symbol, sum.sum))
+                .collect()
         };
-        let all = [(kernel, Some("task".to_owned()), 100), (kernel + 0x10_000, None, 60), (0, None, 15)];
-        assert_eq!(largest(9, &mut names), all, "memory of programs without a file is one place");
+        let all = [
+            (kernel, Some("task".to_owned()), 100),
+            (kernel + 0x10_000, None, 60),
+            (0, None, 15),
+        ];
+        assert_eq!(
+            largest(9, &mut names),
+            all,
+            "memory of programs without a file is one place"
+        );
         assert_eq!(largest(1, &mut names), all[..1]);
-        assert_eq!(largest(1, &mut |_, _| None), [(kernel + 0x10_000, None, 60)]);
+        assert_eq!(
+            largest(1, &mut |_, _| None),
+            [(kernel + 0x10_000, None, 60)]
+        );
     }
 }

@@ -68,20 +68,38 @@ impl Listener for WorkingSets {
 
     fn switched_out(&mut self, requester: Requester) {
         let process = requester.process();
-        let resident: Vec<u32> = self.residents.iter().map(|counts| counts[column(process)]).collect();
+        let resident: Vec<u32> = self
+            .residents
+            .iter()
+            .map(|counts| counts[column(process)])
+            .collect();
         let lost = vec![0; resident.len()];
-        self.absences[process as usize] = Some(Absence { turn: requester.turn, is_over: false, resident, lost });
+        self.absences[process as usize] = Some(Absence {
+            turn: requester.turn,
+            is_over: false,
+            resident,
+            lost,
+        });
     }
 
     fn switched_in(&mut self, process: u32) {
         let processes = process as usize + 1;
         if self.absences.len() < processes {
             self.absences.resize(processes, None);
-            self.residents.iter_mut().for_each(|counts| counts.resize(processes + 1, 0));
+            self.residents
+                .iter_mut()
+                .for_each(|counts| counts.resize(processes + 1, 0));
         }
-        let Some(absence) = &mut self.absences[process as usize] else { return };
+        let Some(absence) = &mut self.absences[process as usize] else {
+            return;
+        };
         absence.is_over = true;
-        for ((sums, resident), lost) in self.sums.iter_mut().zip(&absence.resident).zip(&absence.lost) {
+        for ((sums, resident), lost) in self
+            .sums
+            .iter_mut()
+            .zip(&absence.resident)
+            .zip(&absence.lost)
+        {
             sums.returns += 1;
             sums.resident += u64::from(*resident);
             sums.lost += u64::from(*lost);
@@ -90,8 +108,10 @@ impl Listener for WorkingSets {
 
     #[inline]
     fn filled(&mut self, lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32) {
-        if matches!(origin, Origin::Flushed | Origin::ByOthers | Origin::ByKernel)
-            && let Some(Some(absence)) = self.absences.get(lookup.requester.process() as usize)
+        if matches!(
+            origin,
+            Origin::Flushed | Origin::ByOthers | Origin::ByKernel
+        ) && let Some(Some(absence)) = self.absences.get(lookup.requester.process() as usize)
         {
             self.sums[level].restored += u64::from(turn > absence.turn);
         }
@@ -128,11 +148,18 @@ impl Listener for WorkingSets {
     }
 
     fn instructions_doubled(&mut self, instructions: u64) {
-        self.fill_curve.push(FillPoint { instructions, most_held: self.most_held() });
+        self.fill_curve.push(FillPoint {
+            instructions,
+            most_held: self.most_held(),
+        });
     }
 
     fn report(&mut self, levels: &[String], detail: &mut Detail) {
-        let named = levels.iter().cloned().zip(&self.sums).take(self.residents.len());
+        let named = levels
+            .iter()
+            .cloned()
+            .zip(&self.sums)
+            .take(self.residents.len());
         let losses = named.map(|(level, sums)| WorkingSetLoss {
             level,
             returns: sums.returns,

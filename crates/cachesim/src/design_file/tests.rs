@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use switchcost_design::{
-    AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch, Replacement, StreamBuffers,
-    Streamer, StrideKey, StridePrefetcher, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
+    Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher, TlbLevel, VictimCache, Ways,
+    WriteBuffers, WritePolicy,
 };
 
 use super::*;
@@ -19,19 +20,36 @@ miss_cycles = 10
 ";
 
 fn error(text: &str) -> String {
-    read_design(text, "a.toml").expect_err("a mistake").to_string()
+    read_design(text, "a.toml")
+        .expect_err("a mistake")
+        .to_string()
 }
 
 #[test]
 fn reads_a_small_design_with_its_defaults() {
     let design = read_design(SMALL, "a.toml").expect("sound");
     let level = &design.levels[0];
-    assert_eq!((level.size, level.line, level.ways), (Bytes::kib(4), Bytes(64), Ways::Count(2)));
-    assert_eq!((level.replacement, level.write, level.hit_cycles), (Replacement::Lru, WritePolicy::Back, 0));
+    assert_eq!(
+        (level.size, level.line, level.ways),
+        (Bytes::kib(4), Bytes(64), Ways::Count(2))
+    );
+    assert_eq!(
+        (level.replacement, level.write, level.hit_cycles),
+        (Replacement::Lru, WritePolicy::Back, 0)
+    );
     assert!(level.allocates_on_write());
-    assert_eq!((level.inclusion, level.prefetch), (Inclusion::Neither, Prefetch::None));
-    assert_eq!((level.index, level.tag, level.on_switch), (AddressKind::Virtual, AddressKind::Virtual, OnSwitch::Keep));
-    assert_eq!((design.tlbs.len(), design.pages, design.cycle_ns), (0, None, None));
+    assert_eq!(
+        (level.inclusion, level.prefetch),
+        (Inclusion::Neither, Prefetch::None)
+    );
+    assert_eq!(
+        (level.index, level.tag, level.on_switch),
+        (AddressKind::Virtual, AddressKind::Virtual, OnSwitch::Keep)
+    );
+    assert_eq!(
+        (design.tlbs.len(), design.pages, design.cycle_ns),
+        (0, None, None)
+    );
 }
 
 #[test]
@@ -40,7 +58,10 @@ fn takes_walk_cycles_for_the_miss_cycles_of_a_tlb() {
         "{SMALL}[[tlb]]\nname = \"DTLB\"\nholds = \"data\"\nentries = 64\nways = \"full\"\npage = \"4KiB\"\nwalk_cycles = 30\n"
     );
     let design = read_design(&text, "a.toml").expect("sound");
-    assert_eq!((design.tlbs[0].miss_cycles, design.tlbs[0].ways), (30, Ways::Full));
+    assert_eq!(
+        (design.tlbs[0].miss_cycles, design.tlbs[0].ways),
+        (30, Ways::Full)
+    );
 }
 
 #[test]
@@ -92,13 +113,20 @@ fn refuses_what_is_not_toml() {
         "a.toml:1:10 (schema =): string values must be quoted, expected literal string; docs/formats/design.md lists the \
          fields"
     );
-    assert_eq!(error(""), "a.toml:1:1: missing field `schema`; docs/formats/design.md lists the fields");
+    assert_eq!(
+        error(""),
+        "a.toml:1:1: missing field `schema`; docs/formats/design.md lists the fields"
+    );
 }
 
 #[test]
 fn refuses_what_could_not_be_built() {
     assert_eq!(
-        error(&SMALL.replace("4KiB", "100KiB").replace("ways = 2", "ways = 3")),
+        error(
+            &SMALL
+                .replace("4KiB", "100KiB")
+                .replace("ways = 2", "ways = 3")
+        ),
         "a.toml: level \"L1\": size: found 100 KiB, need a multiple of line x ways (64 B x 3 = 192 B); change size, line \
          or ways"
     );
@@ -107,13 +135,18 @@ fn refuses_what_could_not_be_built() {
 #[test]
 fn refuses_a_file_that_is_too_long() {
     let text = "#".repeat((1 << 20) + 1);
-    assert_eq!(error(&text), "a.toml: found 1048577 B, need at most 1 MiB; is this a design file?");
+    assert_eq!(
+        error(&text),
+        "a.toml: found 1048577 B, need at most 1 MiB; is this a design file?"
+    );
 }
 
 #[test]
 fn hostile_names_and_lines_are_escaped_and_cut() {
     let text = format!("schema = \u{1b}[2J{}", "x".repeat(1000));
-    let said = read_design(&text, "a\u{1b}.toml").expect_err("no TOML").to_string();
+    let said = read_design(&text, "a\u{1b}.toml")
+        .expect_err("no TOML")
+        .to_string();
     assert!(!said.contains('\u{1b}'), "{said:?}");
     assert!(said.len() < 400, "{said}");
 }
@@ -125,7 +158,10 @@ fn deep_nesting_is_refused() {
 }
 
 fn bytes() -> impl Strategy<Value = Bytes> {
-    prop_oneof![(0..u64::MAX).prop_map(Bytes), (0_u32..40).prop_map(|shift| Bytes(1 << shift))]
+    prop_oneof![
+        (0..u64::MAX).prop_map(Bytes),
+        (0_u32..40).prop_map(|shift| Bytes(1 << shift))
+    ]
 }
 
 fn ways() -> impl Strategy<Value = Ways> {
@@ -133,7 +169,11 @@ fn ways() -> impl Strategy<Value = Ways> {
 }
 
 fn holds() -> impl Strategy<Value = Holds> {
-    prop_oneof![Just(Holds::Instructions), Just(Holds::Data), Just(Holds::Both)]
+    prop_oneof![
+        Just(Holds::Instructions),
+        Just(Holds::Data),
+        Just(Holds::Both)
+    ]
 }
 
 fn replacement() -> impl Strategy<Value = Replacement> {

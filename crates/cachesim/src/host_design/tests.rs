@@ -9,8 +9,15 @@ fn host() -> HostManifest {
 #[test]
 fn an_amd_guest_gets_its_own_caches_and_tlbs() {
     let design = host_design(&host()).expect("enough facts");
-    assert_eq!((design.name.as_str(), design.title.as_str()), ("host", "This machine: AMD EPYC"));
-    let levels: Vec<_> = design.levels.iter().map(|l| (l.name.as_str(), l.holds, l.size, l.ways)).collect();
+    assert_eq!(
+        (design.name.as_str(), design.title.as_str()),
+        ("host", "This machine: AMD EPYC")
+    );
+    let levels: Vec<_> = design
+        .levels
+        .iter()
+        .map(|l| (l.name.as_str(), l.holds, l.size, l.ways))
+        .collect();
     assert_eq!(
         levels,
         [
@@ -20,10 +27,25 @@ fn an_amd_guest_gets_its_own_caches_and_tlbs() {
             ("L3", Holds::Both, Bytes::mib(32), Ways::Count(16)),
         ]
     );
-    let cycles: Vec<_> = design.levels.iter().map(|l| (l.hit_cycles, l.miss_cycles)).collect();
+    let cycles: Vec<_> = design
+        .levels
+        .iter()
+        .map(|l| (l.hit_cycles, l.miss_cycles))
+        .collect();
     assert_eq!(cycles, [(0, 0), (0, 0), (14, 0), (50, 300)]);
-    let tlbs: Vec<_> =
-        design.tlbs.iter().map(|t| (t.name.as_str(), t.entries, t.ways, t.hit_cycles, t.miss_cycles)).collect();
+    let tlbs: Vec<_> = design
+        .tlbs
+        .iter()
+        .map(|t| {
+            (
+                t.name.as_str(),
+                t.entries,
+                t.ways,
+                t.hit_cycles,
+                t.miss_cycles,
+            )
+        })
+        .collect();
     assert_eq!(
         tlbs,
         [
@@ -33,7 +55,12 @@ fn an_amd_guest_gets_its_own_caches_and_tlbs() {
             ("L2-DTLB", 2048, Ways::Count(8), 7, 30),
         ]
     );
-    assert!(design.tlbs.iter().all(|tlb| tlb.page == Bytes::kib(4) && tlb.on_switch == OnSwitch::Keep));
+    assert!(
+        design
+            .tlbs
+            .iter()
+            .all(|tlb| tlb.page == Bytes::kib(4) && tlb.on_switch == OnSwitch::Keep)
+    );
 }
 
 #[test]
@@ -53,11 +80,28 @@ fn a_machine_without_address_space_ids_flushes_its_tlbs() {
     let mut host = host();
     host.has_pcid = Fact::Known(false);
     let design = host_design(&host).expect("enough facts");
-    assert!(design.tlbs.iter().all(|tlb| tlb.on_switch == OnSwitch::Flush));
-    assert!(design.source.contains("TLBs flushed on a switch: it has no address-space ids."), "{}", design.source);
+    assert!(
+        design
+            .tlbs
+            .iter()
+            .all(|tlb| tlb.on_switch == OnSwitch::Flush)
+    );
+    assert!(
+        design
+            .source
+            .contains("TLBs flushed on a switch: it has no address-space ids."),
+        "{}",
+        design.source
+    );
     host.has_pcid = Fact::unknown("no cpuinfo");
     let design = host_design(&host).expect("enough facts");
-    assert!(design.source.contains("Assumed: TLBs kept on a switch (no cpuinfo)."), "{}", design.source);
+    assert!(
+        design
+            .source
+            .contains("Assumed: TLBs kept on a switch (no cpuinfo)."),
+        "{}",
+        design.source
+    );
 }
 
 #[test]
@@ -67,7 +111,9 @@ fn a_machine_that_shows_no_tlbs_has_none_and_says_so() {
     let design = host_design(&host).expect("enough facts");
     assert_eq!(design.tlbs, []);
     assert!(
-        design.source.contains("No TLBs: this machine does not report them (the hypervisor hides them)."),
+        design
+            .source
+            .contains("No TLBs: this machine does not report them (the hypervisor hides them)."),
         "{}",
         design.source
     );
@@ -76,7 +122,12 @@ fn a_machine_that_shows_no_tlbs_has_none_and_says_so() {
 #[test]
 fn of_tlbs_for_loads_and_stores_the_larger_one_is_taken() {
     let mut host = host();
-    let tlb = |level, kind, entries| Tlb { level, kind, entries, page_bytes: Bytes::kib(4) };
+    let tlb = |level, kind, entries| Tlb {
+        level,
+        kind,
+        entries,
+        page_bytes: Bytes::kib(4),
+    };
     host.tlbs = Fact::Known(vec![
         tlb(2, TlbKind::Unified, 2048),
         tlb(1, TlbKind::Data, 16),
@@ -84,8 +135,19 @@ fn of_tlbs_for_loads_and_stores_the_larger_one_is_taken() {
         tlb(1, TlbKind::Instruction, 256),
     ]);
     let design = host_design(&host).expect("enough facts");
-    let found: Vec<_> = design.tlbs.iter().map(|t| (t.name.as_str(), t.entries, t.miss_cycles)).collect();
-    assert_eq!(found, [("L1-ITLB", 256, 0), ("L1-DTLB", 96, 0), ("L2-TLB", 2048, 30)]);
+    let found: Vec<_> = design
+        .tlbs
+        .iter()
+        .map(|t| (t.name.as_str(), t.entries, t.miss_cycles))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("L1-ITLB", 256, 0),
+            ("L1-DTLB", 96, 0),
+            ("L2-TLB", 2048, 30)
+        ]
+    );
 }
 
 #[test]
@@ -102,7 +164,11 @@ fn a_cycle_takes_as_long_as_the_machine_says() {
     host.core_khz = Some([2_500_000, 4_000_000]);
     let design = host_design(&host).expect("enough facts");
     assert_eq!(design.cycle_ns, Some([0.25, 0.4]));
-    assert!(design.source.contains("Cores of 2.50 GHz to 4.00 GHz."), "{}", design.source);
+    assert!(
+        design.source.contains("Cores of 2.50 GHz to 4.00 GHz."),
+        "{}",
+        design.source
+    );
     host.core_khz = None;
     assert_eq!(host_design(&host).expect("enough facts").cycle_ns, None);
 }
@@ -112,8 +178,10 @@ fn a_cycle_takes_as_long_as_the_machine_says() {
 fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {
     let mut host = host();
     host.caches.retain(|cache| cache.level != 2);
-    host.undescribed_caches =
-        vec!["/sys/devices/system/cpu/cpu0/cache/index2/size: No such file or directory (os error 2)".to_owned()];
+    host.undescribed_caches = vec![
+        "/sys/devices/system/cpu/cpu0/cache/index2/size: No such file or directory (os error 2)"
+            .to_owned(),
+    ];
     assert_eq!(
         host_design(&host).expect_err("no guess").to_string(),
         "/sys/devices/system/cpu/cpu0/cache/index2/size: No such file or directory (os error 2): need the level, type, size and line \
@@ -127,7 +195,9 @@ fn missing_facts_are_named() {
     let mut bare = host();
     bare.caches.clear();
     assert_eq!(
-        host_design(&bare).expect_err("nothing to build").to_string(),
+        host_design(&bare)
+            .expect_err("nothing to build")
+            .to_string(),
         "found no caches in what this machine reports, need their sizes, lines and ways; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     );
@@ -141,7 +211,9 @@ fn missing_facts_are_named() {
     let mut split = host();
     split.caches.retain(|cache| cache.kind == CacheKind::Data);
     assert_eq!(
-        host_design(&split).expect_err("no instructions").to_string(),
+        host_design(&split)
+            .expect_err("no instructions")
+            .to_string(),
         "what this machine reports is not enough for a design: design \"host\": level: found none that holds instructions, need one or \
          more; add a [[level]] with holds = \"instructions\" or \"both\""
     );

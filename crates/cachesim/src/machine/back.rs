@@ -34,10 +34,25 @@ impl Machine<()> {
     }
 
     /// The level before asks for a line. Gives the cycles that takes, and whether the line comes modified.
-    pub(crate) fn ask(&mut self, view: usize, kind: Kind, address: &Address, is_demand: bool) -> (u64, bool) {
+    pub(crate) fn ask(
+        &mut self,
+        view: usize,
+        kind: Kind,
+        address: &Address,
+        is_demand: bool,
+    ) -> (u64, bool) {
         self.with_levels(|levels| {
-            let Answer { cycles, is_miss, is_modified } =
-                levels.look_up_alone(Request { view, at: FIRST, kind, address, is_demand });
+            let Answer {
+                cycles,
+                is_miss,
+                is_modified,
+            } = levels.look_up_alone(Request {
+                view,
+                at: FIRST,
+                kind,
+                address,
+                is_demand,
+            });
             let counts = &mut levels.lines(view, FIRST).counts;
             counts.accesses[kind as usize] += 1;
             counts.misses[kind as usize] += u64::from(is_miss);
@@ -49,7 +64,11 @@ impl Machine<()> {
     pub(crate) fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) -> bool {
         let is_exclusive = self.plan.levels[FIRST].inclusion == Inclusion::Exclusive;
         if is_exclusive {
-            let line = Line { address: *address, is_modified, requester: Requester::NONE };
+            let line = Line {
+                address: *address,
+                is_modified,
+                requester: Requester::NONE,
+            };
             self.with_levels(|levels| levels.move_to(view, FIRST, line));
         } else if is_modified {
             self.give_line(view, address);
@@ -64,23 +83,40 @@ impl Machine<()> {
 
     /// Whether all that they do after a flush is what they would do at the start.
     pub(crate) fn forgets_when_flushed(&self) -> bool {
-        self.plan.levels.iter().all(|level| level.policy.forgets_when_flushed() && !level.prefetches())
+        self.plan
+            .levels
+            .iter()
+            .all(|level| level.policy.forgets_when_flushed() && !level.prefetches())
     }
 
     /// What a view has counted, by level.
     pub(crate) fn counts(&self, view: usize) -> Vec<Counts> {
-        self.state.levels.iter().map(|level| level.views[view].counts.clone()).collect()
+        self.state
+            .levels
+            .iter()
+            .map(|level| level.views[view].counts.clone())
+            .collect()
     }
 
     pub(crate) fn set_counts(&mut self, view: usize, counts: &[Counts]) {
-        self.state.levels.iter_mut().zip(counts).for_each(|(level, counts)| level.views[view].counts = counts.clone());
+        self.state
+            .levels
+            .iter_mut()
+            .zip(counts)
+            .for_each(|(level, counts)| level.views[view].counts = counts.clone());
     }
 
     pub(crate) fn add_counts(&mut self, view: usize, counts: &[Counts]) {
-        self.state.levels.iter_mut().zip(counts).for_each(|(level, counts)| level.views[view].counts.add(counts));
+        self.state
+            .levels
+            .iter_mut()
+            .zip(counts)
+            .for_each(|(level, counts)| level.views[view].counts.add(counts));
     }
 
     fn with_levels<T>(&mut self, act: impl FnOnce(&mut Hierarchies<'_, ()>) -> T) -> T {
-        act(&mut self.state.hierarchies(&self.plan, &RunContext::without_task()))
+        act(&mut self
+            .state
+            .hierarchies(&self.plan, &RunContext::without_task()))
     }
 }

@@ -17,7 +17,10 @@ pub(super) struct Victims {
 
 impl Victims {
     pub(super) fn new(most: u32) -> Victims {
-        Victims { most: most as usize, lines: VecDeque::new() }
+        Victims {
+            most: most as usize,
+            lines: VecDeque::new(),
+        }
     }
 
     pub(super) fn is_absent(&self) -> bool {
@@ -30,12 +33,19 @@ impl Victims {
     }
 
     pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut Line> {
-        self.lines.iter_mut().find(|line| line.0 == key).map(|line| &mut line.1)
+        self.lines
+            .iter_mut()
+            .find(|line| line.0 == key)
+            .map(|line| &mut line.1)
     }
 
     /// Puts a line in; gives the one that leaves for it.
     pub(super) fn put(&mut self, key: u64, line: Line) -> Option<(u64, Line)> {
-        let leaves = if self.lines.len() >= self.most { self.lines.pop_front() } else { None };
+        let leaves = if self.lines.len() >= self.most {
+            self.lines.pop_front()
+        } else {
+            None
+        };
         self.lines.push_back((key, line));
         leaves
     }
@@ -80,7 +90,11 @@ impl Streams {
             buffers: (0..streams.count).map(|_| Stream::default()).collect(),
             depth: streams.depth,
             is_timed: streams.timed,
-            runs: Runs { most: streams.count as usize, enough: streams.allocate_after, known: VecDeque::new() },
+            runs: Runs {
+                most: streams.count as usize,
+                enough: streams.allocate_after,
+                known: VecDeque::new(),
+            },
             now: 0,
         }
     }
@@ -105,8 +119,19 @@ impl Streams {
 
     /// Empties the buffer not used for longest and gives it to a new stream.
     pub(super) fn allot(&mut self, next: Address) -> usize {
-        let key = |buffer: &Stream| (!buffer.lines.is_empty(), if buffer.lines.is_empty() { 0 } else { buffer.used });
-        let number = (0..self.buffers.len()).min_by_key(|&number| key(&self.buffers[number])).unwrap_or(0);
+        let key = |buffer: &Stream| {
+            (
+                !buffer.lines.is_empty(),
+                if buffer.lines.is_empty() {
+                    0
+                } else {
+                    buffer.used
+                },
+            )
+        };
+        let number = (0..self.buffers.len())
+            .min_by_key(|&number| key(&self.buffers[number]))
+            .unwrap_or(0);
         self.buffers[number].lines.clear();
         self.buffers[number].next = next;
         self.use_now(number);
@@ -119,7 +144,9 @@ impl Streams {
     }
 
     pub(super) fn lose(&mut self, is_lost: impl Fn(u64) -> bool) {
-        self.buffers.iter_mut().for_each(|buffer| buffer.lines.retain(|line| !is_lost(line.key)));
+        self.buffers
+            .iter_mut()
+            .for_each(|buffer| buffer.lines.retain(|line| !is_lost(line.key)));
     }
 
     /// Nothing is left, and no run is remembered.
@@ -145,7 +172,9 @@ impl Runs {
             return true;
         }
         let at = self.known.iter().position(|run| run.0 == key);
-        let length = at.and_then(|at| self.known.remove(at)).map_or(1, |(_, length)| length + 1);
+        let length = at
+            .and_then(|at| self.known.remove(at))
+            .map_or(1, |(_, length)| length + 1);
         if length >= self.enough {
             return true;
         }
@@ -169,7 +198,10 @@ pub(super) struct Bus {
 
 impl Bus {
     pub(super) fn new(cycles: u32) -> Bus {
-        Bus { cycles: cycles.into(), free: 0 }
+        Bus {
+            cycles: cycles.into(),
+            free: 0,
+        }
     }
 
     /// Whether lines take any time on it.
@@ -202,7 +234,12 @@ pub(super) struct WriteQueue {
 
 impl WriteQueue {
     pub(super) fn new(count: u32, drain_cycles: u32) -> WriteQueue {
-        WriteQueue { drain_cycles: drain_cycles.into(), written: vec![0; count as usize], at: 0, newest: 0 }
+        WriteQueue {
+            drain_cycles: drain_cycles.into(),
+            written: vec![0; count as usize],
+            at: 0,
+            newest: 0,
+        }
     }
 
     pub(super) fn is_absent(&self) -> bool {
@@ -230,7 +267,8 @@ impl WriteQueue {
     pub(super) fn copy_from(&mut self, other: &WriteQueue, later: i64) {
         let moved = |time: u64| time.saturating_add_signed(later);
         self.written.clear();
-        self.written.extend(other.written.iter().map(|&time| moved(time)));
+        self.written
+            .extend(other.written.iter().map(|&time| moved(time)));
         (self.at, self.newest) = (other.at, moved(other.newest));
     }
 
@@ -239,6 +277,10 @@ impl WriteQueue {
     pub(super) fn put(&mut self, now: u64, next_level_cycles: u64) {
         self.newest = self.newest.max(now) + self.drain_cycles + next_level_cycles;
         self.written[self.at] = self.newest;
-        self.at = if self.at + 1 == self.written.len() { 0 } else { self.at + 1 };
+        self.at = if self.at + 1 == self.written.len() {
+            0
+        } else {
+            self.at + 1
+        };
     }
 }

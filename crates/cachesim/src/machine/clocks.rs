@@ -41,12 +41,22 @@ impl Clocks {
 
     /// Cycles of each view, those lost to others, gained from others, and gained at first touches.
     pub(super) fn read(&self) -> [u64; READ] {
-        [self.now(SHARED), self.now(PRIVATE), self.now(FLUSHED), self.lost, self.gained, self.first_touches]
+        [
+            self.now(SHARED),
+            self.now(PRIVATE),
+            self.now(FLUSHED),
+            self.lost,
+            self.gained,
+            self.first_touches,
+        ]
     }
 
     /// Gives each view what all took.
     pub(super) fn commit(&mut self) {
-        let (common, stalls) = (std::mem::take(&mut self.common), std::mem::take(&mut self.common_stalls));
+        let (common, stalls) = (
+            std::mem::take(&mut self.common),
+            std::mem::take(&mut self.common_stalls),
+        );
         self.now.iter_mut().for_each(|now| *now += common);
         self.stalls.iter_mut().for_each(|all| *all += stalls);
     }

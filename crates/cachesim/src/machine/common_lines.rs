@@ -101,7 +101,9 @@ impl CommonLines {
     /// one used last then.
     #[inline]
     pub(super) fn finds(&mut self, address: u64, is_store: bool) -> bool {
-        let Some(mut predictor) = self.way_predictor() else { return false };
+        let Some(mut predictor) = self.way_predictor() else {
+            return false;
+        };
         let is_found = predictor.finds(address, is_store);
         self.now = predictor.now();
         is_found
@@ -110,8 +112,12 @@ impl CommonLines {
     /// The first store to a virtual line that is known to be in the list, once it is translated: gives whether it is.
     #[inline]
     pub(super) fn stores(&mut self, address: u64) -> bool {
-        let slot = self.way_predictor().and_then(|predictor| predictor.slot_of(address, false));
-        let Some(slot) = slot.filter(|_| self.is_list).map(usize::from) else { return false };
+        let slot = self
+            .way_predictor()
+            .and_then(|predictor| predictor.slot_of(address, false));
+        let Some(slot) = slot.filter(|_| self.is_list).map(usize::from) else {
+            return false;
+        };
         self.use_now(slot);
         self.predictions.store(address);
         self.modify(slot, ViewSet::ALL);
@@ -148,7 +154,8 @@ impl CommonLines {
     pub(super) fn forget_predictions(&mut self) {
         self.losses += 1;
         for &set in &self.used {
-            self.predictions.clear_all(set as usize * self.ways..(set as usize + 1) * self.ways);
+            self.predictions
+                .clear_all(set as usize * self.ways..(set as usize + 1) * self.ways);
         }
     }
 
@@ -212,7 +219,11 @@ impl CommonLines {
 
     #[inline]
     fn at(&self, slot: usize) -> CommonLine {
-        CommonLine { key: self.keys[slot], modified: self.modified[slot], requester: self.requesters[slot] }
+        CommonLine {
+            key: self.keys[slot],
+            modified: self.modified[slot],
+            requester: self.requesters[slot],
+        }
     }
 
     #[inline]
@@ -252,7 +263,11 @@ impl CommonLines {
     /// Nothing is known of a set any more. Gives the lines of the list and where they are in the views, the one used last at
     /// the end.
     pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(CommonLine, Slots)) {
-        let set = if self.is_list { set } else { set % self.lengths.len() };
+        let set = if self.is_list {
+            set
+        } else {
+            set % self.lengths.len()
+        };
         self.losses += 1;
         let length = std::mem::take(&mut self.lengths[set]) as usize;
         let start = set * self.ways;
@@ -261,7 +276,9 @@ impl CommonLines {
             let mut order = std::mem::take(&mut self.order);
             order.extend(start as u32..(start + length) as u32);
             order.sort_unstable_by_key(|&slot| self.stamps[slot as usize]);
-            order.drain(..).for_each(|slot| act(self.at(slot as usize), self.in_views[slot as usize]));
+            order
+                .drain(..)
+                .for_each(|slot| act(self.at(slot as usize), self.in_views[slot as usize]));
             self.order = order;
         }
     }
@@ -269,7 +286,8 @@ impl CommonLines {
     /// The sets that may have something in them; they have nothing from here on, or the caller sees to it.
     pub(super) fn take_used(&mut self) -> Vec<u32> {
         let used = std::mem::take(&mut self.used);
-        used.iter().for_each(|&set| self.is_used[set as usize] = false);
+        used.iter()
+            .for_each(|&set| self.is_used[set as usize] = false);
         used
     }
 

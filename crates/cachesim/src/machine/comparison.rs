@@ -37,7 +37,13 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.lookup.is_store = kind == Kind::Store;
         self.lookup.requester = self.lookup.requester.asking_for(address);
         if L::COMPARES {
-            let Comparison { lost_to, found, is_asked_first, missed, missed_first: _ } = &mut self.comparison;
+            let Comparison {
+                lost_to,
+                found,
+                is_asked_first,
+                missed,
+                missed_first: _,
+            } = &mut self.comparison;
             (*lost_to, *found, *is_asked_first, *missed) = (Origin::Intrinsic, None, false, [0; 2]);
         }
     }
@@ -55,9 +61,20 @@ impl<L: Listener> Hierarchies<'_, L> {
 
     #[inline(never)]
     fn took(&mut self, longer: i64) {
-        let Comparison { lost_to, missed, missed_first, .. } = self.comparison;
+        let Comparison {
+            lost_to,
+            missed,
+            missed_first,
+            ..
+        } = self.comparison;
         let gain = if longer < 0 { self.gain() } else { Gain::State };
-        let took = Took { longer, lost_to, gain, missed, missed_first };
+        let took = Took {
+            longer,
+            lost_to,
+            gain,
+            missed,
+            missed_first,
+        };
         if longer != 0 {
             self.clocks.count(&took);
         }
@@ -105,7 +122,10 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// The shared view finds a line on demand, before the private view looks it up.
     pub(super) fn found_in_shared(&mut self, at: usize, set: usize, key: u64, slot: usize) {
         let own = &self.levels[at];
-        if L::COMPARES && self.plan.levels[at].is_of_several && own.find_below(PRIVATE, set, key).is_none() {
+        if L::COMPARES
+            && self.plan.levels[at].is_of_several
+            && own.find_below(PRIVATE, set, key).is_none()
+        {
             let line = own.views[SHARED].requester(slot);
             let was_let_go = self.history.has_let_go(at, key, line.turn);
             self.comparison.found = Some(Found { line, was_let_go });
@@ -116,7 +136,10 @@ impl<L: Listener> Hierarchies<'_, L> {
     #[inline]
     pub(super) fn ask_memory(&mut self, at: usize, address: &Address, is_demand: bool) {
         let level = &self.plan.levels[at];
-        if L::COMPARES && self.plan.finds_lines_of_others && (!level.is_tlb || self.plan.tells_tasks_apart) {
+        if L::COMPARES
+            && self.plan.finds_lines_of_others
+            && (!level.is_tlb || self.plan.tells_tasks_apart)
+        {
             let is_new = self.history.ask_memory(at, level.key(address));
             self.comparison.is_asked_first |= is_new && is_demand;
         }
@@ -128,7 +151,9 @@ impl<L: Listener> Hierarchies<'_, L> {
         if !L::COMPARES || !level.is_of_several || !self.may_be_shared(level.address_of(key)) {
             return;
         }
-        let Some(slot) = self.levels[at].views[SHARED].find(set, key) else { return };
+        let Some(slot) = self.levels[at].views[SHARED].find(set, key) else {
+            return;
+        };
         let line = self.levels[at].views[SHARED].requester(slot);
         if L::COMPARES && self.is_of_another(line) {
             self.history.let_go(at, key, line.turn);

@@ -25,8 +25,19 @@ struct RequestOfAll<'r> {
 
 impl<'r> RequestOfAll<'r> {
     fn of(self, view: usize) -> Request<'r> {
-        let RequestOfAll { at, kind, address, is_demand } = self;
-        Request { view, at, kind, address, is_demand }
+        let RequestOfAll {
+            at,
+            kind,
+            address,
+            is_demand,
+        } = self;
+        Request {
+            view,
+            at,
+            kind,
+            address,
+            is_demand,
+        }
     }
 }
 
@@ -41,16 +52,28 @@ struct Outcome {
 }
 
 impl Outcome {
-    const NOTHING: Outcome = Outcome { missed: ViewSet::NONE, modified: ViewSet::NONE, slot: usize::MAX };
+    const NOTHING: Outcome = Outcome {
+        missed: ViewSet::NONE,
+        modified: ViewSet::NONE,
+        slot: usize::MAX,
+    };
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
     /// A lookup of the program at a first level, of an address in a line or page that starts there. That is the one used last in its set
     /// from here on.
-    pub(super) fn look_up(&mut self, at: usize, kind: Kind, address: u64, line_start: u64) -> ViewSet {
+    pub(super) fn look_up(
+        &mut self,
+        at: usize,
+        kind: Kind,
+        address: u64,
+        line_start: u64,
+    ) -> ViewSet {
         let level = &self.plan.levels[at];
         let is_store = kind == Kind::Store && !level.is_tlb;
-        if !(is_store && level.is_write_through) && self.levels[at].common_lines.finds(line_start, is_store) {
+        if !(is_store && level.is_write_through)
+            && self.levels[at].common_lines.finds(line_start, is_store)
+        {
             self.spend_all(at, level.hit_cycles, true);
             return ViewSet::NONE;
         }
@@ -60,7 +83,12 @@ impl<L: Listener> Hierarchies<'_, L> {
             return ViewSet::NONE;
         }
         self.begin_lookup(at, kind, address);
-        self.look_up_translated(RequestOfAll { at, kind, address: &target, is_demand: true })
+        self.look_up_translated(RequestOfAll {
+            at,
+            kind,
+            address: &target,
+            is_demand: true,
+        })
     }
 
     /// A store to a first level that writes through: where all views are known to find it, it is done with.
@@ -77,17 +105,28 @@ impl<L: Listener> Hierarchies<'_, L> {
         {
             return false;
         }
-        let address = Address { process: self.lookup.context.space, virtual_address: first, physical: 0 };
+        let address = Address {
+            process: self.lookup.context.space,
+            virtual_address: first,
+            physical: 0,
+        };
         let before = self.clocks.difference();
         self.begin_lookup(at, Kind::Store, first);
         self.spend_all(at, level.hit_cycles, true);
-        self.go_on_from_all(RequestOfAll { at, kind: Kind::Store, address: &address, is_demand: true });
+        self.go_on_from_all(RequestOfAll {
+            at,
+            kind: Kind::Store,
+            address: &address,
+            is_demand: true,
+        });
         self.end_lookup(before, ViewSet::NONE);
         true
     }
 
     fn look_up_translated(&mut self, request: RequestOfAll<'_>) -> ViewSet {
-        let RequestOfAll { at, kind, address, .. } = request;
+        let RequestOfAll {
+            at, kind, address, ..
+        } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
         self.note_request(ViewSet::ALL, request.of(SHARED));
@@ -109,22 +148,41 @@ impl<L: Listener> Hierarchies<'_, L> {
         let own = &mut self.levels[at];
         if level.has_common_top() {
             if own.common_lines.has(set, slot, key) {
-                own.common_lines.predict(slot, address.virtual_address, is_stored);
+                own.common_lines
+                    .predict(slot, address.virtual_address, is_stored);
             }
         } else if level.may_skip_repeat(missed == ViewSet::NONE) {
             // A level behind may have taken it away again, and a store may have brought nothing in.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
-                own.common_lines.predict_latest(set, address.virtual_address, is_stored);
+                own.common_lines
+                    .predict_latest(set, address.virtual_address, is_stored);
             }
         }
     }
 
     fn translated(&mut self, address: u64, is_store: bool, at: usize) -> Address {
-        let target = Address { process: self.lookup.context.space, virtual_address: address, physical: 0 };
-        let Some(frames) = self.frames.as_mut().filter(|_| !self.plan.levels[at].is_tlb) else { return target };
-        let physical = frames.translate(target.process, address, is_store, self.lookup.context.mappings);
+        let target = Address {
+            process: self.lookup.context.space,
+            virtual_address: address,
+            physical: 0,
+        };
+        let Some(frames) = self
+            .frames
+            .as_mut()
+            .filter(|_| !self.plan.levels[at].is_tlb)
+        else {
+            return target;
+        };
+        let physical = frames.translate(
+            target.process,
+            address,
+            is_store,
+            self.lookup.context.mappings,
+        );
         if frames.take_moved() {
-            self.levels.iter_mut().for_each(|level| level.common_lines.forget_predictions());
+            self.levels
+                .iter_mut()
+                .for_each(|level| level.common_lines.forget_predictions());
         }
         Address { physical, ..target }
     }
@@ -136,13 +194,20 @@ impl<L: Listener> Hierarchies<'_, L> {
             self.clocks.common += cycles;
             self.levels[at].common.cycles += cycles;
         } else {
-            self.clocks.delays.iter_mut().for_each(|delay| *delay += cycles);
+            self.clocks
+                .delays
+                .iter_mut()
+                .for_each(|delay| *delay += cycles);
         }
     }
 
     #[inline]
     fn look_up_in_all(&mut self, request: RequestOfAll<'_>) -> Outcome {
-        if self.plan.levels[request.at].has_common_top() { self.look_up_top(request) } else { self.each_alone(request) }
+        if self.plan.levels[request.at].has_common_top() {
+            self.look_up_top(request)
+        } else {
+            self.each_alone(request)
+        }
     }
 
     /// Each view by itself, from this level on.
@@ -168,9 +233,15 @@ impl<L: Listener> Hierarchies<'_, L> {
             return ViewSet::NONE;
         };
         self.levels[next].common.accesses[kind as usize] += 1;
-        let asked = RequestOfAll { at: next, kind, ..request };
+        let asked = RequestOfAll {
+            at: next,
+            kind,
+            ..request
+        };
         self.note_request(ViewSet::ALL, asked.of(SHARED));
-        let Outcome { missed, modified, .. } = self.look_up_in_all(asked);
+        let Outcome {
+            missed, modified, ..
+        } = self.look_up_in_all(asked);
         if missed != ViewSet::NONE {
             self.levels[next].count_misses(kind as usize, missed);
             self.compare_misses(next, missed);
@@ -180,7 +251,12 @@ impl<L: Listener> Hierarchies<'_, L> {
 
     /// A lookup in a level whose lines used last are the same in all views, and stay so.
     fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Outcome {
-        let RequestOfAll { at, kind, address, is_demand } = request;
+        let RequestOfAll {
+            at,
+            kind,
+            address,
+            is_demand,
+        } = request;
         let level = &self.plan.levels[at];
         let (set, key) = (level.set(address), level.key(address));
         let is_store = kind == Kind::Store && !level.is_tlb;
@@ -188,11 +264,16 @@ impl<L: Listener> Hierarchies<'_, L> {
         let outcome = if let Some(slot) = own.common_lines.find(set, key) {
             own.common_lines.use_now(slot);
             self.spend_all(at, level.hit_cycles, is_demand);
-            Outcome { slot, ..Outcome::NOTHING }
+            Outcome {
+                slot,
+                ..Outcome::NOTHING
+            }
         } else {
             let found = [SHARED, PRIVATE, FLUSHED].map(|view| own.find_below(view, set, key));
             let found_in = |view: usize| ViewSet::of(view, found[view].is_some());
-            let holds = found_in(SHARED).and(found_in(PRIVATE)).and(found_in(FLUSHED));
+            let holds = found_in(SHARED)
+                .and(found_in(PRIVATE))
+                .and(found_in(FLUSHED));
             if is_store && holds != ViewSet::ALL && (!level.allocates || level.is_write_through) {
                 return self.store_around(request, holds);
             }
@@ -200,17 +281,27 @@ impl<L: Listener> Hierarchies<'_, L> {
             if let (Some(slot), None, true) = (found[SHARED], found[PRIVATE], is_demand) {
                 self.found_in_shared(at, set, key, slot);
             }
-            let modified = self.answer(request, holds.others(), if is_store { Kind::Load } else { kind });
+            let modified = self.answer(
+                request,
+                holds.others(),
+                if is_store { Kind::Load } else { kind },
+            );
             if L::COMPARES && !holds.has(SHARED) {
                 self.filled(at, copy);
             }
             let slot = self.promote(at, set, key, modified, holds);
-            Outcome { missed: holds.others(), slot, ..Outcome::NOTHING }
+            Outcome {
+                missed: holds.others(),
+                slot,
+                ..Outcome::NOTHING
+            }
         };
         if is_store && level.is_write_through {
             self.go_on_from_all(request);
         } else if is_store {
-            self.levels[at].common_lines.modify(outcome.slot, ViewSet::ALL);
+            self.levels[at]
+                .common_lines
+                .modify(outcome.slot, ViewSet::ALL);
         }
         outcome
     }
@@ -244,12 +335,27 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
-    fn promote(&mut self, at: usize, set: usize, key: u64, modified: ViewSet, holds: ViewSet) -> usize {
-        let line = CommonLine { key, modified, requester: self.lookup.requester };
+    fn promote(
+        &mut self,
+        at: usize,
+        set: usize,
+        key: u64,
+        modified: ViewSet,
+        holds: ViewSet,
+    ) -> usize {
+        let line = CommonLine {
+            key,
+            modified,
+            requester: self.lookup.requester,
+        };
         if self.levels[at].common_lines.is_full(set) {
             return self.replace_oldest(at, set, line);
         }
-        let Promoted { slot, requester, leaving } = self.levels[at].promote(&self.plan.levels[at], set, line, holds);
+        let Promoted {
+            slot,
+            requester,
+            leaving,
+        } = self.levels[at].promote(&self.plan.levels[at], set, line, holds);
         if let Some((old, line)) = leaving[SHARED] {
             self.left(at, set, old, line.requester, Departure::Replaced);
         }
@@ -271,14 +377,33 @@ impl<L: Listener> Hierarchies<'_, L> {
     fn replace_oldest(&mut self, at: usize, set: usize, line: CommonLine) -> usize {
         let level = &self.plan.levels[at];
         let (slot, old) = self.levels[at].common_lines.replace_oldest(set, line);
-        self.exchanged(at, set, [old.key, line.key], [old.requester, line.requester]);
+        self.exchanged(
+            at,
+            set,
+            [old.key, line.key],
+            [old.requester, line.requester],
+        );
         if old.modified != ViewSet::NONE || level.is_left_with_effects {
-            let line = Line { address: level.address_of(old.key), is_modified: false, requester: old.requester };
-            if old.modified == ViewSet::ALL && !level.is_left_with_effects && self.give_from_all(at, &line.address) {
+            let line = Line {
+                address: level.address_of(old.key),
+                is_modified: false,
+                requester: old.requester,
+            };
+            if old.modified == ViewSet::ALL
+                && !level.is_left_with_effects
+                && self.give_from_all(at, &line.address)
+            {
                 return slot;
             }
             for view in [SHARED, PRIVATE, FLUSHED] {
-                self.leave_level(view, at, Line { is_modified: old.modified.has(view), ..line });
+                self.leave_level(
+                    view,
+                    at,
+                    Line {
+                        is_modified: old.modified.has(view),
+                        ..line
+                    },
+                );
             }
         }
         slot
@@ -287,13 +412,17 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// A line that leaves modified in all views is given to the next level in one step, where that is known to hold it in all of them.
     /// Gives whether it was.
     fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
-        let Some(next) = self.plan.levels[at].next_for_lines else { return false };
+        let Some(next) = self.plan.levels[at].next_for_lines else {
+            return false;
+        };
         let level = &self.plan.levels[next];
         if level.is_write_through || level.has_wanted_requests {
             return false;
         }
         let common_lines = &mut self.levels[next].common_lines;
-        let Some(slot) = common_lines.find(level.set(address), level.key(address)) else { return false };
+        let Some(slot) = common_lines.find(level.set(address), level.key(address)) else {
+            return false;
+        };
         common_lines.modify(slot, ViewSet::ALL);
         self.levels[at].common.write_backs += 1;
         true
@@ -310,12 +439,18 @@ impl<L: Listener> Hierarchies<'_, L> {
         } else {
             self.ask_next_of_all(request, Kind::Store);
         }
-        Outcome { missed: ViewSet::ALL, ..Outcome::NOTHING }
+        Outcome {
+            missed: ViewSet::ALL,
+            ..Outcome::NOTHING
+        }
     }
 
     /// A store goes on from a write-through level; nothing waits for it, except perhaps for a buffer.
     fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
-        let request = RequestOfAll { is_demand: false, ..request };
+        let request = RequestOfAll {
+            is_demand: false,
+            ..request
+        };
         let delays = std::mem::take(&mut self.clocks.delays);
         if self.levels[request.at].views[SHARED].writes.is_absent() {
             self.ask_next_of_all(request, Kind::Store);

@@ -48,7 +48,9 @@ mod tests {
     #[test]
     fn a_line_is_asked_for_once_for_the_first_time_by_each_level() {
         let mut history = History::default();
-        assert!(history.ask_memory(1, 64) && history.ask_memory(1, 65) && history.ask_memory(2, 64));
+        assert!(
+            history.ask_memory(1, 64) && history.ask_memory(1, 65) && history.ask_memory(2, 64)
+        );
         assert!(!history.ask_memory(1, 64) && !history.ask_memory(2, 64));
         assert!(history.ask_memory(1, 0));
     }

@@ -22,6 +22,9 @@ impl<L: Listener> Machine<L> {
             let own = &level.views[SHARED].counts.misses;
             level.common.misses.iter().chain(own).sum::<u64>()
         });
-        [instructions, self.state.clocks.now(SHARED)].into_iter().chain(misses).collect()
+        [instructions, self.state.clocks.now(SHARED)]
+            .into_iter()
+            .chain(misses)
+            .collect()
     }
 }

@@ -25,7 +25,13 @@ pub(super) struct KnownBlocks(Vec<KnownBlock>);
 impl KnownBlocks {
     /// Another chunk begins, which distinguishes so many blocks.
     pub(super) fn begin(&mut self, kinds: usize) {
-        let unknown = KnownBlock { losses: u64::MAX, slots: CodeSlots { page: 0, lines: Slots::default() } };
+        let unknown = KnownBlock {
+            losses: u64::MAX,
+            slots: CodeSlots {
+                page: 0,
+                lines: Slots::default(),
+            },
+        };
         self.0.clear();
         self.0.resize(kinds, unknown);
     }
@@ -33,7 +39,10 @@ impl KnownBlocks {
     /// Where the code of a block is, if none was lost since it was found.
     #[inline(always)]
     pub(super) fn get(&self, number: u32, losses: u64) -> Option<CodeSlots> {
-        self.0.get(number as usize).filter(|known| known.losses == losses).map(|known| known.slots)
+        self.0
+            .get(number as usize)
+            .filter(|known| known.losses == losses)
+            .map(|known| known.slots)
     }
 
     #[inline(always)]

@@ -48,11 +48,24 @@ impl Level {
 
     /// A line comes on top in every view, and into the set in those that do not hold it, where the list is not full.
     #[inline]
-    pub(super) fn promote(&mut self, plan: &LevelPlan, set: usize, mut line: CommonLine, holds: ViewSet) -> Promoted {
+    pub(super) fn promote(
+        &mut self,
+        plan: &LevelPlan,
+        set: usize,
+        mut line: CommonLine,
+        holds: ViewSet,
+    ) -> Promoted {
         let (mut slots, mut leaving) = (Slots::default(), [None; VIEWS]);
-        let comes = Line { requester: line.requester, ..Line::default() };
+        let comes = Line {
+            requester: line.requester,
+            ..Line::default()
+        };
         for (view, lines) in self.views.iter_mut().enumerate() {
-            let found = if holds.has(view) { lines.find(set, line.key) } else { None };
+            let found = if holds.has(view) {
+                lines.find(set, line.key)
+            } else {
+                None
+            };
             let slot = found.unwrap_or_else(|| {
                 let (slot, left) = lines.make_room(plan, set);
                 leaving[view] = left;
@@ -66,7 +79,11 @@ impl Level {
             }
             slots[view] = slot as u32;
         }
-        Promoted { slot: self.common_lines.push(set, line, slots), requester: line.requester, leaving }
+        Promoted {
+            slot: self.common_lines.push(set, line, slots),
+            requester: line.requester,
+            leaving,
+        }
     }
 
     /// A line that a view holds is modified, which is no lookup: the order in which lines were used stays. Gives whether it holds it.
@@ -79,7 +96,11 @@ impl Level {
             self.views[view].modify(slot);
             return true;
         }
-        self.views[view].victims.get_mut(key).map(|line| line.is_modified = true).is_some()
+        self.views[view]
+            .victims
+            .get_mut(key)
+            .map(|line| line.is_modified = true)
+            .is_some()
     }
 
     /// Before one view is looked up, or changed, by itself in a set.
@@ -92,10 +113,19 @@ impl Level {
 
     #[inline(never)]
     fn split_now(&mut self, set: usize) {
-        let Level { common_lines, views, .. } = self;
+        let Level {
+            common_lines,
+            views,
+            ..
+        } = self;
         common_lines.take_all(set, |held, slots| {
             for (view, lines) in views.iter_mut().enumerate() {
-                lines.restore(slots[view] as usize, held.key, held.modified.has(view), held.requester);
+                lines.restore(
+                    slots[view] as usize,
+                    held.key,
+                    held.modified.has(view),
+                    held.requester,
+                );
             }
         });
     }
@@ -113,8 +143,12 @@ impl Level {
     pub(super) fn split_writes(&mut self) {
         if let Some(later) = self.writes_alike_at.take() {
             let [shared, private, flushed] = &mut self.views;
-            private.writes.copy_from(&shared.writes, later[PRIVATE] as i64);
-            flushed.writes.copy_from(&shared.writes, later[FLUSHED] as i64);
+            private
+                .writes
+                .copy_from(&shared.writes, later[PRIVATE] as i64);
+            flushed
+                .writes
+                .copy_from(&shared.writes, later[FLUSHED] as i64);
         }
     }
 
@@ -123,7 +157,8 @@ impl Level {
     fn has_alike_writes(&self, clocks: &Clocks) -> bool {
         // One by one: they were just written, and the processor waits where such are read as a whole.
         let later = clocks.later();
-        self.writes_alike_at.is_some_and(|at| at[PRIVATE] == later[PRIVATE] && at[FLUSHED] == later[FLUSHED])
+        self.writes_alike_at
+            .is_some_and(|at| at[PRIVATE] == later[PRIVATE] && at[FLUSHED] == later[FLUSHED])
     }
 
     /// Every view waits until a write buffer is free; gives the time then.
@@ -148,14 +183,20 @@ impl Level {
     #[inline]
     pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], clocks: &Clocks) {
         let [shared, private, flushed] = clocks.delays;
-        let are_even = shared == private && shared == flushed && (0..VIEWS).all(|view| clocks.now(view) == now[view]);
+        let are_even = shared == private
+            && shared == flushed
+            && (0..VIEWS).all(|view| clocks.now(view) == now[view]);
         if are_even && self.has_alike_writes(clocks) {
             self.views[SHARED].writes.put(now[SHARED], shared);
             return;
         }
         self.split_writes();
         // Stores that are all written look the same however long ago that was.
-        let are_idle = self.views.iter().zip(now).all(|(lines, now)| lines.writes.is_idle(now));
+        let are_idle = self
+            .views
+            .iter()
+            .zip(now)
+            .all(|(lines, now)| lines.writes.is_idle(now));
         for ((lines, now), cycles) in self.views.iter_mut().zip(now).zip(clocks.delays) {
             lines.writes.put(now, cycles);
         }
@@ -166,7 +207,11 @@ impl Level {
     #[inline]
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
         // Below a full list there is nothing, whatever is left of lines that were there once.
-        if self.common_lines.is_full(set) { None } else { self.views[view].find(set, key) }
+        if self.common_lines.is_full(set) {
+            None
+        } else {
+            self.views[view].find(set, key)
+        }
     }
 
     /// Misses, each view's own.

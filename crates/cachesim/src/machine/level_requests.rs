@@ -24,8 +24,13 @@ impl Listener for LevelRequests {
     fn requested(&mut self, request: LevelRequest) {
         // What views ask one after the other is one request of them all.
         if let Some(last) = self.0.last_mut() {
-            let is_same = request == LevelRequest { views: request.views, ..*last };
-            if is_same && (0..VIEWS).all(|view| !(last.views.has(view) && request.views.has(view))) {
+            let is_same = request
+                == LevelRequest {
+                    views: request.views,
+                    ..*last
+                };
+            if is_same && (0..VIEWS).all(|view| !(last.views.has(view) && request.views.has(view)))
+            {
                 last.views = last.views.and(request.views);
                 return;
             }

@@ -118,18 +118,29 @@ impl Lines {
     pub(super) fn new(plan: &LevelPlan, role: Role) -> Lines {
         let lines = plan.lines();
         let if_any = |is_wanted: bool| if is_wanted { lines } else { 0 };
-        let is_flushed = role == Role::Flushed || (role == Role::Shared && plan.is_flushed_on_switch);
+        let is_flushed =
+            role == Role::Flushed || (role == Role::Shared && plan.is_flushed_on_switch);
         Lines {
             ways: plan.ways,
             keys: vec![0; lines],
             is_modified: vec![false; if_any(!plan.is_tlb)],
             addresses: vec![Address::default(); if_any(plan.carries_addresses)],
-            requesters: vec![Requester::default(); if_any(plan.is_compared && role == Role::Shared)],
+            requesters: vec![
+                Requester::default();
+                if_any(plan.is_compared && role == Role::Shared)
+            ],
             notes: vec![0; if_any(plan.is_compared && role == Role::Private)],
             is_unused: vec![false; if_any(plan.prefetches())],
-            touched: if is_flushed { Touched::Some(Vec::new()) } else { Touched::Unused },
+            touched: if is_flushed {
+                Touched::Some(Vec::new())
+            } else {
+                Touched::Unused
+            },
             order: Order::new(plan.policy, [plan.sets, plan.ways], plan.seed),
-            victims: plan.victim.map(|victim| Victims::new(victim.lines)).unwrap_or_default(),
+            victims: plan
+                .victim
+                .map(|victim| Victims::new(victim.lines))
+                .unwrap_or_default(),
             streams: plan.streams.map(Streams::new).unwrap_or_default(),
             prefetchers: Prefetchers::new(plan),
             writes: plan
@@ -152,7 +163,10 @@ impl Lines {
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let (first, last) = (set * self.ways, (set + 1) * self.ways - 1);
-        self.keys[first] ^ self.keys[last] ^ self.order.read_ahead(first) ^ self.order.read_ahead(last)
+        self.keys[first]
+            ^ self.keys[last]
+            ^ self.order.read_ahead(first)
+            ^ self.order.read_ahead(last)
     }
 
     /// A line goes over the bus, from `time` on; gives how long it waits for those before it.
@@ -234,7 +248,11 @@ impl Lines {
     #[inline]
     fn touch(&mut self, slot: usize) {
         if let Touched::Some(slots) = &mut self.touched {
-            if slots.len() < self.keys.len() { slots.push(slot as u32) } else { self.touched = Touched::All }
+            if slots.len() < self.keys.len() {
+                slots.push(slot as u32)
+            } else {
+                self.touched = Touched::All
+            }
         }
     }
 
@@ -249,7 +267,13 @@ impl Lines {
 
     /// A slot is this view's again, with a line that is the one used last.
     #[inline]
-    pub(super) fn restore(&mut self, slot: usize, key: u64, is_modified: bool, requester: Requester) {
+    pub(super) fn restore(
+        &mut self,
+        slot: usize,
+        key: u64,
+        is_modified: bool,
+        requester: Requester,
+    ) {
         self.keys[slot] = key;
         if let Some(held) = self.is_modified.get_mut(slot) {
             *held = is_modified;
@@ -264,7 +288,11 @@ impl Lines {
 
     /// The slot for a line that comes in, of those not taken, and the line that leaves it, if any.
     #[inline]
-    pub(super) fn make_room(&mut self, plan: &LevelPlan, set: usize) -> (usize, Option<(u64, Line)>) {
+    pub(super) fn make_room(
+        &mut self,
+        plan: &LevelPlan,
+        set: usize,
+    ) -> (usize, Option<(u64, Line)>) {
         if let Some(slot) = self.empty_slot(set) {
             return (slot, None);
         }
@@ -273,7 +301,12 @@ impl Lines {
     }
 
     /// The same where only some ways are open.
-    pub(super) fn make_room_within(&mut self, plan: &LevelPlan, set: usize, open: u64) -> (usize, Option<(u64, Line)>) {
+    pub(super) fn make_room_within(
+        &mut self,
+        plan: &LevelPlan,
+        set: usize,
+        open: u64,
+    ) -> (usize, Option<(u64, Line)>) {
         let start = set * self.ways;
         let is_free = |&slot: &usize| is_open(open, slot - start) && self.keys[slot] == 0;
         if let Some(slot) = (start..start + self.ways).find(is_free) {
@@ -294,10 +327,21 @@ impl Lines {
         if let Some(is_unused) = self.is_unused.get_mut(slot) {
             *is_unused = false;
         }
-        let address = self.addresses.get(slot).copied().unwrap_or_else(|| plan.address_of(key));
+        let address = self
+            .addresses
+            .get(slot)
+            .copied()
+            .unwrap_or_else(|| plan.address_of(key));
         let requester = self.requester(slot);
         self.set_note(slot, 0);
-        Some((key, Line { address, is_modified, requester }))
+        Some((
+            key,
+            Line {
+                address,
+                is_modified,
+                requester,
+            },
+        ))
     }
 
     /// All slots that may hold a line, ascending where that is cheap; starts anew.

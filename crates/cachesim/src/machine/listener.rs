@@ -33,18 +33,31 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    pub(super) const NONE: Requester = Requester { by: NO_PROCESS, turn: 0 };
+    pub(super) const NONE: Requester = Requester {
+        by: NO_PROCESS,
+        turn: 0,
+    };
 
     /// Another turn begins, that of a process.
     pub(super) fn next(self, process: u32) -> Requester {
-        Requester { by: process, turn: self.turn + 1 }
+        Requester {
+            by: process,
+            turn: self.turn + 1,
+        }
     }
 
     /// The same, when it asks for this address.
     #[inline]
     pub(super) fn asking_for(self, address: u64) -> Requester {
-        let kernel = if owner(0, address) == KERNEL { OF_KERNEL } else { 0 };
-        Requester { by: self.process() | kernel, ..self }
+        let kernel = if owner(0, address) == KERNEL {
+            OF_KERNEL
+        } else {
+            0
+        };
+        Requester {
+            by: self.process() | kernel,
+            ..self
+        }
     }
 
     /// Whose the line is: the kernel's, or that of the process that runs.
@@ -204,7 +217,8 @@ impl Took {
     /// the farthest.
     pub(crate) fn lost_in(&self, first: usize) -> Option<(usize, usize)> {
         let first_missed = |view| u128::from(self.missed_first.has(view)) << first;
-        let [shared, private] = [SHARED, PRIVATE].map(|view| self.missed[view] | first_missed(view));
+        let [shared, private] =
+            [SHARED, PRIVATE].map(|view| self.missed[view] | first_missed(view));
         let alone = shared & !private;
         (self.longer > 0 && self.lost_to.is_others() && alone != 0)
             .then(|| (alone.trailing_zeros() as usize, alone.ilog2() as usize))

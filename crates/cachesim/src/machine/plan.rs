@@ -1,8 +1,9 @@
 //! A design made ready to be simulated: shapes of all levels, and which one is asked next.
 
 use switchcost_design::{
-    AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Partition, Prefetch, Replacement,
-    StreamBuffers, Streamer, StridePrefetcher, TlbLevel, VictimCache, WriteBuffers, WritePolicy,
+    AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Partition, Prefetch,
+    Replacement, StreamBuffers, Streamer, StridePrefetcher, TlbLevel, VictimCache, WriteBuffers,
+    WritePolicy,
 };
 
 use super::replacement::Policy;
@@ -116,17 +117,26 @@ impl Plan {
         let first_caches = chain(&mut levels, 0, &cache_holds);
         let first_tlbs = chain(&mut levels, caches, &tlb_holds);
         set_carrying(&mut levels);
-        let is_physical = levels.iter().any(|level| level.has_physical_index || level.has_physical_tag);
-        let most_processes = levels.iter().map(LevelPlan::most_processes).min().unwrap_or(u64::MAX);
+        let is_physical = levels
+            .iter()
+            .any(|level| level.has_physical_index || level.has_physical_tag);
+        let most_processes = levels
+            .iter()
+            .map(LevelPlan::most_processes)
+            .min()
+            .unwrap_or(u64::MAX);
         let pages = design.pages.filter(|_| is_physical);
         let is_timed = design.levels.iter().any(Level::is_timed);
-        levels.iter_mut().for_each(|level| level.fallback = FallbackReason::of(level, is_timed));
+        levels
+            .iter_mut()
+            .for_each(|level| level.fallback = FallbackReason::of(level, is_timed));
         for at in 0..levels.len() {
             let is_exclusive = |next: usize| levels[next].inclusion == Inclusion::Exclusive;
             let goes_on = levels[at].next_for_lines.is_some_and(is_exclusive);
-            levels[at].is_left_with_effects = goes_on || levels[at].inclusion == Inclusion::Inclusive;
-            levels[at].keeps_order =
-                levels[at].has_one_order() && levels[at].before.iter().all(|&e| levels[e].keeps_order);
+            levels[at].is_left_with_effects =
+                goes_on || levels[at].inclusion == Inclusion::Inclusive;
+            levels[at].keeps_order = levels[at].has_one_order()
+                && levels[at].before.iter().all(|&e| levels[e].keeps_order);
         }
         let finds_lines_of_others = levels.iter().any(|level| level.has_physical_tag);
         Plan {
@@ -145,31 +155,53 @@ impl Plan {
     /// Each task of a process has a private hierarchy: a line may be in several of them, whatever its tag.
     pub(super) fn tell_tasks_apart(&mut self) {
         (self.tells_tasks_apart, self.finds_lines_of_others) = (true, true);
-        self.levels.iter_mut().for_each(|level| level.is_of_several = true);
+        self.levels
+            .iter_mut()
+            .for_each(|level| level.is_of_several = true);
     }
 }
 
 /// By level: its name, and what keeps one lookup from answering for all views. The design must have passed its check.
 pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
-    Plan::new(design).levels.into_iter().map(|level| (level.name, level.fallback)).collect()
+    Plan::new(design)
+        .levels
+        .into_iter()
+        .map(|level| (level.name, level.fallback))
+        .collect()
 }
 
 /// Links the levels from `start` on; gives the first of each path.
 fn chain(levels: &mut [LevelPlan], start: usize, holds: &[Holds]) -> [Option<usize>; 2] {
-    let on_path = |path: usize, at: usize| if path == 0 { holds[at].instructions() } else { holds[at].data() };
+    let on_path = |path: usize, at: usize| {
+        if path == 0 {
+            holds[at].instructions()
+        } else {
+            holds[at].data()
+        }
+    };
     for at in 0..holds.len() {
         let next = [0, 1].map(|path| {
-            (at + 1..holds.len()).find(|&later| on_path(path, at) && on_path(path, later)).map(|later| start + later)
+            (at + 1..holds.len())
+                .find(|&later| on_path(path, at) && on_path(path, later))
+                .map(|later| start + later)
         });
         let level = &mut levels[start + at];
         level.next = next;
         level.next_for_lines = if holds[at].data() { next[1] } else { next[0] };
         let is_before = |path: usize, earlier: usize| on_path(path, at) && on_path(path, earlier);
-        level.before = (0..at).filter(|&e| is_before(0, e) || is_before(1, e)).map(|e| start + e).collect();
+        level.before = (0..at)
+            .filter(|&e| is_before(0, e) || is_before(1, e))
+            .map(|e| start + e)
+            .collect();
         level.is_on = [0, 1].map(|path| on_path(path, at));
-        level.is_first = [0, 1].map(|path| on_path(path, at) && !(0..at).any(|earlier| on_path(path, earlier)));
+        level.is_first =
+            [0, 1].map(|path| on_path(path, at) && !(0..at).any(|earlier| on_path(path, earlier)));
     }
-    [0, 1].map(|path| (0..holds.len()).find(|&at| on_path(path, at)).map(|at| start + at))
+    [0, 1].map(|path| {
+        (0..holds.len())
+            .find(|&at| on_path(path, at))
+            .map(|at| start + at)
+    })
 }
 
 fn set_carrying(levels: &mut [LevelPlan]) {
@@ -213,10 +245,14 @@ impl FallbackReason {
             (level.streams.is_some(), FallbackReason::StreamBuffers),
             (level.prefetches(), FallbackReason::Prefetch),
             (level.partition.is_some(), FallbackReason::Partition),
-            (level.inclusion == Inclusion::Exclusive, FallbackReason::Exclusive),
+            (
+                level.inclusion == Inclusion::Exclusive,
+                FallbackReason::Exclusive,
+            ),
             (level.carries_addresses, FallbackReason::CarriedAddress),
         ];
-        all.into_iter().find_map(|(is_so, reason)| is_so.then_some(reason))
+        all.into_iter()
+            .find_map(|(is_so, reason)| is_so.then_some(reason))
     }
 }
 
@@ -246,7 +282,8 @@ impl LevelPlan {
             streamer: level.streamer,
             trains: level.stride.is_some() || level.streamer.is_some(),
             partition: level.partition.clone(),
-            depends_on_requester: level.partition.is_some() || level.replacement == Replacement::Ship,
+            depends_on_requester: level.partition.is_some()
+                || level.replacement == Replacement::Ship,
             write_buffers: level.write_buffers,
             ..LevelPlan::shaped(level.line.0.trailing_zeros(), lines / ways, ways)
         }
@@ -322,7 +359,10 @@ impl LevelPlan {
 
     /// Whether the line used longest ago leaves, and none comes in but those that are asked for.
     fn has_one_order(&self) -> bool {
-        self.policy.is_lru() && self.victim.is_none() && self.streams.is_none() && !self.prefetches()
+        self.policy.is_lru()
+            && self.victim.is_none()
+            && self.streams.is_none()
+            && !self.prefetches()
     }
 
     /// Whether lines come into the sets that were not asked for.
@@ -333,7 +373,9 @@ impl LevelPlan {
     /// Bits of the ways that a process may fill.
     pub(super) fn open_ways(&self, program: &str, process: u32) -> Option<u64> {
         let all = u64::MAX >> (u64::BITS as usize).saturating_sub(self.ways);
-        self.partition.as_ref().map(|partition| partition.of(program, process).map_or(all, |mask| mask.0))
+        self.partition
+            .as_ref()
+            .map(|partition| partition.of(program, process).map_or(all, |mask| mask.0))
     }
 
     /// Whether to look up once more the line of a set that was looked up last changes nothing; `was_found` is what that one came to.
@@ -343,7 +385,11 @@ impl LevelPlan {
     }
 
     fn most_processes(&self) -> u64 {
-        if self.has_physical_tag { u64::MAX } else { 1 << (63 - (VIRTUAL_BITS - self.line_bits)) }
+        if self.has_physical_tag {
+            u64::MAX
+        } else {
+            1 << (63 - (VIRTUAL_BITS - self.line_bits))
+        }
     }
 
     /// What is compared, with [`VALID`] set, so that 0 is no line.
@@ -352,7 +398,8 @@ impl LevelPlan {
         if self.has_physical_tag {
             VALID | address.physical >> self.line_bits
         } else {
-            self.process_bits(address.process) | (address.virtual_address & VIRTUAL_MASK) >> self.line_bits
+            self.process_bits(address.process)
+                | (address.virtual_address & VIRTUAL_MASK) >> self.line_bits
         }
     }
 
@@ -381,7 +428,10 @@ impl LevelPlan {
     }
 
     pub(super) fn key_format(&self) -> KeyFormat {
-        KeyFormat { line_bits: self.line_bits, is_physical: self.has_physical_tag }
+        KeyFormat {
+            line_bits: self.line_bits,
+            is_physical: self.has_physical_tag,
+        }
     }
 
     /// The process of a key; none where several may have the line.
@@ -402,6 +452,8 @@ impl LevelPlan {
 
     /// How many low bits of the set number are the same for the virtual and the physical address.
     pub(super) fn known_set_bits(&self) -> u32 {
-        self.sets.trailing_zeros().min(SMALLEST_PAGE_BITS.saturating_sub(self.line_bits))
+        self.sets
+            .trailing_zeros()
+            .min(SMALLEST_PAGE_BITS.saturating_sub(self.line_bits))
     }
 }

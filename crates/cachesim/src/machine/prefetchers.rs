@@ -19,7 +19,10 @@ impl Prefetchers {
         let most = |entries: Option<u32>| entries.unwrap_or(0) as usize;
         plan.trains.then(|| {
             Box::new(Prefetchers {
-                strides: Strides { most: most(plan.stride.map(|stride| stride.entries)), entries: VecDeque::new() },
+                strides: Strides {
+                    most: most(plan.stride.map(|stride| stride.entries)),
+                    entries: VecDeque::new(),
+                },
                 streamer: StreamerPages {
                     most: most(plan.streamer.map(|streamer| streamer.entries)),
                     lines: 1 << (SMALLEST_PAGE_BITS - plan.line_bits),
@@ -30,7 +33,12 @@ impl Prefetchers {
     }
 
     /// A load or store; gives its distance from the one before where that is the same as the last time.
-    pub(super) fn stride(&mut self, settings: StridePrefetcher, instruction: Option<u64>, address: u64) -> Option<i64> {
+    pub(super) fn stride(
+        &mut self,
+        settings: StridePrefetcher,
+        instruction: Option<u64>,
+        address: u64,
+    ) -> Option<i64> {
         let key = match settings.by {
             StrideKey::Instruction => instruction?,
             StrideKey::Page => address >> SMALLEST_PAGE_BITS,
@@ -39,7 +47,11 @@ impl Prefetchers {
     }
 
     /// A request for a line; gives the lines to be fetched, by their distance from it.
-    pub(super) fn ahead(&mut self, settings: Streamer, key: u64) -> impl Iterator<Item = i64> + use<> {
+    pub(super) fn ahead(
+        &mut self,
+        settings: Streamer,
+        key: u64,
+    ) -> impl Iterator<Item = i64> + use<> {
         self.streamer.follow(settings, key)
     }
 
@@ -67,9 +79,21 @@ struct Strides {
 
 impl Strides {
     fn follow(&mut self, key: u64, address: u64) -> Option<i64> {
-        let known = self.entries.iter().rposition(|entry| entry.key == key).and_then(|at| self.entries.remove(at));
+        let known = self
+            .entries
+            .iter()
+            .rposition(|entry| entry.key == key)
+            .and_then(|at| self.entries.remove(at));
         let Some(mut entry) = known else {
-            put(&mut self.entries, self.most, Stride { key, last: address, stride: 0 });
+            put(
+                &mut self.entries,
+                self.most,
+                Stride {
+                    key,
+                    last: address,
+                    stride: 0,
+                },
+            );
             return None;
         };
         let stride = address.wrapping_sub(entry.last) as i64;
@@ -108,16 +132,42 @@ const STEPS: u32 = 2;
 
 impl StreamerPages {
     fn follow(&mut self, settings: Streamer, key: u64) -> impl Iterator<Item = i64> + use<> {
-        let (line, key) = (key as i64 & (self.lines - 1), key & !(self.lines as u64 - 1));
-        let known = self.pages.iter().rposition(|page| page.key == key).and_then(|at| self.pages.remove(at));
-        let mut page = known.unwrap_or(Page { key, last: line, direction: 0, steps: 0, head: line });
-        let most = if page.steps_to(line) { i64::from(settings.degree) } else { 0 };
-        let (start, direction, distance, lines) =
-            (page.head - line, page.direction, i64::from(settings.distance), self.lines);
+        let (line, key) = (
+            key as i64 & (self.lines - 1),
+            key & !(self.lines as u64 - 1),
+        );
+        let known = self
+            .pages
+            .iter()
+            .rposition(|page| page.key == key)
+            .and_then(|at| self.pages.remove(at));
+        let mut page = known.unwrap_or(Page {
+            key,
+            last: line,
+            direction: 0,
+            steps: 0,
+            head: line,
+        });
+        let most = if page.steps_to(line) {
+            i64::from(settings.degree)
+        } else {
+            0
+        };
+        let (start, direction, distance, lines) = (
+            page.head - line,
+            page.direction,
+            i64::from(settings.distance),
+            self.lines,
+        );
         let ahead = (1..=most).map(move |step| start + step * direction);
-        let is_near = move |ahead: &i64| ahead * direction <= distance && (0..lines).contains(&(line + ahead));
+        let is_near = move |ahead: &i64| {
+            ahead * direction <= distance && (0..lines).contains(&(line + ahead))
+        };
         let fetched = ahead.take_while(is_near);
-        page.head = fetched.clone().last().map_or(page.head, |ahead| line + ahead);
+        page.head = fetched
+            .clone()
+            .last()
+            .map_or(page.head, |ahead| line + ahead);
         put(&mut self.pages, self.most, page);
         fetched
     }

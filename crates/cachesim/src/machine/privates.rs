@@ -20,8 +20,17 @@ pub(super) struct Private {
 
 impl Private {
     pub(super) fn new(plan: &Plan) -> Private {
-        let levels = plan.levels.iter().map(|level| Lines::new(level, Role::Private)).collect();
-        Private { levels, now: 0, stalls: 0, history: History::default() }
+        let levels = plan
+            .levels
+            .iter()
+            .map(|level| Lines::new(level, Role::Private))
+            .collect();
+        Private {
+            levels,
+            now: 0,
+            stalls: 0,
+            history: History::default(),
+        }
     }
 }
 
@@ -37,7 +46,11 @@ pub(super) struct Privates {
 
 impl Privates {
     pub(super) fn none() -> Privates {
-        Privates { all: Vec::new(), living: Vec::new(), running: NO_PROCESS }
+        Privates {
+            all: Vec::new(),
+            living: Vec::new(),
+            running: NO_PROCESS,
+        }
     }
 
     pub(super) fn running(&self) -> u32 {
@@ -53,7 +66,9 @@ impl Privates {
         if !self.living.contains(&process) {
             self.living.push(process);
         }
-        self.all[place].take().unwrap_or_else(|| Box::new(Private::new(plan)))
+        self.all[place]
+            .take()
+            .unwrap_or_else(|| Box::new(Private::new(plan)))
     }
 
     /// The levels have given back the hierarchy of the process that ran, and `process` runs.
@@ -80,7 +95,10 @@ impl Privates {
     }
 
     fn lines_mut(&mut self, process: u32, level: usize) -> Option<&mut Lines> {
-        self.all.get_mut(process as usize)?.as_deref_mut().map(|private| &mut private.levels[level])
+        self.all
+            .get_mut(process as usize)?
+            .as_deref_mut()
+            .map(|private| &mut private.levels[level])
     }
 }
 
@@ -105,19 +123,35 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// A line left the sets of the shared level.
-    pub(super) fn left(&mut self, at: usize, set: usize, key: u64, line: Requester, how: Departure) {
+    pub(super) fn left(
+        &mut self,
+        at: usize,
+        set: usize,
+        key: u64,
+        line: Requester,
+        how: Departure,
+    ) {
         self.listener.left(&self.lookup, at, line, how);
         self.note(at, set, key, line, Some(how));
     }
 
     /// In both the shared and the private level, and in the same set, a line left for another one that came.
-    pub(super) fn exchanged(&mut self, at: usize, set: usize, keys: [u64; 2], lines: [Requester; 2]) {
-        self.listener.exchanged(&self.lookup, at, lines[0], lines[1]);
+    pub(super) fn exchanged(
+        &mut self,
+        at: usize,
+        set: usize,
+        keys: [u64; 2],
+        lines: [Requester; 2],
+    ) {
+        self.listener
+            .exchanged(&self.lookup, at, lines[0], lines[1]);
         // The running process has a copy of neither: only others can.
         if L::COMPARES && self.plan.levels[at].is_of_several && self.others.are_any() {
             let how = [Some(Departure::Replaced), None];
             for ((key, line), how) in keys.into_iter().zip(lines).zip(how) {
-                if line.owner() != self.others.running || self.may_be_shared(self.plan.levels[at].address_of(key)) {
+                if line.owner() != self.others.running
+                    || self.may_be_shared(self.plan.levels[at].address_of(key))
+                {
                     self.note(at, set, key, line, how);
                 }
             }
@@ -146,7 +180,11 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// Whether several processes may have a line at an address, in a level where that can be.
     #[inline]
     pub(super) fn may_be_shared(&self, address: Address) -> bool {
-        self.plan.tells_tasks_apart || self.frames.as_ref().is_none_or(|frames| frames.may_be_shared(address.physical))
+        self.plan.tells_tasks_apart
+            || self
+                .frames
+                .as_ref()
+                .is_none_or(|frames| frames.may_be_shared(address.physical))
     }
 
     #[inline]

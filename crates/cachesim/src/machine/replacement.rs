@@ -91,8 +91,13 @@ impl Order {
     pub(super) fn new(policy: Policy, [sets, ways]: [usize; 2], seed: u64) -> Order {
         let lines = sets * ways;
         let ranked = !matches!(policy, Policy::Direct | Policy::Random | Policy::Tree);
-        let words = if policy == Policy::Tree { ways.div_ceil(64) } else { 0 };
-        let generator = (policy == Policy::Random).then(|| Box::new(ChaCha8Rng::seed_from_u64(seed)));
+        let words = if policy == Policy::Tree {
+            ways.div_ceil(64)
+        } else {
+            0
+        };
+        let generator =
+            (policy == Policy::Random).then(|| Box::new(ChaCha8Rng::seed_from_u64(seed)));
         Order {
             policy,
             ways,
@@ -102,7 +107,11 @@ impl Order {
             words,
             generator,
             duel: Box::new(Duel::new(sets)),
-            signatures: Box::new(Signatures::new(if policy == Policy::Ship { lines } else { 0 })),
+            signatures: Box::new(Signatures::new(if policy == Policy::Ship {
+                lines
+            } else {
+                0
+            })),
         }
     }
 
@@ -218,8 +227,13 @@ impl Order {
     fn least_expected(&mut self, set: usize) -> usize {
         let ranks = &mut self.ranks[set * self.ways..][..self.ways];
         let most = ranks.iter().copied().max().unwrap_or(SRRIP_LEAVES);
-        ranks.iter_mut().for_each(|rank| *rank += SRRIP_LEAVES.saturating_sub(most));
-        ranks.iter().position(|&rank| rank == SRRIP_LEAVES).unwrap_or(0)
+        ranks
+            .iter_mut()
+            .for_each(|rank| *rank += SRRIP_LEAVES.saturating_sub(most));
+        ranks
+            .iter()
+            .position(|&rank| rank == SRRIP_LEAVES)
+            .unwrap_or(0)
     }
 }
 
@@ -230,7 +244,11 @@ const WAY_BITS: u32 = 16;
 #[inline]
 pub(super) fn least(ranks: &[u64]) -> usize {
     if ranks.len() > 1 << WAY_BITS {
-        return ranks.iter().enumerate().min_by_key(|&(_, rank)| rank).map_or(0, |(place, _)| place);
+        return ranks
+            .iter()
+            .enumerate()
+            .min_by_key(|&(_, rank)| rank)
+            .map_or(0, |(place, _)| place);
     }
     // With its place below it, each is one number, and nothing but the least is to be known. Choosing the place beside the rank is compiled
     // to a branch for each, which cannot be predicted.
@@ -256,8 +274,12 @@ mod tests {
     fn the_first_of_the_least_is_found_however_many_there_are() {
         for ways in (1..40).chain([1 << WAY_BITS, (1 << WAY_BITS) + 1]) {
             for seed in [1_u64, 3, 7] {
-                let ranks: Vec<u64> = (0..ways).map(|way| (way as u64 + 1).wrapping_mul(seed * 0x9e37) % 61).collect();
-                let first = ranks.iter().position(|rank| Some(rank) == ranks.iter().min());
+                let ranks: Vec<u64> = (0..ways)
+                    .map(|way| (way as u64 + 1).wrapping_mul(seed * 0x9e37) % 61)
+                    .collect();
+                let first = ranks
+                    .iter()
+                    .position(|rank| Some(rank) == ranks.iter().min());
                 assert_eq!(Some(least(&ranks)), first, "{ways} ways, {seed}");
             }
         }

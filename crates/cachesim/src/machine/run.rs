@@ -36,8 +36,10 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn new(plan: &Plan) -> Entry {
-        let ([fetch_tlb, data_tlb], [fetch_cache, data_cache]) = (plan.first_tlbs, plan.first_caches);
-        let levels = |both: [Option<usize>; 2]| both.into_iter().flatten().map(|at| &plan.levels[at]);
+        let ([fetch_tlb, data_tlb], [fetch_cache, data_cache]) =
+            (plan.first_tlbs, plan.first_caches);
+        let levels =
+            |both: [Option<usize>; 2]| both.into_iter().flatten().map(|at| &plan.levels[at]);
         let mut asked_by_fetches = levels([fetch_tlb, fetch_cache]);
         Entry {
             fetch_tlb,
@@ -45,15 +47,22 @@ impl Entry {
             data_tlb,
             data_cache,
             page_bits: fetch_tlb.map_or(VIRTUAL_BITS, |at| plan.levels[at].line_bits),
-            data_hit_cycles: [data_tlb, data_cache].map(|at| at.map_or(0, |at| plan.levels[at].hit_cycles)),
+            data_hit_cycles: [data_tlb, data_cache]
+                .map(|at| at.map_or(0, |at| plan.levels[at].hit_cycles)),
             is_ordered: asked_by_fetches.any(|level| level.is_on[1] || level.hit_cycles != 0),
             writes_through: data_cache.is_some_and(|at| plan.levels[at].is_write_through),
-            knows_instructions: plan.levels.iter().any(|level| level.trains || level.depends_on_requester),
+            knows_instructions: plan
+                .levels
+                .iter()
+                .any(|level| level.trains || level.depends_on_requester),
         }
     }
 
     fn data_levels(&self) -> usize {
-        [self.data_tlb, self.data_cache].into_iter().flatten().count()
+        [self.data_tlb, self.data_cache]
+            .into_iter()
+            .flatten()
+            .count()
     }
 }
 
@@ -78,7 +87,12 @@ impl<L: Listener> Lookups for Run<'_, L> {
 
     #[inline(never)]
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize {
-        let Entry { fetch_tlb, fetch_cache, is_ordered, .. } = self.entry;
+        let Entry {
+            fetch_tlb,
+            fetch_cache,
+            is_ordered,
+            ..
+        } = self.entry;
         if is_ordered {
             return 0;
         }
@@ -87,32 +101,44 @@ impl<L: Listener> Lookups for Run<'_, L> {
         if tlb.is_none() && fetch_tlb.is_some() || cache.is_none() && fetch_cache.is_some() {
             return 0;
         }
-        let mut code = CodePredictors { tlb, cache, page_bits: self.entry.page_bits };
+        let mut code = CodePredictors {
+            tlb,
+            cache,
+            page_bits: self.entry.page_bits,
+        };
         let mut found = 0;
         for &number in blocks.numbers().iter().take(MOST_AHEAD) {
             if let Some(slots) = self.known_blocks.get(number, losses) {
                 code.use_now(slots);
-            } else if !code
-                .finds(&blocks.kinds()[number as usize], |slots| self.known_blocks.set(number, losses, slots))
-            {
+            } else if !code.finds(&blocks.kinds()[number as usize], |slots| {
+                self.known_blocks.set(number, losses, slots)
+            }) {
                 break;
             }
             found += 1;
         }
-        let times = [code.tlb, code.cache].map(|predictor| predictor.map(|predictor| predictor.now()));
+        let times =
+            [code.tlb, code.cache].map(|predictor| predictor.map(|predictor| predictor.now()));
         self.hierarchies.advance([fetch_tlb, fetch_cache], times);
         found
     }
 
     #[inline]
     fn code_losses(&self) -> u64 {
-        let losses = |at: Option<usize>| at.map_or(0, |at| self.hierarchies.levels[at].common_lines.losses());
+        let losses = |at: Option<usize>| {
+            at.map_or(0, |at| self.hierarchies.levels[at].common_lines.losses())
+        };
         losses(self.entry.fetch_tlb) + losses(self.entry.fetch_cache)
     }
 
     #[inline]
     fn finds_data(&mut self, references: &[Reference]) -> usize {
-        let Entry { data_tlb, data_cache, data_hit_cycles, .. } = self.entry;
+        let Entry {
+            data_tlb,
+            data_cache,
+            data_hit_cycles,
+            ..
+        } = self.entry;
         let mut predictors = way_predictors(self.hierarchies.levels, data_tlb, data_cache);
         // No prediction says that a store to a write-through cache changes nothing.
         let found = match (&mut predictors, self.entry.data_levels()) {
@@ -154,12 +180,23 @@ impl<L: Listener> Lookups for Run<'_, L> {
         let is_store = reference.is_store();
         let (first, last) = bytes_of(reference);
         if L::COMPARES || self.entry.knows_instructions {
-            self.hierarchies.lookup.instruction = Some(block.address.saturating_add(reference.through().into()));
+            self.hierarchies.lookup.instruction =
+                Some(block.address.saturating_add(reference.through().into()));
         }
-        let Entry { data_tlb, data_cache, writes_through, .. } = self.entry;
+        let Entry {
+            data_tlb,
+            data_cache,
+            writes_through,
+            ..
+        } = self.entry;
         let is_written_through = is_store && writes_through && data_tlb.is_none();
-        if !is_written_through || !data_cache.is_some_and(|at| self.hierarchies.writes_through(at, first, last)) {
-            self.touch(if is_store { Kind::Store } else { Kind::Load }, (first, last));
+        if !is_written_through
+            || !data_cache.is_some_and(|at| self.hierarchies.writes_through(at, first, last))
+        {
+            self.touch(
+                if is_store { Kind::Store } else { Kind::Load },
+                (first, last),
+            );
         }
     }
 
@@ -170,7 +207,9 @@ impl<L: Listener> Lookups for Run<'_, L> {
         if difference != self.difference {
             let longer = difference.wrapping_sub(self.difference) as i64;
             self.difference = difference;
-            self.hierarchies.listener.ran(block.address, longer, self.hierarchies.lookup.context);
+            self.hierarchies
+                .listener
+                .ran(block.address, longer, self.hierarchies.lookup.context);
         }
     }
 }
@@ -203,7 +242,9 @@ impl CodePredictors<'_> {
             return true;
         }
         let finds = |predictor: &mut Option<WayPredictor<'_>>| {
-            predictor.as_mut().is_none_or(|predictor| predictor.finds_all(first, last))
+            predictor
+                .as_mut()
+                .is_none_or(|predictor| predictor.finds_all(first, last))
         };
         finds(&mut self.tlb) && finds(&mut self.cache)
     }
@@ -295,7 +336,11 @@ impl<L: Listener> Hierarchies<'_, L> {
 
 /// Of a TLB and a cache.
 #[inline(always)]
-fn way_predictors(levels: &mut [Level], tlb: Option<usize>, cache: Option<usize>) -> [Option<WayPredictor<'_>>; 2] {
+fn way_predictors(
+    levels: &mut [Level],
+    tlb: Option<usize>,
+    cache: Option<usize>,
+) -> [Option<WayPredictor<'_>>; 2] {
     match (tlb, cache) {
         (Some(tlb), Some(cache)) => match levels.get_disjoint_mut([tlb, cache]) {
             Ok(both) => both.map(|level| level.common_lines.way_predictor()),
@@ -314,7 +359,12 @@ impl<L: Listener> Machine<L> {
     }
 
     /// Blocks of one process, and their references.
-    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
+    pub(crate) fn run(
+        &mut self,
+        blocks: BlockRun<'_>,
+        references: &[Reference],
+        context: &RunContext<'_>,
+    ) {
         let opened = self.state.clocks.read();
         let mut run = self.start(context);
         look_up_all(blocks, references, &mut run);
@@ -324,10 +374,18 @@ impl<L: Listener> Machine<L> {
     }
 
     /// The kernel touches memory of the process. Gives the loads and the stores.
-    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
+    pub(crate) fn touch(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        is_store: bool,
+        context: &RunContext<'_>,
+    ) -> [u64; 2] {
         let kind = if is_store { Kind::Store } else { Kind::Load };
         let mut run = self.start(context);
-        let pieces = pieces(address, bytes).map(|piece| run.touch(kind, piece)).count() as u64;
+        let pieces = pieces(address, bytes)
+            .map(|piece| run.touch(kind, piece))
+            .count() as u64;
         self.state.clocks.commit();
         if is_store { [0, pieces] } else { [pieces, 0] }
     }

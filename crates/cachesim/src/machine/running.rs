@@ -24,7 +24,12 @@ impl<L: Listener> Machine<L> {
         let mut row = Vec::with_capacity(VIEWS * self.state.levels.len());
         for level in &self.state.levels {
             let common: u64 = level.common.misses.iter().sum();
-            row.extend(level.views.iter().map(|lines| common + lines.counts.misses.iter().sum::<u64>()));
+            row.extend(
+                level
+                    .views
+                    .iter()
+                    .map(|lines| common + lines.counts.misses.iter().sum::<u64>()),
+            );
         }
         row
     }

@@ -1,7 +1,9 @@
 //! What a machine says in the end.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, ProcessMisses};
+use switchcost_simulation_result::{
+    ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, ProcessMisses,
+};
 
 use super::lines::Counts;
 use super::listener::Listener;
@@ -20,33 +22,57 @@ pub(super) struct Ended {
 
 impl Ended {
     pub(super) fn new(plan: &Plan) -> Ended {
-        Ended { levels: vec![Counts::default(); plan.levels.len()], ..Ended::default() }
+        Ended {
+            levels: vec![Counts::default(); plan.levels.len()],
+            ..Ended::default()
+        }
     }
 
     fn add<'a>(&mut self, cycles: u64, stalls: u64, counts: impl Iterator<Item = &'a Counts>) {
         self.cycles += cycles;
         self.write_stall_cycles += stalls;
-        self.levels.iter_mut().zip(counts).for_each(|(sum, counts)| sum.add(counts));
+        self.levels
+            .iter_mut()
+            .zip(counts)
+            .for_each(|(sum, counts)| sum.add(counts));
     }
 
     /// A private hierarchy that is gone, or that is left at the end.
     pub(super) fn add_private(&mut self, private: &Private) {
-        self.add(private.now, private.stalls, private.levels.iter().map(|lines| &lines.counts));
+        self.add(
+            private.now,
+            private.stalls,
+            private.levels.iter().map(|lines| &lines.counts),
+        );
     }
 
     /// First levels are accessed by whatever the program does, in the order of [`Kind`].
     fn counts(&self, plan: &Plan, references: [u64; 3]) -> HierarchyCounts {
-        let rows = plan.levels.iter().zip(&self.levels).map(|(plan, counts)| level_counts(plan, counts, references));
+        let rows = plan
+            .levels
+            .iter()
+            .zip(&self.levels)
+            .map(|(plan, counts)| level_counts(plan, counts, references));
         let mut levels: Vec<LevelCounts> = rows.collect();
         let tlbs = levels.split_off(plan.caches);
-        HierarchyCounts { cycles: self.cycles, write_stall_cycles: self.write_stall_cycles, levels, tlbs }
+        HierarchyCounts {
+            cycles: self.cycles,
+            write_stall_cycles: self.write_stall_cycles,
+            levels,
+            tlbs,
+        }
     }
 }
 
 fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> LevelCounts {
     let [fetches, data] = plan.is_first;
     let accesses = |kind: Kind, is_first: bool| {
-        counts.accesses[kind as usize] + if is_first { references[kind as usize] } else { 0 }
+        counts.accesses[kind as usize]
+            + if is_first {
+                references[kind as usize]
+            } else {
+                0
+            }
     };
     LevelCounts {
         name: plan.name.clone(),
@@ -72,7 +98,13 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
 
 /// Counters without anything that says why.
 pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>) -> DesignResult {
-    DesignResult { design, hierarchies, by_process: Vec::new(), physical_pages: None, detail: None }
+    DesignResult {
+        design,
+        hierarchies,
+        by_process: Vec::new(),
+        physical_pages: None,
+        detail: None,
+    }
 }
 
 impl<L: Listener> Machine<L> {
@@ -92,16 +124,30 @@ impl<L: Listener> Machine<L> {
     /// What has been counted so far, without what is attributed to places.
     pub(crate) fn result(&mut self, references: [u64; 3]) -> DesignResult {
         let of = |view| self.hierarchy(view, references);
-        let hierarchies = ByView { shared: of(SHARED), private: of(PRIVATE), flushed: of(FLUSHED) };
+        let hierarchies = ByView {
+            shared: of(SHARED),
+            private: of(PRIVATE),
+            flushed: of(FLUSHED),
+        };
         let mut result = plain_result(self.design.clone(), hierarchies);
         self.count_running();
-        result.by_process = self.by_process.misses().filter(ProcessMisses::is_any).collect();
+        result.by_process = self
+            .by_process
+            .misses()
+            .filter(ProcessMisses::is_any)
+            .collect();
         result.physical_pages = self.state.frames.as_ref().map(Frames::counts);
         if L::COMPARES {
             let shared = &result.hierarchies.shared;
-            let levels: Vec<String> =
-                shared.levels.iter().chain(&shared.tlbs).map(|level| level.name.clone()).collect();
-            self.state.listener.report(&levels, result.detail.insert(Detail::default()));
+            let levels: Vec<String> = shared
+                .levels
+                .iter()
+                .chain(&shared.tlbs)
+                .map(|level| level.name.clone())
+                .collect();
+            self.state
+                .listener
+                .report(&levels, result.detail.insert(Detail::default()));
         }
         result
     }
@@ -111,9 +157,16 @@ impl<L: Listener> Machine<L> {
         let mut sums = Ended::new(&self.plan);
         if view == PRIVATE {
             sums = self.ended.clone();
-            self.state.privates.all().for_each(|private| sums.add_private(private));
+            self.state
+                .privates
+                .all()
+                .for_each(|private| sums.add_private(private));
         }
-        sums.add(clocks.now(view), clocks.stalls[view], levels.iter().map(|level| &level.views[view].counts));
+        sums.add(
+            clocks.now(view),
+            clocks.stalls[view],
+            levels.iter().map(|level| &level.views[view].counts),
+        );
         sums.add(0, 0, levels.iter().map(|level| &level.common));
         sums.counts(&self.plan, references)
     }

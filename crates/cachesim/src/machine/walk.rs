@@ -75,7 +75,13 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
     }
 
     fn answer_alone(&mut self, request: Request<'_>) -> Answer {
-        let Request { view, at, kind, address, is_demand } = request;
+        let Request {
+            view,
+            at,
+            kind,
+            address,
+            is_demand,
+        } = request;
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         self.levels[at].split(set);
@@ -86,7 +92,10 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
                 self.found_in_shared(at, set, key, slot);
             }
             self.spend(request, level.hit_cycles);
-            let mut answer = Answer { cycles: level.hit_cycles, ..Answer::default() };
+            let mut answer = Answer {
+                cycles: level.hit_cycles,
+                ..Answer::default()
+            };
             if level.inclusion == Inclusion::Exclusive {
                 let taken = self.remove(view, at, set, slot, Departure::Taken);
                 answer.is_modified = taken.is_some_and(|line| line.is_modified);
@@ -102,19 +111,38 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
         if level.is_write_through {
             self.go_on(view, at, address);
-            return Answer { is_miss: true, ..Answer::default() };
+            return Answer {
+                is_miss: true,
+                ..Answer::default()
+            };
         }
-        Answer { is_miss: true, ..self.ask_next(request, Kind::Store) }
+        Answer {
+            is_miss: true,
+            ..self.ask_next(request, Kind::Store)
+        }
     }
 
     /// A level is asked: where others are to answer, too, they hear of it.
     #[inline]
     pub(super) fn note_request(&mut self, views: ViewSet, request: Request<'_>) {
-        let Request { at: level, kind, address, is_demand, .. } = request;
+        let Request {
+            at: level,
+            kind,
+            address,
+            is_demand,
+            ..
+        } = request;
         let plan = self.plan_of(level);
         if plan.has_wanted_requests {
             let (key, kind) = (plan.key(address), Some(kind));
-            self.listener.requested(LevelRequest { views, level, key, kind, is_demand, address: *address });
+            self.listener.requested(LevelRequest {
+                views,
+                level,
+                key,
+                kind,
+                is_demand,
+                address: *address,
+            });
         }
     }
 
@@ -126,7 +154,11 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
             }
             return Answer::default();
         };
-        let asked = Request { at: next, kind, ..request };
+        let asked = Request {
+            at: next,
+            kind,
+            ..request
+        };
         self.note_request(ViewSet::of(request.view, true), asked);
         let answer = self.look_up_alone(asked);
         let counts = &mut self.lines(request.view, next).counts;
@@ -148,14 +180,25 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
 
     /// A store goes on from a write-through level; nothing waits for it, except perhaps for a buffer.
     fn go_on(&mut self, view: usize, at: usize, address: &Address) {
-        let request = Request { view, at, kind: Kind::Store, address, is_demand: false };
+        let request = Request {
+            view,
+            at,
+            kind: Kind::Store,
+            address,
+            is_demand: false,
+        };
         let delay = self.clocks.delays[view];
         if self.lines(view, at).writes.is_absent() {
             self.ask_next(request, Kind::Store);
         } else {
             self.levels[at].split_writes();
             let now = self.wait_for_buffer(view, at);
-            self.clocks.delays[view] = self.lines(view, at).writes.last_written().saturating_sub(now).max(delay);
+            self.clocks.delays[view] = self
+                .lines(view, at)
+                .writes
+                .last_written()
+                .saturating_sub(now)
+                .max(delay);
             let cycles = self.ask_next(request, Kind::Store).cycles;
             self.lines(view, at).writes.put(now, cycles);
         }
@@ -174,14 +217,24 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
 
     /// A line that is not in the sets: from the victim cache, a stream buffer, or the next level.
     fn bring(&mut self, request: Request<'_>, set: usize, key: u64, is_store: bool) -> Answer {
-        let Request { view, at, kind, address, .. } = request;
+        let Request {
+            view,
+            at,
+            kind,
+            address,
+            ..
+        } = request;
         let level = self.plan_of(at);
         if let Some(line) = self.lines(view, at).victims.take(key) {
             let cycles = level.victim.map_or(0, |victim| victim.hit_cycles.into());
             self.spend(request, cycles);
             self.lines(view, at).counts.victim_hits += 1;
             self.arrive(request, set, key, line.is_modified, is_store);
-            return Answer { cycles, is_miss: true, is_modified: false };
+            return Answer {
+                cycles,
+                is_miss: true,
+                is_modified: false,
+            };
         }
         if let Some((stream, arrives)) = self.lines(view, at).streams.take_head(key) {
             let cycles = level.streams.map_or(0, |streams| streams.hit_cycles.into());
@@ -193,20 +246,38 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
             counts.late_stream_hits += u64::from(is_late);
             self.arrive(request, set, key, false, is_store);
             self.prefetch_into_stream(request, stream);
-            return Answer { cycles, is_miss: true, is_modified: false };
+            return Answer {
+                cycles,
+                is_miss: true,
+                is_modified: false,
+            };
         }
         let asked = if is_store { Kind::Load } else { kind };
         let below = self.fetch_from_next(request, asked);
         if level.inclusion == Inclusion::Exclusive {
-            return Answer { is_miss: true, ..below };
+            return Answer {
+                is_miss: true,
+                ..below
+            };
         }
         self.lines(view, at).counts.fills += 1;
         if view == SHARED {
             self.fill_alone(at, set, key);
         }
         self.arrive(request, set, key, below.is_modified, is_store);
-        self.prefetch_behind(Request { kind: asked, address, ..request }, key);
-        Answer { cycles: below.cycles, is_miss: true, is_modified: false }
+        self.prefetch_behind(
+            Request {
+                kind: asked,
+                address,
+                ..request
+            },
+            key,
+        );
+        Answer {
+            cycles: below.cycles,
+            is_miss: true,
+            is_modified: false,
+        }
     }
 
     /// A line comes over the bus from the next level.
@@ -216,13 +287,29 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         let cycles = self.lines(view, at).take_bus(time) + self.plan_of(at).miss_cycles;
         self.spend(request, cycles);
         let below = self.ask_next(request, kind);
-        Answer { cycles: cycles + below.cycles, ..below }
+        Answer {
+            cycles: cycles + below.cycles,
+            ..below
+        }
     }
 
     /// A line that was asked for comes in, and is stored to where a store asked.
-    fn arrive(&mut self, request: Request<'_>, set: usize, key: u64, is_modified: bool, is_store: bool) {
-        let Request { view, at, address, .. } = request;
-        let line = Line { address: *address, is_modified, requester: self.lookup.requester };
+    fn arrive(
+        &mut self,
+        request: Request<'_>,
+        set: usize,
+        key: u64,
+        is_modified: bool,
+        is_store: bool,
+    ) {
+        let Request {
+            view, at, address, ..
+        } = request;
+        let line = Line {
+            address: *address,
+            is_modified,
+            requester: self.lookup.requester,
+        };
         let slot = self.insert(view, at, set, key, &line);
         if is_store {
             self.store_to(view, at, slot, address);
@@ -254,10 +341,21 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
 
     /// Where the line goes that the lookup under way brings in, in ways that the process may fill.
     #[inline(never)]
-    fn make_room_for_requester(&mut self, view: usize, at: usize, set: usize) -> (usize, Option<(u64, Line)>) {
+    fn make_room_for_requester(
+        &mut self,
+        view: usize,
+        at: usize,
+        set: usize,
+    ) -> (usize, Option<(u64, Line)>) {
         let level = self.plan_of(at);
-        let instruction = if self.lookup.is_code { Some(self.lookup.address) } else { self.lookup.instruction };
-        let Level { views, open_ways, .. } = &mut self.levels[at];
+        let instruction = if self.lookup.is_code {
+            Some(self.lookup.address)
+        } else {
+            self.lookup.instruction
+        };
+        let Level {
+            views, open_ways, ..
+        } = &mut self.levels[at];
         views[view].order.asked_by(instruction.unwrap_or(0));
         match *open_ways {
             Some(open) => views[view].make_room_within(level, set, open),

@@ -61,13 +61,21 @@ pub(super) struct Predictions {
 impl Predictions {
     /// `is_direct`: the low bits of a line's number are its slot.
     pub(super) fn new(slots: usize, is_direct: bool, line_bits: u32) -> Predictions {
-        let slots = if slots > MOST_SLOTS || line_bits < FEWEST_LINE_BITS { 0 } else { slots };
+        let slots = if slots > MOST_SLOTS || line_bits < FEWEST_LINE_BITS {
+            0
+        } else {
+            slots
+        };
         let predictions = match slots {
             0 => 0,
             _ if is_direct => slots,
             _ => (slots * PREDICTIONS_A_LINE).next_power_of_two(),
         };
-        Predictions { line_bits, all: vec![0; predictions], places: vec![0; slots] }
+        Predictions {
+            line_bits,
+            all: vec![0; predictions],
+            places: vec![0; slots],
+        }
     }
 
     /// How many slots need a stamp.
@@ -103,7 +111,9 @@ impl Predictions {
     /// Nothing is known of a slot any more.
     #[inline]
     pub(super) fn clear(&mut self, slot: usize) {
-        let Some(&place) = self.places.get(slot) else { return };
+        let Some(&place) = self.places.get(slot) else {
+            return;
+        };
         let prediction = &mut self.all[place as usize];
         // Another line may have taken its place.
         if *prediction & IS_ANY != 0 && usize::from(*prediction as u16) == slot {
@@ -164,7 +174,9 @@ impl<'a> WayPredictor<'a> {
     #[inline(always)]
     pub(super) fn slot_of(&self, address: u64, is_store: bool) -> Option<u16> {
         let line = line_of(address, self.line_bits);
-        let prediction = self.predictions.get(line as usize & self.predictions.len().wrapping_sub(1))?;
+        let prediction = self
+            .predictions
+            .get(line as usize & self.predictions.len().wrapping_sub(1))?;
         let ignored = if is_store { 0 } else { IS_UNSTORED };
         // Where it is right, only the slot is left.
         u16::try_from(prediction & !ignored ^ right(line)).ok()
@@ -196,7 +208,11 @@ impl<'a> WayPredictor<'a> {
 
     /// The same with the TLB before it, which finds nothing where pages are shorter than lines.
     #[inline(never)]
-    pub(super) fn finds_data_behind(&mut self, tlb: &mut WayPredictor<'_>, references: &[Reference]) -> usize {
+    pub(super) fn finds_data_behind(
+        &mut self,
+        tlb: &mut WayPredictor<'_>,
+        references: &[Reference],
+    ) -> usize {
         if tlb.line_bits < self.line_bits {
             return 0;
         }
@@ -217,7 +233,11 @@ impl<'a> WayPredictor<'a> {
     }
 
     #[inline(always)]
-    fn finds_while(&mut self, references: &[Reference], mut finds_page: impl FnMut(u64) -> bool) -> usize {
+    fn finds_while(
+        &mut self,
+        references: &[Reference],
+        mut finds_page: impl FnMut(u64) -> bool,
+    ) -> usize {
         let mut found = 0;
         for &reference in references {
             let first = reference.address();
@@ -238,7 +258,10 @@ impl<'a> WayPredictor<'a> {
     pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
         let bits = self.line_bits;
         let lines = first >> bits..=last >> bits;
-        let are_found = first <= last && lines.clone().all(|line| self.slot_of(line << bits, false).is_some());
+        let are_found = first <= last
+            && lines
+                .clone()
+                .all(|line| self.slot_of(line << bits, false).is_some());
         if are_found {
             lines.for_each(|line| {
                 self.finds(line << bits, false);
@@ -271,16 +294,27 @@ mod tests {
     const LINE: u64 = 64;
 
     fn load(address: u64) -> Reference {
-        Reference::new(address, Reference::size_code(8).unwrap_or_default(), 0, false)
+        Reference::new(
+            address,
+            Reference::size_code(8).unwrap_or_default(),
+            0,
+            false,
+        )
     }
 
     fn store(address: u64) -> Reference {
-        Reference::new(address, Reference::size_code(8).unwrap_or_default(), 0, true)
+        Reference::new(
+            address,
+            Reference::size_code(8).unwrap_or_default(),
+            0,
+            true,
+        )
     }
 
     fn found(predictions: &Predictions, references: &[Reference]) -> usize {
         let mut stamps = vec![0; predictions.stamps()];
-        WayPredictor::new(predictions, &mut stamps, 1, true).map_or(0, |mut predictor| predictor.finds_data(references))
+        WayPredictor::new(predictions, &mut stamps, 1, true)
+            .map_or(0, |mut predictor| predictor.finds_data(references))
     }
 
     #[test]
@@ -288,7 +322,13 @@ mod tests {
         let mut predictions = Predictions::new(12, false, LINE.trailing_zeros());
         let high = 0xffff_8000_0000_0000;
         assert!(!predictions.put(3, high, false));
-        assert_eq!(found(&predictions, &[load(high), load(high + 56), load(high + LINE)]), 2);
+        assert_eq!(
+            found(
+                &predictions,
+                &[load(high), load(high + 56), load(high + LINE)]
+            ),
+            2
+        );
         // In two lines.
         assert_eq!(found(&predictions, &[load(high + 60)]), 0);
         assert!(!predictions.put(3, 5 * LINE, false));

@@ -24,7 +24,9 @@ fn design(last_lines: u64, ways: u64) -> Design {
 
 fn counts(design: Design, chunks: &[Chunk]) -> LastLevelCounts {
     let mut machine = SideBySide::new(design, PrivateBy::Process).expect("a plain last level");
-    chunks.iter().for_each(|chunk| machine.feed(chunk).expect("a sound chunk"));
+    chunks
+        .iter()
+        .for_each(|chunk| machine.feed(chunk).expect("a sound chunk"));
     machine.finish()
 }
 
@@ -61,7 +63,8 @@ fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevel
         let mut marks = chunk.marks.iter().peekable();
         let mut references = chunk.references.iter();
         for (number, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number) {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number)
+            {
                 if let Mark::Switch { to, .. } = placed.mark {
                     running = to;
                 }
@@ -70,8 +73,15 @@ fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevel
             let mut own = references.by_ref().take(block.references.into()).peekable();
             for instruction in 0..u64::from(block.instructions) {
                 ask(running.0, true, block.address + instruction * 4, 4);
-                while let Some(reference) = own.next_if(|one| u64::from(one.through()) < (instruction + 1) * 4) {
-                    ask(running.0, false, reference.address(), reference.bytes().into());
+                while let Some(reference) =
+                    own.next_if(|one| u64::from(one.through()) < (instruction + 1) * 4)
+                {
+                    ask(
+                        running.0,
+                        false,
+                        reference.address(),
+                        reference.bytes().into(),
+                    );
                 }
             }
         }
@@ -82,12 +92,20 @@ fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevel
 #[test]
 fn the_last_level_misses_what_brute_force_says() {
     for (turn, switches) in [(37, 600), (2000, 12)] {
-        let mixed = Mixed { processes: 3, turn_instructions: turn, switches, seed: 9 };
+        let mixed = Mixed {
+            processes: 3,
+            turn_instructions: turn,
+            switches,
+            seed: 9,
+        };
         let chunks: Vec<Chunk> = mixed.chunks().collect();
         for (lines, ways) in [(256, 1), (1024, 4), (64, 64)] {
             let found = counts(design(lines, ways), &chunks);
             let expected = by_brute_force(lines as usize, ways as usize, &chunks);
-            assert_eq!((found.lookups, found.alone, found.shared), (expected.lookups, expected.alone, expected.shared));
+            assert_eq!(
+                (found.lookups, found.alone, found.shared),
+                (expected.lookups, expected.alone, expected.shared)
+            );
             assert!(found.alone > 0 && found.shared > found.alone, "{found:?}");
         }
     }
@@ -104,10 +122,19 @@ fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
         turn_instructions: turn,
         switches,
     };
-    let of = |turn, switches| counts(design(512, 512), &loops(turn, switches).chunks().collect::<Vec<_>>());
+    let of = |turn, switches| {
+        counts(
+            design(512, 512),
+            &loops(turn, switches).chunks().collect::<Vec<_>>(),
+        )
+    };
     // Blocks of four instructions: 40 times through the data for each, in 2 turns of 20 or in turns of ten lines.
     let (in_turn, at_once) = (of(20 * 1056, 4), of(40, 2 * 1056));
-    assert_eq!((in_turn.lookups, in_turn.alone), (at_once.lookups, at_once.alone), "what is asked is the same");
+    assert_eq!(
+        (in_turn.lookups, in_turn.alone),
+        (at_once.lookups, at_once.alone),
+        "what is asked is the same"
+    );
     assert_eq!(in_turn.alone, 2 * 265);
     // In turn, what is lost comes back once a turn; at once, the oldest line is always the one that is needed next.
     assert!(in_turn.shared < 5 * 265, "{in_turn:?}");
@@ -118,7 +145,10 @@ fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
 fn a_last_level_that_is_more_than_plain_is_refused() {
     let mut one = design(512, 8);
     one.levels.truncate(2);
-    assert_eq!(SideBySide::new(one, PrivateBy::Process).err(), Some(NoLastLevel::OneLevel));
+    assert_eq!(
+        SideBySide::new(one, PrivateBy::Process).err(),
+        Some(NoLastLevel::OneLevel)
+    );
     let mut inclusive = design(512, 8);
     inclusive.levels[2].inclusion = switchcost_design::Inclusion::Inclusive;
     assert_eq!(
@@ -127,5 +157,8 @@ fn a_last_level_that_is_more_than_plain_is_refused() {
     );
     let mut sets = design(512, 8);
     sets.levels[2].size.0 = 3 * 512 * 64;
-    assert!(matches!(SideBySide::new(sets, PrivateBy::Process).err(), Some(NoLastLevel::NotPlain(_))));
+    assert!(matches!(
+        SideBySide::new(sets, PrivateBy::Process).err(),
+        Some(NoLastLevel::NotPlain(_))
+    ));
 }

@@ -17,10 +17,14 @@ pub enum SimulationError {
     #[error("found {0} designs, need at most 65536; simulate them in several runs")]
     TooManyDesigns(usize),
     /// A thread that cannot be started.
-    #[error("found no more threads ({0}), need one for each design; raise the limit, or take --threads 1")]
+    #[error(
+        "found no more threads ({0}), need one for each design; raise the limit, or take --threads 1"
+    )]
     NoThread(String),
     /// A chunk that contradicts itself.
-    #[error("found {found} in a chunk, need {needed}; the source of the trace is damaged, check it")]
+    #[error(
+        "found {found} in a chunk, need {needed}; the source of the trace is damaged, check it"
+    )]
     UnfitChunk {
         /// What is there.
         found: String,
@@ -28,7 +32,9 @@ pub enum SimulationError {
         needed: String,
     },
     /// More address spaces than tags can distinguish.
-    #[error("found {found} processes in the trace, need at most {most}; cut the trace or take longer lines")]
+    #[error(
+        "found {found} processes in the trace, need at most {most}; cut the trace or take longer lines"
+    )]
     TooManyProcesses {
         /// How many there are so far.
         found: u64,
@@ -48,7 +54,10 @@ impl Check {
     /// Nothing yet, for designs that distinguish so many processes.
     pub(crate) fn new(most_processes: u64) -> Check {
         // That of the running process where the trace does not say.
-        Check { processes: HashSet::from([ProcessId(0)]), most_processes }
+        Check {
+            processes: HashSet::from([ProcessId(0)]),
+            most_processes,
+        }
     }
 
     /// Checks the next chunk.
@@ -58,9 +67,18 @@ impl Check {
             Mark::Birth { process, .. } | Mark::Exec { process, .. } => Some(*process),
             _ => None,
         };
-        self.processes.extend(chunk.marks.iter().filter_map(|placed| of_mark(&placed.mark)));
+        self.processes.extend(
+            chunk
+                .marks
+                .iter()
+                .filter_map(|placed| of_mark(&placed.mark)),
+        );
         let (found, most) = (self.processes.len() as u64, self.most_processes);
-        if found <= most { Ok(()) } else { Err(SimulationError::TooManyProcesses { found, most }) }
+        if found <= most {
+            Ok(())
+        } else {
+            Err(SimulationError::TooManyProcesses { found, most })
+        }
     }
 }
 
@@ -71,16 +89,26 @@ fn check(chunk: &Chunk) -> Result<(), SimulationError> {
     for placed in &chunk.marks {
         let at = placed.before_block as usize;
         if at < least || at > blocks {
-            return Err(unfit(format!("a mark before block {at}"), format!("one between {least} and {blocks}")));
+            return Err(unfit(
+                format!("a mark before block {at}"),
+                format!("one between {least} and {blocks}"),
+            ));
         }
         least = at;
     }
     let found = chunk.references.len();
-    let claimed: usize = chunk.blocks.iter().map(|block| usize::from(block.references)).sum();
+    let claimed: usize = chunk
+        .blocks
+        .iter()
+        .map(|block| usize::from(block.references))
+        .sum();
     if found == claimed {
         return Ok(());
     }
-    Err(unfit(format!("{found} references"), format!("{claimed}, as its blocks claim")))
+    Err(unfit(
+        format!("{found} references"),
+        format!("{claimed}, as its blocks claim"),
+    ))
 }
 
 fn unfit(found: String, needed: String) -> SimulationError {
@@ -96,11 +124,24 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong_with_a_chunk() {
-        let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
-        let mut chunk = Chunk { blocks: [block].into_iter().collect(), ..Chunk::default() };
+        let block = Block {
+            bytes: 4,
+            instructions: 1,
+            first_bytes: 4,
+            references: 2,
+            ..Block::default()
+        };
+        let mut chunk = Chunk {
+            blocks: [block].into_iter().collect(),
+            ..Chunk::default()
+        };
         let said = |chunk: &Chunk| {
-            let mut simulator = Simulator::new(Vec::new(), Options::default()).expect("a simulator");
-            simulator.feed(&mut chunk.clone(), &mut Vec::new()).expect_err("unfit").to_string()
+            let mut simulator =
+                Simulator::new(Vec::new(), Options::default()).expect("a simulator");
+            simulator
+                .feed(&mut chunk.clone(), &mut Vec::new())
+                .expect_err("unfit")
+                .to_string()
         };
         assert_eq!(
             said(&chunk),
@@ -111,7 +152,10 @@ mod tests {
             said(&chunk),
             "found 3 references in a chunk, need 2, as its blocks claim; the source of the trace is damaged, check it"
         );
-        chunk.marks.push(Placed { before_block: 2, mark: Mark::Exit { task: TaskId(1) } });
+        chunk.marks.push(Placed {
+            before_block: 2,
+            mark: Mark::Exit { task: TaskId(1) },
+        });
         assert_eq!(
             said(&chunk),
             "found a mark before block 2 in a chunk, need one between 0 and 1; the source of the trace is damaged, \
@@ -129,7 +173,13 @@ mod tests {
                 parent: TaskId(0),
                 name: Default::default(),
             };
-            Chunk { marks: vec![Placed { before_block: 0, mark }], ..Chunk::default() }
+            Chunk {
+                marks: vec![Placed {
+                    before_block: 0,
+                    mark,
+                }],
+                ..Chunk::default()
+            }
         };
         let said = [1, 1, 2, 3].map(|process| check.chunk(&birth(process)));
         let too_many = SimulationError::TooManyProcesses { found: 4, most: 3 };
@@ -147,7 +197,11 @@ mod tests {
             "found 65537 designs, need at most 65536; simulate them in several runs"
         );
         assert_eq!(
-            SimulationError::TooManyProcesses { found: 131073, most: 131072 }.to_string(),
+            SimulationError::TooManyProcesses {
+                found: 131073,
+                most: 131072
+            }
+            .to_string(),
             "found 131073 processes in the trace, need at most 131072; cut the trace or take longer lines"
         );
     }

@@ -15,7 +15,10 @@ pub(super) struct Fed {
 pub(super) const ALL: usize = usize::MAX;
 
 /// Chunks of a whole trace.
-pub(super) const WHOLE: Fed = Fed { purpose: Purpose::Count { part: ALL }, since_switch: None };
+pub(super) const WHOLE: Fed = Fed {
+    purpose: Purpose::Count { part: ALL },
+    since_switch: None,
+};
 
 /// What was counted, without designs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +34,11 @@ pub(super) struct Counted {
 impl Counted {
     /// Instructions, loads and stores, those of the kernel among them.
     pub(super) fn seen(self) -> [u64; 3] {
-        [self.instructions, self.loads + self.kernel_touches[0], self.stores + self.kernel_touches[1]]
+        [
+            self.instructions,
+            self.loads + self.kernel_touches[0],
+            self.stores + self.kernel_touches[1],
+        ]
     }
 
     pub(super) fn since(self, before: Counted) -> Counted {
@@ -40,7 +47,10 @@ impl Counted {
             instructions: self.instructions - before.instructions,
             loads: self.loads - before.loads,
             stores: self.stores - before.stores,
-            kernel_touches: [loads - before.kernel_touches[0], stores - before.kernel_touches[1]],
+            kernel_touches: [
+                loads - before.kernel_touches[0],
+                stores - before.kernel_touches[1],
+            ],
             voluntary_switches: self.voluntary_switches - before.voluntary_switches,
             involuntary_switches: self.involuntary_switches - before.involuntary_switches,
         }

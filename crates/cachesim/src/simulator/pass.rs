@@ -125,7 +125,13 @@ impl Pass {
         self.weights.extend(kinds.iter().map(weight));
         self.kernel_weights.clear();
         if kinds.iter().any(|block| block.flags.is_kernel()) {
-            let of_kernel = |block: &Block| if block.flags.is_kernel() { u64::from(block.instructions) } else { 0 };
+            let of_kernel = |block: &Block| {
+                if block.flags.is_kernel() {
+                    u64::from(block.instructions)
+                } else {
+                    0
+                }
+            };
             self.kernel_weights.extend(kinds.iter().map(of_kernel));
             self.kernel_runs.clear();
             self.kernel_runs.resize(kinds.len(), 0);
@@ -136,7 +142,10 @@ impl Pass {
 
     /// Adds up what was executed of the chunk's kinds of blocks.
     fn count_kernel_blocks(&mut self, kinds: &[Block]) {
-        for (block, (runs, weight)) in kinds.iter().zip(self.kernel_runs.iter().zip(&self.kernel_weights)) {
+        for (block, (runs, weight)) in kinds
+            .iter()
+            .zip(self.kernel_runs.iter().zip(&self.kernel_weights))
+        {
             if runs * weight > 0 {
                 *self.kernel_blocks.entry(block.address).or_default() += runs * weight;
             }
@@ -150,7 +159,10 @@ impl Pass {
         let segment = *self.processes.segment();
         let length = self.options.interval_instructions;
         let number = (segment.instructions / length).min(self.options.intervals.into());
-        if self.open.is_some_and(|open| u64::from(open.number) != number) {
+        if self
+            .open
+            .is_some_and(|open| u64::from(open.number) != number)
+        {
             self.close_interval();
         }
         self.open.get_or_insert(Interval {
@@ -168,7 +180,9 @@ impl Pass {
         });
         match number == u64::from(self.options.intervals) {
             true => u64::MAX,
-            false => (number + 1).saturating_mul(length).saturating_sub(segment.instructions),
+            false => (number + 1)
+                .saturating_mul(length)
+                .saturating_sub(segment.instructions),
         }
     }
 
@@ -178,13 +192,19 @@ impl Pass {
         if !self.kernel_weights.is_empty() {
             let of_kernel = |number: &u32| self.kernel_weights[*number as usize];
             self.kernel_instructions += blocks.numbers().iter().map(of_kernel).sum::<u64>();
-            blocks.numbers().iter().for_each(|number| self.kernel_runs[*number as usize] += 1);
+            blocks
+                .numbers()
+                .iter()
+                .for_each(|number| self.kernel_runs[*number as usize] += 1);
         }
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
         }
         self.with_context(|runner, context| runner.run(blocks, references, context));
-        let stores: u64 = references.iter().map(|reference| u64::from(reference.is_store())).sum();
+        let stores: u64 = references
+            .iter()
+            .map(|reference| u64::from(reference.is_store()))
+            .sum();
         self.counted.loads += references.len() as u64 - stores;
         self.counted.stores += stores;
     }
@@ -193,7 +213,10 @@ impl Pass {
     fn see_doubled(&mut self) {
         let instructions = self.counted.instructions;
         if instructions >= self.doubled_at {
-            self.runner.in_full().listener_mut().instructions_doubled(instructions);
+            self.runner
+                .in_full()
+                .listener_mut()
+                .instructions_doubled(instructions);
             self.doubled_at = FIRST_FILL_POINT << ((instructions / FIRST_FILL_POINT).ilog2() + 1);
         }
     }
@@ -216,8 +239,15 @@ impl Pass {
     /// Lets the runner do something where the trace stands.
     fn with_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
         let Running { process, space, .. } = self.processes.running();
-        let code = Context { program: self.processes.program(process), cause: self.processes.cause() };
-        let context = RunContext { space, code, mappings: self.processes.mappings(space) };
+        let code = Context {
+            program: self.processes.program(process),
+            cause: self.processes.cause(),
+        };
+        let context = RunContext {
+            space,
+            code,
+            mappings: self.processes.mappings(space),
+        };
         act(&mut self.runner, &context);
     }
 
@@ -233,7 +263,12 @@ impl Pass {
 
     fn mappings_change(&mut self) {
         if self.processes.has_begun() {
-            self.with_context(|runner, context| runner.in_full().listener_mut().mappings_change(context.mappings));
+            self.with_context(|runner, context| {
+                runner
+                    .in_full()
+                    .listener_mut()
+                    .mappings_change(context.mappings)
+            });
         }
     }
 
@@ -244,25 +279,52 @@ impl Pass {
         }
         let space = self.processes.running().space;
         match mark {
-            &Mark::KernelTouch { address, bytes, is_store } if self.options.kernel_touches => {
+            &Mark::KernelTouch {
+                address,
+                bytes,
+                is_store,
+            } if self.options.kernel_touches => {
                 let mut touches = [0; 2];
-                self.with_context(|runner, context| touches = runner.touch(address, bytes, is_store, context));
-                self.counted.kernel_touches.iter_mut().zip(touches).for_each(|(sum, more)| *sum += more);
+                self.with_context(|runner, context| {
+                    touches = runner.touch(address, bytes, is_store, context)
+                });
+                self.counted
+                    .kernel_touches
+                    .iter_mut()
+                    .zip(touches)
+                    .for_each(|(sum, more)| *sum += more);
             }
             Mark::Map(mapping) => {
                 self.mappings_change();
                 self.processes.mappings_mut(space).map(mapping);
                 let (start, bytes) = (mapping.start, mapping.bytes);
-                self.runner.change_pages(PageChange::Remapped { space, start, bytes });
+                self.runner.change_pages(PageChange::Remapped {
+                    space,
+                    start,
+                    bytes,
+                });
             }
             &Mark::Unmap { start, bytes } => {
                 self.mappings_change();
                 self.processes.mappings_mut(space).unmap(start, bytes);
-                self.runner.change_pages(PageChange::Remapped { space, start, bytes });
+                self.runner.change_pages(PageChange::Remapped {
+                    space,
+                    start,
+                    bytes,
+                });
             }
-            &Mark::Page { virtual_address, physical_address, bytes } => {
+            &Mark::Page {
+                virtual_address,
+                physical_address,
+                bytes,
+            } => {
                 let physical = physical_address;
-                self.runner.change_pages(PageChange::Recorded { space, virtual_address, physical, bytes });
+                self.runner.change_pages(PageChange::Recorded {
+                    space,
+                    virtual_address,
+                    physical,
+                    bytes,
+                });
             }
             _ => {}
         }
@@ -270,7 +332,8 @@ impl Pass {
 
     fn change(&mut self, change: Change) {
         if let Some((parent, child)) = change.fork {
-            self.runner.change_pages(PageChange::Forked { parent, child });
+            self.runner
+                .change_pages(PageChange::Forked { parent, child });
         }
         if change.is_other {
             self.close_interval();
@@ -319,16 +382,26 @@ impl Pass {
     }
 
     fn end_part(&mut self) {
-        let Some(before) = self.before.take() else { return };
+        let Some(before) = self.before.take() else {
+            return;
+        };
         let Before { counted, designs } = self.so_far();
         let designs = designs.into_iter().zip(&before.designs);
-        let designs = designs.map(|((number, result), (_, before))| (number, result.since(before))).collect();
-        self.parts.push(Part { counted: counted.since(before.counted), designs });
+        let designs = designs
+            .map(|((number, result), (_, before))| (number, result.since(before)))
+            .collect();
+        self.parts.push(Part {
+            counted: counted.since(before.counted),
+            designs,
+        });
     }
 
     fn so_far(&mut self) -> Before {
         let counted = self.counted;
-        Before { counted, designs: self.runner.results(counted.seen()) }
+        Before {
+            counted,
+            designs: self.runner.results(counted.seen()),
+        }
     }
 
     /// Ends the last segment.
@@ -359,14 +432,27 @@ impl Pass {
             parts: Vec::new(),
         };
         let (intervals, parts, kernel_blocks) = (self.intervals, self.parts, self.kernel_blocks);
-        PassResult { facts, designs, programs, kernel_blocks, intervals, parts }
+        PassResult {
+            facts,
+            designs,
+            programs,
+            kernel_blocks,
+            intervals,
+            parts,
+        }
     }
 }
 
 impl TakePieces for Pass {
-    fn blocks<'a>(&mut self, mut blocks: BlockRun<'_>, mut references: &'a [Reference]) -> &'a [Reference] {
+    fn blocks<'a>(
+        &mut self,
+        mut blocks: BlockRun<'_>,
+        mut references: &'a [Reference],
+    ) -> &'a [Reference] {
         while !blocks.is_empty() {
-            let limit = self.open_interval().min(self.doubled_at - self.counted.instructions);
+            let limit = self
+                .open_interval()
+                .min(self.doubled_at - self.counted.instructions);
             let run = Run::cut(blocks, &self.weights, limit);
             let (now, later) = references.split_at(run.references);
             let (these, rest) = blocks.split_at(run.blocks);
@@ -380,17 +466,27 @@ impl TakePieces for Pass {
 
     fn mark(&mut self, mark: &Mark) {
         match mark {
-            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => self.memory(mark),
+            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. } => {
+                self.memory(mark)
+            }
             Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. } => {
                 self.mappings_change();
                 let change = self.processes.follow(mark);
                 self.change(change);
             }
-            Mark::Switch { is_voluntary, cause, .. } => {
+            Mark::Switch {
+                is_voluntary,
+                cause,
+                ..
+            } => {
                 let one = u64::from(mark.is_switch());
                 if mark.is_switch() {
-                    let switches = self.counted.voluntary_switches + self.counted.involuntary_switches;
-                    self.runner.in_full().listener_mut().task_switched(switches, self.kernel_instructions);
+                    let switches =
+                        self.counted.voluntary_switches + self.counted.involuntary_switches;
+                    self.runner
+                        .in_full()
+                        .listener_mut()
+                        .task_switched(switches, self.kernel_instructions);
                 }
                 match is_voluntary {
                     true => self.counted.voluntary_switches += one,
@@ -402,7 +498,10 @@ impl TakePieces for Pass {
                 let (end, is_other) = self.processes.switch(mark, *is_voluntary, *cause);
                 self.runner.end_segment(end, &mut self.intervals);
                 self.runner.empty_flushed_view();
-                self.change(Change { is_other, ..Change::default() });
+                self.change(Change {
+                    is_other,
+                    ..Change::default()
+                });
             }
             &Mark::SyscallEnter { number } => {
                 let instructions = self.counted.instructions;
@@ -448,7 +547,11 @@ impl Run {
             }
             (blocks, sum) = (blocks + 1, sum + weight(number));
         }
-        Run { blocks, references: (sum >> 32) as usize, instructions: instructions_in(sum) }
+        Run {
+            blocks,
+            references: (sum >> 32) as usize,
+            instructions: instructions_in(sum),
+        }
     }
 }
 

@@ -82,11 +82,22 @@ impl Runner {
         self.in_full().begin_chunk(kinds);
     }
 
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
+    pub(super) fn run(
+        &mut self,
+        blocks: BlockRun<'_>,
+        references: &[Reference],
+        context: &RunContext<'_>,
+    ) {
         either!(self.run(blocks, references, context))
     }
 
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
+    pub(super) fn touch(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        is_store: bool,
+        context: &RunContext<'_>,
+    ) -> [u64; 2] {
         either!(self.touch(address, bytes, is_store, context))
     }
 
@@ -105,7 +116,10 @@ impl Runner {
     pub(super) fn close_interval(&mut self, interval: Interval) {
         match self {
             Runner::One(number, machine) => {
-                machine.close_interval(Interval { design: *number, ..interval });
+                machine.close_interval(Interval {
+                    design: *number,
+                    ..interval
+                });
             }
             Runner::Many(family) => family.close_interval(interval),
         }
@@ -131,7 +145,10 @@ impl Runner {
     }
 
     /// Results with the numbers of their designs, and of those in full what is attributed to places.
-    pub(super) fn into_results(self, references: [u64; 3]) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
+    pub(super) fn into_results(
+        self,
+        references: [u64; 3],
+    ) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
         match self {
             Runner::One(number, machine) => {
                 let (result, listener) = machine.into_result(references);

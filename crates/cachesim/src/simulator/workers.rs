@@ -52,7 +52,11 @@ impl Workers {
             }
             workers.push(Worker::start(workers.len(), own, Arc::clone(&turns))?);
         }
-        Ok(Workers { workers, under_way: VecDeque::new(), spare: Vec::new() })
+        Ok(Workers {
+            workers,
+            under_way: VecDeque::new(),
+            spare: Vec::new(),
+        })
     }
 
     /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the intervals of a chunk that all have taken since:
@@ -61,7 +65,10 @@ impl Workers {
         if self.under_way.len() > MOST_CHUNKS_APART {
             self.wait_for_the_oldest(intervals);
         }
-        let chunk = Arc::new(std::mem::replace(chunk, self.spare.pop().unwrap_or_default()));
+        let chunk = Arc::new(std::mem::replace(
+            chunk,
+            self.spare.pop().unwrap_or_default(),
+        ));
         for worker in &self.workers {
             // A thread that has panicked is found where its intervals are missing.
             let _ = worker.chunks.send((Arc::clone(&chunk), fed));
@@ -80,7 +87,9 @@ impl Workers {
     }
 
     fn wait_for_the_oldest(&mut self, intervals: &mut Vec<Interval>) {
-        let Some(chunk) = self.under_way.pop_front() else { return };
+        let Some(chunk) = self.under_way.pop_front() else {
+            return;
+        };
         for number in 0..self.workers.len() {
             let Ok(mut more) = self.workers[number].intervals.recv() else {
                 return drop(join(self.workers.swap_remove(number).end()));
@@ -117,8 +126,14 @@ impl Worker {
             let _turn = turns.wait(usize::MAX, number);
             passes.into_iter().map(Pass::finish).collect()
         };
-        let thread = std::thread::Builder::new().name(format!("simulation {number}")).spawn(run)?;
-        Ok(Worker { chunks, intervals, thread })
+        let thread = std::thread::Builder::new()
+            .name(format!("simulation {number}"))
+            .spawn(run)?;
+        Ok(Worker {
+            chunks,
+            intervals,
+            thread,
+        })
     }
 
     /// No more chunks come.
@@ -130,7 +145,9 @@ impl Worker {
 /// # Panics
 /// As the thread did.
 fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Who may run: of those that wait the one furthest behind, so that no chunk is waited for longer than needed.
@@ -152,7 +169,13 @@ struct Turn<'a>(&'a Turns);
 
 impl Turns {
     fn new(free: usize) -> Turns {
-        Turns { state: Mutex::new(TurnState { free, waiting: BTreeSet::new() }), has_changed: Condvar::new() }
+        Turns {
+            state: Mutex::new(TurnState {
+                free,
+                waiting: BTreeSet::new(),
+            }),
+            has_changed: Condvar::new(),
+        }
     }
 
     fn wait(&self, chunk: usize, worker: usize) -> Turn<'_> {
@@ -161,7 +184,9 @@ impl Turns {
         state.waiting.insert(own);
         let mut state = self
             .has_changed
-            .wait_while(state, |state| state.free == 0 || state.waiting.first() != Some(&own))
+            .wait_while(state, |state| {
+                state.free == 0 || state.waiting.first() != Some(&own)
+            })
             .unwrap_or_else(PoisonError::into_inner);
         state.waiting.remove(&own);
         state.free -= 1;
@@ -173,7 +198,11 @@ impl Turns {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).free += 1;
+        self.0
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .free += 1;
         self.0.has_changed.notify_all();
     }
 }
@@ -190,13 +219,24 @@ mod tests {
     #[test]
     #[should_panic(expected = "mid > len")]
     fn a_thread_that_panics_panics_whoever_waits_for_it() {
-        let designs = ["mogul-1a", "plain-lru"].map(|name| crate::shipped::find(name).expect("a shipped design"));
-        let passes =
-            runners(designs.to_vec(), usize::MAX).into_iter().map(|runner| Pass::new(runner, Options::default()));
+        let designs = ["mogul-1a", "plain-lru"]
+            .map(|name| crate::shipped::find(name).expect("a shipped design"));
+        let passes = runners(designs.to_vec(), usize::MAX)
+            .into_iter()
+            .map(|runner| Pass::new(runner, Options::default()));
         let mut workers = Workers::start(passes.collect(), 2).expect("two threads");
         // No check has looked at it: it has none of its two references.
-        let block = Block { bytes: 4, instructions: 1, first_bytes: 4, references: 2, ..Block::default() };
-        let mut chunk = Chunk { blocks: [block].into_iter().collect(), ..Chunk::default() };
+        let block = Block {
+            bytes: 4,
+            instructions: 1,
+            first_bytes: 4,
+            references: 2,
+            ..Block::default()
+        };
+        let mut chunk = Chunk {
+            blocks: [block].into_iter().collect(),
+            ..Chunk::default()
+        };
         workers.feed(&mut chunk, WHOLE, &mut Vec::new());
         workers.finish(&mut Vec::new());
     }

@@ -27,7 +27,13 @@ pub(super) struct Back {
 
 impl Back {
     /// Of the levels of a member from `first` on.
-    pub(super) fn new(member: usize, ways: usize, design: &Design, first: usize, cold: &Cold) -> Back {
+    pub(super) fn new(
+        member: usize,
+        ways: usize,
+        design: &Design,
+        first: usize,
+        cold: &Cold,
+    ) -> Back {
         let may_be_cold = cold.stands_for(design);
         Back {
             member,
@@ -74,7 +80,13 @@ impl Back {
     }
 
     /// Gives whether the line comes modified.
-    pub(super) fn ask(&mut self, view: usize, kind: Kind, address: &Address, is_demand: bool) -> bool {
+    pub(super) fn ask(
+        &mut self,
+        view: usize,
+        kind: Kind,
+        address: &Address,
+        is_demand: bool,
+    ) -> bool {
         let (cycles, is_modified) = self.levels.ask(view, kind, address, is_demand);
         self.cycles[view] += if is_demand { cycles } else { 0 };
         is_modified
@@ -82,6 +94,7 @@ impl Back {
 
     pub(super) fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) {
         self.write_backs[view] += u64::from(is_modified);
-        self.moves[view] += u64::from(self.levels.take_line(view, address, is_modified) && !is_modified);
+        self.moves[view] +=
+            u64::from(self.levels.take_line(view, address, is_modified) && !is_modified);
     }
 }

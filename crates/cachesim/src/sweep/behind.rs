@@ -29,14 +29,20 @@ impl Behind {
             shape: shape.clone(),
             lookups: [0; VIEWS],
         };
-        Behind { levels: shapes.iter().map(level).collect() }
+        Behind {
+            levels: shapes.iter().map(level).collect(),
+        }
     }
 
     /// Answers what the first levels have asked. No level's answer changes what they ask.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         for view in 0..VIEWS {
             for request in requests.iter().filter(|request| request.views.has(view)) {
-                if let Some(level) = self.levels.iter_mut().find(|level| level.shape.level == request.level) {
+                if let Some(level) = self
+                    .levels
+                    .iter_mut()
+                    .find(|level| level.shape.level == request.level)
+                {
                     level.answer(view, request);
                 }
             }
@@ -84,7 +90,9 @@ impl BehindLevel {
     #[inline]
     fn answer(&mut self, view: usize, request: &LevelRequest) {
         let Some(kind) = request.kind else {
-            self.grids.iter_mut().for_each(|grid| grid.give(view, request.key));
+            self.grids
+                .iter_mut()
+                .for_each(|grid| grid.give(view, request.key));
             return;
         };
         self.lookups[view] += u64::from(request.is_demand);

@@ -44,20 +44,27 @@ impl Cold {
 
     /// Whether another design's levels would answer the same after every flush.
     pub(super) fn stands_for(&self, design: &Design) -> bool {
-        self.levels.forgets_when_flushed() && design.levels[self.first..] == self.design.levels[self.first..]
+        self.levels.forgets_when_flushed()
+            && design.levels[self.first..] == self.design.levels[self.first..]
     }
 
     /// All members alike ask for a line, each in its turn, before [`Cold::answer`].
     #[inline]
     pub(super) fn ask(&mut self, kind: Kind, address: &Address, is_demand: bool) {
-        self.next = Some(Request { kind, address: *address, is_demand });
+        self.next = Some(Request {
+            kind,
+            address: *address,
+            is_demand,
+        });
     }
 
     /// The line never comes modified: it has not been here since the last flush.
     #[inline]
     pub(super) fn answer(&mut self) {
         if let Some(ask) = self.next.take() {
-            let (cycles, is_modified) = self.levels.ask(FLUSHED, ask.kind, &ask.address, ask.is_demand);
+            let (cycles, is_modified) =
+                self.levels
+                    .ask(FLUSHED, ask.kind, &ask.address, ask.is_demand);
             debug_assert!(!is_modified);
             self.cycles += if ask.is_demand { cycles } else { 0 };
             self.asked.push(ask);

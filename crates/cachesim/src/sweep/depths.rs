@@ -98,11 +98,18 @@ impl Depths {
     /// The same of all references that miss.
     pub(super) fn reference_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         let of = |view, kind, depth| self.references[self.reference_at(view, kind, depth)];
-        self.add_up(ways, into, |view, depth| KINDS.iter().map(|&kind| of(view, kind, depth)).sum());
+        self.add_up(ways, into, |view, depth| {
+            KINDS.iter().map(|&kind| of(view, kind, depth)).sum()
+        });
     }
 
     /// What lies at each of the ways or deeper.
-    fn add_up(&self, ways: &[usize], into: &mut [[u64; VIEWS]], at_depth: impl Fn(usize, usize) -> u64) {
+    fn add_up(
+        &self,
+        ways: &[usize],
+        into: &mut [[u64; VIEWS]],
+        at_depth: impl Fn(usize, usize) -> u64,
+    ) {
         let mut sums = [0; VIEWS];
         let mut depth = self.ways + 1;
         for (row, &ways) in into.iter_mut().zip(ways) {
@@ -120,20 +127,36 @@ impl Depths {
     /// References of a kind that miss in a view with so many ways.
     pub(super) fn misses(&self, view: usize, kind: Kind, ways: usize) -> u64 {
         let of = |view| {
-            self.references[self.reference_at(view, kind, ways)..].iter().take(self.ways + 1 - ways).sum::<u64>()
+            self.references[self.reference_at(view, kind, ways)..]
+                .iter()
+                .take(self.ways + 1 - ways)
+                .sum::<u64>()
         };
         of(view) + of(ALIKE)
     }
 
     /// Lines brought into a view with so many ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
-        let of = |view| self.others[self.at(view, ways)..].iter().take(self.ways + 1 - ways).sum::<u64>();
-        KINDS.map(|kind| self.misses(view, kind, ways)).iter().sum::<u64>() + of(view) + of(ALIKE)
+        let of = |view| {
+            self.others[self.at(view, ways)..]
+                .iter()
+                .take(self.ways + 1 - ways)
+                .sum::<u64>()
+        };
+        KINDS
+            .map(|kind| self.misses(view, kind, ways))
+            .iter()
+            .sum::<u64>()
+            + of(view)
+            + of(ALIKE)
     }
 
     /// Modified lines that left a view with so many ways.
     pub(super) fn write_backs(&self, view: usize, ways: usize) -> u64 {
-        let modified: i64 = self.modified[self.at(view, ways)..].iter().take(self.ways + 1 - ways).sum();
+        let modified: i64 = self.modified[self.at(view, ways)..]
+            .iter()
+            .take(self.ways + 1 - ways)
+            .sum();
         let kept: u64 = self.kept[self.at(view, 0)..].iter().take(ways + 1).sum();
         modified.unsigned_abs() - kept
     }

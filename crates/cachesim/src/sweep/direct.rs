@@ -59,7 +59,11 @@ impl Direct {
         let place = |is_it: fn(&Shape) -> bool| shapes.iter().position(is_it).unwrap_or_default();
         let fetch = place(|shape| shape.holds.instructions());
         let data = place(|shape| shape.holds.data());
-        Direct { levels, fetch, data }
+        Direct {
+            levels,
+            fetch,
+            data,
+        }
     }
 
     pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
@@ -76,7 +80,10 @@ impl Direct {
     pub(super) fn empty_flushed_view(&mut self) {
         self.each(|level| {
             level.commit(true);
-            level.grids.iter_mut().for_each(|grid| grid.rest.clear_flushed());
+            level
+                .grids
+                .iter_mut()
+                .for_each(|grid| grid.rest.clear_flushed());
         });
     }
 
@@ -87,7 +94,10 @@ impl Direct {
     pub(super) fn drop_process(&mut self, process: u32) {
         self.each(|level| {
             level.commit(false);
-            level.grids.iter_mut().for_each(|grid| grid.rest.drop_process(process));
+            level
+                .grids
+                .iter_mut()
+                .for_each(|grid| grid.rest.drop_process(process));
         });
     }
 
@@ -123,7 +133,10 @@ impl Lookups for Direct {
             return 0;
         }
         let level = &mut self.levels[self.fetch];
-        blocks.iter().take_while(|block| level.finds(block.address, last_byte(block), false)).count()
+        blocks
+            .iter()
+            .take_while(|block| level.finds(block.address, last_byte(block), false))
+            .count()
     }
 
     /// Nothing takes code away but code.
@@ -139,7 +152,11 @@ impl Lookups for Direct {
             let (first, last) = bytes_of(reference);
             level.finds(first, last, reference.is_store())
         };
-        references.iter().map(finds).take_while(|&is_found| is_found).count()
+        references
+            .iter()
+            .map(finds)
+            .take_while(|&is_found| is_found)
+            .count()
     }
 
     fn first_instruction(&mut self, first: u64, last: u64) {
@@ -155,7 +172,11 @@ impl Lookups for Direct {
     #[inline]
     fn data(&mut self, _: &Block, reference: Reference) {
         let (first, last) = bytes_of(reference);
-        let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
+        let kind = if reference.is_store() {
+            Kind::Store
+        } else {
+            Kind::Load
+        };
         self.levels[self.data].data(kind, first, last);
     }
 
@@ -167,7 +188,10 @@ impl DirectLevel {
     fn new(shape: &Shape) -> DirectLevel {
         let grid = |shape| {
             let rest = Grid::new(shape);
-            DirectGrid { prefix: MruPrefix::new(rest.sets, rest.ways), rest }
+            DirectGrid {
+                prefix: MruPrefix::new(rest.sets, rest.ways),
+                rest,
+            }
         };
         let fewest = shape.grids.first().map_or(1, |grid| grid.sets);
         DirectLevel {
@@ -194,9 +218,15 @@ impl DirectLevel {
     /// Lines of the prefix become lines as any others.
     fn commit(&mut self, loses_flushed: bool) {
         if let Some(fewest) = self.grids.first() {
-            fewest.prefix.used().iter().for_each(|&set| self.filter[set as usize] = NO_LINE);
+            fewest
+                .prefix
+                .used()
+                .iter()
+                .for_each(|&set| self.filter[set as usize] = NO_LINE);
         }
-        self.grids.iter_mut().for_each(|grid| grid.commit(loses_flushed));
+        self.grids
+            .iter_mut()
+            .for_each(|grid| grid.commit(loses_flushed));
     }
 
     /// Looks up all lines from one address to another, if each is known to be found whatever the sizes are; else does nothing.
@@ -245,12 +275,16 @@ impl DirectLevel {
     fn remember(&mut self, line: u64, is_store: bool) {
         let slot = line as usize & (self.filter.len() - 1);
         let was_stored = self.filter[slot] == line << 1 | 1;
-        self.filter[slot] = line << 1 | u64::from(is_store || was_stored || !self.shape.is_write_back);
+        self.filter[slot] =
+            line << 1 | u64::from(is_store || was_stored || !self.shape.is_write_back);
     }
 
     #[inline(never)]
     fn one_line(&mut self, kind: Kind, line: u64) {
-        let (key, is_store) = (self.space_bits | line, kind == Kind::Store && self.shape.is_write_back);
+        let (key, is_store) = (
+            self.space_bits | line,
+            kind == Kind::Store && self.shape.is_write_back,
+        );
         for grid in &mut self.grids {
             match grid.look_up(key, is_store) {
                 Found::Unchanged => break,
@@ -305,7 +339,9 @@ impl DirectGrid {
             Some(depth) => {
                 self.prefix.promote(set, depth);
                 let modified = self.prefix.first_mut(set);
-                modified.iter_mut().for_each(|beyond| *beyond = (*beyond).max(depth as u8));
+                modified
+                    .iter_mut()
+                    .for_each(|beyond| *beyond = (*beyond).max(depth as u8));
                 if is_store {
                     self.store(set);
                 }
@@ -359,7 +395,11 @@ impl DirectGrid {
     fn commit(&mut self, loses_flushed: bool) {
         for &set in self.prefix.used() {
             let set = set as usize;
-            let views: &[usize] = if loses_flushed { &[SHARED, PRIVATE] } else { &[SHARED, PRIVATE, FLUSHED] };
+            let views: &[usize] = if loses_flushed {
+                &[SHARED, PRIVATE]
+            } else {
+                &[SHARED, PRIVATE, FLUSHED]
+            };
             for &view in views {
                 self.rest.stacks.views[view].put_first(set, self.prefix.lines(set, view));
             }

@@ -48,13 +48,25 @@ impl Family {
         let shapes: Vec<Shape> = group.levels.iter().map(shape).collect();
         let (entries, has_behind) = (shapes.len() + columns, group.position == Position::Between);
         let member = |(place, (number, design)): (usize, (u16, Design))| {
-            let places = shapes.iter().filter_map(|shape| shape.place(&design)).collect();
-            Member { number, design, places, cycles_behind: has_behind.then_some(entries + place) }
+            let places = shapes
+                .iter()
+                .filter_map(|shape| shape.place(&design))
+                .collect();
+            Member {
+                number,
+                design,
+                places,
+                cycles_behind: has_behind.then_some(entries + place),
+            }
         };
         let members: Vec<Member> = designs.into_iter().enumerate().map(member).collect();
         let places: Vec<GridSlot> = members.iter().map(|member| member.places[0]).collect();
         let width = VIEWS * (entries + if has_behind { members.len() } else { 0 });
-        let asked: &[usize] = if group.position == Position::Only { &[] } else { &group.levels };
+        let asked: &[usize] = if group.position == Position::Only {
+            &[]
+        } else {
+            &group.levels
+        };
         let guide = Machine::with_requests_to(members[0].design.clone(), asked);
         let format = guide.key_format(group.levels[0]);
         Family {
@@ -93,7 +105,12 @@ impl Family {
         self.guide.most_processes()
     }
 
-    pub(crate) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference], context: &RunContext<'_>) {
+    pub(crate) fn run(
+        &mut self,
+        blocks: BlockRun<'_>,
+        references: &[Reference],
+        context: &RunContext<'_>,
+    ) {
         self.closed = None;
         if self.opened.is_none() {
             self.opened = Some(self.counted().to_vec());
@@ -103,7 +120,13 @@ impl Family {
         self.answer();
     }
 
-    pub(crate) fn touch(&mut self, address: u64, bytes: u64, is_store: bool, context: &RunContext<'_>) -> [u64; 2] {
+    pub(crate) fn touch(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        is_store: bool,
+        context: &RunContext<'_>,
+    ) -> [u64; 2] {
         if self.opened.is_some() && self.closed.is_none() {
             self.closed = Some(self.counted().to_vec());
         }
@@ -116,7 +139,10 @@ impl Family {
     /// What the guide has asked of the swept levels, all members' answer.
     fn answer(&mut self) {
         let Family { guide, feed, .. } = self;
-        guide.listener_mut().1.take(|requests| feed.answer(requests));
+        guide
+            .listener_mut()
+            .1
+            .take(|requests| feed.answer(requests));
         self.is_stale = true;
     }
 
@@ -141,14 +167,20 @@ impl Family {
 
     pub(crate) fn close_interval(&mut self, interval: Interval) {
         let number = self.members[0].number;
-        let cycles = self.guide.close_interval(Interval { design: number, ..interval });
-        let (Some(cycles), Some(opened)) = (cycles, self.opened.take()) else { return };
+        let cycles = self.guide.close_interval(Interval {
+            design: number,
+            ..interval
+        });
+        let (Some(cycles), Some(opened)) = (cycles, self.opened.take()) else {
+            return;
+        };
         let closed = self.closed.take();
         self.counted();
         let now = closed.as_deref().unwrap_or(&self.row);
         let counted = now.iter().zip(&opened).map(|(now, then)| now - then);
         let guide = [cycles.shared, cycles.private, cycles.flushed];
-        self.intervals.push(&interval, guide.into_iter().chain(counted));
+        self.intervals
+            .push(&interval, guide.into_iter().chain(counted));
     }
 
     pub(crate) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
@@ -170,8 +202,16 @@ impl Family {
                     let own = swept_cycles(member, levels, row, view);
                     (cycles[view] + own).wrapping_sub(swept_cycles(&guide[0], levels, row, view))
                 };
-                let cycles = ByView { shared: of(SHARED), private: of(PRIVATE), flushed: of(FLUSHED) };
-                intervals.push(Interval { design: member.number, cycles, ..*head });
+                let cycles = ByView {
+                    shared: of(SHARED),
+                    private: of(PRIVATE),
+                    flushed: of(FLUSHED),
+                };
+                intervals.push(Interval {
+                    design: member.number,
+                    cycles,
+                    ..*head
+                });
             }
         });
     }
@@ -184,10 +224,17 @@ impl Family {
             for (level, shape) in self.shapes.iter().enumerate() {
                 lookups[level] = self.feed.lookups(level);
                 for (number, grid) in shape.grids.iter().enumerate() {
-                    self.feed.depths(level, number).demand_misses(&grid.ways, &mut misses[grid.first_column..]);
+                    self.feed
+                        .depths(level, number)
+                        .demand_misses(&grid.ways, &mut misses[grid.first_column..]);
                 }
             }
-            let columns = misses.len() - self.members.iter().filter_map(|member| member.cycles_behind).count();
+            let columns = misses.len()
+                - self
+                    .members
+                    .iter()
+                    .filter_map(|member| member.cycles_behind)
+                    .count();
             self.feed.cycles_behind(&mut misses[columns..]);
         }
         &self.row
@@ -200,14 +247,19 @@ impl Family {
         let mut missed = vec![[0; VIEWS]; columns];
         for (level, shape) in self.shapes.iter().enumerate() {
             for (number, grid) in shape.grids.iter().enumerate() {
-                self.feed.depths(level, number).reference_misses(&grid.ways, &mut missed[grid.first_column..]);
+                self.feed
+                    .depths(level, number)
+                    .reference_misses(&grid.ways, &mut missed[grid.first_column..]);
             }
         }
         self.by_process.count(running, missed.as_flattened());
     }
 
     /// What each member makes of it, by number; the guide's is the first.
-    pub(crate) fn into_results(mut self, references: [u64; 3]) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
+    pub(crate) fn into_results(
+        mut self,
+        references: [u64; 3],
+    ) -> Vec<(u16, DesignResult, Option<ByPlace>)> {
         self.count_running();
         let row = self.counted().to_vec();
         self.feed.finish();
@@ -233,7 +285,15 @@ impl Family {
             };
             (member.number, result, None)
         };
-        let others: Vec<_> = self.members.iter().enumerate().skip(1).map(counters).collect();
-        std::iter::once((self.members[0].number, guide, Some(by_place(listener)))).chain(others).collect()
+        let others: Vec<_> = self
+            .members
+            .iter()
+            .enumerate()
+            .skip(1)
+            .map(counters)
+            .collect();
+        std::iter::once((self.members[0].number, guide, Some(by_place(listener))))
+            .chain(others)
+            .collect()
     }
 }

@@ -102,10 +102,19 @@ impl Feed {
     }
 
     /// Modified lines that left a member's level in a view, and others that a level behind took.
-    pub(super) fn given(&self, member: usize, level: usize, place: &GridSlot, view: usize) -> [u64; 2] {
+    pub(super) fn given(
+        &self,
+        member: usize,
+        level: usize,
+        place: &GridSlot,
+        view: usize,
+    ) -> [u64; 2] {
         match self {
             Feed::Through(through) => through.given(member, view),
-            Feed::Direct(_) | Feed::Behind(_) => [self.depths(level, place.grid).write_backs(view, place.ways), 0],
+            Feed::Direct(_) | Feed::Behind(_) => [
+                self.depths(level, place.grid).write_backs(view, place.ways),
+                0,
+            ],
         }
     }
 

@@ -19,7 +19,12 @@ pub(super) struct Grid {
 impl Grid {
     pub(super) fn new(shape: &GridShape) -> Grid {
         let (sets, ways) = (shape.sets, shape.most_ways());
-        Grid { sets, ways, stacks: ViewStacks::new(sets, ways), depths: Depths::new(ways) }
+        Grid {
+            sets,
+            ways,
+            stacks: ViewStacks::new(sets, ways),
+            depths: Depths::new(ways),
+        }
     }
 
     #[inline]
@@ -50,7 +55,14 @@ impl Grid {
 
     /// One request in one view; gives whether it changes nothing here and with more sets.
     #[inline]
-    pub(super) fn look_up(&mut self, view: usize, key: u64, kind: Kind, is_store: bool, is_demand: bool) -> bool {
+    pub(super) fn look_up(
+        &mut self,
+        view: usize,
+        key: u64,
+        kind: Kind,
+        is_store: bool,
+        is_demand: bool,
+    ) -> bool {
         let set = self.set_of(key);
         let stacks = &mut self.stacks.views[view];
         let found = stacks.find(set, key, self.ways);
@@ -68,7 +80,12 @@ impl Grid {
         if is_store {
             self.depths.count_modified(view, beyond);
         }
-        stacks.promote(set, found.map(|(depth, _)| depth), key, if is_store { 0 } else { beyond });
+        stacks.promote(
+            set,
+            found.map(|(depth, _)| depth),
+            key,
+            if is_store { 0 } else { beyond },
+        );
         false
     }
 
@@ -79,7 +96,8 @@ impl Grid {
         if let Some((depth, beyond)) = stacks.find(set, key, self.ways)
             && depth < usize::from(beyond)
         {
-            self.depths.count_modified_between(view, depth as u8, beyond);
+            self.depths
+                .count_modified_between(view, depth as u8, beyond);
             stacks.set_mark(set, depth, depth as u8);
         }
     }

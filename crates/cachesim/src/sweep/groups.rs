@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use switchcost_design::{AddressKind, Design, Holds, Inclusion, Level, Replacement, Ways, WritePolicy};
+use switchcost_design::{
+    AddressKind, Design, Holds, Inclusion, Level, Replacement, Ways, WritePolicy,
+};
 use switchcost_units::Bytes;
 
 use super::shape::sets_and_ways;
@@ -34,13 +36,20 @@ pub(crate) struct Group {
 pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
     let mut free: Vec<usize> = (0..designs.len()).collect();
     let mut groups = Vec::new();
-    let most_levels = designs.iter().map(|design| design.levels.len()).max().unwrap_or(0);
+    let most_levels = designs
+        .iter()
+        .map(|design| design.levels.len())
+        .max()
+        .unwrap_or(0);
     for level in 0..most_levels {
         let between = |design: &Design| {
             let levels = vec![level];
-            is_between(design, level).then(|| (before_and_at(design, level), levels, Position::Between))
+            is_between(design, level)
+                .then(|| (before_and_at(design, level), levels, Position::Between))
         };
-        let found = alike(designs, &free, between).into_iter().filter(|group| differ_at(designs, group, level));
+        let found = alike(designs, &free, between)
+            .into_iter()
+            .filter(|group| differ_at(designs, group, level));
         let divided = found
             .flat_map(|group| divided(designs, &group, level))
             .filter(|group| group.members.len() >= fewest_members);
@@ -53,7 +62,11 @@ pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
         let (levels, position) = swept_levels(design)?;
         Some((likeness(design, &levels), levels, position))
     };
-    groups.extend(alike(designs, &free, last).into_iter().filter(|group| group.members.len() >= fewest_members));
+    groups.extend(
+        alike(designs, &free, last)
+            .into_iter()
+            .filter(|group| group.members.len() >= fewest_members),
+    );
     groups.sort_by_key(|group| group.members[0]);
     groups
 }
@@ -61,14 +74,24 @@ pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
 /// What a design is grouped by, and how it is swept then.
 type Sweep = (String, Vec<usize>, Position);
 
-fn alike(designs: &[Design], free: &[usize], sweep: impl Fn(&Design) -> Option<Sweep>) -> Vec<Group> {
+fn alike(
+    designs: &[Design],
+    free: &[usize],
+    sweep: impl Fn(&Design) -> Option<Sweep>,
+) -> Vec<Group> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for &number in free {
-        let Some((likeness, levels, position)) = sweep(&designs[number]) else { continue };
+        let Some((likeness, levels, position)) = sweep(&designs[number]) else {
+            continue;
+        };
         let place = *places.entry(likeness).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(Group { members: Vec::new(), levels, position });
+            groups.push(Group {
+                members: Vec::new(),
+                levels,
+                position,
+            });
         }
         groups[place].members.push(number);
     }
@@ -84,7 +107,10 @@ fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
         let place = *before / MOST_MEMBERS;
         *before += 1;
         if place == groups.len() {
-            groups.push(Group { members: Vec::new(), ..group.clone() });
+            groups.push(Group {
+                members: Vec::new(),
+                ..group.clone()
+            });
         }
         groups[place].members.push(member);
     }
@@ -93,8 +119,16 @@ fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
 
 /// Whether there is anything to sweep in a level.
 fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
-    let shape = |number: usize| (designs[number].levels[level].size, designs[number].levels[level].ways);
-    group.members.iter().any(|&number| shape(number) != shape(group.members[0]))
+    let shape = |number: usize| {
+        (
+            designs[number].levels[level].size,
+            designs[number].levels[level].ways,
+        )
+    };
+    group
+        .members
+        .iter()
+        .any(|&number| shape(number) != shape(group.members[0]))
 }
 
 /// What all members of a group have in common whose levels behind one are each member's own.
@@ -107,7 +141,9 @@ fn before_and_at(design: &Design, level: usize) -> String {
 /// Whether a level can be swept with all behind it simulated for each member: it asks them, and they change nothing before them.
 fn is_between(design: &Design, at: usize) -> bool {
     let levels = &design.levels;
-    let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else { return false };
+    let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else {
+        return false;
+    };
     let is_fit = |later: &Level| {
         later.holds == level.holds
             && !later.knows_instructions()
@@ -142,10 +178,13 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     if !is_untimed(levels) || !is_open_to_all(levels) {
         return None;
     }
-    let is_last = |at: usize| !(at + 1..levels.len()).any(|other| share_a_path(&levels[at], &levels[other]));
+    let is_last =
+        |at: usize| !(at + 1..levels.len()).any(|other| share_a_path(&levels[at], &levels[other]));
     if (0..levels.len()).all(is_last) {
         let is_virtual = |level: &Level| level.index == AddressKind::Virtual;
-        let are_all = levels.iter().all(|level| is_sweepable(level) && is_virtual(level));
+        let are_all = levels
+            .iter()
+            .all(|level| is_sweepable(level) && is_virtual(level));
         return are_all.then(|| ((0..levels.len()).collect(), Position::Only));
     }
     // A level that the processor asks too would learn nothing of references that touch several lines.
@@ -156,7 +195,9 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
 
 /// The time that stores wait in buffers, and lines on a bus, depends on all levels behind, and is no sum over misses.
 fn is_untimed(levels: &[Level]) -> bool {
-    !levels.iter().any(|level| level.write_buffers.is_some() || level.is_timed())
+    !levels
+        .iter()
+        .any(|level| level.write_buffers.is_some() || level.is_timed())
 }
 
 /// Which program runs is not known to levels that are simulated apart.
@@ -167,11 +208,14 @@ fn is_open_to_all(levels: &[Level]) -> bool {
 /// Whether other levels stand before one on each of its paths.
 fn is_asked(levels: &[Level], at: usize) -> bool {
     let has_before = |is_on: fn(Holds) -> bool| levels[..at].iter().any(|other| is_on(other.holds));
-    [Holds::instructions, Holds::data].into_iter().all(|is_on| !is_on(levels[at].holds) || has_before(is_on))
+    [Holds::instructions, Holds::data]
+        .into_iter()
+        .all(|is_on| !is_on(levels[at].holds) || has_before(is_on))
 }
 
 fn share_a_path(one: &Level, other: &Level) -> bool {
-    (one.holds.instructions() && other.holds.instructions()) || (one.holds.data() && other.holds.data())
+    (one.holds.instructions() && other.holds.instructions())
+        || (one.holds.data() && other.holds.data())
 }
 
 /// Whether a level of more ways holds all that one of fewer ways does, always.

@@ -29,32 +29,60 @@ pub(super) struct Intervals {
 
 impl Intervals {
     pub(super) fn new(width: usize) -> Intervals {
-        Intervals { width, segment: Table::default(), sums: Table::default(), places: HashMap::new() }
+        Intervals {
+            width,
+            segment: Table::default(),
+            sums: Table::default(),
+            places: HashMap::new(),
+        }
     }
 
     /// An interval of the segment under way.
     pub(super) fn push(&mut self, interval: &Interval, row: impl Iterator<Item = u64>) {
         // The part of an interval behind an exec belongs to another process, but it is no segment more.
-        let is_rest = self.segment.heads.iter().any(|head| head.number == interval.number);
-        self.segment.heads.push(Interval { segments: u32::from(!is_rest), ..*interval });
+        let is_rest = self
+            .segment
+            .heads
+            .iter()
+            .any(|head| head.number == interval.number);
+        self.segment.heads.push(Interval {
+            segments: u32::from(!is_rest),
+            ..*interval
+        });
         self.segment.numbers.extend(row);
-        debug_assert_eq!(self.segment.numbers.len(), self.width * self.segment.heads.len());
+        debug_assert_eq!(
+            self.segment.numbers.len(),
+            self.width * self.segment.heads.len()
+        );
     }
 
     /// The segment is over, and its intervals are added to the sums.
     pub(super) fn end_segment(&mut self, end: u32) {
         let rows = self.segment.numbers.chunks_exact(self.width);
         for (head, row) in self.segment.heads.drain(..).zip(rows) {
-            let place = *self.places.entry((head.process, head.cause, end, head.number)).or_insert_with(|| {
-                self.sums.heads.push(Interval { end, segments: 0, instructions: 0, ..head });
-                self.sums.numbers.resize(self.sums.heads.len() * self.width, 0);
-                self.sums.heads.len() - 1
-            });
+            let place = *self
+                .places
+                .entry((head.process, head.cause, end, head.number))
+                .or_insert_with(|| {
+                    self.sums.heads.push(Interval {
+                        end,
+                        segments: 0,
+                        instructions: 0,
+                        ..head
+                    });
+                    self.sums
+                        .numbers
+                        .resize(self.sums.heads.len() * self.width, 0);
+                    self.sums.heads.len() - 1
+                });
             let sum = &mut self.sums.heads[place];
             sum.segments = sum.segments.saturating_add(head.segments);
             sum.instructions += head.instructions;
             let numbers = &mut self.sums.numbers[place * self.width..][..self.width];
-            numbers.iter_mut().zip(row).for_each(|(sum, more)| *sum += more);
+            numbers
+                .iter_mut()
+                .zip(row)
+                .for_each(|(sum, more)| *sum += more);
         }
         self.segment.numbers.clear();
     }
@@ -66,9 +94,17 @@ impl Intervals {
     /// Gives out all sums, in the order of their first intervals, and starts anew.
     pub(super) fn drain(&mut self, mut act: impl FnMut(&Interval, &[u64])) {
         let mut order: Vec<usize> = (0..self.sums.heads.len()).collect();
-        order.sort_by_key(|&place| (self.sums.heads[place].segment, self.sums.heads[place].number));
+        order.sort_by_key(|&place| {
+            (
+                self.sums.heads[place].segment,
+                self.sums.heads[place].number,
+            )
+        });
         for place in order {
-            act(&self.sums.heads[place], &self.sums.numbers[place * self.width..][..self.width]);
+            act(
+                &self.sums.heads[place],
+                &self.sums.numbers[place * self.width..][..self.width],
+            );
         }
         self.sums = Table::default();
         self.places.clear();

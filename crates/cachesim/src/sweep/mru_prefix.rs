@@ -48,7 +48,9 @@ impl MruPrefix {
     #[inline]
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
         let start = set * self.ways;
-        self.keys[start..start + self.length(set)].iter().position(|&held| held == key)
+        self.keys[start..start + self.length(set)]
+            .iter()
+            .position(|&held| held == key)
     }
 
     /// A line becomes the first; it was at `depth`.
@@ -68,7 +70,8 @@ impl MruPrefix {
         }
         let passed = length.min(self.ways - 1);
         self.keys.copy_within(start..start + passed, start + 1);
-        self.modified_beyond.copy_within(start..start + passed, start + 1);
+        self.modified_beyond
+            .copy_within(start..start + passed, start + 1);
         self.keys[start] = key;
         self.modified_beyond[start] = modified_beyond;
         self.lengths[set] = (passed + 1) as u8;
@@ -80,10 +83,18 @@ impl MruPrefix {
     }
 
     /// The lines of a set, first ones first, as one view has them.
-    pub(super) fn lines(&self, set: usize, view: usize) -> impl ExactSizeIterator<Item = (u64, u8)> {
+    pub(super) fn lines(
+        &self,
+        set: usize,
+        view: usize,
+    ) -> impl ExactSizeIterator<Item = (u64, u8)> {
         let lines = set * self.ways..set * self.ways + self.length(set);
         let keys = self.keys[lines.clone()].iter().copied();
-        keys.zip(self.modified_beyond[lines].iter().map(move |modified| modified[view]))
+        keys.zip(
+            self.modified_beyond[lines]
+                .iter()
+                .map(move |modified| modified[view]),
+        )
     }
 
     pub(super) fn clear(&mut self) {

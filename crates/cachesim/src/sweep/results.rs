@@ -1,7 +1,9 @@
 //! The counters of each member, from those of the first and what the sweep has found.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, DesignResult, HierarchyCounts, LevelCounts, ProcessMisses, View};
+use switchcost_simulation_result::{
+    ByView, DesignResult, HierarchyCounts, LevelCounts, ProcessMisses, View,
+};
 
 use crate::machine::Kind;
 
@@ -29,8 +31,13 @@ fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view
 /// Cycles that all swept levels take, of which there are so many, and those behind.
 pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: usize) -> u64 {
     let places = member.places.iter().enumerate();
-    let swept: u64 = places.map(|(level, place)| level_cycles(place, level, levels, row, view)).sum();
-    swept + member.cycles_behind.map_or(0, |entry| row[VIEWS * entry + view])
+    let swept: u64 = places
+        .map(|(level, place)| level_cycles(place, level, levels, row, view))
+        .sum();
+    swept
+        + member
+            .cycles_behind
+            .map_or(0, |entry| row[VIEWS * entry + view])
 }
 
 /// Counters at the end.
@@ -57,11 +64,22 @@ impl Results<'_> {
         }
     }
 
-    fn hierarchy(&self, number: usize, member: &Member, view: View, index: usize) -> HierarchyCounts {
+    fn hierarchy(
+        &self,
+        number: usize,
+        member: &Member,
+        view: View,
+        index: usize,
+    ) -> HierarchyCounts {
         let levels = self.shapes.len();
         let mut counts = self.guide.hierarchies.get(view).clone();
         let own = swept_cycles(member, levels, self.row, index);
-        counts.cycles = (counts.cycles + own).wrapping_sub(swept_cycles(self.guide_member, levels, self.row, index));
+        counts.cycles = (counts.cycles + own).wrapping_sub(swept_cycles(
+            self.guide_member,
+            levels,
+            self.row,
+            index,
+        ));
         for (level, (shape, place)) in self.shapes.iter().zip(&member.places).enumerate() {
             let swept = &mut counts.levels[shape.level];
             self.level(swept, level, place, index);
@@ -70,7 +88,9 @@ impl Results<'_> {
         }
         if let Some(behind) = self.behind.get(number) {
             counts.levels.truncate(self.shapes[0].level + 1);
-            counts.levels.extend_from_slice(&behind.hierarchies.get(view).levels);
+            counts
+                .levels
+                .extend_from_slice(&behind.hierarchies.get(view).levels);
         }
         counts
     }
@@ -85,7 +105,10 @@ impl Results<'_> {
 
     /// Of those that missed anything: the guide knows the other levels, by those that missed there.
     pub(super) fn by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
-        let own = self.by_process.iter().map(|columns| self.misses(number, member, columns));
+        let own = self
+            .by_process
+            .iter()
+            .map(|columns| self.misses(number, member, columns));
         own.filter(ProcessMisses::is_any).collect()
     }
 
@@ -97,7 +120,10 @@ impl Results<'_> {
             misses[shape.level] = columns.misses[place.column];
         }
         if let Some(behind) = self.behind.get(number) {
-            misses.splice(self.shapes[0].level + 1..caches, of_process(behind, process));
+            misses.splice(
+                self.shapes[0].level + 1..caches,
+                of_process(behind, process),
+            );
         }
         ProcessMisses { process, misses }
     }

@@ -59,7 +59,11 @@ impl Shape {
             ways.dedup();
             let first_column = next;
             next += ways.len();
-            GridShape { sets, ways, first_column }
+            GridShape {
+                sets,
+                ways,
+                first_column,
+            }
         };
         let grids = by_sets.into_iter().map(grid).collect();
         let of_all = &members[0].levels[level];
@@ -85,7 +89,13 @@ impl Shape {
         let column = shape.first_column + shape.ways.iter().position(|&other| other == ways)?;
         let level = &member.levels[self.level];
         let (hit_cycles, miss_cycles) = (level.hit_cycles.into(), level.miss_cycles.into());
-        Some(GridSlot { grid, ways, column, hit_cycles, miss_cycles })
+        Some(GridSlot {
+            grid,
+            ways,
+            column,
+            hit_cycles,
+            miss_cycles,
+        })
     }
 }
 

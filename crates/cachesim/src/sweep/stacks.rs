@@ -39,7 +39,11 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
     #[inline]
     fn length(&self, set: usize) -> usize {
         let length = self.lengths[set];
-        if length >> LENGTH_BITS == self.turn { (length & LENGTH_MASK) as usize } else { 0 }
+        if length >> LENGTH_BITS == self.turn {
+            (length & LENGTH_MASK) as usize
+        } else {
+            0
+        }
     }
 
     #[inline]
@@ -51,7 +55,9 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let start = set * self.ways;
-        self.keys[start] ^ self.keys[start + self.ways / 2] ^ u64::from(self.marks[start] == M::default())
+        self.keys[start]
+            ^ self.keys[start + self.ways / 2]
+            ^ u64::from(self.marks[start] == M::default())
     }
 
     /// Where a line is among the first `most` of its set, and its mark.
@@ -59,7 +65,9 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
     pub(super) fn find(&self, set: usize, key: u64, most: usize) -> Option<(usize, M)> {
         let start = set * self.ways;
         let length = self.length(set).min(most);
-        let depth = self.keys[start..start + length].iter().position(|&held| held == key)?;
+        let depth = self.keys[start..start + length]
+            .iter()
+            .position(|&held| held == key)?;
         Some((depth, self.marks[start + depth]))
     }
 
@@ -91,8 +99,10 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
     #[inline]
     pub(super) fn remove(&mut self, set: usize, depth: usize) {
         let (start, length) = (set * self.ways, self.length(set));
-        self.keys.copy_within(start + depth + 1..start + length, start + depth);
-        self.marks.copy_within(start + depth + 1..start + length, start + depth);
+        self.keys
+            .copy_within(start + depth + 1..start + length, start + depth);
+        self.marks
+            .copy_within(start + depth + 1..start + length, start + depth);
         self.set_length(set, length - 1);
     }
 
@@ -120,10 +130,13 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
 
     /// All lines with their depths and marks.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, u64, M)> {
-        let of_set =
-            move |set: usize| (0..self.length(set)).filter_map(move |depth| Some((depth, self.at(set, depth)?)));
+        let of_set = move |set: usize| {
+            (0..self.length(set)).filter_map(move |depth| Some((depth, self.at(set, depth)?)))
+        };
         let sets = if self.is_used { self.lengths.len() } else { 0 };
-        (0..sets).flat_map(of_set).map(|(depth, (key, mark))| (depth, key, mark))
+        (0..sets)
+            .flat_map(of_set)
+            .map(|(depth, (key, mark))| (depth, key, mark))
     }
 
     /// Whether no stack holds anything.

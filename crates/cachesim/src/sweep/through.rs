@@ -50,10 +50,18 @@ struct ThroughGrid {
 
 impl Through {
     /// The members are in the order of their places.
-    pub(super) fn new(members: &[Design], shape: &Shape, places: &[GridSlot], format: KeyFormat) -> Through {
+    pub(super) fn new(
+        members: &[Design],
+        shape: &Shape,
+        places: &[GridSlot],
+        format: KeyFormat,
+    ) -> Through {
         let cold = Box::new(Cold::new(&members[0], shape.level + 1));
         let of_grid = |(number, grid): (usize, &GridShape)| {
-            let own = places.iter().enumerate().filter(|(_, place)| place.grid == number);
+            let own = places
+                .iter()
+                .enumerate()
+                .filter(|(_, place)| place.grid == number);
             let back = |(member, place): (usize, &GridSlot)| {
                 Back::new(member, place.ways, &members[member], shape.level + 1, &cold)
             };
@@ -77,22 +85,34 @@ impl Through {
 
     /// Answers what the levels before have asked. No answer changes what they ask.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
-        let Through { grids, cold, lookups, format, .. } = self;
+        let Through {
+            grids,
+            cold,
+            lookups,
+            format,
+            ..
+        } = self;
         for (view, lookups) in lookups.iter_mut().enumerate() {
             for some in requests.chunks(READ_AHEAD) {
                 let of_view = some.iter().filter(|request| request.views.has(view));
                 let sets = of_view.clone().flat_map(|request| {
-                    grids.iter().map(move |grid| grid.stacks.views[view].read_ahead(grid.set_of(request.key)))
+                    grids.iter().map(move |grid| {
+                        grid.stacks.views[view].read_ahead(grid.set_of(request.key))
+                    })
                 });
                 black_box(sets.fold(0, |read, next| read ^ next));
                 for request in of_view {
                     let Some(kind) = request.kind else {
-                        grids.iter_mut().for_each(|grid| grid.give(view, request, cold));
+                        grids
+                            .iter_mut()
+                            .for_each(|grid| grid.give(view, request, cold));
                         continue;
                     };
                     *lookups += u64::from(request.is_demand);
                     // What changes nothing with some sets changes nothing with more.
-                    let _ = grids.iter_mut().any(|grid| grid.look_up(view, kind, request, *format, cold));
+                    let _ = grids
+                        .iter_mut()
+                        .any(|grid| grid.look_up(view, kind, request, *format, cold));
                     cold.answer();
                 }
             }
@@ -100,11 +120,22 @@ impl Through {
     }
 
     pub(super) fn empty_flushed_view(&mut self) {
-        let Through { grids, cold, format, .. } = self;
+        let Through {
+            grids,
+            cold,
+            format,
+            ..
+        } = self;
         // What one of those that are alike gives, all of them do.
-        let giving = grids.iter().position(|grid| grid.backs.iter().any(|back| back.is_cold_in(FLUSHED)));
+        let giving = grids
+            .iter()
+            .position(|grid| grid.backs.iter().any(|back| back.is_cold_in(FLUSHED)));
         for (number, grid) in grids.iter_mut().enumerate() {
-            grid.flush(FLUSHED, *format, (giving == Some(number)).then_some(&mut *cold));
+            grid.flush(
+                FLUSHED,
+                *format,
+                (giving == Some(number)).then_some(&mut *cold),
+            );
         }
         cold.flush();
         self.share_counts();
@@ -114,7 +145,10 @@ impl Through {
     /// What has been counted for all that are alike, each of them has counted.
     fn share_counts(&mut self) {
         let Through { grids, cold, .. } = self;
-        grids.iter_mut().flat_map(|grid| &mut grid.backs).for_each(|back| back.count(cold));
+        grids
+            .iter_mut()
+            .flat_map(|grid| &mut grid.backs)
+            .for_each(|back| back.count(cold));
         cold.restart_counts();
     }
 
@@ -123,14 +157,19 @@ impl Through {
             self.flush_shared();
         }
         self.share_counts();
-        self.grids.iter_mut().for_each(|grid| grid.stacks.change_process(to.process));
+        self.grids
+            .iter_mut()
+            .for_each(|grid| grid.stacks.change_process(to.process));
         self.backs().for_each(|back| back.levels.change_process(to));
     }
 
     pub(super) fn drop_process(&mut self, process: u32) {
         self.share_counts();
-        self.grids.iter_mut().for_each(|grid| drop(grid.stacks.drop_process(process)));
-        self.backs().for_each(|back| back.levels.drop_process(process));
+        self.grids
+            .iter_mut()
+            .for_each(|grid| drop(grid.stacks.drop_process(process)));
+        self.backs()
+            .for_each(|back| back.levels.drop_process(process));
     }
 
     /// Demand lookups, by view.
@@ -144,20 +183,26 @@ impl Through {
 
     /// Cycles behind the level, by member and view.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
-        self.grids.iter().flat_map(|grid| &grid.backs).for_each(|back| into[back.member] = back.cycles(&self.cold));
+        self.grids
+            .iter()
+            .flat_map(|grid| &grid.backs)
+            .for_each(|back| into[back.member] = back.cycles(&self.cold));
     }
 
     /// Modified lines that left a member's level, and others that the level behind took.
     pub(super) fn given(&self, member: usize, view: usize) -> [u64; 2] {
         let mut all = self.grids.iter().flat_map(|grid| &grid.backs);
-        all.find(|back| back.member == member).map_or([0; 2], |back| [back.write_backs[view], back.moves[view]])
+        all.find(|back| back.member == member)
+            .map_or([0; 2], |back| [back.write_backs[view], back.moves[view]])
     }
 
     /// What the levels behind count, by member.
     pub(super) fn results(&mut self) -> Vec<DesignResult> {
         self.share_counts();
         let backs = self.grids.iter_mut().flat_map(|grid| &mut grid.backs);
-        let mut results: Vec<_> = backs.map(|back| (back.member, back.levels.result([0; 3]))).collect();
+        let mut results: Vec<_> = backs
+            .map(|back| (back.member, back.levels.result([0; 3])))
+            .collect();
         results.sort_by_key(|(member, _)| *member);
         results.into_iter().map(|(_, result)| result).collect()
     }
@@ -168,7 +213,9 @@ impl Through {
 
     fn flush_shared(&mut self) {
         let format = self.format;
-        self.grids.iter_mut().for_each(|grid| grid.flush(SHARED, format, None));
+        self.grids
+            .iter_mut()
+            .for_each(|grid| grid.flush(SHARED, format, None));
     }
 }
 
@@ -178,9 +225,25 @@ impl ThroughGrid {
     }
 
     /// Gives whether it changes nothing here and with more sets.
-    fn look_up(&mut self, view: usize, kind: Kind, request: &LevelRequest, format: KeyFormat, cold: &mut Cold) -> bool {
-        let &LevelRequest { key, is_demand, ref address, .. } = request;
-        let (set, is_store, ways) = (self.set_of(key), kind == Kind::Store, self.shape.most_ways());
+    fn look_up(
+        &mut self,
+        view: usize,
+        kind: Kind,
+        request: &LevelRequest,
+        format: KeyFormat,
+        cold: &mut Cold,
+    ) -> bool {
+        let &LevelRequest {
+            key,
+            is_demand,
+            ref address,
+            ..
+        } = request;
+        let (set, is_store, ways) = (
+            self.set_of(key),
+            kind == Kind::Store,
+            self.shape.most_ways(),
+        );
         let stacks = &mut self.stacks.views[view];
         let found = stacks.find(set, key, ways);
         let (depth, mut modified) = found.unwrap_or((ways, 0));
@@ -193,7 +256,11 @@ impl ThroughGrid {
         }
         self.depths.count(view, kind, depth, is_demand);
         let asked = if is_store { Kind::Load } else { kind };
-        for back in self.backs.iter_mut().filter(|back| back.ways <= depth && back.is_cold_in(view)) {
+        for back in self
+            .backs
+            .iter_mut()
+            .filter(|back| back.ways <= depth && back.is_cold_in(view))
+        {
             match stacks.at(set, back.ways - 1) {
                 None => cold.ask(asked, address, is_demand),
                 Some(_) => back.part_from(cold),
@@ -202,7 +269,12 @@ impl ThroughGrid {
         let asks = |back: &Back| back.ways <= depth && !back.is_cold_in(view);
         let missing = self.backs.iter().filter(|back| asks(back));
         black_box(missing.fold(0, |read, back| read ^ back.levels.read_ahead(view, address)));
-        for (member, back) in self.backs.iter_mut().enumerate().filter(|(_, back)| asks(back)) {
+        for (member, back) in self
+            .backs
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, back)| asks(back))
+        {
             modified |= Members::from(back.ask(view, asked, address, is_demand)) << member;
             if let Some((left, marks)) = stacks.at(set, back.ways - 1) {
                 let own: Members = 1 << member;
@@ -241,11 +313,17 @@ impl ThroughGrid {
         let stacks = &mut self.stacks.views[view];
         for (depth, key, modified) in stacks.lines().filter(|(_, _, modified)| *modified != 0) {
             let address = format.address_of(key);
-            let is_held = |(member, back): &(usize, &mut Back)| back.ways > depth && modified >> member & 1 != 0;
+            let is_held = |(member, back): &(usize, &mut Back)| {
+                back.ways > depth && modified >> member & 1 != 0
+            };
             let mut are_alike = false;
             for (_, back) in self.backs.iter_mut().enumerate().filter(is_held) {
                 back.write_backs[view] += 1;
-                if back.is_cold_in(view) { are_alike = true } else { back.levels.give_line(view, &address) }
+                if back.is_cold_in(view) {
+                    are_alike = true
+                } else {
+                    back.levels.give_line(view, &address)
+                }
             }
             if let Some(cold) = cold.as_deref_mut().filter(|_| are_alike) {
                 cold.give_line(&address);

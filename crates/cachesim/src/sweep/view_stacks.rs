@@ -19,7 +19,13 @@ pub(super) struct ViewStacks<M> {
 impl<M: Copy + Default + PartialEq> ViewStacks<M> {
     pub(super) fn new(sets: usize, ways: usize) -> ViewStacks<M> {
         let views = std::array::from_fn(|_| Stacks::new(sets, ways));
-        ViewStacks { sets, ways, views, running: 0, others: HashMap::new() }
+        ViewStacks {
+            sets,
+            ways,
+            views,
+            running: 0,
+            others: HashMap::new(),
+        }
     }
 
     /// Another process runs; what was its own comes back.
@@ -27,7 +33,10 @@ impl<M: Copy + Default + PartialEq> ViewStacks<M> {
         if to == self.running {
             return;
         }
-        let coming = self.others.remove(&to).unwrap_or_else(|| Stacks::new(self.sets, self.ways));
+        let coming = self
+            .others
+            .remove(&to)
+            .unwrap_or_else(|| Stacks::new(self.sets, self.ways));
         let leaving = std::mem::replace(&mut self.views[PRIVATE], coming);
         self.others.insert(self.running, leaving);
         self.running = to;
@@ -36,7 +45,10 @@ impl<M: Copy + Default + PartialEq> ViewStacks<M> {
     /// The private stacks of a process are lost, and given.
     pub(super) fn drop_process(&mut self, process: u32) -> Option<Stacks<M>> {
         if process == self.running {
-            return Some(std::mem::replace(&mut self.views[PRIVATE], Stacks::new(self.sets, self.ways)));
+            return Some(std::mem::replace(
+                &mut self.views[PRIVATE],
+                Stacks::new(self.sets, self.ways),
+            ));
         }
         self.others.remove(&process)
     }

@@ -40,7 +40,9 @@ pub(super) enum Field {
 impl Field {
     /// Whether axes of both fields would set the same.
     pub(super) fn meets(self, other: Field) -> bool {
-        let sets = |one: Field, other: Field| one == Field::Addressing && matches!(other, Field::Index | Field::Tag);
+        let sets = |one: Field, other: Field| {
+            one == Field::Addressing && matches!(other, Field::Index | Field::Tag)
+        };
         self == other || sets(self, other) || sets(other, self)
     }
 }
@@ -58,7 +60,10 @@ impl Target {
         match self {
             Target::Level(_) => !matches!(field, Entries | Page),
             Target::Tlb(_) => {
-                matches!(field, Entries | Page | Ways | Replacement | OnSwitch | HitCycles | MissCycles)
+                matches!(
+                    field,
+                    Entries | Page | Ways | Replacement | OnSwitch | HitCycles | MissCycles
+                )
             }
         }
     }
@@ -69,6 +74,9 @@ impl Target {
 
     pub(super) fn known_fields(self) -> String {
         let known = Field::iter().filter(|field| self.has(*field));
-        known.map(|field| field.to_string()).collect::<Vec<_>>().join(", ")
+        known
+            .map(|field| field.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }

@@ -1,8 +1,8 @@
 //! Fields set to values.
 
 use switchcost_design::{
-    AddressKind, Design, Holds, Level, PageAllocation, PageOrder, StreamBuffers, Streamer, StridePrefetcher, TlbLevel,
-    VictimCache,
+    AddressKind, Design, Holds, Level, PageAllocation, PageOrder, StreamBuffers, Streamer,
+    StridePrefetcher, TlbLevel, VictimCache,
 };
 use switchcost_units::Bytes;
 
@@ -10,7 +10,11 @@ use super::field::{Field, Target};
 use super::value::{Addressing, Value};
 
 /// Where a design says nothing of pages: the size of today's base pages, and of the DECstation's.
-const PAGES: PageAllocation = PageAllocation { size: Bytes::kib(4), order: PageOrder::Random, seed: 0 };
+const PAGES: PageAllocation = PageAllocation {
+    size: Bytes::kib(4),
+    order: PageOrder::Random,
+    seed: 0,
+};
 
 /// Sets a field to a value that [`Value::parse`] gave for it.
 pub(super) fn set(design: &mut Design, target: Target, field: Field, value: &Value) {
@@ -33,14 +37,21 @@ pub(super) fn set(design: &mut Design, target: Target, field: Field, value: &Val
 }
 
 fn wants_pages(value: &Value) -> bool {
-    matches!(value, Value::Addressing(Addressing::Vipt | Addressing::Pipt) | Value::Address(AddressKind::Physical))
+    matches!(
+        value,
+        Value::Addressing(Addressing::Vipt | Addressing::Pipt)
+            | Value::Address(AddressKind::Physical)
+    )
 }
 
 /// Whether no level before it holds what it holds.
 fn is_first(design: &Design, index: usize) -> bool {
     let own = design.levels[index].holds;
-    let meets = |other: Holds| own.data() && other.data() || own.instructions() && other.instructions();
-    !design.levels[..index].iter().any(|before| meets(before.holds))
+    let meets =
+        |other: Holds| own.data() && other.data() || own.instructions() && other.instructions();
+    !design.levels[..index]
+        .iter()
+        .any(|before| meets(before.holds))
 }
 
 fn set_level(level: &mut Level, field: Field, value: &Value) {
@@ -70,15 +81,28 @@ fn set_beside(level: &mut Level, field: Field, value: &Value) {
         }
         (Field::Streams, Value::Triple(numbers)) => {
             let own = level.streams.unwrap_or_default();
-            level.streams = numbers.map(|[count, depth, hit_cycles]| StreamBuffers { count, depth, hit_cycles, ..own });
+            level.streams = numbers.map(|[count, depth, hit_cycles]| StreamBuffers {
+                count,
+                depth,
+                hit_cycles,
+                ..own
+            });
         }
         (Field::Stride, Value::Triple(numbers)) => {
             let by = level.stride.map(|stride| stride.by).unwrap_or_default();
-            level.stride =
-                numbers.map(|[entries, degree, distance]| StridePrefetcher { entries, degree, distance, by });
+            level.stride = numbers.map(|[entries, degree, distance]| StridePrefetcher {
+                entries,
+                degree,
+                distance,
+                by,
+            });
         }
         (Field::Streamer, Value::Triple(numbers)) => {
-            level.streamer = numbers.map(|[entries, degree, distance]| Streamer { entries, degree, distance });
+            level.streamer = numbers.map(|[entries, degree, distance]| Streamer {
+                entries,
+                degree,
+                distance,
+            });
         }
         _ => unreachable!("a level has the field, and the value is of its kind"),
     }

@@ -1,6 +1,7 @@
 use super::*;
 use switchcost_design::{
-    OnSwitch, Prefetch, Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher, VictimCache, Ways,
+    OnSwitch, Prefetch, Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher,
+    VictimCache, Ways,
 };
 use switchcost_units::Bytes;
 
@@ -45,8 +46,17 @@ fn all_combinations_the_last_axis_fastest() {
 #[test]
 fn levels_can_be_set_together() {
     let designs = vary(&base(), &["L1I + L1D.size = 4KiB, 16KiB"]).expect("two");
-    assert_eq!(names_of(&designs), ["mogul-2a[L1I+L1D.size=4KiB]", "mogul-2a[L1I+L1D.size=16KiB]"]);
-    assert_eq!((designs[1].levels[0].size, designs[1].levels[1].size), (Bytes::kib(16), Bytes::kib(16)));
+    assert_eq!(
+        names_of(&designs),
+        [
+            "mogul-2a[L1I+L1D.size=4KiB]",
+            "mogul-2a[L1I+L1D.size=16KiB]"
+        ]
+    );
+    assert_eq!(
+        (designs[1].levels[0].size, designs[1].levels[1].size),
+        (Bytes::kib(16), Bytes::kib(16))
+    );
     assert_eq!(designs[1].levels[2].size, Bytes::kib(512));
 }
 
@@ -55,9 +65,22 @@ fn caches_are_addressed_as_manuals_name_it() {
     use switchcost_design::AddressKind::{Physical, Virtual};
     let designs = vary(&base(), &["caches.addressing=vivt,vipt,pipt"]).expect("three");
     assert_eq!(designs[1].name, "mogul-2a[caches.addressing=vipt]");
-    let of = |design: &Design| design.levels.iter().map(|level| (level.index, level.tag)).collect::<Vec<_>>();
+    let of = |design: &Design| {
+        design
+            .levels
+            .iter()
+            .map(|level| (level.index, level.tag))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(of(&designs[0]), [(Virtual, Virtual); 3]);
-    assert_eq!(of(&designs[1]), [(Virtual, Physical), (Virtual, Physical), (Physical, Physical)]);
+    assert_eq!(
+        of(&designs[1]),
+        [
+            (Virtual, Physical),
+            (Virtual, Physical),
+            (Physical, Physical)
+        ]
+    );
     assert_eq!(of(&designs[2]), [(Physical, Physical); 3]);
     assert_eq!(
         error(&["caches.addressing=virtual"]),
@@ -67,12 +90,24 @@ fn caches_are_addressed_as_manuals_name_it() {
 
 #[test]
 fn every_field_of_a_level_and_of_a_tlb() {
-    let level =
-        ["L2.line=256", "L2.replacement=fifo", "L2.hit_cycles=3", "L2.miss_cycles=100", "L2.ways=4", "L2.size=1MiB"];
+    let level = [
+        "L2.line=256",
+        "L2.replacement=fifo",
+        "L2.hit_cycles=3",
+        "L2.miss_cycles=100",
+        "L2.ways=4",
+        "L2.size=1MiB",
+    ];
     let design = &vary(&base(), &level).expect("one")[0];
     let second = &design.levels[2];
-    assert_eq!((second.line, second.replacement), (Bytes(256), Replacement::Fifo));
-    assert_eq!((second.hit_cycles, second.miss_cycles, second.ways), (3, 100, Ways::Count(4)));
+    assert_eq!(
+        (second.line, second.replacement),
+        (Bytes(256), Replacement::Fifo)
+    );
+    assert_eq!(
+        (second.hit_cycles, second.miss_cycles, second.ways),
+        (3, 100, Ways::Count(4))
+    );
     assert_eq!(second.size, Bytes::mib(1));
     let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
     let tlb = [
@@ -86,10 +121,25 @@ fn every_field_of_a_level_and_of_a_tlb() {
     ];
     let design = &vary(&xeon, &tlb).expect("one")[0];
     let data = &design.tlbs[1];
-    assert_eq!((data.entries, data.ways, data.page), (128, Ways::Count(8), Bytes::mib(2)));
-    assert_eq!((data.hit_cycles, data.miss_cycles, data.replacement), (1, 50, Replacement::Srrip));
-    let flushes = |design: &Design| design.tlbs.iter().map(|tlb| tlb.on_switch == OnSwitch::Flush).collect::<Vec<_>>();
-    assert_eq!((flushes(&xeon), flushes(design)), (vec![true, true], vec![true, false]));
+    assert_eq!(
+        (data.entries, data.ways, data.page),
+        (128, Ways::Count(8), Bytes::mib(2))
+    );
+    assert_eq!(
+        (data.hit_cycles, data.miss_cycles, data.replacement),
+        (1, 50, Replacement::Srrip)
+    );
+    let flushes = |design: &Design| {
+        design
+            .tlbs
+            .iter()
+            .map(|tlb| tlb.on_switch == OnSwitch::Flush)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (flushes(&xeon), flushes(design)),
+        (vec![true, true], vec![true, false])
+    );
 }
 
 #[test]
@@ -106,43 +156,115 @@ fn what_stands_beside_a_level_is_numbers_in_the_order_of_a_file() {
         designs[1].name,
         "mogul-2a[L1D.victim=4:2,L1D.streams=4:8:3,L2.stride=64:2:4,L2.streamer=32:2:20,L2.prefetch=next-line]"
     );
-    let [_, data, second] = &designs[1].levels[..] else { panic!("three levels") };
-    assert_eq!((designs[0].levels[1].victim, data.victim), (None, Some(VictimCache { lines: 4, hit_cycles: 2 })));
-    assert_eq!(data.streams, Some(StreamBuffers { count: 4, depth: 8, hit_cycles: 3, ..StreamBuffers::default() }));
+    let [_, data, second] = &designs[1].levels[..] else {
+        panic!("three levels")
+    };
+    assert_eq!(
+        (designs[0].levels[1].victim, data.victim),
+        (
+            None,
+            Some(VictimCache {
+                lines: 4,
+                hit_cycles: 2
+            })
+        )
+    );
+    assert_eq!(
+        data.streams,
+        Some(StreamBuffers {
+            count: 4,
+            depth: 8,
+            hit_cycles: 3,
+            ..StreamBuffers::default()
+        })
+    );
     let by = StrideKey::Instruction;
-    assert_eq!(second.stride, Some(StridePrefetcher { entries: 64, degree: 2, distance: 4, by }));
-    assert_eq!(second.streamer, Some(Streamer { entries: 32, degree: 2, distance: 20 }));
+    assert_eq!(
+        second.stride,
+        Some(StridePrefetcher {
+            entries: 64,
+            degree: 2,
+            distance: 4,
+            by
+        })
+    );
+    assert_eq!(
+        second.streamer,
+        Some(Streamer {
+            entries: 32,
+            degree: 2,
+            distance: 20
+        })
+    );
     assert_eq!(second.prefetch, Prefetch::NextLine);
-    assert_eq!(error(&["L1D.victim=4"]), "L1D.victim: found \"4\", need none, or LINES:HIT_CYCLES in whole numbers");
+    assert_eq!(
+        error(&["L1D.victim=4"]),
+        "L1D.victim: found \"4\", need none, or LINES:HIT_CYCLES in whole numbers"
+    );
 }
 
 #[test]
 fn what_has_no_number_stays_as_the_design_has_it() {
     let mut base = base();
-    let streams = StreamBuffers { allocate_after: 2, timed: true, ..StreamBuffers::default() };
-    let stride = StridePrefetcher { entries: 1, degree: 1, distance: 1, by: StrideKey::Page };
+    let streams = StreamBuffers {
+        allocate_after: 2,
+        timed: true,
+        ..StreamBuffers::default()
+    };
+    let stride = StridePrefetcher {
+        entries: 1,
+        degree: 1,
+        distance: 1,
+        by: StrideKey::Page,
+    };
     (base.levels[2].streams, base.levels[2].stride) = (Some(streams), Some(stride));
-    let varied = vary(&base, &["L2.streams=4:8:3", "L2.stride=64:2:4"]).expect("one").remove(0);
+    let varied = vary(&base, &["L2.streams=4:8:3", "L2.stride=64:2:4"])
+        .expect("one")
+        .remove(0);
     let found = varied.levels[2].streams.expect("streams");
-    assert_eq!((found.depth, found.allocate_after, found.timed), (8, 2, true));
-    assert_eq!(varied.levels[2].stride.map(|stride| stride.by), Some(StrideKey::Page));
+    assert_eq!(
+        (found.depth, found.allocate_after, found.timed),
+        (8, 2, true)
+    );
+    assert_eq!(
+        varied.levels[2].stride.map(|stride| stride.by),
+        Some(StrideKey::Page)
+    );
 }
 
 #[test]
 fn index_tag_and_ways_of_programs() {
     use switchcost_design::AddressKind::{Physical, Virtual};
     let designs = vary(&base(), &["L2.index=virtual,physical", "L2.tag=physical"]).expect("two");
-    let of = |design: &Design| (design.levels[2].index, design.levels[2].tag, design.pages.is_some());
-    assert_eq!([of(&designs[0]), of(&designs[1])], [(Virtual, Physical, true), (Physical, Physical, true)]);
+    let of = |design: &Design| {
+        (
+            design.levels[2].index,
+            design.levels[2].tag,
+            design.pages.is_some(),
+        )
+    };
+    assert_eq!(
+        [of(&designs[0]), of(&designs[1])],
+        [(Virtual, Physical, true), (Physical, Physical, true)]
+    );
     assert_eq!(
         error(&["L2.index=physical", "caches.addressing=vipt"]),
         "L2.addressing: found it twice, need it once; remove one"
     );
-    let axes = ["L2.ways=4", "L2.partition=none,server:c+process:3:8+default:3"];
+    let axes = [
+        "L2.ways=4",
+        "L2.partition=none,server:c+process:3:8+default:3",
+    ];
     let designs = vary(&base(), &axes).expect("two");
     assert_eq!(designs[0].levels[2].partition, None);
-    assert_eq!(designs[1].name, "mogul-2a[L2.ways=4,L2.partition=default:3+process:3:8+server:c]");
-    let partition = designs[1].levels[2].partition.as_ref().expect("a partition");
+    assert_eq!(
+        designs[1].name,
+        "mogul-2a[L2.ways=4,L2.partition=default:3+process:3:8+server:c]"
+    );
+    let partition = designs[1].levels[2]
+        .partition
+        .as_ref()
+        .expect("a partition");
     assert_eq!(partition.of("server", 1).map(|mask| mask.0), Some(12));
     assert_eq!(
         error(&["L2.partition=server:1f"]),
@@ -153,10 +275,20 @@ fn index_tag_and_ways_of_programs() {
 
 #[test]
 fn refuses_what_is_not_of_the_form() {
-    for axis in ["", "L1D", "L1D.size", "size=4KiB", ".size=4KiB", "L1D.=4KiB", "L1D.size="] {
+    for axis in [
+        "",
+        "L1D",
+        "L1D.size",
+        "size=4KiB",
+        ".size=4KiB",
+        "L1D.=4KiB",
+        "L1D.size=",
+    ] {
         assert_eq!(
             error(&[axis]),
-            format!("found {axis:?}, need LEVEL.FIELD=VALUE,VALUE... such as L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4")
+            format!(
+                "found {axis:?}, need LEVEL.FIELD=VALUE,VALUE... such as L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
+            )
         );
     }
 }
@@ -175,7 +307,9 @@ fn names_the_level_or_field_that_is_not_there() {
     );
     let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
     assert_eq!(
-        vary(&xeon, &["L1D+DTLB.size=4KiB"]).expect_err("a TLB has entries").to_string(),
+        vary(&xeon, &["L1D+DTLB.size=4KiB"])
+            .expect_err("a TLB has entries")
+            .to_string(),
         "L1D+DTLB.size: found no field \"size\" to vary, need one of entries, page, ways, replacement, on_switch, \
          hit_cycles, miss_cycles"
     );
@@ -187,28 +321,58 @@ fn names_the_value_that_is_none() {
         error(&["L1D.size=4kb"]),
         "L1D.size: found '4kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
     );
-    assert_eq!(error(&["L1D.ways=1,,2"]), "L1D.ways: found \"\", need a number of ways, or full");
+    assert_eq!(
+        error(&["L1D.ways=1,,2"]),
+        "L1D.ways: found \"\", need a number of ways, or full"
+    );
     assert_eq!(
         error(&["L1D.replacement=best"]),
         "L1D.replacement: found \"best\", need one of lru, fifo, random, tree-plru, srrip, drrip, ship"
     );
-    assert_eq!(error(&["L1D.on_switch=lose"]), "L1D.on_switch: found \"lose\", need one of keep, flush");
-    assert_eq!(error(&["L1D.miss_cycles=-1"]), "L1D.miss_cycles: found \"-1\", need a whole number");
+    assert_eq!(
+        error(&["L1D.on_switch=lose"]),
+        "L1D.on_switch: found \"lose\", need one of keep, flush"
+    );
+    assert_eq!(
+        error(&["L1D.miss_cycles=-1"]),
+        "L1D.miss_cycles: found \"-1\", need a whole number"
+    );
 }
 
 #[test]
 fn refuses_what_is_said_twice() {
-    assert_eq!(error(&["L1D.size=4KiB,4096"]), "L1D.size=4KiB: found it twice, need it once; remove one");
-    assert_eq!(error(&["L1I+L1D.size=4KiB", "L1D.size=8KiB"]), "L1D.size: found it twice, need it once; remove one");
-    assert_eq!(error(&["L1D+L1D.size=4KiB"]), "L1D.size: found it twice, need it once; remove one");
+    assert_eq!(
+        error(&["L1D.size=4KiB,4096"]),
+        "L1D.size=4KiB: found it twice, need it once; remove one"
+    );
+    assert_eq!(
+        error(&["L1I+L1D.size=4KiB", "L1D.size=8KiB"]),
+        "L1D.size: found it twice, need it once; remove one"
+    );
+    assert_eq!(
+        error(&["L1D+L1D.size=4KiB"]),
+        "L1D.size: found it twice, need it once; remove one"
+    );
 }
 
 #[test]
 fn refuses_more_designs_than_anyone_reads() {
-    let values = |count: u32| (1..=count).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
-    let axes =
-        |first, second| [format!("L1D.miss_cycles={}", values(first)), format!("L2.miss_cycles={}", values(second))];
-    assert_eq!(vary(&base(), &axes(64, 64)).map(|designs| designs.len()), Ok(4096));
+    let values = |count: u32| {
+        (1..=count)
+            .map(|value| value.to_string())
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let axes = |first, second| {
+        [
+            format!("L1D.miss_cycles={}", values(first)),
+            format!("L2.miss_cycles={}", values(second)),
+        ]
+    };
+    assert_eq!(
+        vary(&base(), &axes(64, 64)).map(|designs| designs.len()),
+        Ok(4096)
+    );
     assert_eq!(
         vary(&base(), &axes(64, 65)).expect_err("4160").to_string(),
         "found 64 x 65 designs, need at most 4096; give fewer values"

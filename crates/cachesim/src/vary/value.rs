@@ -27,7 +27,9 @@ impl Addressing {
         match (self, is_first) {
             (Addressing::Vivt, _) => (AddressKind::Virtual, AddressKind::Virtual),
             (Addressing::Vipt, true) => (AddressKind::Virtual, AddressKind::Physical),
-            (Addressing::Vipt, false) | (Addressing::Pipt, _) => (AddressKind::Physical, AddressKind::Physical),
+            (Addressing::Vipt, false) | (Addressing::Pipt, _) => {
+                (AddressKind::Physical, AddressKind::Physical)
+            }
         }
     }
 }
@@ -75,30 +77,46 @@ impl fmt::Display for Value {
 const NONE: &str = "none";
 
 fn joined(numbers: &[u32]) -> String {
-    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(":")
+    numbers
+        .iter()
+        .map(u32::to_string)
+        .collect::<Vec<_>>()
+        .join(":")
 }
 
 impl Value {
     pub(super) fn parse(field: Field, text: &str) -> Result<Value, String> {
         match field {
-            Field::Size | Field::Line | Field::Page => {
-                text.parse().map(Value::Size).map_err(|error: ParseBytesError| error.to_string())
-            }
+            Field::Size | Field::Line | Field::Page => text
+                .parse()
+                .map(Value::Size)
+                .map_err(|error: ParseBytesError| error.to_string()),
             Field::Ways if text == "full" => Ok(Value::Ways(Ways::Full)),
-            Field::Ways => one_of(text, "a number of ways, or full").map(|count| Value::Ways(Ways::Count(count))),
-            Field::Replacement => {
-                one_of(text, "one of lru, fifo, random, tree-plru, srrip, drrip, ship").map(Value::Replacement)
+            Field::Ways => one_of(text, "a number of ways, or full")
+                .map(|count| Value::Ways(Ways::Count(count))),
+            Field::Replacement => one_of(
+                text,
+                "one of lru, fifo, random, tree-plru, srrip, drrip, ship",
+            )
+            .map(Value::Replacement),
+            Field::Inclusion => {
+                one_of(text, "one of neither, inclusive, exclusive").map(Value::Inclusion)
             }
-            Field::Inclusion => one_of(text, "one of neither, inclusive, exclusive").map(Value::Inclusion),
             Field::OnSwitch => one_of(text, "one of keep, flush").map(Value::OnSwitch),
-            Field::Index | Field::Tag => one_of(text, "one of virtual, physical").map(Value::Address),
+            Field::Index | Field::Tag => {
+                one_of(text, "one of virtual, physical").map(Value::Address)
+            }
             Field::Addressing => one_of(text, "one of vivt, vipt, pipt").map(Value::Addressing),
             Field::Prefetch => one_of(text, "one of none, next-line").map(Value::Prefetch),
             Field::Victim => numbers(text, "LINES:HIT_CYCLES").map(Value::Pair),
             Field::Streams => numbers(text, "COUNT:DEPTH:HIT_CYCLES").map(Value::Triple),
-            Field::Stride | Field::Streamer => numbers(text, "ENTRIES:DEGREE:DISTANCE").map(Value::Triple),
+            Field::Stride | Field::Streamer => {
+                numbers(text, "ENTRIES:DEGREE:DISTANCE").map(Value::Triple)
+            }
             Field::Partition if text == NONE => Ok(Value::Partition(None)),
-            Field::Partition => text.parse().map(|partition| Value::Partition(Some(partition))),
+            Field::Partition => text
+                .parse()
+                .map(|partition| Value::Partition(Some(partition))),
             Field::Entries | Field::HitCycles | Field::MissCycles | Field::BusCycles => {
                 one_of(text, "a whole number").map(Value::Number)
             }
@@ -107,7 +125,8 @@ impl Value {
 }
 
 fn one_of<T: FromStr>(text: &str, needed: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("found {text:?}, need {needed}"))
+    text.parse()
+        .map_err(|_| format!("found {text:?}, need {needed}"))
 }
 
 /// Numbers joined by colons.
@@ -117,5 +136,7 @@ fn numbers<const COUNT: usize>(text: &str, form: &str) -> Result<Option<[u32; CO
     }
     let numbers: Option<Vec<u32>> = text.split(':').map(|number| number.parse().ok()).collect();
     let numbers = numbers.and_then(|numbers| numbers.try_into().ok());
-    numbers.map(Some).ok_or_else(|| format!("found {text:?}, need none, or {form} in whole numbers"))
+    numbers
+        .map(Some)
+        .ok_or_else(|| format!("found {text:?}, need none, or {form} in whole numbers"))
 }

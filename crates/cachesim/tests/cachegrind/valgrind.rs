@@ -38,18 +38,33 @@ impl Workshop {
     /// None where a tool is missing, which is said.
     pub(crate) fn open() -> Option<Workshop> {
         for tool in ["valgrind", "cc", "setarch", "timeout"] {
-            if Command::new(tool).arg("--version").stdout(Stdio::null()).status().is_err() {
+            if Command::new(tool)
+                .arg("--version")
+                .stdout(Stdio::null())
+                .status()
+                .is_err()
+            {
                 eprintln!("skipped: {tool} is not installed");
                 return None;
             }
         }
-        Some(Workshop(tempfile::tempdir().expect("a folder for programs")))
+        Some(Workshop(
+            tempfile::tempdir().expect("a folder for programs"),
+        ))
     }
 
     pub(crate) fn compile(&self, name: &str, flags: &[&str]) -> PathBuf {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cachegrind").join(format!("{name}.c"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/cachegrind")
+            .join(format!("{name}.c"));
         let program = self.0.path().join(name);
-        let compiler = Command::new("cc").arg("-O1").args(flags).arg("-o").arg(&program).arg(source).output();
+        let compiler = Command::new("cc")
+            .arg("-O1")
+            .args(flags)
+            .arg("-o")
+            .arg(&program)
+            .arg(source)
+            .output();
         succeeded(compiler.expect("cc"));
         program
     }
@@ -62,7 +77,9 @@ impl Workshop {
 
     pub(crate) fn cachegrind(&self, program: &Path, caches: &Caches) -> Counts {
         let file = self.0.path().join("counts");
-        let cache = |name: &str, cache: Cache| format!("--{name}={},{},{}", cache.size, cache.ways, cache.line);
+        let cache = |name: &str, cache: Cache| {
+            format!("--{name}={},{},{}", cache.size, cache.ways, cache.line)
+        };
         let options = [
             "--tool=cachegrind".to_owned(),
             "--cache-sim=yes".to_owned(),
@@ -79,7 +96,13 @@ impl Workshop {
 /// No address randomization and next to no environment: stacks and heaps lie alike in every run.
 fn run(options: &[String], program: &Path) -> Output {
     let command = Command::new("timeout")
-        .args(["--signal=KILL", LONGEST_RUN_SECONDS, "setarch", "--addr-no-randomize", "valgrind"])
+        .args([
+            "--signal=KILL",
+            LONGEST_RUN_SECONDS,
+            "setarch",
+            "--addr-no-randomize",
+            "valgrind",
+        ])
         .args(options)
         .arg(program)
         .env_clear()
@@ -91,18 +114,32 @@ fn run(options: &[String], program: &Path) -> Output {
 
 fn succeeded(output: Output) -> Output {
     let start = output.stderr.len().min(2000);
-    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr[..start]));
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr[..start])
+    );
     output
 }
 
 fn counts(text: &str) -> Counts {
-    let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).expect("a line of totals");
+    let line = |start: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(start))
+            .expect("a line of totals")
+    };
     let names = line("events:").split_whitespace().map(str::to_owned);
-    let numbers = line("summary:").split_whitespace().map(|number| number.parse().expect("a number"));
+    let numbers = line("summary:")
+        .split_whitespace()
+        .map(|number| number.parse().expect("a number"));
     Counts(names.zip(numbers).collect())
 }
 
 /// Instructions' parts that read and then write the same place.
 pub(crate) fn modifies(lackey: &[u8]) -> u64 {
-    lackey.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b" M ")).count() as u64
+    lackey
+        .split(|&byte| byte == b'\n')
+        .filter(|line| line.starts_with(b" M "))
+        .count() as u64
 }

@@ -15,30 +15,49 @@ use crate::random::streams::{cut, stream};
 pub(crate) fn options() -> impl Strategy<Value = Options> {
     let places = prop_oneof![4 => Just(usize::MAX), 1 => 0..6_usize];
     let private_by = prop_oneof![2 => Just(PrivateBy::Process), 1 => Just(PrivateBy::Task)];
-    (1..60_u64, 0..6_u32, any::<bool>(), private_by, places, 1..4_usize).prop_map(
-        |(interval_instructions, intervals, kernel_touches, private_by, places, threads)| Options {
-            interval_instructions,
-            intervals,
-            kernel_touches,
-            private_by,
-            places,
-            threads,
-            ..Options::default()
-        },
+    (
+        1..60_u64,
+        0..6_u32,
+        any::<bool>(),
+        private_by,
+        places,
+        1..4_usize,
     )
+        .prop_map(
+            |(interval_instructions, intervals, kernel_touches, private_by, places, threads)| {
+                Options {
+                    interval_instructions,
+                    intervals,
+                    kernel_touches,
+                    private_by,
+                    places,
+                    threads,
+                    ..Options::default()
+                }
+            },
+        )
 }
 
 /// Runs both and compares. Panics of the engine are reported by proptest.
 pub(crate) fn agree(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let engine = run_engine(designs, options, chunks);
     let oracle = run_oracle(designs, options, chunks, None);
-    let deep: Vec<bool> = engine.designs.iter().map(|design| design.full.is_some()).collect();
+    let deep: Vec<bool> = engine
+        .designs
+        .iter()
+        .map(|design| design.full.is_some())
+        .collect();
     compare(&engine, &of_oracle(&oracle, &deep, options.places))
 }
 
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
-    let times = std::env::var("AGREEMENT_TIMES").map_or(1, |times| times.parse().expect("a number of times"));
-    ProptestConfig { cases: cases * times, max_shrink_iters: 20_000, ..ProptestConfig::default() }
+    let times = std::env::var("AGREEMENT_TIMES")
+        .map_or(1, |times| times.parse().expect("a number of times"));
+    ProptestConfig {
+        cases: cases * times,
+        max_shrink_iters: 20_000,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
 use switchcost_simulation_result::{
-    ByView, CallCost, Detail, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts, Interval, LostCycles,
-    MissDifference, MissOrigins, PlaceCost, PrivateBy, ProcessFacts, ProcessMisses, SwitchCause, WorkingSetLoss,
+    ByView, CallCost, Detail, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts,
+    Interval, LostCycles, MissDifference, MissOrigins, PlaceCost, PrivateBy, ProcessFacts,
+    ProcessMisses, SwitchCause, WorkingSetLoss,
 };
 use switchcost_trace::Chunk;
 
@@ -55,7 +56,8 @@ pub(crate) struct FullFindings {
 fn lost_lines(detail: &Detail) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for lost in &detail.lost_lines {
-        *all.entry(levels(&lost.found_alone, &lost.missed)).or_default() += lost.lines;
+        *all.entry(levels(&lost.found_alone, &lost.missed))
+            .or_default() += lost.lines;
     }
     all
 }
@@ -90,17 +92,29 @@ pub(crate) fn run_engine(designs: &[Design], options: &Options, chunks: &[Chunk]
 }
 
 /// All that the engine says, in its order.
-pub(crate) fn feed(designs: &[Design], options: &Options, chunks: &[Chunk]) -> (Outcome, Vec<Interval>) {
-    let mut simulator = Simulator::new(designs.to_vec(), options.clone()).expect("the designs can be built");
+pub(crate) fn feed(
+    designs: &[Design],
+    options: &Options,
+    chunks: &[Chunk],
+) -> (Outcome, Vec<Interval>) {
+    let mut simulator =
+        Simulator::new(designs.to_vec(), options.clone()).expect("the designs can be built");
     let mut intervals = Vec::new();
     for chunk in chunks {
-        simulator.feed(&mut chunk.clone(), &mut intervals).expect("the chunk is sound");
+        simulator
+            .feed(&mut chunk.clone(), &mut intervals)
+            .expect("the chunk is sound");
     }
     let outcome = simulator.finish(&mut intervals, &mut |_, _| None);
     (outcome, intervals)
 }
 
-pub(crate) fn run_oracle(designs: &[Design], options: &Options, chunks: &[Chunk], fault: Option<Fault>) -> Oracle {
+pub(crate) fn run_oracle(
+    designs: &[Design],
+    options: &Options,
+    chunks: &[Chunk],
+    fault: Option<Fault>,
+) -> Oracle {
     let mut oracle = Oracle::new(designs, settings(options, fault));
     chunks.iter().for_each(|chunk| oracle.feed(chunk));
     oracle.finish();
@@ -110,7 +124,9 @@ pub(crate) fn run_oracle(designs: &[Design], options: &Options, chunks: &[Chunk]
 fn of_engine(outcome: &Outcome, intervals: &[Interval]) -> Findings {
     let cause = |index: u32| outcome.causes[index as usize].clone();
     let designs = outcome.designs.iter().enumerate().map(|(index, result)| {
-        let own = intervals.iter().filter(|interval| usize::from(interval.design) == index);
+        let own = intervals
+            .iter()
+            .filter(|interval| usize::from(interval.design) == index);
         let interval = |interval: &Interval| FoundInterval {
             segment: interval.segment,
             segments: interval.segments,
@@ -120,13 +136,37 @@ fn of_engine(outcome: &Outcome, intervals: &[Interval]) -> Findings {
             cause: cause(interval.cause),
             end: cause(interval.end),
             instructions: interval.instructions,
-            cycles: [interval.cycles.shared, interval.cycles.private, interval.cycles.flushed],
-            of_others: interval.of_others.map(|all| [all.lost, all.gained, all.first_touches]),
+            cycles: [
+                interval.cycles.shared,
+                interval.cycles.private,
+                interval.cycles.flushed,
+            ],
+            of_others: interval
+                .of_others
+                .map(|all| [all.lost, all.gained, all.first_touches]),
         };
         let owner = |process: Option<u32>| process.unwrap_or(KERNEL);
-        let eviction = |one: &Eviction| (one.level.clone(), owner(one.evictor), owner(one.victim), one.lines);
+        let eviction = |one: &Eviction| {
+            (
+                one.level.clone(),
+                owner(one.evictor),
+                owner(one.victim),
+                one.lines,
+            )
+        };
         let places = |costs: &[PlaceCost]| -> Vec<_> {
-            costs.iter().map(|cost| (PlaceCost { cause: 0, ..cost.clone() }, cause(cost.cause))).collect()
+            costs
+                .iter()
+                .map(|cost| {
+                    (
+                        PlaceCost {
+                            cause: 0,
+                            ..cost.clone()
+                        },
+                        cause(cost.cause),
+                    )
+                })
+                .collect()
         };
         let full = result.detail.as_ref().map(|detail| FullFindings {
             origins: detail.origins.clone(),
@@ -146,15 +186,27 @@ fn of_engine(outcome: &Outcome, intervals: &[Interval]) -> Findings {
         let mut intervals: Vec<FoundInterval> = own.map(interval).collect();
         intervals.sort();
         let by_process = result.by_process.clone();
-        DesignFindings { hierarchies: result.hierarchies.clone(), by_process, intervals, full }
+        DesignFindings {
+            hierarchies: result.hierarchies.clone(),
+            by_process,
+            intervals,
+            full,
+        }
     });
-    Findings { processes: outcome.processes.clone(), designs: designs.collect() }
+    Findings {
+        processes: outcome.processes.clone(),
+        designs: designs.collect(),
+    }
 }
 
 /// `deep` says of each design whether everything is to be reported.
 pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findings {
     let designs = oracle.designs.iter().zip(deep).map(|(one, &is_deep)| {
-        let mut intervals = if is_deep { one.intervals.clone() } else { added_up(&one.intervals) };
+        let mut intervals = if is_deep {
+            one.intervals.clone()
+        } else {
+            added_up(&one.intervals)
+        };
         intervals.sort();
         DesignFindings {
             hierarchies: one.machine.counts(),
@@ -163,7 +215,10 @@ pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findin
             full: is_deep.then(|| full_of_oracle(oracle, one, places)),
         }
     });
-    Findings { processes: oracle.processes(), designs: designs.collect() }
+    Findings {
+        processes: oracle.processes(),
+        designs: designs.collect(),
+    }
 }
 
 fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindings {
@@ -179,8 +234,9 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
     let mut evictors: Vec<_> = one.evictors.iter().collect();
     evictors.sort_by_key(|((level, ..), lines)| (*level, std::cmp::Reverse(**lines)));
     let of_one_level = evictors.chunk_by(|((one, ..), _), ((other, ..), _)| one == other);
-    let evictors = of_one_level.flat_map(|of_level| of_level.iter().take(places)).map(
-        |&((level, program, is_code, place), &lines)| EvictorPlace {
+    let evictors = of_one_level
+        .flat_map(|of_level| of_level.iter().take(places))
+        .map(|&((level, program, is_code, place), &lines)| EvictorPlace {
             level: name(*level),
             program: program.clone(),
             is_code: *is_code,
@@ -189,19 +245,27 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
             offset: place.offset,
             symbol: None,
             lines,
-        },
-    );
+        });
     let cycles = one.machine.cycles();
     let excess = cycles.shared as i64 - cycles.private as i64;
-    assert_eq!(one.machine.compared_cycles, excess, "whatever the views differ by arises in a lookup");
-    let sums = [one.machine.counted().misses.len(), one.machine.design.levels.len()];
+    assert_eq!(
+        one.machine.compared_cycles, excess,
+        "whatever the views differ by arises in a lookup"
+    );
+    let sums = [
+        one.machine.counted().misses.len(),
+        one.machine.design.levels.len(),
+    ];
     let calls = one.calls.values().cloned().map(|mut cost| {
         cost.misses.resize(sums[0], 0);
         cost.driven_out.resize(sums[1], 0);
         cost
     });
-    let lost_lines =
-        one.machine.lost_lines.iter().map(|((near, far), lines)| (levels(&name(*near), &name(*far)), *lines));
+    let lost_lines = one
+        .machine
+        .lost_lines
+        .iter()
+        .map(|((near, far), lines)| (levels(&name(*near), &name(*far)), *lines));
     FullFindings {
         origins: one.machine.origins.clone(),
         differences: one.machine.differences.clone(),
@@ -224,28 +288,39 @@ fn places_of_oracle(oracle: &Oracle, sums: &Code) -> Vec<(PlaceCost, SwitchCause
     // The rest of the order is that of the keys, but for causes: those are in the order in which they appear.
     let cause_place = |cause: &SwitchCause| oracle.causes.iter().position(|other| other == cause);
     sums.sort_by_key(|((program, cause, place), excess)| {
-        (std::cmp::Reverse(**excess), program.clone(), cause_place(cause), place.clone())
+        (
+            std::cmp::Reverse(**excess),
+            program.clone(),
+            cause_place(cause),
+            place.clone(),
+        )
     });
-    let cost = |((program, cause, place), &excess_cycles): (&(String, SwitchCause, CodePlace), &i64)| {
-        let cost = PlaceCost {
-            program: program.clone(),
-            cause: 0,
-            object: place.object.clone(),
-            build_id: place.build_id.clone(),
-            offset: place.offset,
-            symbol: None,
-            line: None,
-            excess_cycles,
+    let cost =
+        |((program, cause, place), &excess_cycles): (&(String, SwitchCause, CodePlace), &i64)| {
+            let cost = PlaceCost {
+                program: program.clone(),
+                cause: 0,
+                object: place.object.clone(),
+                build_id: place.build_id.clone(),
+                offset: place.offset,
+                symbol: None,
+                line: None,
+                excess_cycles,
+            };
+            (cost, cause.clone())
         };
-        (cost, cause.clone())
-    };
     sums.into_iter().map(cost).collect()
 }
 
 impl Findings {
     /// As a single pass for many designs reports it for designs that are not `deep`.
     pub(crate) fn without_depth(mut self, deep: &[bool]) -> Findings {
-        for (design, _) in self.designs.iter_mut().zip(deep).filter(|(_, is_deep)| !**is_deep) {
+        for (design, _) in self
+            .designs
+            .iter_mut()
+            .zip(deep)
+            .filter(|(_, is_deep)| !**is_deep)
+        {
             design.intervals = added_up(&design.intervals);
             design.intervals.sort();
             design.full = None;
@@ -258,13 +333,24 @@ impl Findings {
 fn added_up(intervals: &[FoundInterval]) -> Vec<FoundInterval> {
     let mut sums: Vec<FoundInterval> = Vec::new();
     for (place, interval) in intervals.iter().enumerate() {
-        let is_rest = |other: &FoundInterval| (other.segment, other.number) == (interval.segment, interval.number);
+        let is_rest = |other: &FoundInterval| {
+            (other.segment, other.number) == (interval.segment, interval.number)
+        };
         let segments = u32::from(!intervals[..place].iter().any(is_rest));
-        let interval = FoundInterval { segments, of_others: None, ..interval.clone() };
+        let interval = FoundInterval {
+            segments,
+            of_others: None,
+            ..interval.clone()
+        };
         let interval = &interval;
         let is_same = |sum: &&mut FoundInterval| {
             (sum.process, &sum.cause, &sum.end, sum.number)
-                == (interval.process, &interval.cause, &interval.end, interval.number)
+                == (
+                    interval.process,
+                    &interval.cause,
+                    &interval.end,
+                    interval.number,
+                )
         };
         let Some(sum) = sums.iter_mut().find(is_same) else {
             sums.push(interval.clone());
@@ -272,7 +358,10 @@ fn added_up(intervals: &[FoundInterval]) -> Vec<FoundInterval> {
         };
         sum.segments += interval.segments;
         sum.instructions += interval.instructions;
-        sum.cycles.iter_mut().zip(interval.cycles).for_each(|(sum, more)| *sum += more);
+        sum.cycles
+            .iter_mut()
+            .zip(interval.cycles)
+            .for_each(|(sum, more)| *sum += more);
     }
     sums
 }
@@ -283,7 +372,8 @@ pub(crate) fn compare(engine: &Findings, oracle: &Findings) -> Result<(), String
         return Ok(());
     }
     let difference = first_difference("", &as_json(engine), &as_json(oracle));
-    Err(difference.unwrap_or_else(|| "they differ in a way that the report does not show".to_owned()))
+    Err(difference
+        .unwrap_or_else(|| "they differ in a way that the report does not show".to_owned()))
 }
 
 fn as_json(findings: &Findings) -> Value {
@@ -316,8 +406,9 @@ fn first_difference(path: &str, engine: &Value, oracle: &Value) -> Option<String
     match (engine, oracle) {
         (Value::Object(one), Value::Object(other)) => {
             let of_other = |key: &String| other.get(key).unwrap_or(&Value::Null);
-            let inside =
-                |(key, value): (&String, &Value)| first_difference(&format!("{path}.{key}"), value, of_other(key));
+            let inside = |(key, value): (&String, &Value)| {
+                first_difference(&format!("{path}.{key}"), value, of_other(key))
+            };
             one.iter().find_map(inside)
         }
         (Value::Array(one), Value::Array(other)) => {
@@ -325,9 +416,16 @@ fn first_difference(path: &str, engine: &Value, oracle: &Value) -> Option<String
                 first_difference(&format!("{path}[{index}]"), pair.0, pair.1)
             };
             let common = one.iter().zip(other).enumerate().find_map(inside);
-            let length = || format!("{path}: {} in the engine, {} in the oracle", one.len(), other.len());
+            let length = || {
+                format!(
+                    "{path}: {} in the engine, {} in the oracle",
+                    one.len(),
+                    other.len()
+                )
+            };
             common.or_else(|| (one.len() != other.len()).then(length))
         }
-        _ => (engine != oracle).then(|| format!("{path}: {engine} in the engine, {oracle} in the oracle")),
+        _ => (engine != oracle)
+            .then(|| format!("{path}: {engine} in the engine, {oracle} in the oracle")),
     }
 }

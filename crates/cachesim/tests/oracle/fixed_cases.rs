@@ -7,7 +7,9 @@ use switchcost_trace::{Block, BlockFlags, Mapping, Mark, Reference};
 use switchcost_units::Bytes;
 
 use crate::agreement::agree;
-use crate::closed_forms::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
+use crate::closed_forms::build::{
+    LINE, Program, behind_free_fetches, data_cache, level, simulated,
+};
 
 const FILE_PAGE: u64 = 0x40_0000;
 
@@ -34,29 +36,57 @@ fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
         first_bytes: 4,
         flags: BlockFlags::USER,
     });
-    program.chunk.references.push(Reference::new(data, 3, 3, is_store));
+    program
+        .chunk
+        .references
+        .push(Reference::new(data, 3, 3, is_store));
 }
 
 /// A store that gives the page of the running code another frame: what of the block comes behind it is looked up there.
 #[test]
 fn code_that_is_stored_to_goes_on_in_another_frame() {
-    let physical = |level: Level| Level { index: AddressKind::Physical, tag: AddressKind::Physical, ..level };
+    let physical = |level: Level| Level {
+        index: AddressKind::Physical,
+        tag: AddressKind::Physical,
+        ..level
+    };
     let mut design = behind_free_fetches(vec![physical(data_cache(16, Ways::Count(2)))]);
     let code = data_cache(16, Ways::Count(2));
-    design.levels[0] = physical(Level { name: "I".to_owned(), holds: Holds::Instructions, ..code });
-    design.pages = Some(PageAllocation { size: Bytes(4096), order: PageOrder::Random, seed: 0 });
+    design.levels[0] = physical(Level {
+        name: "I".to_owned(),
+        holds: Holds::Instructions,
+        ..code
+    });
+    design.pages = Some(PageAllocation {
+        size: Bytes(4096),
+        order: PageOrder::Random,
+        seed: 0,
+    });
     let mut program = maps_a_file();
     run_two_lines(&mut program, FILE_PAGE + 0x800, false);
     run_two_lines(&mut program, FILE_PAGE + 0x800, false);
     run_two_lines(&mut program, FILE_PAGE + 0x800, true);
-    agree(&[design], &switchcost_cachesim::Options::default(), &[program.chunk]).expect("they agree");
+    agree(
+        &[design],
+        &switchcost_cachesim::Options::default(),
+        &[program.chunk],
+    )
+    .expect("they agree");
 }
 
 /// Data in one set of two ways, by physical addresses.
 fn two_physical_lines() -> Design {
-    let physical = |level: Level| Level { index: AddressKind::Physical, tag: AddressKind::Physical, ..level };
+    let physical = |level: Level| Level {
+        index: AddressKind::Physical,
+        tag: AddressKind::Physical,
+        ..level
+    };
     let mut design = behind_free_fetches(vec![physical(data_cache(2, Ways::Count(2)))]);
-    design.pages = Some(PageAllocation { size: Bytes(4096), order: PageOrder::Random, seed: 0 });
+    design.pages = Some(PageAllocation {
+        size: Bytes(4096),
+        order: PageOrder::Random,
+        seed: 0,
+    });
     design
 }
 
@@ -70,7 +100,12 @@ fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
     program.load(0x1_0000);
     let design = two_physical_lines();
     assert_eq!(level(&simulated(&design, &program), "D").load_misses, 1);
-    agree(&[design], &switchcost_cachesim::Options::default(), &[program.chunk]).expect("they agree");
+    agree(
+        &[design],
+        &switchcost_cachesim::Options::default(),
+        &[program.chunk],
+    )
+    .expect("they agree");
 }
 
 /// A page of a file that is mapped twice has lines with two virtual addresses: they are the same lines.
@@ -85,12 +120,24 @@ fn a_line_with_two_virtual_addresses_is_one_line() {
         build_id: Vec::new(),
         is_executable: true,
     }));
-    [FILE_PAGE, 2 * FILE_PAGE, 0x1_0000, FILE_PAGE, 2 * FILE_PAGE, 0x1_0000]
-        .into_iter()
-        .for_each(|at| program.load(at));
+    [
+        FILE_PAGE,
+        2 * FILE_PAGE,
+        0x1_0000,
+        FILE_PAGE,
+        2 * FILE_PAGE,
+        0x1_0000,
+    ]
+    .into_iter()
+    .for_each(|at| program.load(at));
     let design = two_physical_lines();
     assert_eq!(level(&simulated(&design, &program), "D").load_misses, 2);
-    agree(&[design], &switchcost_cachesim::Options::default(), &[program.chunk]).expect("they agree");
+    agree(
+        &[design],
+        &switchcost_cachesim::Options::default(),
+        &[program.chunk],
+    )
+    .expect("they agree");
 }
 
 /// A store that misses in a write-through level asks the next one twice, for the line and to pass the store on. The shared
@@ -98,11 +145,29 @@ fn a_line_with_two_virtual_addresses_is_one_line() {
 /// that was there.
 #[test]
 fn the_second_request_of_a_store_comes_before_the_other_views() {
-    let through = |level: Level| Level { write: WritePolicy::Through, write_allocate: Some(true), ..level };
-    let two_lines = |line: u64| Level { size: Bytes(2 * line), line: Bytes(line), ..data_cache(2, Ways::Count(1)) };
-    let named = |name: &str, level: Level| Level { name: name.to_owned(), ..level };
-    let last = Level { size: Bytes(2 * LINE), ..two_lines(2 * LINE) };
-    let levels = vec![through(two_lines(LINE)), named("C2", through(two_lines(2 * LINE))), named("C3", last)];
+    let through = |level: Level| Level {
+        write: WritePolicy::Through,
+        write_allocate: Some(true),
+        ..level
+    };
+    let two_lines = |line: u64| Level {
+        size: Bytes(2 * line),
+        line: Bytes(line),
+        ..data_cache(2, Ways::Count(1))
+    };
+    let named = |name: &str, level: Level| Level {
+        name: name.to_owned(),
+        ..level
+    };
+    let last = Level {
+        size: Bytes(2 * LINE),
+        ..two_lines(2 * LINE)
+    };
+    let levels = vec![
+        through(two_lines(LINE)),
+        named("C2", through(two_lines(2 * LINE))),
+        named("C3", last),
+    ];
     let design = behind_free_fetches(levels);
     // The first level keeps the lines of `asked` and `beside` apart, the second those of `asked` and `between`.
     let [asked, beside, between] = [0, 5, 2].map(|line| 0x1_0000 + line * LINE);
@@ -117,7 +182,12 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
     program.load(between);
     program.store(asked);
     let result = simulated(&design, &program);
-    let origins = result.found.origins.iter().find(|origins| origins.level == "C3").expect("the design has it");
+    let origins = result
+        .found
+        .origins
+        .iter()
+        .find(|origins| origins.level == "C3")
+        .expect("the design has it");
     assert_eq!(origins.aged_by_others, 0);
 }
 
@@ -128,12 +198,22 @@ fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {
     let first = Level {
         write: WritePolicy::Through,
         write_allocate: Some(false),
-        write_buffers: Some(WriteBuffers { count: 1, drain_cycles: 5 }),
+        write_buffers: Some(WriteBuffers {
+            count: 1,
+            drain_cycles: 5,
+        }),
         ..data_cache(2, Ways::Count(1))
     };
-    let named = |name: &str, level: Level| Level { name: name.to_owned(), ..level };
+    let named = |name: &str, level: Level| Level {
+        name: name.to_owned(),
+        ..level
+    };
     let second = named("C2", data_cache(1, Ways::Count(1)));
-    let design = behind_free_fetches(vec![first, second, named("C3", data_cache(8, Ways::Count(1)))]);
+    let design = behind_free_fetches(vec![
+        first,
+        second,
+        named("C3", data_cache(8, Ways::Count(1))),
+    ]);
     let [far, near] = [0x1_0000, 0x1_0000 + LINE];
     let mut program = Program::new(2);
     program.load(far);

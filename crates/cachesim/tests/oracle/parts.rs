@@ -11,15 +11,27 @@ use crate::random::designs::design;
 use crate::random::streams::{cut, stream};
 
 /// Simulates chunks of which the first ones only warm up.
-fn run(design: &Design, options: &Options, warm_up: &[Chunk], counted: &[&[Chunk]]) -> (Outcome, Vec<Interval>) {
-    let mut simulator = Simulator::new(vec![design.clone()], options.clone()).expect("a design that can be built");
+fn run(
+    design: &Design,
+    options: &Options,
+    warm_up: &[Chunk],
+    counted: &[&[Chunk]],
+) -> (Outcome, Vec<Interval>) {
+    let mut simulator =
+        Simulator::new(vec![design.clone()], options.clone()).expect("a design that can be built");
     let mut intervals = Vec::new();
     let mut feed = |chunk: &Chunk, purpose| {
-        simulator.feed_part(&mut chunk.clone(), purpose, None, &mut intervals).expect("a valid chunk");
+        simulator
+            .feed_part(&mut chunk.clone(), purpose, None, &mut intervals)
+            .expect("a valid chunk");
     };
-    warm_up.iter().for_each(|chunk| feed(chunk, Purpose::WarmUp));
+    warm_up
+        .iter()
+        .for_each(|chunk| feed(chunk, Purpose::WarmUp));
     for (part, chunks) in counted.iter().enumerate() {
-        chunks.iter().for_each(|chunk| feed(chunk, Purpose::Count { part }));
+        chunks
+            .iter()
+            .for_each(|chunk| feed(chunk, Purpose::Count { part }));
     }
     let outcome = simulator.finish(&mut intervals, &mut |_, _| None);
     (outcome, intervals)
@@ -30,31 +42,66 @@ fn sums(result: &DesignResult) -> Vec<u64> {
     let of_level = |of: &HierarchyCounts| -> Vec<u64> {
         let levels = of.levels.iter().chain(&of.tlbs);
         let counts = levels.flat_map(|level| {
-            let more =
-                [level.fills, level.write_backs, level.prefetches, level.victim_hits, level.stream_hits, level.cycles];
+            let more = [
+                level.fills,
+                level.write_backs,
+                level.prefetches,
+                level.victim_hits,
+                level.stream_hits,
+                level.cycles,
+            ];
             [level.accesses(), level.misses()].into_iter().chain(more)
         });
         counts.chain([of.cycles, of.write_stall_cycles]).collect()
     };
     let views = [View::Shared, View::Private, View::Flushed];
-    let mut all: Vec<u64> = views.iter().flat_map(|&view| of_level(result.hierarchies.get(view))).collect();
-    let Some(detail) = &result.detail else { return all };
+    let mut all: Vec<u64> = views
+        .iter()
+        .flat_map(|&view| of_level(result.hierarchies.get(view)))
+        .collect();
+    let Some(detail) = &result.detail else {
+        return all;
+    };
     for origins in &detail.origins {
-        all.extend([origins.intrinsic, origins.evicted_by_others, origins.evicted_by_kernel, origins.aged_by_others]);
+        all.extend([
+            origins.intrinsic,
+            origins.evicted_by_others,
+            origins.evicted_by_kernel,
+            origins.aged_by_others,
+        ]);
         all.extend([origins.flushed, origins.state]);
     }
-    all.extend(detail.miss_differences.iter().flat_map(|level| [level.lost, level.gained, level.first_touches]));
     all.extend(
-        detail.losses.iter().flat_map(|level| [level.returns, level.resident_at_departure, level.lost, level.restored]),
+        detail
+            .miss_differences
+            .iter()
+            .flat_map(|level| [level.lost, level.gained, level.first_touches]),
     );
+    all.extend(detail.losses.iter().flat_map(|level| {
+        [
+            level.returns,
+            level.resident_at_departure,
+            level.lost,
+            level.restored,
+        ]
+    }));
     let (lost, gained) = (detail.lost_cycles, detail.gained_cycles);
-    all.extend([lost.all(), lost.to_others(), gained.others, gained.first_touches(), gained.state]);
+    all.extend([
+        lost.all(),
+        lost.to_others(),
+        gained.others,
+        gained.first_touches(),
+        gained.state,
+    ]);
     all.push(detail.evictions.iter().map(|eviction| eviction.lines).sum());
     all
 }
 
 fn plus(one: &[u64], other: &[u64]) -> Vec<u64> {
-    one.iter().zip(other).map(|(one, other)| one + other).collect()
+    one.iter()
+        .zip(other)
+        .map(|(one, other)| one + other)
+        .collect()
 }
 
 proptest! {

@@ -23,7 +23,12 @@ fn each_planted_fault_is_noticed() {
     for case in 1..=MOST_CASES {
         let (design, options, stream) = cases.new_tree(&mut runner).expect("a case").current();
         let findings = |fault| {
-            let oracle = run_oracle(std::slice::from_ref(&design), &options, std::slice::from_ref(&stream), fault);
+            let oracle = run_oracle(
+                std::slice::from_ref(&design),
+                &options,
+                std::slice::from_ref(&stream),
+                fault,
+            );
             of_oracle(&oracle, &[true], options.places)
         };
         let right = findings(None);
@@ -35,5 +40,9 @@ fn each_planted_fault_is_noticed() {
             }
         });
     }
-    assert!(unnoticed.is_empty(), "{} of {count} not noticed in {MOST_CASES} cases: {unnoticed:?}", unnoticed.len());
+    assert!(
+        unnoticed.is_empty(),
+        "{} of {count} not noticed in {MOST_CASES} cases: {unnoticed:?}",
+        unnoticed.len()
+    );
 }

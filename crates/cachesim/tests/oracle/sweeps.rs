@@ -10,12 +10,19 @@ use crate::random::designs::{Family, family_between, swept_family};
 use crate::random::streams::{cut, stream};
 
 fn swept(options: &Options) -> Options {
-    Options { most_in_full: 0, ..options.clone() }
+    Options {
+        most_in_full: 0,
+        ..options.clone()
+    }
 }
 
 /// Which designs everything is reported of: the first, where they are one family.
 fn depths(family: &Family, together: &Findings) -> Vec<bool> {
-    let deep: Vec<bool> = together.designs.iter().map(|design| design.full.is_some()).collect();
+    let deep: Vec<bool> = together
+        .designs
+        .iter()
+        .map(|design| design.full.is_some())
+        .collect();
     if family.allocates {
         let first: Vec<bool> = (0..deep.len()).map(|number| number == 0).collect();
         assert_eq!(deep, first, "they are swept");
@@ -27,14 +34,24 @@ fn depths(family: &Family, together: &Findings) -> Vec<bool> {
 fn agree_with_each(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let together = run_engine(&family.designs, &swept(options), chunks);
     let deep = depths(family, &together);
-    let each = run_engine(&family.designs, &Options { most_in_full: usize::MAX, ..options.clone() }, chunks);
+    let each = run_engine(
+        &family.designs,
+        &Options {
+            most_in_full: usize::MAX,
+            ..options.clone()
+        },
+        chunks,
+    );
     compare(&together, &each.without_depth(&deep))
 }
 
 fn agree_with_oracle(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let together = run_engine(&family.designs, &swept(options), chunks);
     let oracle = run_oracle(&family.designs, options, chunks, None);
-    compare(&together, &of_oracle(&oracle, &depths(family, &together), options.places))
+    compare(
+        &together,
+        &of_oracle(&oracle, &depths(family, &together), options.places),
+    )
 }
 
 proptest! {

@@ -5,7 +5,9 @@ use switchcost_design::{Design, Level, Ways, WriteBuffers, WritePolicy};
 use switchcost_trace::{Block, BlockFlags, Mark, Reference};
 
 use crate::agreement::agree;
-use crate::closed_forms::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
+use crate::closed_forms::build::{
+    LINE, Program, behind_free_fetches, data_cache, level, simulated,
+};
 use crate::findings::run_engine;
 
 const DATA: u64 = 0x1_0000;
@@ -17,7 +19,10 @@ fn design(lines: u64) -> Design {
     let mut design = behind_free_fetches(vec![Level {
         write: WritePolicy::Through,
         write_allocate: Some(false),
-        write_buffers: Some(WriteBuffers { count: 2, drain_cycles: 3 }),
+        write_buffers: Some(WriteBuffers {
+            count: 2,
+            drain_cycles: 3,
+        }),
         ..data_cache(lines, Ways::Count(1))
     }]);
     design.levels[0].miss_cycles = 5;
@@ -26,8 +31,18 @@ fn design(lines: u64) -> Design {
 
 /// Both sizes, in both orders, alone and together.
 fn all_agree(program: &Program) {
-    let options = Options { intervals: 1, places: 10, kernel_touches: true, ..Options::default() };
-    for sizes in [&[SMALL][..], &[LARGE], &[SMALL, LARGE], &[LARGE, SMALL, LARGE]] {
+    let options = Options {
+        intervals: 1,
+        places: 10,
+        kernel_touches: true,
+        ..Options::default()
+    };
+    for sizes in [
+        &[SMALL][..],
+        &[LARGE],
+        &[SMALL, LARGE],
+        &[LARGE, SMALL, LARGE],
+    ] {
         let designs: Vec<Design> = sizes.iter().map(|&lines| design(lines)).collect();
         agree(&designs, &options, std::slice::from_ref(&program.chunk))
             .unwrap_or_else(|why| panic!("{sizes:?}: {why}"));
@@ -41,9 +56,13 @@ fn line(number: u64) -> u64 {
 #[test]
 fn a_line_that_only_the_larger_one_holds_still_is_a_miss_in_the_smaller_one() {
     let mut program = Program::new(1);
-    [0, SMALL, 0, SMALL].map(line).into_iter().for_each(|address| program.load(address));
+    [0, SMALL, 0, SMALL]
+        .map(line)
+        .into_iter()
+        .for_each(|address| program.load(address));
     all_agree(&program);
-    let misses = [SMALL, LARGE].map(|lines| level(&simulated(&design(lines), &program), "D").load_misses);
+    let misses =
+        [SMALL, LARGE].map(|lines| level(&simulated(&design(lines), &program), "D").load_misses);
     assert_eq!(misses, [4, 2]);
 }
 
@@ -67,7 +86,11 @@ fn the_kernel_drives_lines_out_unseen() {
     let mut program = Program::new(1);
     program.load(line(0));
     let bytes = LARGE * LINE;
-    program.chunk.mark(Mark::KernelTouch { address: line(LARGE), bytes, is_store: false });
+    program.chunk.mark(Mark::KernelTouch {
+        address: line(LARGE),
+        bytes,
+        is_store: false,
+    });
     program.load(line(0));
     all_agree(&program);
 }
@@ -116,12 +139,27 @@ fn a_first_instruction_in_two_lines_misses_once() {
     }
     let many_lines = |lines: u64| {
         let mut design = design(lines);
-        (design.levels[0].size, design.levels[0].ways) = (switchcost_units::Bytes(lines * LINE), Ways::Count(1));
+        (design.levels[0].size, design.levels[0].ways) =
+            (switchcost_units::Bytes(lines * LINE), Ways::Count(1));
         design
     };
     let designs = [many_lines(4), many_lines(LARGE)];
-    agree(&designs, &Options::default(), std::slice::from_ref(&program.chunk)).expect("they agree");
-    let result = run_engine(&designs[..1], &Options::default(), std::slice::from_ref(&program.chunk));
+    agree(
+        &designs,
+        &Options::default(),
+        std::slice::from_ref(&program.chunk),
+    )
+    .expect("they agree");
+    let result = run_engine(
+        &designs[..1],
+        &Options::default(),
+        std::slice::from_ref(&program.chunk),
+    );
     let code = &result.designs[0].hierarchies.shared.levels[0];
-    assert!(code.instruction_misses < code.fills, "{} of {}", code.instruction_misses, code.fills);
+    assert!(
+        code.instruction_misses < code.fills,
+        "{} of {}",
+        code.instruction_misses,
+        code.fills
+    );
 }

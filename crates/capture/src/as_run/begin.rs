@@ -28,13 +28,21 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         let switch = match self.run {
             None => Some((true, Cause::Unknown)),
             Some(run) if run.slot == full.slot && !is_birth => {
-                let verdict = judge(run.left, self.decoder.syscall(), Fate::Back(stamp.away), false);
+                let verdict = judge(
+                    run.left,
+                    self.decoder.syscall(),
+                    Fate::Back(stamp.away),
+                    false,
+                );
                 Some(verdict).filter(|&verdict| is_sleep(verdict))
             }
             Some(run) => {
-                let Some(fate) = self.fate(&run, full.slot != run.slot)? else { return Ok(None) };
+                let Some(fate) = self.fate(&run, full.slot != run.slot)? else {
+                    return Ok(None);
+                };
                 let verdict = judge(run.left, self.decoder.syscall(), fate, was_asleep);
-                self.sleepers.insert(run.slot, verdict.0 && !matches!(verdict.1, Cause::Exit));
+                self.sleepers
+                    .insert(run.slot, verdict.0 && !matches!(verdict.1, Cause::Exit));
                 Some(verdict)
             }
         };
@@ -64,7 +72,9 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         }
         Ok(match kernel {
             Kernel::Gone => Some(Fate::Gone),
-            Kernel::Asleep { syscall, .. } if before == state::IN_SYSCALL && may_be(syscall, number) => {
+            Kernel::Asleep { syscall, .. }
+                if before == state::IN_SYSCALL && may_be(syscall, number) =>
+            {
                 Some(Fate::Asleep)
             }
             _ if self.is_over => Some(Fate::Unknown),
@@ -75,19 +85,28 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     /// What the kernel has counted of a task between a run and its next.
     fn counts_since(&self, run: &Run) -> Option<Counts> {
         let back = self.ring.slot(run.slot).back();
-        let later = self.ring.full().filter(|full| full.slot == run.slot && full.stamp > run.stamp);
+        let later = self
+            .ring
+            .full()
+            .filter(|full| full.slot == run.slot && full.stamp > run.stamp);
         match order::oldest(later) {
             Some(full) => Stamp::read(self.ring.words(&full)).map(|stamp| stamp.away),
             None => (back & 1 != 0).then(|| Counts::read(back)),
         }
     }
 
-    pub(super) fn begin(&mut self, full: &Full, Begin { switch }: Begin) -> Result<(), Halt<T::Error>> {
+    pub(super) fn begin(
+        &mut self,
+        full: &Full,
+        Begin { switch }: Begin,
+    ) -> Result<(), Halt<T::Error>> {
         let before = self.run.map_or(TaskId::NONE, |run| run.task);
         let is_first = self.run.is_none();
         if switch.is_some()
             && !is_first
-            && self.stop_after_switches.is_some_and(|limit| self.decoder.switches() >= limit)
+            && self
+                .stop_after_switches
+                .is_some_and(|limit| self.decoder.switches() >= limit)
         {
             return Err(Halt::Ending(Ending::SwitchLimit));
         }
@@ -97,7 +116,12 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         self.account.marked += u64::from(is_counted);
         self.decoder.run_in(before, full.slot, switch)?;
         let task = self.decoder.task(full.slot);
-        self.run = Some(Run { slot: full.slot, stamp: full.stamp, task, left: None });
+        self.run = Some(Run {
+            slot: full.slot,
+            stamp: full.stamp,
+            task,
+            left: None,
+        });
         Ok(())
     }
 }

@@ -24,7 +24,12 @@ pub(crate) enum Fate {
 ///
 /// `syscall` is the call that it was in, `left` is missing if it was killed before, and `was_next_asleep` says that who runs next had been
 /// asleep.
-pub(crate) fn judge(left: Option<Left>, syscall: Option<u16>, fate: Fate, was_next_asleep: bool) -> (bool, Cause) {
+pub(crate) fn judge(
+    left: Option<Left>,
+    syscall: Option<u16>,
+    fate: Fate,
+    was_next_asleep: bool,
+) -> (bool, Cause) {
     match (left, fate) {
         (Some(Left::Ended), _) | (None | Some(Left::Syscall), Fate::Gone) => (true, Cause::Exit),
         (Some(Left::Preempted(counts)), _) => match syscall {
@@ -34,20 +39,28 @@ pub(crate) fn judge(left: Option<Left>, syscall: Option<u16>, fate: Fate, was_ne
         (Some(Left::Syscall), Fate::Back(counts)) => inside(counts, syscall.unwrap_or_default()),
         (Some(Left::Syscall), Fate::Asleep) => (true, Cause::Syscall(syscall.unwrap_or_default())),
         (Some(Left::Lock), _) => (false, Cause::Quantum),
-        (Some(Left::Waiting(_)) | None, _) | (Some(Left::Syscall), Fate::Unknown) => (false, Cause::Unknown),
+        (Some(Left::Waiting(_)) | None, _) | (Some(Left::Syscall), Fate::Unknown) => {
+            (false, Cause::Unknown)
+        }
     }
 }
 
 fn inside(counts: Counts, number: u16) -> (bool, Cause) {
     match counts {
-        Counts { voluntary: 0, involuntary: 0 } => (false, Cause::Unknown),
+        Counts {
+            voluntary: 0,
+            involuntary: 0,
+        } => (false, Cause::Unknown),
         Counts { voluntary, .. } => (voluntary > 0, Cause::Syscall(number)),
     }
 }
 
 fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
     match counts {
-        Counts { voluntary: 0, involuntary: 0 } => (false, Cause::Unknown),
+        Counts {
+            voluntary: 0,
+            involuntary: 0,
+        } => (false, Cause::Unknown),
         Counts { voluntary: 0, .. } if was_next_asleep => (false, Cause::WakeUp),
         Counts { voluntary: 0, .. } => (false, Cause::Quantum),
         _ => (true, Cause::PageFault),
@@ -69,7 +82,10 @@ mod tests {
     use super::*;
 
     const fn counts(voluntary: u64, involuntary: u64) -> Counts {
-        Counts { voluntary, involuntary }
+        Counts {
+            voluntary,
+            involuntary,
+        }
     }
 
     #[test]
@@ -92,7 +108,12 @@ mod tests {
         assert_eq!(judged(counts(0, 1), true), (false, Cause::WakeUp));
         assert_eq!(judged(counts(1, 0), true), (true, Cause::PageFault));
         assert_eq!(judged(counts(0, 0), true), (false, Cause::Unknown));
-        let in_call = judge(Some(Left::Preempted(counts(0, 1))), Some(9), Fate::Unknown, true);
+        let in_call = judge(
+            Some(Left::Preempted(counts(0, 1))),
+            Some(9),
+            Fate::Unknown,
+            true,
+        );
         assert_eq!(in_call, (false, Cause::Syscall(9)));
     }
 
@@ -103,8 +124,19 @@ mod tests {
             assert!(!verdict.0);
             assert!(!is_sleep(verdict));
         }
-        assert_eq!(judge(Some(Left::Ended), Some(231), Fate::Gone, false), (true, Cause::Exit));
-        assert_eq!(judge(None, None, Fate::Gone, false), (true, Cause::Exit), "killed in a run");
-        assert_eq!(judge(None, None, Fate::Unknown, false), (false, Cause::Unknown), "stopped in a run");
+        assert_eq!(
+            judge(Some(Left::Ended), Some(231), Fate::Gone, false),
+            (true, Cause::Exit)
+        );
+        assert_eq!(
+            judge(None, None, Fate::Gone, false),
+            (true, Cause::Exit),
+            "killed in a run"
+        );
+        assert_eq!(
+            judge(None, None, Fate::Unknown, false),
+            (false, Cause::Unknown),
+            "stopped in a run"
+        );
     }
 }

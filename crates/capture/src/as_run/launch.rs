@@ -13,13 +13,20 @@ use crate::error::CaptureError;
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     /// One after another, so that they get their numbers in their order.
     pub(super) fn launch_next(&mut self) -> Result<(), Halt<T::Error>> {
-        let Some(command) = self.commands.get(self.launched as usize).cloned() else { return Ok(()) };
+        let Some(command) = self.commands.get(self.launched as usize).cloned() else {
+            return Ok(());
+        };
         if self.launch.is_none() {
             self.programs.launch(self.launched)?;
-            self.launch = Some(Launch { process: None, since: Instant::now() });
+            self.launch = Some(Launch {
+                process: None,
+                since: Instant::now(),
+            });
         }
         let ended = self.read_reports()?;
-        let Some(Launch { process, since }) = self.launch else { return Ok(()) };
+        let Some(Launch { process, since }) = self.launch else {
+            return Ok(());
+        };
         if process.is_some_and(|pid| self.monitor.has_started(pid)) {
             self.launched += 1;
             self.launch = None;
@@ -40,10 +47,15 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
                         launch.process = Some(pid as u32);
                     }
                 }
-                Report::Refused { error, .. } => return Err(std::io::Error::from_raw_os_error(error).into()),
+                Report::Refused { error, .. } => {
+                    return Err(std::io::Error::from_raw_os_error(error).into());
+                }
                 Report::Ended { .. } => {}
             }
         }
-        Ok(self.launch.as_ref().and_then(|_| self.programs.status(self.launched)))
+        Ok(self
+            .launch
+            .as_ref()
+            .and_then(|_| self.programs.status(self.launched)))
     }
 }

@@ -27,27 +27,45 @@ mod tests {
     use super::*;
 
     fn full(stamp: u64, order: u64) -> Full {
-        Full { index: order as usize, slot: 0, order, stamp }
+        Full {
+            index: order as usize,
+            slot: 0,
+            order,
+            stamp,
+        }
     }
 
     fn found(before: &[Full], open: &[u64], after: &[Full]) -> Option<(u64, u64)> {
         let after = || oldest(after.iter().copied());
-        next(before.iter().copied(), || open.iter().copied().min(), after).map(|full| (full.stamp, full.order))
+        next(before.iter().copied(), || open.iter().copied().min(), after)
+            .map(|full| (full.stamp, full.order))
     }
 
     #[test]
     fn runs_come_in_the_order_of_their_stamps_and_their_buffers_as_submitted() {
         let all = [full(30, 2), full(10, 3), full(20, 0), full(10, 1)];
         assert_eq!(found(&all, &[], &all), Some((10, 1)));
-        assert_eq!(found(&all, &[10], &all), Some((10, 1)), "an open run's first buffers need not wait for its end");
+        assert_eq!(
+            found(&all, &[10], &all),
+            Some((10, 1)),
+            "an open run's first buffers need not wait for its end"
+        );
         assert_eq!(found(&all[..1], &[40], &all[..1]), Some((30, 2)));
     }
 
     #[test]
     fn nothing_passes_an_open_run_or_one_that_may_have_begun_meanwhile() {
         let later = [full(30, 2)];
-        assert_eq!(found(&later, &[20], &later), None, "the run of 20 is still open");
-        assert_eq!(found(&later, &[], &[full(20, 3), later[0]]), Some((20, 3)), "it was closed between the looks");
+        assert_eq!(
+            found(&later, &[20], &later),
+            None,
+            "the run of 20 is still open"
+        );
+        assert_eq!(
+            found(&later, &[], &[full(20, 3), later[0]]),
+            Some((20, 3)),
+            "it was closed between the looks"
+        );
         // What came between the looks may have an older neighbour that opened, and is not submitted, since.
         assert_eq!(found(&later, &[], &[full(50, 4)]), None);
         assert_eq!(found(&[], &[], &later), None);

@@ -27,22 +27,32 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     /// Notes the end of a task that the kernel has ended. What it had not submitted is lost.
     fn task_exit(&mut self, dead: u32) -> Result<(), Halt<T::Error>> {
         let process = self.monitor.process(dead);
-        if self.ring.full().any(|full| self.monitor.process(full.slot) == process) {
+        if self
+            .ring
+            .full()
+            .any(|full| self.monitor.process(full.slot) == process)
+        {
             return Ok(());
         }
         let place = self.ring.slot(dead);
         if place.state() == state::IN_SYSCALL && place.get(slot::SYSCALL) == EXECVE {
-            self.warnings.push(crate::control::lost_in_exec(place.get(slot::PID)));
+            self.warnings
+                .push(crate::control::lost_in_exec(place.get(slot::PID)));
         }
         if place.open_stamp() != 0 {
-            self.warnings.push(crate::control::killed_in_its_turn(place.get(slot::PID)));
+            self.warnings
+                .push(crate::control::killed_in_its_turn(place.get(slot::PID)));
         }
         self.ring.reclaim(dead)?;
         place.clear_open_stamp();
         place.set_ended();
         self.decoder.task_exit(dead)?;
         // Its slot may soon belong to another task, whose end is not the one that was asked for.
-        if let Some(run) = self.run.as_mut().filter(|run| run.slot == dead && is_open(run.left)) {
+        if let Some(run) = self
+            .run
+            .as_mut()
+            .filter(|run| run.slot == dead && is_open(run.left))
+        {
             run.left = Some(Left::Ended);
         }
         self.monitor.task_exit(dead);
@@ -52,12 +62,19 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     /// Tasks that sleep in the middle of a run were stopped by a signal, and the task that continues them may be waiting for an empty
     /// buffer.
     fn suspend_stopped(&mut self) -> Result<(), Halt<T::Error>> {
-        let open: Vec<(u32, u64)> =
-            self.monitor.living().map(|slot| (slot, self.ring.slot(slot).open_stamp())).collect();
-        self.suspended.retain(|stamp| open.iter().any(|(_, open)| open == stamp));
+        let open: Vec<(u32, u64)> = self
+            .monitor
+            .living()
+            .map(|slot| (slot, self.ring.slot(slot).open_stamp()))
+            .collect();
+        self.suspended
+            .retain(|stamp| open.iter().any(|(_, open)| open == stamp));
         for (slot, stamp) in open.into_iter().filter(|&(_, stamp)| stamp != 0) {
             let is_asleep = matches!(self.monitor.kernel(slot)?, Kernel::Asleep { .. });
-            if is_asleep && self.ring.slot(slot).open_stamp() == stamp && !self.suspended.contains(&stamp) {
+            if is_asleep
+                && self.ring.slot(slot).open_stamp() == stamp
+                && !self.suspended.contains(&stamp)
+            {
                 self.suspended.push(stamp);
             }
         }

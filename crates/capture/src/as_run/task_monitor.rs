@@ -28,7 +28,12 @@ pub(crate) struct TaskMonitor<'a> {
 
 impl<'a> TaskMonitor<'a> {
     pub(crate) fn new(ring: &'a Ring, files: TaskFiles) -> TaskMonitor<'a> {
-        TaskMonitor { ring, files, watches: (0..SLOTS).map(|_| Watch::default()).collect(), exited: Vec::new() }
+        TaskMonitor {
+            ring,
+            files,
+            watches: (0..SLOTS).map(|_| Watch::default()).collect(),
+            exited: Vec::new(),
+        }
     }
 
     fn used(&self) -> impl Iterator<Item = u32> + use<> {
@@ -37,15 +42,22 @@ impl<'a> TaskMonitor<'a> {
 
     /// Slots of tasks that live, or are being made.
     pub(crate) fn living(&self) -> impl Iterator<Item = u32> + '_ {
-        self.used().filter(|&slot| self.ring.slot(slot).state() != state::FREE && !self.has_exited(slot))
+        self.used()
+            .filter(|&slot| self.ring.slot(slot).state() != state::FREE && !self.has_exited(slot))
     }
 
     pub(crate) fn has_exited(&self, slot: u32) -> bool {
-        self.watches.get(slot as usize).is_some_and(|watch| watch.has_exited)
+        self.watches
+            .get(slot as usize)
+            .is_some_and(|watch| watch.has_exited)
     }
 
     pub(crate) fn process(&self, slot: u32) -> u32 {
-        if slot < SLOTS as u32 { self.ring.slot(slot).get(slot::PROCESS_SLOT) } else { slot }
+        if slot < SLOTS as u32 {
+            self.ring.slot(slot).get(slot::PROCESS_SLOT)
+        } else {
+            slot
+        }
     }
 
     /// Whether process `pid`, a command, has been seen.
@@ -83,7 +95,9 @@ impl<'a> TaskMonitor<'a> {
 
     /// What the kernel says of the task in a slot.
     pub(crate) fn kernel(&mut self, slot: u32) -> io::Result<Kernel> {
-        let Some(watch) = self.watches.get_mut(slot as usize) else { return Ok(Kernel::Gone) };
+        let Some(watch) = self.watches.get_mut(slot as usize) else {
+            return Ok(Kernel::Gone);
+        };
         let place = self.ring.slot(slot);
         let is_in_exec = place.state() == state::IN_SYSCALL && place.get(slot::SYSCALL) == EXECVE;
         let (pid, tid) = (place.get(slot::PID), place.get(slot::TID));
@@ -91,9 +105,17 @@ impl<'a> TaskMonitor<'a> {
             Some(probe) if (probe.pid, probe.tid) == (pid, tid) => watch.probe.insert(probe),
             _ => watch.probe.insert(Probe::new(pid, tid)),
         };
-        let seen = if is_in_exec { probe.ask_in_exec(&self.files)? } else { probe.ask(&self.files)? };
+        let seen = if is_in_exec {
+            probe.ask_in_exec(&self.files)?
+        } else {
+            probe.ask(&self.files)?
+        };
         // It may have got another number meanwhile.
-        Ok(if seen == Kernel::Gone && place.get(slot::TID) != tid { Kernel::Busy } else { seen })
+        Ok(if seen == Kernel::Gone && place.get(slot::TID) != tid {
+            Kernel::Busy
+        } else {
+            seen
+        })
     }
 
     /// Slots of tasks that the kernel has ended, all of a process at once: one thread may still have to speak for others.
@@ -102,7 +124,11 @@ impl<'a> TaskMonitor<'a> {
         let mut dead = Vec::new();
         let mut kept = Vec::new();
         for slot in living {
-            if self.is_dead(slot)? { dead.push(slot) } else { kept.push(self.process(slot)) }
+            if self.is_dead(slot)? {
+                dead.push(slot)
+            } else {
+                kept.push(self.process(slot))
+            }
         }
         dead.retain(|&slot| !kept.contains(&self.process(slot)));
         Ok(dead)
@@ -117,7 +143,9 @@ impl<'a> TaskMonitor<'a> {
             return Ok(true);
         }
         // Its maker is gone; itself it may come yet.
-        let since = *self.watches[slot as usize].lost_since.get_or_insert_with(Instant::now);
+        let since = *self.watches[slot as usize]
+            .lost_since
+            .get_or_insert_with(Instant::now);
         Ok(since.elapsed() > LONGEST_BIRTH)
     }
 }

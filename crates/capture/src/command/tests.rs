@@ -15,9 +15,16 @@ fn with_file(content: &[u8], mode: u32) -> String {
 
 #[test]
 fn usual_programs_are_fit() {
-    Command::new(["sh", "-c", "true"]).check().expect("a program in PATH");
-    Command::new(["/bin/true"]).check().expect("a program with a path");
-    let here = Command { directory: Some("/".into()), ..Command::new(["bin/true"]) };
+    Command::new(["sh", "-c", "true"])
+        .check()
+        .expect("a program in PATH");
+    Command::new(["/bin/true"])
+        .check()
+        .expect("a program with a path");
+    let here = Command {
+        directory: Some("/".into()),
+        ..Command::new(["bin/true"])
+    };
     here.check().expect("a program from where it starts");
 }
 
@@ -25,15 +32,24 @@ fn usual_programs_are_fit() {
 fn a_program_gives_rights_that_its_caller_has_not() {
     const ROOT: [u32; 2] = [0; 2];
     assert!(!gives_rights(0o755, 0, 0, [1000; 2], [1000; 2]));
-    assert!(!gives_rights(0o6755, 0, 0, ROOT, ROOT), "root has root's rights");
+    assert!(
+        !gives_rights(0o6755, 0, 0, ROOT, ROOT),
+        "root has root's rights"
+    );
     assert!(gives_rights(0o4755, 0, 0, [1000; 2], [1000; 2]));
-    assert!(gives_rights(0o4755, 0, 0, [1000, 0], ROOT), "the effective ones alone");
+    assert!(
+        gives_rights(0o4755, 0, 0, [1000, 0], ROOT),
+        "the effective ones alone"
+    );
     assert!(gives_rights(0o2755, 0, 5, ROOT, ROOT), "another group's");
 }
 
 #[test]
 fn each_unfit_program_is_named_with_the_reason() {
-    assert_eq!(message(&Command::default()), "found no command, need at least one; put it behind `--`");
+    assert_eq!(
+        message(&Command::default()),
+        "found no command, need at least one; put it behind `--`"
+    );
     assert_eq!(
         message(&Command::new(["no-such-program", "-x"])),
         "found no program 'no-such-program' in PATH in the command 'no-such-program -x', need one that is there, or \
@@ -44,7 +60,10 @@ fn each_unfit_program_is_named_with_the_reason() {
         "found no usable file /no/such/program (No such file or directory (os error 2)) in the command \
          '/no/such/program', need a program that is there"
     );
-    assert_eq!(message(&Command::new(["/"])), "found /, which is no file in the command '/', need a program");
+    assert_eq!(
+        message(&Command::new(["/"])),
+        "found /, which is no file in the command '/', need a program"
+    );
     assert_eq!(
         with_file(b"#!/bin/sh\n", 0o644),
         "found FOLDER/program, which may not be executed in the command 'FOLDER/program', need execute permission on \

@@ -12,12 +12,18 @@ impl<T: Take> Decoder<'_, T> {
     /// have no task.
     pub(crate) fn of_system(mut self) -> Self {
         self.slots.share_shapes();
-        Decoder { is_system: true, ..self }
+        Decoder {
+            is_system: true,
+            ..self
+        }
     }
 
     /// From now on births are reported by who is born, and runs by their time stamps.
     pub(crate) fn ordered_as_run(self) -> Self {
-        Decoder { is_as_run: true, ..self }
+        Decoder {
+            is_as_run: true,
+            ..self
+        }
     }
 
     /// How the last run ended, if it has.
@@ -41,11 +47,22 @@ impl<T: Take> Decoder<'_, T> {
     }
 
     /// Decodes the birth that stands at a word, and returns its length; 0 where none stands there.
-    pub(crate) fn birth_at(&mut self, order: u64, words: &[AtomicU64], at: usize) -> Result<usize, Stopped<T::Error>> {
+    pub(crate) fn birth_at(
+        &mut self,
+        order: u64,
+        words: &[AtomicU64],
+        at: usize,
+    ) -> Result<usize, Stopped<T::Error>> {
         if !is_birth(words, at) {
             return Ok(0);
         }
-        let damaged = |problem| Stopped::Damaged(DecodeError { buffer: order, word: at, problem });
+        let damaged = |problem| {
+            Stopped::Damaged(DecodeError {
+                buffer: order,
+                word: at,
+                problem,
+            })
+        };
         let (mark, length) = self.record(&words[at..]).map_err(damaged)?;
         if let Some(mark) = mark {
             self.take.mark(mark).map_err(Stopped::Refused)?;
@@ -60,10 +77,23 @@ impl<T: Take> Decoder<'_, T> {
         to: u32,
         switch: Option<(bool, Cause)>,
     ) -> Result<(), Stopped<T::Error>> {
-        let damaged = |problem| Stopped::Damaged(DecodeError { buffer: 0, word: 0, problem });
+        let damaged = |problem| {
+            Stopped::Damaged(DecodeError {
+                buffer: 0,
+                word: 0,
+                problem,
+            })
+        };
         let to = self.slots.run(to.into()).map_err(damaged)?;
-        let Some((is_voluntary, cause)) = switch else { return Ok(()) };
-        let mark = Mark::Switch { from, to, is_voluntary, cause };
+        let Some((is_voluntary, cause)) = switch else {
+            return Ok(());
+        };
+        let mark = Mark::Switch {
+            from,
+            to,
+            is_voluntary,
+            cause,
+        };
         self.switches += u64::from(mark.is_switch());
         self.take.mark(mark).map_err(Stopped::Refused)
     }
@@ -71,7 +101,10 @@ impl<T: Take> Decoder<'_, T> {
     /// The task in a slot has ended without a word.
     pub(crate) fn task_exit(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
         match self.slots.exit(slot.into()) {
-            Ok(Some(task)) => self.take.mark(Mark::Exit { task }).map_err(Stopped::Refused),
+            Ok(Some(task)) => self
+                .take
+                .mark(Mark::Exit { task })
+                .map_err(Stopped::Refused),
             // It had not been born, or its end is known.
             Ok(None) | Err(_) => Ok(()),
         }
@@ -88,5 +121,7 @@ impl<T: Take> Decoder<'_, T> {
 
 /// Whether a birth stands at a word.
 pub(crate) fn is_birth(words: &[AtomicU64], at: usize) -> bool {
-    words.get(at).is_some_and(|word| word.load(Relaxed) >> 56 == tag::BIRTH)
+    words
+        .get(at)
+        .is_some_and(|word| word.load(Relaxed) >> 56 == tag::BIRTH)
 }

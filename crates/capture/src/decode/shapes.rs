@@ -38,7 +38,10 @@ impl Shapes {
 
     /// The shape of a number, where it is defined and the same each time.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
-        self.numbers.get(id as usize).copied().filter(|&number| number != 0 && number < GUARDED)
+        self.numbers
+            .get(id as usize)
+            .copied()
+            .filter(|&number| number != 0 && number < GUARDED)
     }
 
     pub(super) fn guarded(&self, id: u32) -> Option<&Arc<Guarded>> {
@@ -46,7 +49,12 @@ impl Shapes {
     }
 
     /// Defines a shape, in place of any of the same number.
-    pub(super) fn define<T: Take>(&mut self, head: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
+    pub(super) fn define<T: Take>(
+        &mut self,
+        head: u64,
+        words: &[u64],
+        take: &mut T,
+    ) -> Result<(), Problem> {
         let (id, blocks) = (head as u32, (head >> 32) as u16);
         if id as usize >= MOST_SHAPES {
             return Err(Problem::TooManyShapes);
@@ -67,7 +75,10 @@ impl Shapes {
 
 impl Guarded {
     /// The shape without the explicit references that did not happen. `is_done` is asked for each explicit one in order.
-    pub(super) fn without_undone(&self, is_done: impl Fn(usize) -> bool) -> Result<Guarded, Problem> {
+    pub(super) fn without_undone(
+        &self,
+        is_done: impl Fn(usize) -> bool,
+    ) -> Result<Guarded, Problem> {
         let mut blocks = self.blocks.clone();
         let mut forms = Vec::with_capacity(self.forms.len());
         let mut kept_as = Vec::with_capacity(self.forms.len());
@@ -88,7 +99,9 @@ impl Guarded {
                             .get(usize::from(*base))
                             .copied()
                             .flatten()
-                            .ok_or_else(|| unfit("a reference relative to one that did not happen"))?;
+                            .ok_or_else(|| {
+                                unfit("a reference relative to one that did not happen")
+                            })?;
                     }
                 }
                 kept_as.push(is_kept.then_some(forms.len() as u16));
@@ -104,10 +117,25 @@ impl Guarded {
 
 /// A shape as it is defined, and whether some of its references may not happen.
 fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> {
-    let (heads, rest) = words.split_at_checked(2 * block_count).ok_or(Problem::Short)?;
-    let blocks = heads.as_chunks().0.iter().map(block).collect::<Result<Vec<Block>, Problem>>()?;
-    let claimed = blocks.iter().map(|block| usize::from(block.references)).sum();
-    let there = || Problem::Unfit(format!("{claimed} references claimed, {} words there", rest.len()));
+    let (heads, rest) = words
+        .split_at_checked(2 * block_count)
+        .ok_or(Problem::Short)?;
+    let blocks = heads
+        .as_chunks()
+        .0
+        .iter()
+        .map(block)
+        .collect::<Result<Vec<Block>, Problem>>()?;
+    let claimed = blocks
+        .iter()
+        .map(|block| usize::from(block.references))
+        .sum();
+    let there = || {
+        Problem::Unfit(format!(
+            "{claimed} references claimed, {} words there",
+            rest.len()
+        ))
+    };
     let (references, derived) = rest.split_at_checked(claimed).ok_or_else(there)?;
     let mut derived = derived.iter().copied();
     let mut is_guarded = false;
@@ -116,13 +144,19 @@ fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> 
         let mut address = || derived.next().ok_or_else(there);
         let place = match word >> 34 & 3 {
             how::FIXED => AddressKind::Fixed(address()?),
-            how::RELATIVE => AddressKind::Relative { base: (word >> 40) as u8 as u16, offset: address()? },
+            how::RELATIVE => AddressKind::Relative {
+                base: (word >> 40) as u8 as u16,
+                offset: address()?,
+            },
             how => {
                 is_guarded |= how == how::GUARDED;
                 AddressKind::Explicit
             }
         };
-        forms.push(ShapeReference { reference: reference(word)?, place });
+        forms.push(ShapeReference {
+            reference: reference(word)?,
+            place,
+        });
     }
     if derived.next().is_some() {
         return Err(there());
@@ -135,9 +169,14 @@ fn block(&[address, form]: &[u64; 2]) -> Result<Block, Problem> {
         address,
         bytes: form as u16,
         instructions: (form >> 16) as u16,
-        first_bytes: u8::try_from(form >> 32 & 0x7fff).map_err(|_| unfit("a first instruction too long"))?,
+        first_bytes: u8::try_from(form >> 32 & 0x7fff)
+            .map_err(|_| unfit("a first instruction too long"))?,
         references: (form >> 48) as u16,
-        flags: if form >> KERNEL_BIT & 1 == 0 { BlockFlags::USER } else { BlockFlags::KERNEL },
+        flags: if form >> KERNEL_BIT & 1 == 0 {
+            BlockFlags::USER
+        } else {
+            BlockFlags::KERNEL
+        },
     })
 }
 
@@ -148,7 +187,8 @@ fn unfit(what: &str) -> Problem {
 fn reference(word: u64) -> Result<Reference, Problem> {
     let through = word as u16;
     let is_store = word >> 32 & 1 != 0;
-    let code = Reference::size_code(word >> 16 & 0xffff).ok_or_else(|| unfit("a reference of no or too much size"))?;
+    let code = Reference::size_code(word >> 16 & 0xffff)
+        .ok_or_else(|| unfit("a reference of no or too much size"))?;
     if through > Reference::LAST_OFFSET {
         return Err(unfit("a reference beyond the longest block"));
     }

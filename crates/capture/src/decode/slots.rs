@@ -69,7 +69,10 @@ impl Slots {
         Slots {
             tasks: vec![None; SLOTS],
             // The first is for what runs before the first switch.
-            spaces: vec![Space { users: 1, ..Space::default() }],
+            spaces: vec![Space {
+                users: 1,
+                ..Space::default()
+            }],
             running: None,
             expected: BTreeMap::new(),
             names: names.into_iter(),
@@ -80,7 +83,10 @@ impl Slots {
     }
 
     fn task(&self, slot: u64) -> Result<&Task, Problem> {
-        usize::try_from(slot).ok().and_then(|slot| self.tasks.get(slot)?.as_ref()).ok_or(Problem::Slot(slot))
+        usize::try_from(slot)
+            .ok()
+            .and_then(|slot| self.tasks.get(slot)?.as_ref())
+            .ok_or(Problem::Slot(slot))
     }
 
     /// From now on, shapes belong to no process: each is the same for all.
@@ -101,14 +107,23 @@ impl Slots {
     }
 
     /// Defines a shape for the running task.
-    pub(super) fn define<T: Take>(&mut self, head: u64, words: &[u64], take: &mut T) -> Result<(), Problem> {
+    pub(super) fn define<T: Take>(
+        &mut self,
+        head: u64,
+        words: &[u64],
+        take: &mut T,
+    ) -> Result<(), Problem> {
         let space = self.running_space();
         Arc::make_mut(&mut self.spaces[space].shapes).define(head, words, take)
     }
 
     /// The task in a slot; none for no slot.
     pub(super) fn id(&self, slot: u64) -> Result<TaskId, Problem> {
-        if slot == u64::from(NO_SLOT) { Ok(TaskId::NONE) } else { Ok(self.task(slot)?.task) }
+        if slot == u64::from(NO_SLOT) {
+            Ok(TaskId::NONE)
+        } else {
+            Ok(self.task(slot)?.task)
+        }
     }
 
     /// The task in `slot` runs from here.
@@ -125,7 +140,11 @@ impl Slots {
     }
 
     fn new_space(&mut self, shapes: Arc<Shapes>) -> usize {
-        let space = Space { process: ProcessId(self.next_process), shapes, users: 0 };
+        let space = Space {
+            process: ProcessId(self.next_process),
+            shapes,
+            users: 0,
+        };
         self.next_process += 1;
         match self.spaces.iter().position(|space| space.users == 0) {
             Some(free) => {
@@ -156,12 +175,26 @@ impl Slots {
 
     /// What a child of the task in slot `parent` begins with.
     fn inherited(&self, parent: u64) -> Result<Expected, Problem> {
-        let Task { task, ref name, space, .. } = *self.task(parent)?;
-        Ok(Expected { parent: task, name: name.clone(), shapes: Arc::clone(&self.spaces[space].shapes) })
+        let Task {
+            task,
+            ref name,
+            space,
+            ..
+        } = *self.task(parent)?;
+        Ok(Expected {
+            parent: task,
+            name: name.clone(),
+            shapes: Arc::clone(&self.spaces[space].shapes),
+        })
     }
 
     /// A task will be made in `slot`: a process with what its parent has now, or a thread.
-    pub(super) fn expect(&mut self, slot: u64, parent: u64, process_slot: u64) -> Result<(), Problem> {
+    pub(super) fn expect(
+        &mut self,
+        slot: u64,
+        parent: u64,
+        process_slot: u64,
+    ) -> Result<(), Problem> {
         slot_index(slot)?;
         let mut expected = self.inherited(parent)?;
         if process_slot != slot {
@@ -180,7 +213,8 @@ impl Slots {
 
     /// The system call that the running task is in.
     pub(super) fn syscall(&self) -> Option<u16> {
-        self.running.and_then(|slot| self.tasks[slot].as_ref()?.syscall)
+        self.running
+            .and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
     /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is its own slot, in a
@@ -194,24 +228,61 @@ impl Slots {
     ) -> Result<Born, Problem> {
         let index = slot_index(slot)?;
         let (parent_task, name, copied) = if parent == u64::from(NO_SLOT) {
-            (TaskId::NONE, reported.or_else(|| self.names.next()).unwrap_or_default(), Arc::default())
+            (
+                TaskId::NONE,
+                reported.or_else(|| self.names.next()).unwrap_or_default(),
+                Arc::default(),
+            )
         } else {
-            let Expected { parent, name, shapes } =
-                self.expected.remove(&slot).map_or_else(|| self.inherited(parent), Ok)?;
+            let Expected {
+                parent,
+                name,
+                shapes,
+            } = self
+                .expected
+                .remove(&slot)
+                .map_or_else(|| self.inherited(parent), Ok)?;
             (parent, reported.unwrap_or(name), shapes)
         };
-        let space = if process_slot == slot { self.new_space(copied) } else { self.task(process_slot)?.space };
+        let space = if process_slot == slot {
+            self.new_space(copied)
+        } else {
+            self.task(process_slot)?.space
+        };
         let task = TaskId(self.next_task);
         self.next_task += 1;
-        self.assign(index, Task { task, space, name: name.clone(), is_alive: true, syscall: None });
-        Ok(Born { task, process: self.spaces[space].process, parent: parent_task, name })
+        self.assign(
+            index,
+            Task {
+                task,
+                space,
+                name: name.clone(),
+                is_alive: true,
+                syscall: None,
+            },
+        );
+        Ok(Born {
+            task,
+            process: self.spaces[space].process,
+            parent: parent_task,
+            name,
+        })
     }
 
     /// The task in `slot` has a new address space and no shapes.
     pub(super) fn exec(&mut self, slot: u64, name: &[u8]) -> Result<(TaskId, ProcessId), Problem> {
         let Task { task, is_alive, .. } = *self.task(slot)?;
         let space = self.new_space(Arc::default());
-        self.assign(slot as usize, Task { task, space, name: name.to_vec(), is_alive, syscall: None });
+        self.assign(
+            slot as usize,
+            Task {
+                task,
+                space,
+                name: name.to_vec(),
+                is_alive,
+                syscall: None,
+            },
+        );
         Ok((task, self.spaces[space].process))
     }
 
@@ -221,7 +292,9 @@ impl Slots {
             return Ok(None);
         }
         self.task(slot)?;
-        let task = self.tasks[slot as usize].as_mut().filter(|task| task.is_alive);
+        let task = self.tasks[slot as usize]
+            .as_mut()
+            .filter(|task| task.is_alive);
         Ok(task.map(|task| {
             task.is_alive = false;
             task.task
@@ -230,5 +303,8 @@ impl Slots {
 }
 
 fn slot_index(slot: u64) -> Result<usize, Problem> {
-    usize::try_from(slot).ok().filter(|&slot| slot < SLOTS).ok_or(Problem::Slot(slot))
+    usize::try_from(slot)
+        .ok()
+        .filter(|&slot| slot < SLOTS)
+        .ok_or(Problem::Slot(slot))
 }

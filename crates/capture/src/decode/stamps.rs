@@ -13,7 +13,10 @@ pub(crate) struct Counts {
 
 impl Counts {
     pub(crate) fn read(word: u64) -> Counts {
-        Counts { voluntary: word >> 8 & 0xff_ffff, involuntary: word >> 32 }
+        Counts {
+            voluntary: word >> 8 & 0xff_ffff,
+            involuntary: word >> 32,
+        }
     }
 
     pub(crate) fn total(self) -> u64 {
@@ -36,9 +39,13 @@ impl Stamp {
 
     /// The time stamp at the start of a buffer, if there is one.
     pub(crate) fn read(words: &[AtomicU64]) -> Option<Stamp> {
-        let [head, _, away, waiting, ..] = words else { return None };
-        (head.load(Relaxed) >> 48 == tag::STAMP << 8 | 3)
-            .then(|| Stamp { away: Counts::read(away.load(Relaxed)), waiting: Counts::read(waiting.load(Relaxed)) })
+        let [head, _, away, waiting, ..] = words else {
+            return None;
+        };
+        (head.load(Relaxed) >> 48 == tag::STAMP << 8 | 3).then(|| Stamp {
+            away: Counts::read(away.load(Relaxed)),
+            waiting: Counts::read(waiting.load(Relaxed)),
+        })
     }
 }
 
@@ -78,12 +85,26 @@ mod tests {
     #[test]
     fn words_of_the_tool_are_read() {
         let words = [head(3), 99, 5 << 8 | 6 << 32 | 1, 7 << 8].map(AtomicU64::new);
-        let stamp =
-            Stamp { away: Counts { voluntary: 5, involuntary: 6 }, waiting: Counts { voluntary: 7, involuntary: 0 } };
+        let stamp = Stamp {
+            away: Counts {
+                voluntary: 5,
+                involuntary: 6,
+            },
+            waiting: Counts {
+                voluntary: 7,
+                involuntary: 0,
+            },
+        };
         assert_eq!(Stamp::read(&words), Some(stamp));
         assert_eq!(Stamp::read(&words[..3]), None);
         assert_eq!(Stamp::read(&[head(2), 0, 0, 0].map(AtomicU64::new)), None);
-        assert_eq!(Left::read(1, 1 << 32), Some(Left::Preempted(Counts { voluntary: 0, involuntary: 1 })));
+        assert_eq!(
+            Left::read(1, 1 << 32),
+            Some(Left::Preempted(Counts {
+                voluntary: 0,
+                involuntary: 1
+            }))
+        );
         assert_eq!(Left::read(9, 0), None);
     }
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use switchcost_trace::{
-    Block, Chunk, Mark, ReadWords, Recorder, ShapeId, ShapeReference, UnfitShape, Unfold, WriteTraceError,
+    Block, Chunk, Mark, ReadWords, Recorder, ShapeId, ShapeReference, UnfitShape, Unfold,
+    WriteTraceError,
 };
 
 use super::Problem;
@@ -19,7 +20,11 @@ pub(crate) trait Take {
 
     /// Takes shapes as they ran, as [`Recorder::take`] does; returns how many words that was. `numbers` holds the numbers that
     /// [`Take::define`] gave.
-    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, Self::Error>;
+    fn shapes<R: ReadWords>(
+        &mut self,
+        words: &[R::Word],
+        numbers: &[u32],
+    ) -> Result<usize, Self::Error>;
 
     /// Takes a mark behind all blocks so far.
     fn mark(&mut self, mark: Mark) -> Result<(), Self::Error>;
@@ -52,10 +57,16 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
         if shapes >= MOST_SHAPES || kept_forms >= MOST_FORMS {
             return Err(Problem::TooManyShapes);
         }
-        Recorder::define(self, blocks, forms).map(ShapeId::number).map_err(|error| problem(&error))
+        Recorder::define(self, blocks, forms)
+            .map(ShapeId::number)
+            .map_err(|error| problem(&error))
     }
 
-    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, WriteTraceError> {
+    fn shapes<R: ReadWords>(
+        &mut self,
+        words: &[R::Word],
+        numbers: &[u32],
+    ) -> Result<usize, WriteTraceError> {
         self.take::<R>(words, numbers)
     }
 
@@ -127,10 +138,17 @@ impl<'s> Chunks<'s> {
     /// The shape that ran next, and its explicit addresses; none where the words are no shape's, or not those of the one that
     /// they name.
     #[inline]
-    fn next<'a, R: ReadWords>(&self, words: &'a [R::Word], numbers: &[u32]) -> Option<(Shape, &'a [R::Word])> {
+    fn next<'a, R: ReadWords>(
+        &self,
+        words: &'a [R::Word],
+        numbers: &[u32],
+    ) -> Option<(Shape, &'a [R::Word])> {
         let (head, rest) = words.split_first()?;
         let head = R::one(head);
-        let number = numbers.get(head as u32 as usize).copied().filter(|&number| number != 0)?;
+        let number = numbers
+            .get(head as u32 as usize)
+            .copied()
+            .filter(|&number| number != 0)?;
         let shape = *self.shapes.get(number as usize)?;
         if u64::from(shape.explicit) != head >> 32 {
             return None;
@@ -152,14 +170,20 @@ impl Take for Chunks<'_> {
         }
         switchcost_trace::check_shape(blocks, forms).map_err(|error| problem(&error))?;
         let number = self.shapes.len() as u32;
-        let explicit = forms.iter().filter(|form| form.place == switchcost_trace::AddressKind::Explicit).count();
+        let explicit = forms
+            .iter()
+            .filter(|form| form.place == switchcost_trace::AddressKind::Explicit)
+            .count();
         self.shapes.push(Shape {
             first_block: self.blocks.len() as u32,
             blocks: blocks.len() as u32,
             first_unfold: self.unfolds.len() as u32,
             references: forms.len() as u32,
             explicit: explicit as u32,
-            instructions: blocks.iter().map(|block| u32::from(block.instructions)).sum(),
+            instructions: blocks
+                .iter()
+                .map(|block| u32::from(block.instructions))
+                .sum(),
         });
         self.blocks.extend_from_slice(blocks);
         self.unfolds.extend(switchcost_trace::unfold(forms));
@@ -167,17 +191,27 @@ impl Take for Chunks<'_> {
         Ok(number)
     }
 
-    fn shapes<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, Refused> {
+    fn shapes<R: ReadWords>(
+        &mut self,
+        words: &[R::Word],
+        numbers: &[u32],
+    ) -> Result<usize, Refused> {
         let mut rest = words;
         while let Some((shape, addresses)) = self.next::<R>(rest, numbers) {
             if is_full(&self.chunk) {
                 self.flush()?;
             }
             let unfolds = &self.unfolds[shape.first_unfold as usize..][..shape.references as usize];
-            self.chunk.blocks.extend(&self.blocks[shape.first_block as usize..][..shape.blocks as usize]);
+            self.chunk
+                .blocks
+                .extend(&self.blocks[shape.first_block as usize..][..shape.blocks as usize]);
             // A fixed one needs no address, and there may be none.
             let address = |number| addresses.get(number).map_or(0, R::one);
-            self.chunk.references.extend(unfolds.iter().map(|unfold| unfold.at(address(unfold.source()))));
+            self.chunk.references.extend(
+                unfolds
+                    .iter()
+                    .map(|unfold| unfold.at(address(unfold.source()))),
+            );
             self.instructions += u64::from(shape.instructions);
             rest = &rest[1 + addresses.len()..];
         }

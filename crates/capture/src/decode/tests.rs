@@ -2,8 +2,8 @@ use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
 use switchcost_trace::{
-    Block, BlockFlags, Cause, Chunk, Event, Mark, ProcessId, Recorder, Reference, TaskId, TraceHeader, TraceOrder,
-    TraceReader,
+    Block, BlockFlags, Cause, Chunk, Event, Mark, ProcessId, Recorder, Reference, TaskId,
+    TraceHeader, TraceOrder, TraceReader,
 };
 
 use super::*;
@@ -55,7 +55,11 @@ fn recorded(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
 }
 
 fn born(slot: u64, parent: u32, process_slot: u64) -> [u64; 3] {
-    [head(tag::BORN, 2, slot), u64::from(parent) << 32 | process_slot, 0]
+    [
+        head(tag::BORN, 2, slot),
+        u64::from(parent) << 32 | process_slot,
+        0,
+    ]
 }
 
 fn switch(from: u32, to: u64, reason: u64) -> [u64; 3] {
@@ -69,7 +73,13 @@ fn define(words: u64, id: u64, blocks: u64) -> u64 {
 /// A shape at 0x1000 of two instructions of 3 and 4 bytes: a load of 8 bytes by the first, a store of 4 by the second.
 fn shape_with(id: u64, how: u64) -> [u64; 5] {
     let form = 7 | 2 << 16 | 3 << 32 | 2 << 48;
-    [define(4, id, 1), 0x1000, form, 2 | 8 << 16 | how << 34, 6 | 4 << 16 | 1 << 32 | how << 34]
+    [
+        define(4, id, 1),
+        0x1000,
+        form,
+        2 | 8 << 16 | how << 34,
+        6 | 4 << 16 | 1 << 32 | how << 34,
+    ]
 }
 
 fn shape(id: u64) -> [u64; 5] {
@@ -83,41 +93,100 @@ fn block(id: u64) -> u64 {
 #[test]
 fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
     let guarded = shape_with(5, how::GUARDED);
-    let mut words = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &guarded].concat();
+    let mut words = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &guarded,
+    ]
+    .concat();
     words.extend([block(5), 0x7fff_0000, 0x8000, block(5), NOT_DONE, 0x9000]);
     let chunks = decode(&words).expect("a good stream");
-    let [chunk] = &chunks[..] else { panic!("one chunk") };
-    let whole =
-        Block { address: 0x1000, bytes: 7, instructions: 2, references: 2, first_bytes: 3, flags: BlockFlags::USER };
-    assert!(chunk.blocks.iter().eq(&[whole, Block { references: 1, ..whole }]), "{:?}", chunk.blocks);
-    let load = Reference::new(0x7fff_0000, Reference::size_code(8).expect("a size"), 2, false);
-    let store = |address| Reference::new(address, Reference::size_code(4).expect("a size"), 6, true);
+    let [chunk] = &chunks[..] else {
+        panic!("one chunk")
+    };
+    let whole = Block {
+        address: 0x1000,
+        bytes: 7,
+        instructions: 2,
+        references: 2,
+        first_bytes: 3,
+        flags: BlockFlags::USER,
+    };
+    assert!(
+        chunk.blocks.iter().eq(&[
+            whole,
+            Block {
+                references: 1,
+                ..whole
+            }
+        ]),
+        "{:?}",
+        chunk.blocks
+    );
+    let load = Reference::new(
+        0x7fff_0000,
+        Reference::size_code(8).expect("a size"),
+        2,
+        false,
+    );
+    let store =
+        |address| Reference::new(address, Reference::size_code(4).expect("a size"), 6, true);
     assert_eq!(chunk.references, [load, store(0x8000), store(0x9000)]);
     assert_eq!(recorded(&words).expect("a good stream"), chunks);
 }
 
 #[test]
 fn no_word_is_taken_for_a_block_that_has_no_head() {
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape_with(5, how::GUARDED)].concat();
-    let run: Vec<u64> = std::iter::repeat_n([block(5), NOT_DONE, 0x9000], 4).flatten().collect();
+    let start = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &shape_with(5, how::GUARDED),
+    ]
+    .concat();
+    let run: Vec<u64> = std::iter::repeat_n([block(5), NOT_DONE, 0x9000], 4)
+        .flatten()
+        .collect();
     for meaning in 0..16 {
         let none = NOT_DONE ^ meaning << 40;
         let words = [&start[..], &run, &[none; 9]].concat();
         let error = recorded(&words).expect_err("no block");
-        assert_eq!((error.word, error.problem), (start.len() + run.len(), Problem::Short), "{none:#x}");
+        assert_eq!(
+            (error.word, error.problem),
+            (start.len() + run.len(), Problem::Short),
+            "{none:#x}"
+        );
     }
 }
 
 #[test]
 fn no_word_is_taken_for_a_block_of_another_process() {
-    let run: Vec<u64> = std::iter::repeat_n([block(5), 0x8000, 0x9000], 4).flatten().collect();
-    let start =
-        [&born(0, NO_SLOT, 0)[..], &born(1, NO_SLOT, 1), &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5), &run].concat();
-    let words = [&start[..], &switch(0, 1, 1), &shape(5), &run, &switch(1, 0, 1)].concat();
+    let run: Vec<u64> = std::iter::repeat_n([block(5), 0x8000, 0x9000], 4)
+        .flatten()
+        .collect();
+    let start = [
+        &born(0, NO_SLOT, 0)[..],
+        &born(1, NO_SLOT, 1),
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &shape(5),
+        &run,
+    ]
+    .concat();
+    let words = [
+        &start[..],
+        &switch(0, 1, 1),
+        &shape(5),
+        &run,
+        &switch(1, 0, 1),
+    ]
+    .concat();
     for meanings in 1..16 {
         let words = [&words[..], &[block(5) ^ meanings << 40; 9]].concat();
         let error = recorded(&words).expect_err("no block");
-        assert_eq!((error.word, error.problem), (words.len() - 9, Problem::Short), "{meanings}");
+        assert_eq!(
+            (error.word, error.problem),
+            (words.len() - 9, Problem::Short),
+            "{meanings}"
+        );
     }
 }
 
@@ -126,9 +195,18 @@ fn no_word_is_taken_for_more_addresses_than_a_buffer_has() {
     // Five loads by the first instruction: more than are encoded at once.
     let form = 7 | 2 << 16 | 3 << 32 | 5 << 48;
     let define = [&[define(7, 5, 1), 0x1000, form][..], &[2 | 8 << 16; 5]].concat();
-    let run: Vec<u64> = std::iter::repeat_n([5 << 32 | 5, 1, 2, 3, 4, 5], 4).flatten().collect();
-    let words = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &define, &run].concat();
-    let error = recorded(&[&words[..], &[u64::from(u32::MAX) << 32 | 5; 9]].concat()).expect_err("no block");
+    let run: Vec<u64> = std::iter::repeat_n([5 << 32 | 5, 1, 2, 3, 4, 5], 4)
+        .flatten()
+        .collect();
+    let words = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &define,
+        &run,
+    ]
+    .concat();
+    let error = recorded(&[&words[..], &[u64::from(u32::MAX) << 32 | 5; 9]].concat())
+        .expect_err("no block");
     assert_eq!((error.word, error.problem), (words.len(), Problem::Short));
 }
 
@@ -151,7 +229,11 @@ fn derived_addresses_are_worked_out() {
     let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8)].concat();
     let words = [&start[..], &define, &[once, 0x7000, once, 0x10]].concat();
     let chunks = decode(&words).expect("a good stream");
-    let addresses: Vec<u64> = chunks[0].references.iter().map(|reference| reference.address()).collect();
+    let addresses: Vec<u64> = chunks[0]
+        .references
+        .iter()
+        .map(|reference| reference.address())
+        .collect();
     assert_eq!(addresses, [0x7000, 0x6ff0, 0x4000, 0x10, 0, 0x4000]);
     assert_eq!(recorded(&words).expect("a good stream"), chunks);
     let mut backwards = define;
@@ -168,7 +250,12 @@ fn derived_addresses_are_worked_out() {
 /// many times 8 behind it; the last one stores to another explicit one.
 fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
     let form = |references: u64| 7 | 2 << 16 | 3 << 32 | references << 48;
-    let heads = (0..blocks).flat_map(|block| [0x1000 + 0x100 * block, form(if block + 1 == blocks { 2 } else { 1 })]);
+    let heads = (0..blocks).flat_map(|block| {
+        [
+            0x1000 + 0x100 * block,
+            form(if block + 1 == blocks { 2 } else { 1 }),
+        ]
+    });
     let load = |block: u64| 2 | 8 << 16 | if block == 0 { how } else { how::RELATIVE } << 34;
     let words: Vec<u64> = heads
         .chain((0..blocks).map(load))
@@ -180,51 +267,130 @@ fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
 
 #[test]
 fn a_shape_may_have_blocks_that_run_one_after_the_other() {
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &long_shape(5, 3, how::EXPLICIT)].concat();
-    let words = [&start[..], &shape(6), &[block(5), 0x7000, 0x9000, block(6), 1, 2, block(5), 0x8000, 0x9004]].concat();
+    let start = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &long_shape(5, 3, how::EXPLICIT),
+    ]
+    .concat();
+    let words = [
+        &start[..],
+        &shape(6),
+        &[
+            block(5),
+            0x7000,
+            0x9000,
+            block(6),
+            1,
+            2,
+            block(5),
+            0x8000,
+            0x9004,
+        ],
+    ]
+    .concat();
     let chunks = decode(&words).expect("a good stream");
-    let ran: Vec<(u64, u16)> = chunks[0].blocks.iter().map(|block| (block.address, block.references)).collect();
+    let ran: Vec<(u64, u16)> = chunks[0]
+        .blocks
+        .iter()
+        .map(|block| (block.address, block.references))
+        .collect();
     let once = [(0x1000, 1), (0x1100, 1), (0x1200, 2)];
     assert_eq!(ran, [&once[..], &[(0x1000, 2)], &once].concat());
-    let addresses: Vec<u64> = chunks[0].references.iter().map(|reference| reference.address()).collect();
-    assert_eq!(addresses, [0x7000, 0x7008, 0x7010, 0x9000, 1, 2, 0x8000, 0x8008, 0x8010, 0x9004]);
+    let addresses: Vec<u64> = chunks[0]
+        .references
+        .iter()
+        .map(|reference| reference.address())
+        .collect();
+    assert_eq!(
+        addresses,
+        [
+            0x7000, 0x7008, 0x7010, 0x9000, 1, 2, 0x8000, 0x8008, 0x8010, 0x9004
+        ]
+    );
     assert_eq!(recorded(&words).expect("a good stream"), chunks);
 }
 
 #[test]
 fn what_did_not_happen_is_missing_in_its_own_block() {
     let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8)].concat();
-    let words =
-        [&start[..], &long_shape(5, 2, how::GUARDED), &[block(5), 0x7000, NOT_DONE, block(5), 0x7000, 1]].concat();
+    let words = [
+        &start[..],
+        &long_shape(5, 2, how::GUARDED),
+        &[block(5), 0x7000, NOT_DONE, block(5), 0x7000, 1],
+    ]
+    .concat();
     let chunks = decode(&words).expect("a good stream");
-    let references: Vec<u16> = chunks[0].blocks.iter().map(|block| block.references).collect();
+    let references: Vec<u16> = chunks[0]
+        .blocks
+        .iter()
+        .map(|block| block.references)
+        .collect();
     assert_eq!(references, [1, 1, 1, 2]);
     assert_eq!(recorded(&words).expect("a good stream"), chunks);
     let nothing_to_stand_behind = [&words[..], &[block(5), NOT_DONE, 1]].concat();
-    let error = decode(&nothing_to_stand_behind).expect_err("the second load stands behind the first");
-    assert!(error.to_string().ends_with("found an impossible shape: a reference relative to one that did not happen"));
+    let error =
+        decode(&nothing_to_stand_behind).expect_err("the second load stands behind the first");
+    assert!(
+        error.to_string().ends_with(
+            "found an impossible shape: a reference relative to one that did not happen"
+        )
+    );
 }
 
 #[test]
 fn larger_shapes_may_be_defined_while_a_chunk_grows() {
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0)].concat();
+    let start = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &shape(0),
+    ]
+    .concat();
     let small = std::iter::repeat_n([block(0), 1, 2], 30_000).flatten();
     let large = std::iter::repeat_n([block(1), 1, 2], 10_000).flatten();
-    let words: Vec<u64> = start.into_iter().chain(small).chain(long_shape(1, 20, how::EXPLICIT)).chain(large).collect();
+    let words: Vec<u64> = start
+        .into_iter()
+        .chain(small)
+        .chain(long_shape(1, 20, how::EXPLICIT))
+        .chain(large)
+        .collect();
     let (chunks, _, instructions) = decode_all(&[&words]).expect("a good stream");
     assert_eq!(instructions, 2 * (30_000 + 20 * 10_000));
-    assert!(recorded(&words).expect("a good stream") == chunks, "both ways give the same chunks");
+    assert!(
+        recorded(&words).expect("a good stream") == chunks,
+        "both ways give the same chunks"
+    );
 }
 
 #[test]
 fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5)].concat();
+    let start = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &shape(5),
+    ]
+    .concat();
     // The parent execs before the child first runs.
-    let exec = [head(tag::EXEC, 2, 0), 2, u64::from(u16::from_le_bytes(*b"ls"))];
+    let exec = [
+        head(tag::EXEC, 2, 0),
+        2,
+        u64::from(u16::from_le_bytes(*b"ls")),
+    ];
     let child_runs = [block(5), 1, 2];
-    let words = [&start[..], &born(1, 0, 1), &exec, &switch(0, 1, 61 << 16 | 1), &child_runs].concat();
+    let words = [
+        &start[..],
+        &born(1, 0, 1),
+        &exec,
+        &switch(0, 1, 61 << 16 | 1),
+        &child_runs,
+    ]
+    .concat();
     let chunks = decode(&words).expect("the child has its parent's shapes");
-    let marks: Vec<_> = chunks[0].marks.iter().map(|placed| placed.mark.clone()).collect();
+    let marks: Vec<_> = chunks[0]
+        .marks
+        .iter()
+        .map(|placed| placed.mark.clone())
+        .collect();
     let birth = |task, process, parent, name: &[u8]| Mark::Birth {
         task: TaskId(task),
         process: ProcessId(process),
@@ -233,30 +399,69 @@ fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
     };
     let expected = [
         birth(1, 1, 0, b"first"),
-        Mark::Switch { from: TaskId::NONE, to: TaskId(1), is_voluntary: true, cause: Cause::Unknown },
+        Mark::Switch {
+            from: TaskId::NONE,
+            to: TaskId(1),
+            is_voluntary: true,
+            cause: Cause::Unknown,
+        },
         birth(2, 2, 1, b"first"),
-        Mark::Exec { task: TaskId(1), process: ProcessId(3), name: b"ls".to_vec() },
-        Mark::Switch { from: TaskId(1), to: TaskId(2), is_voluntary: true, cause: Cause::Syscall(61) },
+        Mark::Exec {
+            task: TaskId(1),
+            process: ProcessId(3),
+            name: b"ls".to_vec(),
+        },
+        Mark::Switch {
+            from: TaskId(1),
+            to: TaskId(2),
+            is_voluntary: true,
+            cause: Cause::Syscall(61),
+        },
     ];
     assert_eq!(marks, expected);
     let words = [&start[..], &exec, &child_runs].concat();
     let error = decode(&words).expect_err("no shape after an exec");
-    assert_eq!(error.to_string(), "buffer 7, word 14: found a block of the undefined shape 5");
+    assert_eq!(
+        error.to_string(),
+        "buffer 7, word 14: found a block of the undefined shape 5"
+    );
 }
 
 #[test]
 fn a_number_means_another_shape_in_another_process_and_where_it_is_defined_anew() {
-    let start = [&born(0, NO_SLOT, 0)[..], &born(1, NO_SLOT, 1), &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(5)].concat();
+    let start = [
+        &born(0, NO_SLOT, 0)[..],
+        &born(1, NO_SLOT, 1),
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &shape(5),
+    ]
+    .concat();
     let mut elsewhere = shape(5);
     elsewhere[1] = 0x5000;
-    let run: Vec<u64> = (0..40).flat_map(|address| [block(5), address, 2 * address]).collect();
+    let run: Vec<u64> = (0..40)
+        .flat_map(|address| [block(5), address, 2 * address])
+        .collect();
     let there = [&switch(0, 1, 1)[..], &elsewhere, &run].concat();
-    let back = [&switch(1, 0, 1)[..], &run, &shape_with(5, how::GUARDED), &run, &elsewhere, &run].concat();
+    let back = [
+        &switch(1, 0, 1)[..],
+        &run,
+        &shape_with(5, how::GUARDED),
+        &run,
+        &elsewhere,
+        &run,
+    ]
+    .concat();
     let words = [&start[..], &run, &there, &back, &switch(0, 1, 1), &run].concat();
     let chunks = decode(&words).expect("a good stream");
     let ran: Vec<u64> = chunks[0].blocks.iter().map(|block| block.address).collect();
     let addresses = [0x1000, 0x5000, 0x1000, 0x1000, 0x5000, 0x5000];
-    assert_eq!(ran, addresses.iter().flat_map(|&address| [address; 40]).collect::<Vec<u64>>());
+    assert_eq!(
+        ran,
+        addresses
+            .iter()
+            .flat_map(|&address| [address; 40])
+            .collect::<Vec<u64>>()
+    );
     assert_eq!(recorded(&words).expect("a good stream"), chunks);
 }
 
@@ -274,9 +479,21 @@ fn threads_share_shapes_and_ends_are_reported_once() {
     ]
     .concat();
     let chunks = decode(&words).expect("the first thread knows the shape of the second");
-    let exits = chunks[0].marks.iter().filter(|placed| placed.mark == Mark::Exit { task: TaskId(2) });
+    let exits = chunks[0]
+        .marks
+        .iter()
+        .filter(|placed| placed.mark == Mark::Exit { task: TaskId(2) });
     assert_eq!(exits.count(), 1);
-    let is_birth = |mark: &Mark| matches!(mark, Mark::Birth { task: TaskId(2), process: ProcessId(1), .. });
+    let is_birth = |mark: &Mark| {
+        matches!(
+            mark,
+            Mark::Birth {
+                task: TaskId(2),
+                process: ProcessId(1),
+                ..
+            }
+        )
+    };
     assert!(chunks[0].marks.iter().any(|placed| is_birth(&placed.mark)));
 }
 
@@ -289,17 +506,30 @@ fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
     };
     let mut take = Chunks::new(&mut sink);
     let mut decoder = Decoder::new(Vec::new(), &mut take).ordered_as_run();
-    let atomics = |words: &[u64]| -> Vec<AtomicU64> { words.iter().map(|&word| AtomicU64::new(word)).collect() };
+    let atomics = |words: &[u64]| -> Vec<AtomicU64> {
+        words.iter().map(|&word| AtomicU64::new(word)).collect()
+    };
     let birth = atomics(&birth(0, NO_SLOT, 0));
-    assert_eq!(decoder.birth_at(0, &birth, 0).expect("a birth"), birth.len());
-    decoder.run_in(TaskId::NONE, 0, Some((true, Cause::Unknown))).expect("it is born");
+    assert_eq!(
+        decoder.birth_at(0, &birth, 0).expect("a birth"),
+        birth.len()
+    );
+    decoder
+        .run_in(TaskId::NONE, 0, Some((true, Cause::Unknown)))
+        .expect("it is born");
     decoder.buffer(0, &atomics(words)).expect("a good stream");
     let (left, from) = (decoder.take_left(), decoder.task(0));
-    let at = decoder.birth_at(1, &atomics(then), 0).expect("a birth, if any");
+    let at = decoder
+        .birth_at(1, &atomics(then), 0)
+        .expect("a birth, if any");
     if at > 0 {
-        decoder.run_in(from, 1, Some((false, Cause::Quantum))).expect("it is born");
+        decoder
+            .run_in(from, 1, Some((false, Cause::Quantum)))
+            .expect("it is born");
     }
-    decoder.buffer_from(1, &atomics(then), at).expect("a good stream");
+    decoder
+        .buffer_from(1, &atomics(then), at)
+        .expect("a good stream");
     let ended = decoder.take_ended();
     decoder.flush().expect("all are wanted");
     (marks, left, ended)
@@ -307,55 +537,132 @@ fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
 
 fn birth(slot: u64, parent: u32, process_slot: u64) -> Vec<u64> {
     let name = u64::from(u16::from_le_bytes(*b"sh"));
-    vec![head(tag::BIRTH, 4, slot), u64::from(parent) << 32 | process_slot, 7 << 32 | 7, 2, name]
+    vec![
+        head(tag::BIRTH, 4, slot),
+        u64::from(parent) << 32 | process_slot,
+        7 << 32 | 7,
+        2,
+        name,
+    ]
 }
 
 #[test]
 fn who_is_expected_has_what_its_parent_had_then_and_may_not_come() {
     let fork = [head(tag::FORK, 1, 1), 1];
     let leave = [head(tag::LEAVE, 1, 1), 1 << 32];
-    let exec = [head(tag::EXEC, 2, 0), 2, u64::from(u16::from_le_bytes(*b"ls"))];
-    let child_runs = [&birth(1, 0, 1)[..], &[block(5), 1, 2], &[head(tag::EXIT, 0, 1)]].concat();
+    let exec = [
+        head(tag::EXEC, 2, 0),
+        2,
+        u64::from(u16::from_le_bytes(*b"ls")),
+    ];
+    let child_runs = [
+        &birth(1, 0, 1)[..],
+        &[block(5), 1, 2],
+        &[head(tag::EXIT, 0, 1)],
+    ]
+    .concat();
     let (marks, left, ended) = as_run(&[&shape(5)[..], &fork, &exec, &leave].concat(), &child_runs);
     let name = |name: &[u8]| name.to_vec();
     let expected = [
-        Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name: name(b"sh") },
-        Mark::Switch { from: TaskId::NONE, to: TaskId(1), is_voluntary: true, cause: Cause::Unknown },
-        Mark::Exec { task: TaskId(1), process: ProcessId(2), name: name(b"ls") },
-        Mark::Birth { task: TaskId(2), process: ProcessId(3), parent: TaskId(1), name: name(b"sh") },
-        Mark::Switch { from: TaskId(1), to: TaskId(2), is_voluntary: false, cause: Cause::Quantum },
+        Mark::Birth {
+            task: TaskId(1),
+            process: ProcessId(1),
+            parent: TaskId::NONE,
+            name: name(b"sh"),
+        },
+        Mark::Switch {
+            from: TaskId::NONE,
+            to: TaskId(1),
+            is_voluntary: true,
+            cause: Cause::Unknown,
+        },
+        Mark::Exec {
+            task: TaskId(1),
+            process: ProcessId(2),
+            name: name(b"ls"),
+        },
+        Mark::Birth {
+            task: TaskId(2),
+            process: ProcessId(3),
+            parent: TaskId(1),
+            name: name(b"sh"),
+        },
+        Mark::Switch {
+            from: TaskId(1),
+            to: TaskId(2),
+            is_voluntary: false,
+            cause: Cause::Quantum,
+        },
         Mark::Exit { task: TaskId(2) },
     ];
     assert_eq!(marks, expected);
     assert_eq!(left, Left::read(1, 1 << 32));
     assert_eq!(ended, [1]);
     let (marks, _, ended) = as_run(&fork, &[head(tag::EXIT, 0, 1)]);
-    assert_eq!(marks[..], expected[..2], "a fork that failed leaves no task");
+    assert_eq!(
+        marks[..],
+        expected[..2],
+        "a fork that failed leaves no task"
+    );
     assert_eq!(ended, [1], "and its slot is free");
 }
 
 #[test]
 fn chunks_are_cut_at_their_number_of_blocks() {
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8), &shape(0)].concat();
-    let many: Vec<u64> = std::iter::repeat_n([block(0), 1, 2], Chunk::BLOCKS + 10).flatten().collect();
+    let start = [
+        &born(0, NO_SLOT, 0)[..],
+        &switch(NO_SLOT, 0, 1 | 6 << 8),
+        &shape(0),
+    ]
+    .concat();
+    let many: Vec<u64> = std::iter::repeat_n([block(0), 1, 2], Chunk::BLOCKS + 10)
+        .flatten()
+        .collect();
     let words = [start, many].concat();
     let (chunks, switches, instructions) = decode_all(&[&words]).expect("a good stream");
-    let lengths: Vec<_> = chunks.iter().map(|chunk| (chunk.blocks.len(), chunk.references.len())).collect();
+    let lengths: Vec<_> = chunks
+        .iter()
+        .map(|chunk| (chunk.blocks.len(), chunk.references.len()))
+        .collect();
     assert_eq!(lengths, [(Chunk::BLOCKS, 2 * Chunk::BLOCKS), (10, 20)]);
-    assert_eq!((switches, instructions), (0, 2 * (Chunk::BLOCKS as u64 + 10)));
-    assert!(recorded(&words).expect("a good stream") == chunks, "both ways give the same chunks");
+    assert_eq!(
+        (switches, instructions),
+        (0, 2 * (Chunk::BLOCKS as u64 + 10))
+    );
+    assert!(
+        recorded(&words).expect("a good stream") == chunks,
+        "both ways give the same chunks"
+    );
 }
 
 #[test]
 fn damage_is_named_with_its_place() {
     let message = |words: &[u64]| decode(words).expect_err("damage").to_string();
     let wrong = [&born(0, NO_SLOT, 0)[..], &shape(0), &[tag::BLOCK << 56, 0]].concat();
-    assert_eq!(message(&wrong), "buffer 7, word 8: found a record cut short");
-    assert_eq!(message(&[0]), "buffer 7, word 0: found a block of the undefined shape 0");
-    assert_eq!(message(&[head(0x11, 0, 0)]), "buffer 7, word 0: found the unknown tag 0x11");
-    assert_eq!(message(&[head(tag::PAGE, 2, 0), 0, 0]), "buffer 7, word 0: found a record cut short");
-    assert_eq!(message(&[head(tag::MAP, 9, 0)]), "buffer 7, word 0: found a record cut short");
-    assert_eq!(message(&[head(tag::EXIT, 0, 3)]), "buffer 7, word 0: found slot 3, which has no task");
+    assert_eq!(
+        message(&wrong),
+        "buffer 7, word 8: found a record cut short"
+    );
+    assert_eq!(
+        message(&[0]),
+        "buffer 7, word 0: found a block of the undefined shape 0"
+    );
+    assert_eq!(
+        message(&[head(0x11, 0, 0)]),
+        "buffer 7, word 0: found the unknown tag 0x11"
+    );
+    assert_eq!(
+        message(&[head(tag::PAGE, 2, 0), 0, 0]),
+        "buffer 7, word 0: found a record cut short"
+    );
+    assert_eq!(
+        message(&[head(tag::MAP, 9, 0)]),
+        "buffer 7, word 0: found a record cut short"
+    );
+    assert_eq!(
+        message(&[head(tag::EXIT, 0, 3)]),
+        "buffer 7, word 0: found slot 3, which has no task"
+    );
     let born = born(0, NO_SLOT, 0);
     assert_eq!(
         message(&[&born[..], &switch(NO_SLOT, 0, 9 << 8)].concat()),
@@ -363,9 +670,15 @@ fn damage_is_named_with_its_place() {
     );
     let mut huge = shape(0);
     huge[0] = define(4, 1 << 30, 1);
-    assert_eq!(message(&huge), "buffer 7, word 0: found more shapes than fit into memory");
+    assert_eq!(
+        message(&huge),
+        "buffer 7, word 0: found more shapes than fit into memory"
+    );
     huge[0] = define(4, 0, 0);
-    assert_eq!(message(&huge), "buffer 7, word 0: found an impossible shape: 0 references claimed, 4 words there");
+    assert_eq!(
+        message(&huge),
+        "buffer 7, word 0: found an impossible shape: 0 references claimed, 4 words there"
+    );
     assert_eq!(
         message(&[define(0, 0, 0)]),
         "buffer 7, word 0: found an impossible shape: found 0 blocks, need 1 to 255"
@@ -374,10 +687,13 @@ fn damage_is_named_with_its_place() {
     assert_eq!(message(&huge), "buffer 7, word 0: found a record cut short");
     let mut empty = shape(0);
     empty[2] &= !0xffff_0000;
-    assert!(
-        message(&empty).starts_with("buffer 7, word 0: found an impossible shape: found 0 instructions in 7 bytes")
+    assert!(message(&empty).starts_with(
+        "buffer 7, word 0: found an impossible shape: found 0 instructions in 7 bytes"
+    ));
+    assert_eq!(
+        message(&[&shape(0)[..], &[block(0), 1]].concat()),
+        "buffer 7, word 5: found a record cut short"
     );
-    assert_eq!(message(&[&shape(0)[..], &[block(0), 1]].concat()), "buffer 7, word 5: found a record cut short");
 }
 
 /// A word with a known tag more often than not.
@@ -385,16 +701,22 @@ fn word() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),
         0_u64..64,
-        (0_u64..17, 0_u64..6, 0_u64..4).prop_map(|(tag, words, immediate)| head(tag, words, immediate)),
+        (0_u64..17, 0_u64..6, 0_u64..4)
+            .prop_map(|(tag, words, immediate)| head(tag, words, immediate)),
         (0_u64..4).prop_map(block),
     ]
 }
 
 fn record() -> impl Strategy<Value = Vec<u64>> {
     prop_oneof![
-        (0_u64..4, prop_oneof![Just(NO_SLOT), 0_u32..4], 0_u64..4).prop_map(|(a, b, c)| born(a, b, c).to_vec()),
-        (0_u32..4, 0_u64..4, any::<u64>())
-            .prop_map(|(from, to, reason)| switch(from, to, reason & 0xffff_07ff).to_vec()),
+        (0_u64..4, prop_oneof![Just(NO_SLOT), 0_u32..4], 0_u64..4)
+            .prop_map(|(a, b, c)| born(a, b, c).to_vec()),
+        (0_u32..4, 0_u64..4, any::<u64>()).prop_map(|(from, to, reason)| switch(
+            from,
+            to,
+            reason & 0xffff_07ff
+        )
+        .to_vec()),
         (0_u64..4, 0_u64..4).prop_map(|(id, how)| shape_with(id, how).to_vec()),
         (0_u64..4, 1_u64..5, 0_u64..4).prop_map(|(id, blocks, how)| long_shape(id, blocks, how)),
         (0_u64..4, any::<u64>(), any::<u64>()).prop_map(|(id, a, b)| vec![block(id), a, b]),

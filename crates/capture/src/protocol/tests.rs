@@ -6,7 +6,11 @@ const HEADER: &str = include_str!("../../../../capture/valgrind/protocol.h");
 fn code() -> String {
     let mut code = String::new();
     for (index, piece) in HEADER.split("/*").enumerate() {
-        code.push_str(if index == 0 { piece } else { piece.split_once("*/").expect("a comment ends").1 });
+        code.push_str(if index == 0 {
+            piece
+        } else {
+            piece.split_once("*/").expect("a comment ends").1
+        });
     }
     code
 }
@@ -17,7 +21,11 @@ fn defined(name: &str) -> u64 {
         .lines()
         .find(|line| line.split_whitespace().take(2).eq(["#define", name]))
         .unwrap_or_else(|| panic!("{name} is not defined"));
-    let text = line.split_whitespace().nth(2).expect("a value").trim_end_matches("ULL");
+    let text = line
+        .split_whitespace()
+        .nth(2)
+        .expect("a value")
+        .trim_end_matches("ULL");
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).expect("hexadecimal"),
         None => text.parse().expect("decimal"),
@@ -27,10 +35,22 @@ fn defined(name: &str) -> u64 {
 /// Names, offsets and the size of a struct of naturally aligned numbers.
 fn fields(of: &str) -> (Vec<(String, usize)>, usize) {
     let code = code();
-    let body = code.split_once(&format!("struct {of} {{")).expect("the struct").1.split_once("};").expect("its end").0;
+    let body = code
+        .split_once(&format!("struct {of} {{"))
+        .expect("the struct")
+        .1
+        .split_once("};")
+        .expect("its end")
+        .0;
     let (mut fields, mut at) = (Vec::new(), 0_usize);
-    for declaration in body.split(';').map(str::trim).filter(|text| !text.is_empty()) {
-        let (kind, name) = declaration.split_once(char::is_whitespace).expect("a type and a name");
+    for declaration in body
+        .split(';')
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+    {
+        let (kind, name) = declaration
+            .split_once(char::is_whitespace)
+            .expect("a type and a name");
         let size = if kind == "UInt" { 4 } else { 8 };
         assert!(["UInt", "ULong", "Long"].contains(&kind), "{kind}");
         let (name, count) = match name.trim().split_once('[') {
@@ -48,7 +68,10 @@ fn check_fields(of: &str, bytes: usize, expected: &[(&str, usize)]) {
     let (fields, size) = fields(of);
     assert_eq!(size, bytes, "size of {of}");
     for &(name, offset) in expected {
-        assert!(fields.contains(&(name.to_owned(), offset)), "{of}.{name} at {offset} in {fields:?}");
+        assert!(
+            fields.contains(&(name.to_owned(), offset)),
+            "{of}.{name} at {offset} in {fields:?}"
+        );
     }
 }
 

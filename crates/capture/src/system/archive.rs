@@ -36,7 +36,14 @@ pub(super) struct Archive {
 }
 
 /// Where programs are looked for by name in any guest.
-const PATH: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+const PATH: [&str; 6] = [
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+];
 
 /// 2026, as the guest's clock: files of 1970 are complained about.
 const TIME: u32 = 1_767_225_600;
@@ -54,8 +61,14 @@ impl Archive {
     /// With the folders that it is in, where nothing is known of these.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>, entry: Entry) {
         let path = path.into();
-        for folder in path.ancestors().skip(1).filter(|folder| folder.parent().is_some()) {
-            self.entries.entry(folder.to_owned()).or_insert(Entry::Folder);
+        for folder in path
+            .ancestors()
+            .skip(1)
+            .filter(|folder| folder.parent().is_some())
+        {
+            self.entries
+                .entry(folder.to_owned())
+                .or_insert(Entry::Folder);
         }
         self.entries.insert(path, entry);
     }
@@ -72,8 +85,8 @@ impl Archive {
 
     /// Programs are found by name in a folder, too.
     pub(super) fn look_in(&mut self, folder: &Path) {
-        let is_known =
-            PATH.iter().any(|usual| folder == Path::new(usual)) || self.path.iter().any(|known| known == folder);
+        let is_known = PATH.iter().any(|usual| folder == Path::new(usual))
+            || self.path.iter().any(|known| known == folder);
         if !is_known {
             self.path.push(folder.to_owned());
         }
@@ -85,10 +98,15 @@ impl Archive {
 
     /// `PATH`, and what else programs have to be told.
     pub(super) fn variables(&self) -> Vec<Vec<u8>> {
-        let folders =
-            PATH.iter().map(|folder| folder.as_bytes()).chain(self.path.iter().map(|path| path.as_os_str().as_bytes()));
+        let folders = PATH
+            .iter()
+            .map(|folder| folder.as_bytes())
+            .chain(self.path.iter().map(|path| path.as_os_str().as_bytes()));
         let path = [b"PATH=", &folders.collect::<Vec<_>>().join(&b':')[..]].concat();
-        let others = self.variables.iter().map(|(name, value)| [name.as_bytes(), b"=", value].concat());
+        let others = self
+            .variables
+            .iter()
+            .map(|(name, value)| [name.as_bytes(), b"=", value].concat());
         std::iter::once(path).chain(others).collect()
     }
 
@@ -109,19 +127,55 @@ impl Archive {
             let (mode, time, device, contents) = match entry {
                 Entry::Folder => (FOLDER, TIME, (0, 0), &[][..]),
                 Entry::Link(target) => (LINK, TIME, (0, 0), &target[..]),
-                Entry::File { bytes, mode, modified } => (FILE | mode, modified.unwrap_or(TIME), (0, 0), &bytes[..]),
+                Entry::File {
+                    bytes,
+                    mode,
+                    modified,
+                } => (FILE | mode, modified.unwrap_or(TIME), (0, 0), &bytes[..]),
                 Entry::Device(major, minor) => (DEVICE, TIME, (*major, *minor), &[][..]),
             };
-            put(&mut bytes, path.as_os_str(), [number, mode, time], device, contents);
+            put(
+                &mut bytes,
+                path.as_os_str(),
+                [number, mode, time],
+                device,
+                contents,
+            );
         }
-        put(&mut bytes, OsStr::new("TRAILER!!!"), [0, 0, TIME], (0, 0), &[]);
+        put(
+            &mut bytes,
+            OsStr::new("TRAILER!!!"),
+            [0, 0, TIME],
+            (0, 0),
+            &[],
+        );
         bytes
     }
 }
 
-fn put(into: &mut Vec<u8>, path: &OsStr, [number, mode, time]: [u32; 3], (major, minor): (u32, u32), contents: &[u8]) {
+fn put(
+    into: &mut Vec<u8>,
+    path: &OsStr,
+    [number, mode, time]: [u32; 3],
+    (major, minor): (u32, u32),
+    contents: &[u8],
+) {
     let length = contents.len() as u32;
-    let fields = [number, mode, 0, 0, 1, time, length, 0, 0, major, minor, path.len() as u32 + 1, 0];
+    let fields = [
+        number,
+        mode,
+        0,
+        0,
+        1,
+        time,
+        length,
+        0,
+        0,
+        major,
+        minor,
+        path.len() as u32 + 1,
+        0,
+    ];
     into.extend_from_slice(b"070701");
     for field in fields {
         into.extend_from_slice(format!("{field:08x}").as_bytes());
@@ -144,13 +198,26 @@ mod tests {
     #[test]
     fn cpio_unpacks_what_was_added() {
         let mut archive = Archive::default();
-        archive.add("/usr/bin/prog", Entry::File { bytes: b"#!/bin/sh\n".to_vec(), mode: 0o755, modified: None });
+        archive.add(
+            "/usr/bin/prog",
+            Entry::File {
+                bytes: b"#!/bin/sh\n".to_vec(),
+                mode: 0o755,
+                modified: None,
+            },
+        );
         archive.add("/bin", Entry::Link(b"usr/bin".to_vec()));
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("archive");
         std::fs::write(&file, archive.into_bytes()).expect("written");
         let unpacked = std::process::Command::new("cpio")
-            .args(["--extract", "--quiet", "--make-directories", "--file", "archive"])
+            .args([
+                "--extract",
+                "--quiet",
+                "--make-directories",
+                "--file",
+                "archive",
+            ])
             .current_dir(folder.path())
             .status();
         if unpacked.is_err() {
@@ -158,16 +225,28 @@ mod tests {
             return;
         }
         assert!(unpacked.expect("started").success());
-        assert_eq!(std::fs::read(folder.path().join("bin/prog")).expect("by way of the link"), b"#!/bin/sh\n");
+        assert_eq!(
+            std::fs::read(folder.path().join("bin/prog")).expect("by way of the link"),
+            b"#!/bin/sh\n"
+        );
     }
 
     #[test]
     fn a_header_is_as_the_kernels_documentation_has_it() {
         let mut archive = Archive::default();
-        archive.add("/a", Entry::File { bytes: b"xyz".to_vec(), mode: 0o644, modified: None });
+        archive.add(
+            "/a",
+            Entry::File {
+                bytes: b"xyz".to_vec(),
+                mode: 0o644,
+                modified: None,
+            },
+        );
         let bytes = archive.into_bytes();
         let text = String::from_utf8_lossy(&bytes);
-        assert!(text.starts_with("07070100000001000081a40000000000000000000000016955b900000000030000000000000000"));
+        assert!(text.starts_with(
+            "07070100000001000081a40000000000000000000000016955b900000000030000000000000000"
+        ));
         assert!(bytes.len().is_multiple_of(4) && text.contains("TRAILER!!!"));
         assert_eq!(&bytes[110..112], b"a\0");
         assert_eq!(&bytes[112..116], b"xyz\0");

@@ -13,7 +13,10 @@ use crate::guest_error::GuestError;
 const MOST_LINKS: u32 = 40;
 
 pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
-    GuestError::File { path: path.to_owned(), error }
+    GuestError::File {
+        path: path.to_owned(),
+        error,
+    }
 }
 
 /// A folder, without what is in it; gives where links lead to.
@@ -46,7 +49,14 @@ fn file_of(archive: &mut Archive, path: &Path, is_as_old: bool) -> Result<(), Gu
     }
     let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
     let modified = is_as_old.then_some(facts.mtime() as u32);
-    archive.add(real, Entry::File { bytes, mode: facts.permissions().mode() & 0o777, modified });
+    archive.add(
+        real,
+        Entry::File {
+            bytes,
+            mode: facts.permissions().mode() & 0o777,
+            modified,
+        },
+    );
     Ok(())
 }
 

@@ -34,8 +34,14 @@ impl Guest {
         let mut archive = Archive::default();
         needs::usual_links(&mut archive)?;
         let mut list = vec![system.seconds.to_string().into_bytes()];
-        list.push(system.slice.map_or(Vec::new(), |slice| slice.as_nanos().to_string().into_bytes()));
-        list.push(if system.is_between_stops { b"1".to_vec() } else { b"0".to_vec() });
+        list.push(system.slice.map_or(Vec::new(), |slice| {
+            slice.as_nanos().to_string().into_bytes()
+        }));
+        list.push(if system.is_between_stops {
+            b"1".to_vec()
+        } else {
+            b"0".to_vec()
+        });
         list.push(commands.len().to_string().into_bytes());
         for command in commands {
             add(&mut archive, &mut list, command, &system.folders)?;
@@ -46,14 +52,33 @@ impl Guest {
         for folder in &system.folders {
             needs::placed(&mut archive, &folder.here, &folder.there)?;
         }
-        let init = std::fs::read(&system.parts.init)
-            .map_err(|error| GuestError::File { path: system.parts.init.clone(), error })?;
-        archive.add("/init", Entry::File { bytes: init, mode: 0o755, modified: None });
+        let init = std::fs::read(&system.parts.init).map_err(|error| GuestError::File {
+            path: system.parts.init.clone(),
+            error,
+        })?;
+        archive.add(
+            "/init",
+            Entry::File {
+                bytes: init,
+                mode: 0o755,
+                modified: None,
+            },
+        );
         archive.add("/dev/console", Entry::Device(5, 1));
         let mut commands = list.join(&0);
         commands.push(0);
-        archive.add("/switchcost/commands", Entry::File { bytes: commands, mode: 0o600, modified: None });
-        Ok(Guest { remarks: archive.remarks().to_vec(), root: archive.into_bytes() })
+        archive.add(
+            "/switchcost/commands",
+            Entry::File {
+                bytes: commands,
+                mode: 0o600,
+                modified: None,
+            },
+        );
+        Ok(Guest {
+            remarks: archive.remarks().to_vec(),
+            root: archive.into_bytes(),
+        })
     }
 }
 
@@ -74,23 +99,42 @@ fn add(
     needs::arguments(archive, command)?;
     programs::started_by(archive, command);
     let directory = needs::directory_of(command)?;
-    let own = command.environment.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
+    let own = command
+        .environment
+        .iter()
+        .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
     let others = OTHERS.iter().map(|text| text.as_bytes().to_vec());
-    let variables: Vec<Vec<u8>> = archive.variables().into_iter().chain(others).chain(own).collect();
+    let variables: Vec<Vec<u8>> = archive
+        .variables()
+        .into_iter()
+        .chain(others)
+        .chain(own)
+        .collect();
     list.push(directory.as_os_str().as_bytes().to_vec());
     list.push(variables.len().to_string().into_bytes());
     list.push(command.words.len().to_string().into_bytes());
     list.extend(variables);
     list.push(bytes_of(&program));
-    list.extend(command.words.iter().skip(1).map(|word| word.as_bytes().to_vec()));
+    list.extend(
+        command
+            .words
+            .iter()
+            .skip(1)
+            .map(|word| word.as_bytes().to_vec()),
+    );
     Ok(())
 }
 
 /// Where a program is that comes with a folder, on this machine and in the guest.
 fn placed(command: &Command, folders: &[PlacedFolder]) -> Option<(PathBuf, PathBuf)> {
-    let program = command.words.first().filter(|program| program.as_bytes().contains(&b'/'))?;
+    let program = command
+        .words
+        .first()
+        .filter(|program| program.as_bytes().contains(&b'/'))?;
     let there = command.directory.as_deref()?.join(program);
-    let here = folders.iter().find_map(|folder| Some(folder.here.join(there.strip_prefix(&folder.there).ok()?)))?;
+    let here = folders
+        .iter()
+        .find_map(|folder| Some(folder.here.join(there.strip_prefix(&folder.there).ok()?)))?;
     Some((here, there))
 }
 

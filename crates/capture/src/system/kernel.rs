@@ -36,18 +36,34 @@ pub fn find_kernel(folders: &[PathBuf]) -> Result<Kernel, GuestError> {
 }
 
 fn newest_in(folder: &Path) -> Option<Kernel> {
-    let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let entries = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path());
     let is_image = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         name.starts_with("vmlinuz") && fs::File::open(path).is_ok()
     };
-    entries.filter(is_image).max_by_key(|path| numbers(path)).map(|image| Kernel { image })
+    entries
+        .filter(is_image)
+        .max_by_key(|path| numbers(path))
+        .map(|image| Kernel { image })
 }
 
 /// The numbers in a file's name, by which versions are in order: 6.9 is before 6.12.
 fn numbers(path: &Path) -> Vec<u64> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    name.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect()
 }
 
 /// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or takes the one that an earlier call has kept.
@@ -55,7 +71,10 @@ fn numbers(path: &Path) -> Vec<u64> {
 /// # Errors
 /// Where the package manager has no such package, or there is none.
 pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
-    let refuse = |why: String| GuestError::Package { name: package.name.clone(), why };
+    let refuse = |why: String| GuestError::Package {
+        name: package.name.clone(),
+        why,
+    };
     if !is_name(&package.name) {
         return Err(GuestError::NoImage(PathBuf::from(&package.name)));
     }
@@ -68,9 +87,16 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     keep(folder)?;
     let unpacked = TemporaryFolder::create_in(folder).map_err(|error| refuse(error.to_string()))?;
     let root = unpacked.path();
-    run(Command::new("apt-get").args(["download", &name]).current_dir(root)).map_err(&refuse)?;
-    let files = fs::read_dir(root).map_err(|error| refuse(error.to_string()))?.flatten();
-    let file = files.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "deb"));
+    run(Command::new("apt-get")
+        .args(["download", &name])
+        .current_dir(root))
+    .map_err(&refuse)?;
+    let files = fs::read_dir(root)
+        .map_err(|error| refuse(error.to_string()))?
+        .flatten();
+    let file = files
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|end| end == "deb"));
     let file = file.ok_or_else(|| refuse("it left no file".to_owned()))?;
     run(Command::new("dpkg").arg("-x").arg(&file).arg(root)).map_err(&refuse)?;
     let (image, called) = image_in(root).ok_or_else(|| refuse("it has no image".to_owned()))?;
@@ -91,7 +117,10 @@ fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
         let called = image.file_name()?.to_owned();
         return Some((image, called));
     }
-    let versions = fs::read_dir(root.join(MODULES)).ok()?.flatten().map(|entry| entry.path());
+    let versions = fs::read_dir(root.join(MODULES))
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path());
     let Kernel { image } = versions.filter_map(|folder| newest_in(&folder)).next()?;
     let version = image.parent()?.file_name()?.to_string_lossy().into_owned();
     Some((image, format!("vmlinuz-{version}").into()))
@@ -110,8 +139,12 @@ const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
 fn package_with_image(name: &str) -> io::Result<String> {
     let mut name = name.to_owned();
     for _ in PARTS {
-        let shown = Command::new("apt-cache").args(["show", "--no-all-versions", &name]).output()?;
-        let Some(next) = dependency(&String::from_utf8_lossy(&shown.stdout)) else { break };
+        let shown = Command::new("apt-cache")
+            .args(["show", "--no-all-versions", &name])
+            .output()?;
+        let Some(next) = dependency(&String::from_utf8_lossy(&shown.stdout)) else {
+            break;
+        };
         name = next;
     }
     Ok(name)
@@ -119,19 +152,35 @@ fn package_with_image(name: &str) -> io::Result<String> {
 
 /// The package of a kernel that another depends on.
 fn dependency(shown: &str) -> Option<String> {
-    let depends = shown.lines().find_map(|line| line.strip_prefix("Depends: "))?;
-    let mut names = depends.split([',', '|']).filter_map(|part| part.split_whitespace().next());
-    names.find(|name| PARTS.iter().any(|part| name.starts_with(part))).map(str::to_owned)
+    let depends = shown
+        .lines()
+        .find_map(|line| line.strip_prefix("Depends: "))?;
+    let mut names = depends
+        .split([',', '|'])
+        .filter_map(|part| part.split_whitespace().next());
+    names
+        .find(|name| PARTS.iter().any(|part| name.starts_with(part)))
+        .map(str::to_owned)
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    let output = command
+        .output()
+        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
     if output.status.success() {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let last = text.lines().rfind(|line| line.starts_with("E:")).or_else(|| text.lines().last()).unwrap_or_default();
-    Err(format!("{}: {}", command.get_program().display(), last.trim()))
+    let last = text
+        .lines()
+        .rfind(|line| line.starts_with("E:"))
+        .or_else(|| text.lines().last())
+        .unwrap_or_default();
+    Err(format!(
+        "{}: {}",
+        command.get_program().display(),
+        last.trim()
+    ))
 }
 
 #[cfg(test)]
@@ -141,7 +190,12 @@ mod tests {
     #[test]
     fn the_newest_image_is_taken_and_its_absence_reported() {
         let folder = tempfile::tempdir().expect("a folder");
-        for name in ["vmlinuz-6.1.0", "vmlinuz-6.9.0", "vmlinuz-6.12.0", "config-6.13"] {
+        for name in [
+            "vmlinuz-6.1.0",
+            "vmlinuz-6.9.0",
+            "vmlinuz-6.12.0",
+            "config-6.13",
+        ] {
             fs::write(folder.path().join(name), b"").expect("a file");
         }
         let found = find_kernel(&[folder.path().to_owned()]).expect("there are three");
@@ -151,8 +205,14 @@ mod tests {
     #[test]
     fn the_image_is_found_wherever_a_package_has_it() {
         for (place, called) in [
-            ("boot/vmlinuz-6.12.95+deb12-cloud-amd64", "vmlinuz-6.12.95+deb12-cloud-amd64"),
-            ("usr/lib/modules/7.3.4+deb13-cloud-amd64/vmlinuz", "vmlinuz-7.3.4+deb13-cloud-amd64"),
+            (
+                "boot/vmlinuz-6.12.95+deb12-cloud-amd64",
+                "vmlinuz-6.12.95+deb12-cloud-amd64",
+            ),
+            (
+                "usr/lib/modules/7.3.4+deb13-cloud-amd64/vmlinuz",
+                "vmlinuz-7.3.4+deb13-cloud-amd64",
+            ),
         ] {
             let root = tempfile::tempdir().expect("a folder");
             let image = root.path().join(place);
@@ -166,7 +226,10 @@ mod tests {
     #[test]
     fn the_package_with_the_image_is_found_behind_others() {
         let old = "Package: linux-image-cloud-amd64\nDepends: linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2)\n";
-        assert_eq!(dependency(old).as_deref(), Some("linux-image-6.1.0-56-cloud-amd64"));
+        assert_eq!(
+            dependency(old).as_deref(),
+            Some("linux-image-6.1.0-56-cloud-amd64")
+        );
         let new = "Depends: dracut | initramfs-tools (>= 0.120), linux-base-7.3.4 (= 7.3.4-1), linux-binary-7.3.4 (= 7.3.4-1)\n";
         assert_eq!(dependency(new).as_deref(), Some("linux-binary-7.3.4"));
         assert_eq!(dependency("Depends: linux-base-7.3.4 (= 7.3.4-1)\n"), None);
@@ -176,13 +239,19 @@ mod tests {
     #[test]
     fn what_is_neither_an_image_nor_a_name_is_reported_without_asking_for_it() {
         for name in ["./vmlinuz", "/boot/vmlinuz", "--help", "", "a b"] {
-            let package = Package { name: name.to_owned() };
-            let error = fetch(&package, Path::new("/nowhere")).expect_err("no package is called so");
-            let found = format!("found no file '{name}', need a kernel image or the name of a package of Debian's");
+            let package = Package {
+                name: name.to_owned(),
+            };
+            let error =
+                fetch(&package, Path::new("/nowhere")).expect_err("no package is called so");
+            let found = format!(
+                "found no file '{name}', need a kernel image or the name of a package of Debian's"
+            );
             assert!(error.to_string().starts_with(&found), "{error}");
         }
         assert!(
-            is_name("linux-image-cloud-amd64/bookworm-backports") && is_name("linux-image-6.12.95+deb12-cloud-amd64")
+            is_name("linux-image-cloud-amd64/bookworm-backports")
+                && is_name("linux-image-6.12.95+deb12-cloud-amd64")
         );
     }
 }

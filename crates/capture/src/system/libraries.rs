@@ -12,8 +12,14 @@ use crate::guest_error::GuestError;
 /// Of a library, which names none.
 const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 /// Where loaders look without being told: for others they have a list.
-const USUAL: [&str; 6] =
-    ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"];
+const USUAL: [&str; 6] = [
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+];
 const LIST: &str = "/etc/ld.so.cache";
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
@@ -22,9 +28,12 @@ pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestE
     // What it finds beside itself lies beside the file, not beside a link to it.
     let real = path.canonicalize().map_err(|error| unusable(path, error))?;
     let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
-    let has_usual = || kind_of(&bytes) == Some(object::elf::ET_DYN) && Path::new(USUAL_LOADER).is_file();
+    let has_usual =
+        || kind_of(&bytes) == Some(object::elf::ET_DYN) && Path::new(USUAL_LOADER).is_file();
     let usual = || has_usual().then(|| USUAL_LOADER.as_bytes().to_vec());
-    let Some(loader) = loader_of(&bytes).or_else(usual) else { return Ok(()) };
+    let Some(loader) = loader_of(&bytes).or_else(usual) else {
+        return Ok(());
+    };
     let loader = Path::new(OsStr::from_bytes(&loader)).to_owned();
     file(archive, &loader)?;
     let listed = std::process::Command::new(&loader)
@@ -39,7 +48,10 @@ pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestE
                 be_found(archive, &found)?;
             }
             Library::Missing(name) => {
-                return Err(GuestError::Library { program: path.to_owned(), library: name });
+                return Err(GuestError::Library {
+                    program: path.to_owned(),
+                    library: name,
+                });
             }
             Library::None => {}
         }
@@ -57,7 +69,11 @@ fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     if std::env::split_paths(&search_path).any(|given| given == folder) {
         archive.add_variable(LIBRARY_PATH, &search_path);
     }
-    if Path::new(LIST).is_file() { file(archive, Path::new(LIST)) } else { Ok(()) }
+    if Path::new(LIST).is_file() {
+        file(archive, Path::new(LIST))
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether a program loads it: some have no right to be executed.
@@ -81,7 +97,11 @@ fn library(line: &[u8]) -> Library {
         return Library::Missing(name.trim().to_owned());
     }
     let path = place.rsplit_once(" (").map_or("", |(path, _)| path.trim());
-    if path.starts_with('/') { Library::At(path.into()) } else { Library::None }
+    if path.starts_with('/') {
+        Library::At(path.into())
+    } else {
+        Library::None
+    }
 }
 
 /// `e_type` of an object file.
@@ -98,7 +118,9 @@ fn loader_of(bytes: &[u8]) -> Option<Vec<u8>> {
     let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, bytes).ok()?;
-    let interpreter = segments.iter().find(|segment| segment.p_type(endian) == PT_INTERP)?;
+    let interpreter = segments
+        .iter()
+        .find(|segment| segment.p_type(endian) == PT_INTERP)?;
     let text = interpreter.data(endian, bytes).ok()?;
     Some(text.split(|&byte| byte == 0).next()?.to_vec())
 }
@@ -118,7 +140,10 @@ mod tests {
             library(b"\t/lib64/ld-linux-x86-64.so.2 (0x00007f)"),
             Library::At("/lib64/ld-linux-x86-64.so.2".into())
         );
-        assert_eq!(library(b"\tlibx.so => not found"), Library::Missing("libx.so".to_owned()));
+        assert_eq!(
+            library(b"\tlibx.so => not found"),
+            Library::Missing("libx.so".to_owned())
+        );
         assert_eq!(library(b"\tstatically linked"), Library::None);
     }
 }

@@ -17,21 +17,35 @@ use crate::guest_error::GuestError;
 /// The guest has its own.
 const NOT_OURS: [&str; 4] = ["/dev", "/proc", "/sys", "/run"];
 /// They work in any guest.
-const ITS_DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+const ITS_DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
 
 /// Folders that are links to those in /usr on most machines: programs name files either way.
 const USUAL: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 
 /// The links that lead to most programs.
 pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
-    USUAL.iter().map(Path::new).filter(|path| path.is_symlink()).try_for_each(|path| folder(archive, path).map(drop))
+    USUAL
+        .iter()
+        .map(Path::new)
+        .filter(|path| path.is_symlink())
+        .try_for_each(|path| folder(archive, path).map(drop))
 }
 
 /// The files that its arguments name.
 pub(super) fn arguments(archive: &mut Archive, command: &Command) -> Result<(), GuestError> {
     let directory = directory_of(command)?;
     folder(archive, &directory)?;
-    command.words.iter().skip(1).try_for_each(|word| argument(archive, &directory.join(word)))
+    command
+        .words
+        .iter()
+        .skip(1)
+        .try_for_each(|word| argument(archive, &directory.join(word)))
 }
 
 pub(super) fn directory_of(command: &Command) -> Result<PathBuf, GuestError> {
@@ -41,7 +55,9 @@ pub(super) fn directory_of(command: &Command) -> Result<PathBuf, GuestError> {
 }
 
 fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
-    let Ok(facts) = path.metadata() else { return Ok(()) };
+    let Ok(facts) = path.metadata() else {
+        return Ok(());
+    };
     let kind = facts.file_type();
     if ITS_DEVICES.iter().any(|its| path == Path::new(its)) {
         return Ok(());
@@ -57,7 +73,11 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     }
     file(archive, path)?;
     // It may be what is started: by a shell, say, or by `nice`.
-    if facts.permissions().mode() & 0o111 != 0 { in_passing(archive, path) } else { Ok(()) }
+    if facts.permissions().mode() & 0o111 != 0 {
+        in_passing(archive, path)
+    } else {
+        Ok(())
+    }
 }
 
 /// A file or a folder with all in it that the user has named, programs with what they need.
@@ -66,7 +86,11 @@ pub(super) fn named(archive: &mut Archive, path: &Path) -> Result<(), GuestError
 }
 
 /// Links may lead to a folder that they are in.
-fn named_once(archive: &mut Archive, path: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<(), GuestError> {
+fn named_once(
+    archive: &mut Archive,
+    path: &Path,
+    seen: &mut BTreeSet<PathBuf>,
+) -> Result<(), GuestError> {
     let path = std::path::absolute(path).map_err(|error| unusable(path, error))?;
     let facts = path.metadata().map_err(|error| unusable(&path, error))?;
     if facts.is_dir() {
@@ -74,7 +98,9 @@ fn named_once(archive: &mut Archive, path: &Path, seen: &mut BTreeSet<PathBuf>) 
         if !seen.insert(real.clone()) {
             return Ok(());
         }
-        return within(&real)?.iter().try_for_each(|path| named_once(archive, path, seen));
+        return within(&real)?
+            .iter()
+            .try_for_each(|path| named_once(archive, path, seen));
     }
     let is_program = facts.permissions().mode() & 0o111 != 0 || is_library(&path)?;
     match (is_program, seen.is_empty()) {
@@ -90,17 +116,30 @@ pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result
     let facts = here.metadata().map_err(|error| unusable(here, error))?;
     if !facts.is_dir() {
         let bytes = fs::read(here).map_err(|error| unusable(here, error))?;
-        archive.add(there, Entry::File { bytes, mode: facts.permissions().mode() & 0o777, modified: None });
+        archive.add(
+            there,
+            Entry::File {
+                bytes,
+                mode: facts.permissions().mode() & 0o777,
+                modified: None,
+            },
+        );
         return Ok(());
     }
     archive.add(there, Entry::Folder);
     let name = |path: &Path| path.file_name().map(OsStr::to_owned).unwrap_or_default();
-    within(here)?.iter().try_for_each(|path| placed(archive, path, &there.join(name(path))))
+    within(here)?
+        .iter()
+        .try_for_each(|path| placed(archive, path, &there.join(name(path))))
 }
 
 /// What is in a folder, in the order of names.
 fn within(path: &Path) -> Result<Vec<PathBuf>, GuestError> {
-    let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect());
+    let entries = fs::read_dir(path).and_then(|entries| {
+        entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect()
+    });
     let mut found: Vec<PathBuf> = entries.map_err(|error| unusable(path, error))?;
     found.sort();
     Ok(found)
@@ -122,7 +161,12 @@ mod tests {
         let all = ["within", "within/file", "within/up"];
         assert!(all.iter().all(|path| archive.has(&root.join(path))));
         let mut elsewhere = Archive::default();
-        placed(&mut elsewhere, &root.join("within/file"), Path::new("/there/file")).expect("a file");
+        placed(
+            &mut elsewhere,
+            &root.join("within/file"),
+            Path::new("/there/file"),
+        )
+        .expect("a file");
         assert!(elsewhere.has(Path::new("/there/file")) && elsewhere.has(Path::new("/there")));
     }
 

@@ -22,7 +22,10 @@ pub struct Parts {
 impl Parts {
     /// Those in a folder.
     pub fn of(folder: PathBuf) -> Parts {
-        Parts { init: folder.join(INIT), folder }
+        Parts {
+            init: folder.join(INIT),
+            folder,
+        }
     }
 
     /// Looks for them in the folder that SWITCHCOST_QEMU_DIR names, or else beside this program: where they are installed
@@ -33,12 +36,18 @@ impl Parts {
     pub fn find() -> Result<Parts, GuestError> {
         for_processor(std::env::consts::ARCH)?;
         let named = std::env::var_os("SWITCHCOST_QEMU_DIR").filter(|folder| !folder.is_empty());
-        find_in(named.map(PathBuf::from), std::env::current_exe().ok().as_deref())
+        find_in(
+            named.map(PathBuf::from),
+            std::env::current_exe().ok().as_deref(),
+        )
     }
 
     /// The plugin for a QEMU: it refuses objects for older interfaces than it serves.
     pub(super) fn plugin(&self, qemu: Version) -> PathBuf {
-        let interface = INTERFACES.iter().rfind(|(first, _)| *first <= qemu).map_or(1, |(_, interface)| *interface);
+        let interface = INTERFACES
+            .iter()
+            .rfind(|(first, _)| *first <= qemu)
+            .map_or(1, |(_, interface)| *interface);
         self.folder.join(format!("switchcost-{interface}.so"))
     }
 }
@@ -52,15 +61,23 @@ const INTERFACES: [(Version, u32); 4] = [((0, 0), 1), ((9, 0), 2), ((11, 0), 6),
 fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, GuestError> {
     let beside = executable.into_iter().flat_map(|executable| {
         let folders: Vec<&Path> = executable.ancestors().skip(1).take(3).collect();
-        let installed = folders.get(1).map(|prefix| prefix.join("libexec/switchcost"));
-        installed.into_iter().chain(folders.into_iter().map(|folder| folder.join(FOLDER))).collect::<Vec<_>>()
+        let installed = folders
+            .get(1)
+            .map(|prefix| prefix.join("libexec/switchcost"));
+        installed
+            .into_iter()
+            .chain(folders.into_iter().map(|folder| folder.join(FOLDER)))
+            .collect::<Vec<_>>()
     });
     let searched: Vec<PathBuf> = match named {
         Some(folder) => vec![folder],
         None => beside.collect(),
     };
     let is_there = |parts: &Parts| parts.init.is_file();
-    let found = searched.iter().map(|folder| Parts::of(folder.clone())).find(is_there);
+    let found = searched
+        .iter()
+        .map(|folder| Parts::of(folder.clone()))
+        .find(is_there);
     found.ok_or(GuestError::NotBuilt(searched))
 }
 
@@ -70,22 +87,44 @@ mod tests {
 
     #[test]
     fn parts_are_found_installed_built_and_named() {
-        for place in ["prefix/libexec/switchcost", "prefix/qemu", "prefix/bin/qemu", "qemu"] {
+        for place in [
+            "prefix/libexec/switchcost",
+            "prefix/qemu",
+            "prefix/bin/qemu",
+            "qemu",
+        ] {
             let root = tempfile::tempdir().expect("a folder");
             let folder = root.path().join(place);
             std::fs::create_dir_all(&folder).expect("folders");
             std::fs::write(folder.join(INIT), b"").expect("a file");
             let executable = root.path().join("prefix/bin/switchcost");
-            assert_eq!(find_in(None, Some(&executable)).expect("it is there"), Parts::of(folder.clone()));
-            assert_eq!(find_in(Some(folder.clone()), None).expect("it is named"), Parts::of(folder));
+            assert_eq!(
+                find_in(None, Some(&executable)).expect("it is there"),
+                Parts::of(folder.clone())
+            );
+            assert_eq!(
+                find_in(Some(folder.clone()), None).expect("it is named"),
+                Parts::of(folder)
+            );
         }
     }
 
     #[test]
     fn a_plugin_is_chosen_by_the_version_of_qemu() {
         let parts = Parts::of("/q".into());
-        for (qemu, plugin) in [((7, 2), 1), ((9, 0), 2), ((10, 2), 2), ((11, 0), 6), ((11, 1), 7), ((12, 0), 7)] {
-            assert_eq!(parts.plugin(qemu), PathBuf::from(format!("/q/switchcost-{plugin}.so")), "{qemu:?}");
+        for (qemu, plugin) in [
+            ((7, 2), 1),
+            ((9, 0), 2),
+            ((10, 2), 2),
+            ((11, 0), 6),
+            ((11, 1), 7),
+            ((12, 0), 7),
+        ] {
+            assert_eq!(
+                parts.plugin(qemu),
+                PathBuf::from(format!("/q/switchcost-{plugin}.so")),
+                "{qemu:?}"
+            );
         }
     }
 }

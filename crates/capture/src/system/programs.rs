@@ -28,7 +28,11 @@ pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, Gue
 }
 
 /// The same, where so many interpreters may stand behind each other.
-fn program_for(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<PathBuf, GuestError> {
+fn program_for(
+    archive: &mut Archive,
+    path: &Path,
+    interpreters: u32,
+) -> Result<PathBuf, GuestError> {
     let path = std::path::absolute(path).map_err(|error| unusable(path, error))?;
     if let Some(known) = archive.program(&path) {
         return Ok(known);
@@ -52,17 +56,28 @@ pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), G
 
 fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<(), GuestError> {
     let mut start = [0; 256];
-    let length =
-        fs::File::open(path).and_then(|mut file| file.read(&mut start)).map_err(|error| unusable(path, error))?;
-    let Some(FirstLine { interpreter, by_name }) = starts::first_line(&start[..length]) else {
+    let length = fs::File::open(path)
+        .and_then(|mut file| file.read(&mut start))
+        .map_err(|error| unusable(path, error))?;
+    let Some(FirstLine {
+        interpreter,
+        by_name,
+    }) = starts::first_line(&start[..length])
+    else {
         return libraries(archive, path);
     };
-    let missing = |name: &str| GuestError::Interpreter { script: path.to_owned(), interpreter: name.to_owned() };
+    let missing = |name: &str| GuestError::Interpreter {
+        script: path.to_owned(),
+        interpreter: name.to_owned(),
+    };
     if interpreters == 0 || !interpreter.is_file() {
         return Err(missing(&interpreter.to_string_lossy()));
     }
     program_for(archive, &interpreter, interpreters - 1)?;
-    let named = by_name.as_deref().map(|name| by_name_of(archive, name)?.ok_or_else(|| missing(name))).transpose()?;
+    let named = by_name
+        .as_deref()
+        .map(|name| by_name_of(archive, name)?.ok_or_else(|| missing(name)))
+        .transpose()?;
     if starts::is_shell(named.as_deref().unwrap_or(&interpreter)) {
         started(archive, &by_script(path), &path.to_string_lossy());
     }
@@ -73,12 +88,18 @@ fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<
 fn by_script(path: &Path) -> Vec<String> {
     let mut text = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
-    if read.is_ok() { starts::by_text(&String::from_utf8_lossy(&text)) } else { Vec::new() }
+    if read.is_ok() {
+        starts::by_text(&String::from_utf8_lossy(&text))
+    } else {
+        Vec::new()
+    }
 }
 
 /// A program that is found in `PATH`, which the guest then looks through in the same folder; none where there is no such program.
 fn by_name_of(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, GuestError> {
-    let Ok(path) = Command::new([name]).program() else { return Ok(None) };
+    let Ok(path) = Command::new([name]).program() else {
+        return Ok(None);
+    };
     let path = program(archive, &path)?;
     archive.look_in(path.parent().unwrap_or(Path::new("/")));
     Ok(Some(path))
@@ -90,7 +111,9 @@ fn started(archive: &mut Archive, names: &[String], by: &str) {
     for name in names.iter().collect::<BTreeSet<_>>() {
         match by_name_of(archive, name) {
             Ok(path) => found += usize::from(path.is_some()),
-            Err(error) => archive.remark(format!("{by} may start {name}, which will not run in the guest: {error}")),
+            Err(error) => archive.remark(format!(
+                "{by} may start {name}, which will not run in the guest: {error}"
+            )),
         }
         if found == MOST_STARTED {
             return archive.remark(format!(
@@ -103,8 +126,17 @@ fn started(archive: &mut Archive, names: &[String], by: &str) {
 /// Programs that a command starts by name.
 pub(super) fn started_by(archive: &mut Archive, command: &Command) {
     let mut names = starts::by_command(command);
-    let is_shell = command.words.first().is_some_and(|program| starts::is_shell(Path::new(program)));
-    let script = command.words.iter().skip(1).filter(|_| is_shell).map(Path::new).find(|path| path.is_file());
+    let is_shell = command
+        .words
+        .first()
+        .is_some_and(|program| starts::is_shell(Path::new(program)));
+    let script = command
+        .words
+        .iter()
+        .skip(1)
+        .filter(|_| is_shell)
+        .map(Path::new)
+        .find(|path| path.is_file());
     names.extend(script.map(by_script).unwrap_or_default());
     started(archive, &names, &command.shown());
 }
@@ -118,7 +150,10 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     if path != program && !archive.has(path) {
         archive.add(path, Entry::Link(program.as_os_str().as_bytes().to_vec()));
     }
-    let environment = program.ancestors().nth(2).map(|folder| folder.join("pyvenv.cfg"));
+    let environment = program
+        .ancestors()
+        .nth(2)
+        .map(|folder| folder.join("pyvenv.cfg"));
     if let Some(facts) = environment.filter(|facts| facts.is_file()) {
         file(archive, &facts)?;
     }
@@ -144,7 +179,10 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
 pub(super) fn in_passing(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {
-            archive.remark(format!("{} will not run in the guest: {error}", path.display()));
+            archive.remark(format!(
+                "{} will not run in the guest: {error}",
+                path.display()
+            ));
             Ok(())
         }
         other => other.map(drop),
@@ -163,7 +201,10 @@ mod tests {
         let mut archive = Archive::default();
         let path = program(&mut archive, Path::new("/bin/sh")).expect("there is a shell");
         assert!(archive.has(&fs::canonicalize(&path).expect("it is there")));
-        assert!(archive.has(Path::new("/lib64")) || archive.has(Path::new("/lib64/ld-linux-x86-64.so.2")));
+        assert!(
+            archive.has(Path::new("/lib64"))
+                || archive.has(Path::new("/lib64/ld-linux-x86-64.so.2"))
+        );
     }
 
     fn executable(path: &Path, text: &str) {
@@ -191,12 +232,25 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("script");
         executable(&script, "#!/no/such/interpreter\n");
-        let said = program(&mut Archive::default(), &script).expect_err("nothing runs it").to_string();
-        assert!(said.contains("/no/such/interpreter") && said.contains(&*script.to_string_lossy()), "{said}");
+        let said = program(&mut Archive::default(), &script)
+            .expect_err("nothing runs it")
+            .to_string();
+        assert!(
+            said.contains("/no/such/interpreter") && said.contains(&*script.to_string_lossy()),
+            "{said}"
+        );
         executable(&script, "#!/usr/bin/env no-such-program\n");
-        let said = program(&mut Archive::default(), &script).expect_err("nothing runs it").to_string();
-        assert!(said.contains("no-such-program") && said.contains(&*script.to_string_lossy()), "{said}");
-        executable(&script, &format!("#!/bin/sh\n{name}\n", name = script.display()));
+        let said = program(&mut Archive::default(), &script)
+            .expect_err("nothing runs it")
+            .to_string();
+        assert!(
+            said.contains("no-such-program") && said.contains(&*script.to_string_lossy()),
+            "{said}"
+        );
+        executable(
+            &script,
+            &format!("#!/bin/sh\n{name}\n", name = script.display()),
+        );
         program(&mut Archive::default(), &script).expect("it starts itself");
         executable(&script, "#!/no/such/interpreter\n");
         let mut archive = Archive::default();

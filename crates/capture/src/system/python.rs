@@ -37,15 +37,28 @@ pub(super) const MOST_BYTES: u64 = 160 << 20;
 
 /// Whether a program has the name of an interpreter: `python3`, `python3.12`.
 pub(super) fn is_python(program: &Path) -> bool {
-    let name = program.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    name.strip_prefix("python").is_some_and(|version| version.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit()))
+    let name = program
+        .file_name()
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
+    name.strip_prefix("python").is_some_and(|version| {
+        version
+            .bytes()
+            .all(|byte| byte == b'.' || byte.is_ascii_digit())
+    })
 }
 
 impl Python {
     /// Asks an interpreter; none if it does not answer.
     pub(super) fn of(program: &Path) -> Option<Python> {
-        let asked = Command::new(program).args(["-E", "-s", "-S", "-c", ASK]).stdin(Stdio::null()).output().ok()?;
-        let text = String::from_utf8(asked.stdout).ok().filter(|_| asked.status.success())?;
+        let asked = Command::new(program)
+            .args(["-E", "-s", "-S", "-c", ASK])
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        let text = String::from_utf8(asked.stdout)
+            .ok()
+            .filter(|_| asked.status.success())?;
         let mut lines = text.lines().map(PathBuf::from);
         let program = lines.next().filter(|program| program.is_absolute())?;
         let mut libraries: Vec<PathBuf> = lines.filter(|library| library.is_dir()).collect();
@@ -56,9 +69,15 @@ impl Python {
     /// Files of its standard library, up to [`MOST_BYTES`], and whether that is all.
     pub(super) fn files(&self) -> (Vec<PathBuf>, bool) {
         let mut files = Vec::new();
-        self.libraries.iter().for_each(|library| gather(library, &mut files));
+        self.libraries
+            .iter()
+            .for_each(|library| gather(library, &mut files));
         let mut bytes = 0;
-        let within: Vec<PathBuf> = files.iter().filter(|path| fits(path, &mut bytes)).cloned().collect();
+        let within: Vec<PathBuf> = files
+            .iter()
+            .filter(|path| fits(path, &mut bytes))
+            .cloned()
+            .collect();
         let has_all = within.len() == files.len();
         (within, has_all)
     }
@@ -70,11 +89,19 @@ fn fits(path: &Path, bytes: &mut u64) -> bool {
 }
 
 fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     paths.sort();
     for path in paths.iter().filter(|path| is_wanted(path)) {
-        if path.is_dir() { gather(path, files) } else { files.push(path.clone()) }
+        if path.is_dir() {
+            gather(path, files)
+        } else {
+            files.push(path.clone())
+        }
     }
 }
 
@@ -102,15 +129,23 @@ mod tests {
     fn of_the_library_comes_what_programs_import() {
         let folder = tempfile::tempdir().expect("a folder");
         let library = folder.path().to_owned();
-        for file in
-            ["os.py", "__pycache__/os.cpython-311.pyc", "__pycache__/os.cpython-311.opt-1.pyc", "test/x.py", "a/b.so"]
-        {
+        for file in [
+            "os.py",
+            "__pycache__/os.cpython-311.pyc",
+            "__pycache__/os.cpython-311.opt-1.pyc",
+            "test/x.py",
+            "a/b.so",
+        ] {
             let path = library.join(file);
             fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             fs::write(path, b"text").expect("written");
         }
-        let python = Python { program: "/bin/python3".into(), libraries: vec![library.clone()] };
-        let wanted = ["__pycache__/os.cpython-311.pyc", "a/b.so", "os.py"].map(|file| library.join(file));
+        let python = Python {
+            program: "/bin/python3".into(),
+            libraries: vec![library.clone()],
+        };
+        let wanted =
+            ["__pycache__/os.cpython-311.pyc", "a/b.so", "os.py"].map(|file| library.join(file));
         assert_eq!(python.files(), (wanted.to_vec(), true));
     }
 }

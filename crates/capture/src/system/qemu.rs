@@ -47,23 +47,36 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn start(guest: &Guest, system: &System, ring: &Ring) -> Result<Machine, GuestError> {
+    pub(super) fn start(
+        guest: &Guest,
+        system: &System,
+        ring: &Ring,
+    ) -> Result<Machine, GuestError> {
         let (qemu, version) = find()?;
         let root = SharedFile::create("switchcost-root", 1)?;
         fs::write(root.path(), &guest.root)?;
         let megabytes = megabytes(guest, system);
         let memory = SharedFile::create("switchcost-guest", (megabytes * MEBIBYTE / 8) as usize)?;
-        let (report, console) =
-            (SharedFile::create("switchcost-report", 1)?, SharedFile::create("switchcost-console", 1)?);
+        let (report, console) = (
+            SharedFile::create("switchcost-report", 1)?,
+            SharedFile::create("switchcost-console", 1)?,
+        );
         let arguments = arguments(&qemu, version, system, megabytes, &memory, &root, ring);
         let program = Program {
             path: text(qemu.as_os_str().as_bytes())?,
-            arguments: arguments.iter().map(|argument| text(argument.as_bytes())).collect::<io::Result<_>>()?,
+            arguments: arguments
+                .iter()
+                .map(|argument| text(argument.as_bytes()))
+                .collect::<io::Result<_>>()?,
             environment: Vec::new(),
             directory: None,
         };
         let of = |file: &SharedFile| -> io::Result<OwnedFd> {
-            Ok(fs::OpenOptions::new().write(true).truncate(true).open(file.path())?.into())
+            Ok(fs::OpenOptions::new()
+                .write(true)
+                .truncate(true)
+                .open(file.path())?
+                .into())
         };
         let setting = Setting {
             in_pid_namespace: false,
@@ -77,14 +90,23 @@ impl Machine {
         };
         let mut supervisor = Supervisor::start(&[program], &setting)?;
         supervisor.launch(0)?;
-        Ok(Machine { supervisor, report, console, status: None, memory, _root: root })
+        Ok(Machine {
+            supervisor,
+            report,
+            console,
+            status: None,
+            memory,
+            _root: root,
+        })
     }
 
     /// Whether QEMU ends within `timeout`.
     pub(super) fn has_ended(&mut self, timeout: Duration) -> Result<bool, GuestError> {
         match self.supervisor.report(timeout)? {
             Some(Event::Ended { status, .. }) => self.status = Some(status),
-            Some(Event::Refused { error, .. }) => return Err(io::Error::from_raw_os_error(error).into()),
+            Some(Event::Refused { error, .. }) => {
+                return Err(io::Error::from_raw_os_error(error).into());
+            }
             Some(Event::Launched { .. }) | None => {}
         }
         Ok(self.status.is_some())
@@ -112,7 +134,10 @@ impl Machine {
         let status = self.status.unwrap_or_default();
         report.ok_or_else(|| match refusal(&self.console()) {
             Some(why) => GuestError::Interface(why.to_owned()),
-            None => GuestError::Died { status, said: self.said() },
+            None => GuestError::Died {
+                status,
+                said: self.said(),
+            },
         })
     }
 
@@ -122,7 +147,9 @@ impl Machine {
         let words = self.memory.u64s();
         let word = |address: u64| {
             let place = place_of(address, words.len() as u64 * 8)? / 8;
-            words.get(usize::try_from(place).ok()?).map(|word| u64::from_le(word.load(Relaxed)))
+            words
+                .get(usize::try_from(place).ok()?)
+                .map(|word| u64::from_le(word.load(Relaxed)))
         };
         Report::symbols(&said, word)
     }
@@ -133,7 +160,11 @@ impl Machine {
     }
 
     pub(super) fn hung(&self, is_ready: bool) -> GuestError {
-        if is_ready { GuestError::Hung(self.said()) } else { GuestError::SlowBoot(self.said()) }
+        if is_ready {
+            GuestError::Hung(self.said())
+        } else {
+            GuestError::SlowBoot(self.said())
+        }
     }
 
     fn said(&self) -> String {
@@ -147,16 +178,28 @@ impl Machine {
 
 /// Of a console: why the kernel gave up and the lines behind that, or else the last ones.
 fn last_words(console: &str) -> String {
-    let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = console
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
     let panic = lines.iter().position(|line| line.contains("Kernel panic"));
     let first = panic.unwrap_or(lines.len().saturating_sub(SAID_LINES));
-    lines[first..].iter().take(SAID_LINES).copied().collect::<Vec<_>>().join("\n")
+    lines[first..]
+        .iter()
+        .take(SAID_LINES)
+        .copied()
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Why QEMU does not load the plugin, if it is for the version of its interface.
 fn refusal(console: &str) -> Option<&str> {
-    let line = console.lines().find(|line| line.contains("plugin requires API version"))?;
-    line.find("plugin requires").map(|start| line[start..].trim_end())
+    let line = console
+        .lines()
+        .find(|line| line.contains("plugin requires API version"))?;
+    line.find("plugin requires")
+        .map(|start| line[start..].trim_end())
 }
 
 fn text(bytes: &[u8]) -> io::Result<CString> {
@@ -166,13 +209,23 @@ fn text(bytes: &[u8]) -> io::Result<CString> {
 /// QEMU of PATH, and its version.
 fn find() -> Result<(PathBuf, Version), GuestError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let missing = |error: io::Error| GuestError::NoQemu { program: QEMU.to_owned(), error };
-    let found = std::env::split_paths(&path).map(|folder| folder.join(QEMU)).find(|path| path.is_file());
+    let missing = |error: io::Error| GuestError::NoQemu {
+        program: QEMU.to_owned(),
+        error,
+    };
+    let found = std::env::split_paths(&path)
+        .map(|folder| folder.join(QEMU))
+        .find(|path| path.is_file());
     let found = found.ok_or_else(|| missing(io::Error::other("not in PATH")))?;
-    let output = std::process::Command::new(&found).arg("--version").output().map_err(missing)?;
+    let output = std::process::Command::new(&found)
+        .arg("--version")
+        .output()
+        .map_err(missing)?;
     match version(&String::from_utf8_lossy(&output.stdout)) {
         // Its interface cannot be distinguished from that of 7.2, and needs what the plugin for 9 does.
-        Some((8, _)) => Err(missing(io::Error::other("QEMU 8 gives plugins other processes' addresses of libraries"))),
+        Some((8, _)) => Err(missing(io::Error::other(
+            "QEMU 8 gives plugins other processes' addresses of libraries",
+        ))),
         Some(version) => Ok((found, version)),
         None => Err(missing(io::Error::other("it does not say its version"))),
     }
@@ -188,7 +241,11 @@ fn version(said: &str) -> Option<Version> {
 /// more, what is behind 3 GiB lies from 4 GiB on (hw/i386/pc_piix.c).
 fn place_of(address: u64, size: u64) -> Option<u64> {
     const GIBIBYTE: u64 = 1024 * MEBIBYTE;
-    let gap = if size < 7 * GIBIBYTE / 2 { size..4 * GIBIBYTE } else { 3 * GIBIBYTE..4 * GIBIBYTE };
+    let gap = if size < 7 * GIBIBYTE / 2 {
+        size..4 * GIBIBYTE
+    } else {
+        3 * GIBIBYTE..4 * GIBIBYTE
+    };
     match address {
         _ if address < gap.start => Some(address),
         _ if address < gap.end => None,
@@ -215,25 +272,54 @@ fn arguments(
     let plugin = system.parts.plugin(version);
     let pages = if system.has_pages { ",physical=on" } else { "" };
     let options = [
-        ("-machine", "pc,accel=tcg,hpet=off,memory-backend=memory".to_owned()),
+        (
+            "-machine",
+            "pc,accel=tcg,hpet=off,memory-backend=memory".to_owned(),
+        ),
         ("-cpu", CPU.to_owned()),
         ("-smp", "1".to_owned()),
         ("-m", megabytes.to_string()),
-        ("-object", format!("memory-backend-file,id=memory,size={megabytes}M,mem-path={},share=on", path(memory))),
-        ("-icount", format!("shift={},sleep=off", system.icount_shift)),
+        (
+            "-object",
+            format!(
+                "memory-backend-file,id=memory,size={megabytes}M,mem-path={},share=on",
+                path(memory)
+            ),
+        ),
+        (
+            "-icount",
+            format!("shift={},sleep=off", system.icount_shift),
+        ),
         ("-rtc", "clock=vm,base=2026-01-01".to_owned()),
         ("-seed", "1".to_owned()),
         ("-display", "none".to_owned()),
-        ("-chardev", "file,id=console,path=/dev/stderr,append=on".to_owned()),
+        (
+            "-chardev",
+            "file,id=console,path=/dev/stderr,append=on".to_owned(),
+        ),
         ("-serial", "chardev:console".to_owned()),
         ("-kernel", system.kernel.image.display().to_string()),
         ("-initrd", path(root)),
         ("-append", system.command_line()),
-        ("-plugin", format!("{},ring={},memory={}{pages}", plugin.display(), path(ring.shared()), path(memory))),
+        (
+            "-plugin",
+            format!(
+                "{},ring={},memory={}{pages}",
+                plugin.display(),
+                path(ring.shared()),
+                path(memory)
+            ),
+        ),
     ];
     let alone = ["-no-reboot", "-nodefaults", "-no-user-config"].map(str::to_owned);
-    let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
-    [qemu.display().to_string()].into_iter().chain(alone).chain(options).collect()
+    let options = options
+        .into_iter()
+        .flat_map(|(name, value)| [name.to_owned(), value]);
+    [qemu.display().to_string()]
+        .into_iter()
+        .chain(alone)
+        .chain(options)
+        .collect()
 }
 
 #[cfg(test)]
@@ -245,18 +331,28 @@ mod tests {
         const GIBIBYTE: u64 = 1 << 30;
         assert_eq!(place_of(5000, GIBIBYTE), Some(5000));
         assert_eq!(place_of(GIBIBYTE, GIBIBYTE), None);
-        assert_eq!(place_of(3 * GIBIBYTE + 5, 7 * GIBIBYTE / 2 - 1), Some(3 * GIBIBYTE + 5));
+        assert_eq!(
+            place_of(3 * GIBIBYTE + 5, 7 * GIBIBYTE / 2 - 1),
+            Some(3 * GIBIBYTE + 5)
+        );
         assert_eq!(place_of(3 * GIBIBYTE, 7 * GIBIBYTE / 2), None);
-        assert_eq!(place_of(4 * GIBIBYTE + 5, 7 * GIBIBYTE / 2), Some(3 * GIBIBYTE + 5));
+        assert_eq!(
+            place_of(4 * GIBIBYTE + 5, 7 * GIBIBYTE / 2),
+            Some(3 * GIBIBYTE + 5)
+        );
     }
 
     #[test]
     fn of_a_panic_its_reason_is_reported_and_of_any_other_end_the_last_lines() {
         let trace = "\r\n[ 1.4]  kernel_init+0x16/0x130".repeat(20);
-        let console =
-            format!("[ 1.3] md: Waiting\r\n[ 1.4] Kernel panic - not syncing: VFS: Unable to mount root{trace}");
+        let console = format!(
+            "[ 1.3] md: Waiting\r\n[ 1.4] Kernel panic - not syncing: VFS: Unable to mount root{trace}"
+        );
         let said = last_words(&console);
-        assert!(said.starts_with("[ 1.4] Kernel panic - not syncing: VFS: Unable to mount root\n"), "{said}");
+        assert!(
+            said.starts_with("[ 1.4] Kernel panic - not syncing: VFS: Unable to mount root\n"),
+            "{said}"
+        );
         assert_eq!(said.lines().count(), SAID_LINES);
         assert_eq!(last_words("one\n\ntwo\n"), "one\ntwo");
         let lines: String = (1..20).map(|number| format!("{number}\n")).collect();
@@ -269,15 +365,26 @@ mod tests {
                     minimum version of 8\n";
         assert_eq!(
             refusal(said),
-            Some("plugin requires API version 7, but this QEMU supports only a minimum version of 8")
+            Some(
+                "plugin requires API version 7, but this QEMU supports only a minimum version of 8"
+            )
         );
-        assert_eq!(refusal("qemu-system-x86_64: cannot set up guest memory\n"), None);
+        assert_eq!(
+            refusal("qemu-system-x86_64: cannot set up guest memory\n"),
+            None
+        );
     }
 
     #[test]
     fn the_version_is_read_from_what_qemu_says() {
-        assert_eq!(version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)\nCopyright"), Some((7, 2)));
-        assert_eq!(version("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)"), Some((10, 0)));
+        assert_eq!(
+            version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)\nCopyright"),
+            Some((7, 2))
+        );
+        assert_eq!(
+            version("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)"),
+            Some((10, 0))
+        );
         assert_eq!(version("something else"), None);
     }
 }

@@ -35,7 +35,11 @@ impl Listed {
     fn of(mut numbers: impl Iterator<Item = i64>) -> Listed {
         let mut number = || numbers.next().unwrap_or(0) as u64;
         let (bytes, checksum) = (number() as usize, number());
-        Listed { bytes, checksum, frames: numbers.map(|number| number as u64).collect() }
+        Listed {
+            bytes,
+            checksum,
+            frames: numbers.map(|number| number as u64).collect(),
+        }
     }
 
     /// Reads them, a word of memory at a time, each by its physical address; none where they are not there any more.
@@ -57,13 +61,17 @@ impl Listed {
 
 /// What stands behind `what` in the lines before the guest is ready.
 fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a str> {
-    let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| *line != b"ready");
+    let lines = bytes
+        .split(|&byte| byte == b'\n')
+        .take_while(|line| *line != b"ready");
     lines.filter_map(move |line| std::str::from_utf8(line).ok()?.strip_prefix(what))
 }
 
 /// As capture/qemu/init.c has it (Fowler, Noll, Vo).
 fn fnv_1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }
 
 impl Report {
@@ -71,19 +79,28 @@ impl Report {
     /// end. `word` is one of the guest's memory by its physical address. None that are not there, or not any more.
     pub(super) fn symbols(bytes: &[u8], word: impl Fn(u64) -> Option<u64>) -> KernelSymbols {
         // Behind that is what the programs wrote.
-        let lines = bytes.split(|&byte| byte == b'\n').take_while(|line| !line.starts_with(b"output "));
+        let lines = bytes
+            .split(|&byte| byte == b'\n')
+            .take_while(|line| !line.starts_with(b"output "));
         let said = lines.filter_map(|line| {
             let line = std::str::from_utf8(line).ok()?;
-            line.strip_prefix("symbols ").or_else(|| line.strip_prefix("contents "))
+            line.strip_prefix("symbols ")
+                .or_else(|| line.strip_prefix("contents "))
         });
-        let listed = said.map(|said| Listed::of(said.split(' ').filter_map(|number| number.parse().ok())));
-        let text: Vec<u8> = listed.filter_map(|listed| listed.read(&word)).flatten().collect();
+        let listed =
+            said.map(|said| Listed::of(said.split(' ').filter_map(|number| number.parse().ok())));
+        let text: Vec<u8> = listed
+            .filter_map(|listed| listed.read(&word))
+            .flatten()
+            .collect();
         KernelSymbols::of_unsorted_lines(&text).unwrap_or_default()
     }
 
     /// What preemption the kernel offers, with the one that it has in brackets: `none (voluntary) full`. Empty where it cannot be chosen.
     pub(super) fn preemption(bytes: &[u8]) -> Option<String> {
-        said_before(bytes, "preempt ").next().map(|said| said.trim_end().to_owned())
+        said_before(bytes, "preempt ")
+            .next()
+            .map(|said| said.trim_end().to_owned())
     }
 
     /// None where it is not whole.
@@ -94,17 +111,27 @@ impl Report {
             let line = String::from_utf8_lossy(&rest[..end]).into_owned();
             rest = &rest[end + 1..];
             let (what, said) = line.split_once(' ').unwrap_or((&line, ""));
-            let mut numbers = said.split(' ').filter_map(|number| number.parse::<i64>().ok());
+            let mut numbers = said
+                .split(' ')
+                .filter_map(|number| number.parse::<i64>().ok());
             match what {
                 "error" => return Err(GuestError::Kernel(said.to_owned())),
                 "unready" => is_unready = true,
-                "switches" => report.switches = numbers.next().and_then(|number| number.try_into().ok()),
+                "switches" => {
+                    report.switches = numbers.next().and_then(|number| number.try_into().ok())
+                }
                 "nanoseconds" => report.nanoseconds = numbers.next().unwrap_or(0) as u64,
                 "late" => report.is_late = true,
-                "status" => report.statuses.extend(numbers.nth(1).map(|status| ExitStatus::from_raw(status as i32))),
+                "status" => report.statuses.extend(
+                    numbers
+                        .nth(1)
+                        .map(|status| ExitStatus::from_raw(status as i32)),
+                ),
                 "output" => {
                     let length = numbers.nth(1).unwrap_or(0) as usize;
-                    let Some((output, behind)) = rest.split_at_checked(length) else { return Ok(None) };
+                    let Some((output, behind)) = rest.split_at_checked(length) else {
+                        return Ok(None);
+                    };
                     report.outputs.push(output.to_vec());
                     rest = behind;
                 }
@@ -118,7 +145,9 @@ impl Report {
 
     /// All that the programs wrote, as lines to be shown.
     fn said(&self) -> String {
-        String::from_utf8_lossy(&self.outputs.concat()).trim_end().to_owned()
+        String::from_utf8_lossy(&self.outputs.concat())
+            .trim_end()
+            .to_owned()
     }
 
     /// What the reader of the trace should know. `seen` is how many switches are in the trace.
@@ -139,17 +168,30 @@ mod tests {
 
     #[test]
     fn a_whole_report_is_read_and_a_cut_one_is_none() {
-        let text = b"ready\nswitches 12\nstatus 0 256\nstatus 1 0\noutput 0 4\na\nb\noutput 1 0\nend\n";
-        let report = Report::read(text).expect("no error in it").expect("it is whole");
+        let text =
+            b"ready\nswitches 12\nstatus 0 256\nstatus 1 0\noutput 0 4\na\nb\noutput 1 0\nend\n";
+        let report = Report::read(text)
+            .expect("no error in it")
+            .expect("it is whole");
         assert_eq!(report.switches, Some(12));
-        assert_eq!(report.statuses, [ExitStatus::from_raw(256), ExitStatus::from_raw(0)]);
+        assert_eq!(
+            report.statuses,
+            [ExitStatus::from_raw(256), ExitStatus::from_raw(0)]
+        );
         assert_eq!(report.outputs, [b"a\nb\n".to_vec(), Vec::new()]);
         assert_eq!(report.warnings(12, 60), [""; 0]);
         assert_eq!(report.warnings(11, 60).len(), 1);
-        let unknown = Report { switches: None, ..report.clone() };
+        let unknown = Report {
+            switches: None,
+            ..report.clone()
+        };
         assert_eq!(unknown.warnings(11, 60), [""; 0]);
         for length in 0..text.len() {
-            assert_eq!(Report::read(&text[..length]).expect("no error in it"), None, "{length}");
+            assert_eq!(
+                Report::read(&text[..length]).expect("no error in it"),
+                None,
+                "{length}"
+            );
         }
     }
 
@@ -161,7 +203,8 @@ mod tests {
         pages.resize(2 * PAGE, 0);
         for (page, frame) in pages.chunks(PAGE).zip([3, 1]) {
             for (number, word) in page.chunks(8).enumerate() {
-                memory[frame * PAGE / 8 + number] = u64::from_le_bytes(word.try_into().expect("8 bytes"));
+                memory[frame * PAGE / 8 + number] =
+                    u64::from_le_bytes(word.try_into().expect("8 bytes"));
             }
         }
         let pages = "1800 slab\n1000 unknown\n1900 -\n";
@@ -172,16 +215,32 @@ mod tests {
         }));
         memory.resize(5 * PAGE / 8, 0);
         let listed = |what: &str, text: &str, frames: &str| {
-            format!("{what} {} {} {frames}\n", text.len(), fnv_1a(text.as_bytes()) as i64)
+            format!(
+                "{what} {} {} {frames}\n",
+                text.len(),
+                fnv_1a(text.as_bytes()) as i64
+            )
         };
         let word = |address: u64| memory.get(usize::try_from(address / 8).ok()?).copied();
         let read = |said: &str| Report::symbols(said.as_bytes(), word);
         let symbols = read(&(listed("symbols", &text, "3 1") + "ready\n"));
-        assert_eq!((symbols.at(0x1fff), symbols.at(0x2000)), (Some("first"), Some("last")));
-        let of_both = listed("symbols", &text, "3 1") + "ready\n" + &listed("contents", pages, "4") + "switches 1\n";
-        assert_eq!(read(&of_both).to_lines(), "1000 first\n1800 slab\n1900 -\n2000 last\n");
+        assert_eq!(
+            (symbols.at(0x1fff), symbols.at(0x2000)),
+            (Some("first"), Some("last"))
+        );
+        let of_both = listed("symbols", &text, "3 1")
+            + "ready\n"
+            + &listed("contents", pages, "4")
+            + "switches 1\n";
+        assert_eq!(
+            read(&of_both).to_lines(),
+            "1000 first\n1800 slab\n1900 -\n2000 last\n"
+        );
         for frames in ["1 3", "3", "3 9", "3 -1", "3 1 1", ""] {
-            assert!(read(&listed("symbols", &text, frames)).is_empty(), "{frames}");
+            assert!(
+                read(&listed("symbols", &text, frames)).is_empty(),
+                "{frames}"
+            );
         }
         assert!(read("ready\n").is_empty());
         // A program's own words are none of the guest's first process.
@@ -190,18 +249,28 @@ mod tests {
 
     #[test]
     fn what_preemption_there_is_is_named_before_the_programs_begin() {
-        let text = b"preempt none (voluntary) full \nsymbols 0 0\nready\npreempt of a program\nend\n";
-        assert_eq!(Report::preemption(text).as_deref(), Some("none (voluntary) full"));
-        assert_eq!(Report::preemption(b"preempt \nready\n").as_deref(), Some(""));
+        let text =
+            b"preempt none (voluntary) full \nsymbols 0 0\nready\npreempt of a program\nend\n";
+        assert_eq!(
+            Report::preemption(text).as_deref(),
+            Some("none (voluntary) full")
+        );
+        assert_eq!(
+            Report::preemption(b"preempt \nready\n").as_deref(),
+            Some("")
+        );
         assert_eq!(Report::preemption(b"ready\npreempt full\n"), None);
     }
 
     #[test]
     fn an_error_of_the_guest_is_reported() {
         let error = Report::read(b"error a kernel without BTF\n").expect_err("it says so");
-        assert!(error.to_string().contains("a kernel without BTF"), "{error}");
-        let error =
-            Report::read(b"unready\nswitches 0\nstatus 0 256\noutput 0 9\nno such.\nend\n").expect_err("it says so");
+        assert!(
+            error.to_string().contains("a kernel without BTF"),
+            "{error}"
+        );
+        let error = Report::read(b"unready\nswitches 0\nstatus 0 256\noutput 0 9\nno such.\nend\n")
+            .expect_err("it says so");
         assert_eq!(
             error.to_string(),
             "found a program that ended before it had stopped itself, need each to do so when it is ready (kill -STOP $$), or as \

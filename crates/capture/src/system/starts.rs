@@ -9,8 +9,10 @@ use crate::command::Command;
 /// They start what their text names.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
 /// They start what their arguments name.
-const STARTERS: [&str; 11] =
-    ["env", "nice", "timeout", "time", "taskset", "chrt", "stdbuf", "setsid", "nohup", "xargs", "ionice"];
+const STARTERS: [&str; 11] = [
+    "env", "nice", "timeout", "time", "taskset", "chrt", "stdbuf", "setsid", "nohup", "xargs",
+    "ionice",
+];
 
 /// The first line of a script.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,12 +24,24 @@ pub(super) struct FirstLine {
 
 /// None of what is no script.
 pub(super) fn first_line(start: &[u8]) -> Option<FirstLine> {
-    let line = start.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let line = start
+        .strip_prefix(b"#!")?
+        .split(|&byte| byte == b'\n')
+        .next()?;
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
     let interpreter = Path::new(OsStr::from_bytes(words.next()?)).to_owned();
     let is_name = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
-    let by_name = if name_of(&interpreter) == "env" { words.find(is_name) } else { None };
-    Some(FirstLine { interpreter, by_name: by_name.map(|name| String::from_utf8_lossy(name).into_owned()) })
+    let by_name = if name_of(&interpreter) == "env" {
+        words.find(is_name)
+    } else {
+        None
+    };
+    Some(FirstLine {
+        interpreter,
+        by_name: by_name.map(|name| String::from_utf8_lossy(name).into_owned()),
+    })
 }
 
 pub(super) fn is_shell(program: &Path) -> bool {
@@ -36,26 +50,42 @@ pub(super) fn is_shell(program: &Path) -> bool {
 
 /// Names of programs that a command may start, its own left out.
 pub(super) fn by_command(command: &Command) -> Vec<String> {
-    let Some((program, arguments)) = command.words.split_first() else { return Vec::new() };
+    let Some((program, arguments)) = command.words.split_first() else {
+        return Vec::new();
+    };
     let program = Path::new(program);
     let arguments = arguments.iter().map(|word| word.to_string_lossy());
     if STARTERS.contains(&name_of(program)) {
         return arguments.flat_map(|word| by_text(&word)).collect();
     }
     // The text of -c, and of what it hands on: a file's name names no program of PATH.
-    if is_shell(program) { arguments.flat_map(|word| by_text(&word)).collect() } else { Vec::new() }
+    if is_shell(program) {
+        arguments.flat_map(|word| by_text(&word)).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// Words of a shell's text that may be names of programs; comments are none.
 pub(super) fn by_text(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.+/[".contains(c);
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let words = lines.flat_map(|line| line.split(|c: char| !is_part(c))).filter(|word| !word.is_empty());
-    words.filter(|word| !word.contains('/') && !word.starts_with('-')).map(str::to_owned).collect()
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    let words = lines
+        .flat_map(|line| line.split(|c: char| !is_part(c)))
+        .filter(|word| !word.is_empty());
+    words
+        .filter(|word| !word.contains('/') && !word.starts_with('-'))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn name_of(program: &Path) -> &str {
-    program.file_name().and_then(OsStr::to_str).unwrap_or_default()
+    program
+        .file_name()
+        .and_then(OsStr::to_str)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -69,9 +99,18 @@ mod tests {
             Some((found.interpreter.display().to_string(), found.by_name))
         };
         let named = |path: &str, name: &str| Some((path.to_owned(), Some(name.to_owned())));
-        assert_eq!(of("#! /bin/sh -e\necho"), Some(("/bin/sh".to_owned(), None)));
-        assert_eq!(of("#!/usr/bin/env python3\nimport sys"), named("/usr/bin/env", "python3"));
-        assert_eq!(of("#!/usr/bin/env -S LC_ALL=C perl -w\n"), named("/usr/bin/env", "perl"));
+        assert_eq!(
+            of("#! /bin/sh -e\necho"),
+            Some(("/bin/sh".to_owned(), None))
+        );
+        assert_eq!(
+            of("#!/usr/bin/env python3\nimport sys"),
+            named("/usr/bin/env", "python3")
+        );
+        assert_eq!(
+            of("#!/usr/bin/env -S LC_ALL=C perl -w\n"),
+            named("/usr/bin/env", "perl")
+        );
         assert_eq!(of("#!\n"), None);
         assert_eq!(of("\x7fELF"), None);
     }
@@ -80,8 +119,16 @@ mod tests {
     fn a_shell_starts_what_its_text_names() {
         let by = |words: &[&str]| by_command(&Command::new(words.iter().copied()));
         let names = by(&["sh", "-c", "# sort of\nseq 1 9 | sort -rn >/tmp/x && wc"]);
-        assert!(["seq", "sort", "wc"].iter().all(|name| names.iter().any(|one| one == name)), "{names:?}");
-        assert!(!names.iter().any(|one| one == "of" || one.contains('x')), "{names:?}");
+        assert!(
+            ["seq", "sort", "wc"]
+                .iter()
+                .all(|name| names.iter().any(|one| one == name)),
+            "{names:?}"
+        );
+        assert!(
+            !names.iter().any(|one| one == "of" || one.contains('x')),
+            "{names:?}"
+        );
         assert_eq!(by(&["timeout", "5", "gzip"]), ["5", "gzip"]);
         assert!(by(&["grep", "make", "file"]).is_empty());
     }

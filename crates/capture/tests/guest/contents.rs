@@ -13,7 +13,8 @@ fn each_reference(trace: &[u8], mut see: impl FnMut(&Block, &Reference)) {
         let mut references = chunk.references.iter();
         for block in chunk.blocks.iter() {
             let own = references.by_ref().take(usize::from(block.references));
-            own.filter(|_| block.flags.is_kernel()).for_each(|reference| see(block, reference));
+            own.filter(|_| block.flags.is_kernel())
+                .for_each(|reference| see(block, reference));
         }
     }
 }
@@ -32,13 +33,21 @@ pub(crate) fn check(symbols: &KernelSymbols, trace: &[u8], switch: u64) {
             *of_switch.entry(name).or_default() += 1;
         }
     });
-    println!("{of_switch:?}; {unnamed} of {of_kernel} references to the kernel's memory have no name");
+    println!(
+        "{of_switch:?}; {unnamed} of {of_kernel} references to the kernel's memory have no name"
+    );
     let count = |name: &str| of_switch.get(&Some(name)).copied().unwrap_or(0);
     let tasks = count("task_struct (slab)") + count("init_task");
     let stacks = count("kernel stack") + count("init_stack") + count("init_thread_union");
-    assert!(count("task_struct (slab)") > 0 && count("kernel stack") > 0, "{of_switch:?}");
+    assert!(
+        count("task_struct (slab)") > 0 && count("kernel stack") > 0,
+        "{of_switch:?}"
+    );
     // Beside these a canary is moved from the one to the CPU's own memory.
     let all: u64 = of_switch.values().sum();
     assert!((tasks + stacks) as f64 > 0.8 * all as f64, "{of_switch:?}");
-    assert!((unnamed as f64) < 0.01 * of_kernel as f64, "{unnamed} of {of_kernel} have no name");
+    assert!(
+        (unnamed as f64) < 0.01 * of_kernel as f64,
+        "{unnamed} of {of_kernel} have no name"
+    );
 }

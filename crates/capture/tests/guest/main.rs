@@ -9,9 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{
-    Command, Ending, GuestError, GuestSummary, Parts, PlacedFolder, System, find_kernel, record_system,
+    Command, Ending, GuestError, GuestSummary, Parts, PlacedFolder, System, find_kernel,
+    record_system,
 };
-use switchcost_trace::{Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize};
+use switchcost_trace::{
+    Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize,
+};
 
 /// Instructions between the two looks at the guest's clock and the ends of the recording: eight to ten, as the compiler has it.
 const AROUND: u64 = 16;
@@ -22,7 +25,11 @@ const MOST_FOR_THREE: u64 = 20_000_000;
 fn system() -> Option<System> {
     let made = || -> Result<System, GuestError> {
         let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/qemu");
-        let parts = if built.join("guest-init").is_file() { Parts::of(built) } else { Parts::find()? };
+        let parts = if built.join("guest-init").is_file() {
+            Parts::of(built)
+        } else {
+            Parts::find()?
+        };
         let kernel = find_kernel(&[parts.folder.join("kernel/boot")])?;
         Ok(System {
             parts,
@@ -40,7 +47,10 @@ fn system() -> Option<System> {
             has_pages: false,
         })
     };
-    let has_qemu = std::process::Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
+    let has_qemu = std::process::Command::new("qemu-system-x86_64")
+        .arg("--version")
+        .output()
+        .is_ok();
     match made() {
         Ok(system) if has_qemu => Some(system),
         Ok(_) => {
@@ -66,7 +76,9 @@ fn try_to_record(commands: &[Command], system: &System) -> Result<(GuestSummary,
     let mut recorder = Recorder::create(file, &header).expect("a trace");
     let summary = record_system(commands, system, &AtomicBool::new(false), &mut recorder);
     recorder.finish().expect("a whole trace");
-    summary.map(|summary| (summary, std::fs::read(path).expect("a trace"))).map_err(|failure| failure.to_string())
+    summary
+        .map(|summary| (summary, std::fs::read(path).expect("a trace")))
+        .map_err(|failure| failure.to_string())
 }
 
 fn marks(trace: &[u8]) -> Vec<Mark> {
@@ -103,35 +115,91 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
         Command::new(["head", "-c", "16", "/dev/urandom"]),
     ];
     let (summary, trace) = record(&commands, &system);
-    assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
-    assert_eq!(summary.outputs[1], format!("2000 {}\n", input.display()).into_bytes());
-    assert_eq!(summary.outputs[2].len(), 16, "random, and the same each time");
-    assert!(summary.instructions < MOST_FOR_THREE, "the kernel did not gather randomness first: {summary:?}");
+    assert!(
+        summary
+            .statuses
+            .iter()
+            .all(std::process::ExitStatus::success),
+        "{summary:?}"
+    );
+    assert_eq!(
+        summary.outputs[1],
+        format!("2000 {}\n", input.display()).into_bytes()
+    );
+    assert_eq!(
+        summary.outputs[2].len(),
+        16,
+        "random, and the same each time"
+    );
+    assert!(
+        summary.instructions < MOST_FOR_THREE,
+        "the kernel did not gather randomness first: {summary:?}"
+    );
     // The switches are compared with the kernel's own count there.
     assert_eq!(summary.warnings, [""; 0]);
-    assert!(summary.instructions.abs_diff(summary.guest_ns >> system.icount_shift) <= AROUND, "{summary:?}");
+    assert!(
+        summary
+            .instructions
+            .abs_diff(summary.guest_ns >> system.icount_shift)
+            <= AROUND,
+        "{summary:?}"
+    );
 
     let report = check(TraceReader::new(&trace[..]).expect("a trace"));
     assert!(report.is_sound(), "{report:?}");
     let counts = summarize(TraceReader::new(&trace[..]).expect("a trace"));
     assert_eq!(counts.instructions, summary.instructions);
     let kernel = counts.kernel_instructions as f64 / counts.instructions as f64;
-    assert!((0.2..0.95).contains(&kernel), "short programs are mostly the kernel's work: {kernel}");
+    assert!(
+        (0.2..0.95).contains(&kernel),
+        "short programs are mostly the kernel's work: {kernel}"
+    );
 
     let marks = marks(&trace);
-    assert_eq!(marks.iter().filter(|mark| mark.is_switch()).count() as u64, summary.switches);
-    let execs = |of: &[u8]| marks.iter().filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of)).count();
+    assert_eq!(
+        marks.iter().filter(|mark| mark.is_switch()).count() as u64,
+        summary.switches
+    );
+    let execs = |of: &[u8]| {
+        marks
+            .iter()
+            .filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of))
+            .count()
+    };
     assert_eq!((execs(b"cat"), execs(b"wc"), execs(b"head")), (1, 1, 1));
-    let exits =
-        marks.iter().filter(|mark| matches!(mark, Mark::Switch { cause: Cause::Exit, is_voluntary: true, .. })).count();
+    let exits = marks
+        .iter()
+        .filter(|mark| {
+            matches!(
+                mark,
+                Mark::Switch {
+                    cause: Cause::Exit,
+                    is_voluntary: true,
+                    ..
+                }
+            )
+        })
+        .count();
     assert_eq!(exits, 3, "each command leaves the CPU for the last time");
     const EXECVE: u16 = 59;
-    let calls = |number| marks.iter().filter(|mark| **mark == Mark::SyscallEnter { number }).count();
+    let calls = |number| {
+        marks
+            .iter()
+            .filter(|mark| **mark == Mark::SyscallEnter { number })
+            .count()
+    };
     assert_eq!(calls(EXECVE), 3);
 
-    assert!(summary.symbols.count() > 10_000, "{} symbols of the kernel", summary.symbols.count());
+    assert!(
+        summary.symbols.count() > 10_000,
+        "{} symbols of the kernel",
+        summary.symbols.count()
+    );
     let lines = summary.symbols.to_lines();
-    let start = lines.lines().find_map(|line| line.strip_suffix(" __switch_to_asm")).expect("every kernel has it");
+    let start = lines
+        .lines()
+        .find_map(|line| line.strip_suffix(" __switch_to_asm"))
+        .expect("every kernel has it");
     let start = u64::from_str_radix(start, 16).expect("an address");
     assert_eq!(summary.symbols.at(start + 1), Some("__switch_to_asm"));
     assert!(runs(&trace, start), "each switch goes through it");
@@ -152,19 +220,44 @@ fn programs_without_end_are_ended_after_so_many_switches() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("loop"), "while :; do /bin/true; done\n").expect("a file");
     let there = std::path::PathBuf::from("/elsewhere");
-    system.folders = vec![PlacedFolder { here: folder.path().to_owned(), there: there.clone() }];
-    let commands = [Command { directory: Some(there), ..Command::new(["sh", "loop"]) }];
+    system.folders = vec![PlacedFolder {
+        here: folder.path().to_owned(),
+        there: there.clone(),
+    }];
+    let commands = [Command {
+        directory: Some(there),
+        ..Command::new(["sh", "loop"])
+    }];
     let (summary, trace) = record(&commands, &system);
-    assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 40), "{summary:?}");
+    assert_eq!(
+        (summary.ending, summary.switches),
+        (Ending::SwitchLimit, 40),
+        "{summary:?}"
+    );
     assert_eq!(summary.statuses, []);
-    let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
-    assert!(warning.starts_with("the guest's kernel has no preempt=sometimes: it "), "{warning}");
+    let [warning] = &summary.warnings[..] else {
+        panic!("one warning: {summary:?}")
+    };
+    assert!(
+        warning.starts_with("the guest's kernel has no preempt=sometimes: it "),
+        "{warning}"
+    );
     let marks = marks(&trace);
     assert_eq!(marks.iter().filter(|mark| mark.is_switch()).count(), 40);
-    assert!(marks.last().is_some_and(Mark::is_switch), "the last one ends it: {:?}", marks.last());
+    assert!(
+        marks.last().is_some_and(Mark::is_switch),
+        "the last one ends it: {:?}",
+        marks.last()
+    );
     let children = |mark: &&Mark| matches!(mark, Mark::Exec { name, .. } if name == b"true");
-    assert!(marks.iter().filter(children).count() > 3, "the loop is where it was placed, and finds what it runs");
-    assert!(record(&commands, &system).1 == trace, "it ends at the same switch each time");
+    assert!(
+        marks.iter().filter(children).count() > 3,
+        "the loop is where it was placed, and finds what it runs"
+    );
+    assert!(
+        record(&commands, &system).1 == trace,
+        "it ends at the same switch each time"
+    );
 }
 
 /// A shell that starts programs before it stops itself, between that and its next stop, and then.
@@ -176,22 +269,51 @@ fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = folder.path().join("script");
     let stop = "kill -STOP $$";
-    std::fs::write(&script, format!("/bin/echo early\n{stop}\n/bin/true\n/bin/true\n{stop}\n/bin/echo late\n"))
-        .expect("a file");
+    std::fs::write(
+        &script,
+        format!("/bin/echo early\n{stop}\n/bin/true\n/bin/true\n{stop}\n/bin/echo late\n"),
+    )
+    .expect("a file");
     let commands = [Command::new(["sh".as_ref(), script.as_os_str()])];
     let (summary, trace) = record(&commands, &system);
-    assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
-    assert_eq!(summary.outputs, [b"early\nlate\n"], "it ends as if nothing had been");
+    assert!(
+        summary
+            .statuses
+            .iter()
+            .all(std::process::ExitStatus::success),
+        "{summary:?}"
+    );
+    assert_eq!(
+        summary.outputs,
+        [b"early\nlate\n"],
+        "it ends as if nothing had been"
+    );
     assert_eq!(summary.warnings, [""; 0]);
-    assert!(summary.instructions.abs_diff(summary.guest_ns >> system.icount_shift) <= AROUND, "{summary:?}");
+    assert!(
+        summary
+            .instructions
+            .abs_diff(summary.guest_ns >> system.icount_shift)
+            <= AROUND,
+        "{summary:?}"
+    );
     assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
     let names: Vec<Vec<u8>> = marks(&trace)
         .into_iter()
-        .filter_map(|mark| if let Mark::Exec { name, .. } = mark { Some(name) } else { None })
+        .filter_map(|mark| {
+            if let Mark::Exec { name, .. } = mark {
+                Some(name)
+            } else {
+                None
+            }
+        })
         .collect();
     assert_eq!(names, [b"true", b"true"]);
-    let error = try_to_record(&[Command::new(["/bin/true"])], &system).expect_err("it never stops itself");
-    assert!(error.contains("ended before it had stopped itself"), "{error}");
+    let error =
+        try_to_record(&[Command::new(["/bin/true"])], &system).expect_err("it never stops itself");
+    assert!(
+        error.contains("ended before it had stopped itself"),
+        "{error}"
+    );
 }
 
 /// Without a library, so that every system call is its own: asks for its parent, sleeps, then hands a byte to a child and back.
@@ -247,7 +369,12 @@ fn compile(folder: &Path) -> PathBuf {
     for (name, number) in [("ASKS", ASKS), ("SLEEPS", SLEEPS), ("TRIPS", TRIPS)] {
         compiler.arg(format!("-D{name}={number}"));
     }
-    for (name, number) in [("READ", READ), ("WRITE", WRITE), ("PIPE", PIPE), ("NANOSLEEP", NANOSLEEP)] {
+    for (name, number) in [
+        ("READ", READ),
+        ("WRITE", WRITE),
+        ("PIPE", PIPE),
+        ("NANOSLEEP", NANOSLEEP),
+    ] {
         compiler.arg(format!("-D{name}={number}"));
     }
     for (name, number) in [("FORK", FORK), ("EXIT", EXIT), ("GETPPID", GETPPID)] {
@@ -273,7 +400,12 @@ impl Known {
         let mut running = task;
         for mark in marks {
             match *mark {
-                Mark::Switch { from, to, is_voluntary, cause } => {
+                Mark::Switch {
+                    from,
+                    to,
+                    is_voluntary,
+                    cause,
+                } => {
                     if from == task {
                         known.switches.push((is_voluntary, cause));
                     }
@@ -294,8 +426,13 @@ impl Known {
     }
 
     fn switches_in(&self, calls: &[u16]) -> Vec<(bool, Cause)> {
-        let is_in = |cause: &Cause| matches!(cause, Cause::Syscall(number) if calls.contains(number));
-        self.switches.iter().filter(|(_, cause)| is_in(cause)).copied().collect()
+        let is_in =
+            |cause: &Cause| matches!(cause, Cause::Syscall(number) if calls.contains(number));
+        self.switches
+            .iter()
+            .filter(|(_, cause)| is_in(cause))
+            .copied()
+            .collect()
     }
 }
 
@@ -308,11 +445,20 @@ fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path());
     let (summary, trace) = record(&[Command::new([program.as_os_str()])], &system);
-    assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
+    assert!(
+        summary
+            .statuses
+            .iter()
+            .all(std::process::ExitStatus::success),
+        "{summary:?}"
+    );
     assert_eq!(summary.warnings, [""; 0]);
     let marks = marks(&trace);
     let find = |wanted: &dyn Fn(&Mark) -> Option<TaskId>| {
-        let found = marks.iter().enumerate().find_map(|(place, mark)| Some((place, wanted(mark)?)));
+        let found = marks
+            .iter()
+            .enumerate()
+            .find_map(|(place, mark)| Some((place, wanted(mark)?)));
         found.expect("it is there")
     };
     let (exec, parent) = find(&|mark| match mark {
@@ -320,30 +466,60 @@ fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
         _ => None,
     });
     let (birth, child) = find(&|mark| match mark {
-        Mark::Birth { task, parent: of, .. } if *of == parent => Some(*task),
+        Mark::Birth {
+            task, parent: of, ..
+        } if *of == parent => Some(*task),
         _ => None,
     });
-    let (first, second) = (Known::of(parent, &marks[exec..]), Known::of(child, &marks[birth..]));
+    let (first, second) = (
+        Known::of(parent, &marks[exec..]),
+        Known::of(child, &marks[birth..]),
+    );
 
     assert_eq!(first.calls(GETPPID), (ASKS, ASKS));
     assert_eq!(first.calls(NANOSLEEP), (SLEEPS, SLEEPS));
-    assert_eq!((first.calls(PIPE), first.calls(FORK), first.calls(EXIT)), ((2, 2), (1, 1), (1, 0)));
+    assert_eq!(
+        (first.calls(PIPE), first.calls(FORK), first.calls(EXIT)),
+        ((2, 2), (1, 1), (1, 0))
+    );
     for task in [&first, &second] {
-        assert_eq!((task.calls(READ), task.calls(WRITE)), ((TRIPS, TRIPS), (TRIPS, TRIPS)));
+        assert_eq!(
+            (task.calls(READ), task.calls(WRITE)),
+            ((TRIPS, TRIPS), (TRIPS, TRIPS))
+        );
     }
-    assert_eq!(first.entered.len(), ASKS + SLEEPS + 2 + 1 + 2 * TRIPS + 1, "and no other");
+    assert_eq!(
+        first.entered.len(),
+        ASKS + SLEEPS + 2 + 1 + 2 * TRIPS + 1,
+        "and no other"
+    );
     assert_eq!(second.entered.len(), 2 * TRIPS + 1, "and no other");
 
-    assert_eq!(first.switches_in(&[NANOSLEEP]), vec![(true, Cause::Syscall(NANOSLEEP)); SLEEPS]);
+    assert_eq!(
+        first.switches_in(&[NANOSLEEP]),
+        vec![(true, Cause::Syscall(NANOSLEEP)); SLEEPS]
+    );
     // Where the byte is given away the other one may take the CPU at once; where it is awaited the CPU is given up, unless it is
     // there already. Either way there and back takes two switches, but for the last one back.
     let trips = [&first, &second].map(|task| task.switches_in(&[READ, WRITE]));
-    assert!(trips.iter().flatten().all(|(is_voluntary, cause)| *is_voluntary == (*cause == Cause::Syscall(READ))));
+    assert!(
+        trips
+            .iter()
+            .flatten()
+            .all(|(is_voluntary, cause)| *is_voluntary == (*cause == Cause::Syscall(READ)))
+    );
     let switches = trips[0].len() + trips[1].len();
-    assert!((2 * TRIPS - 1..=2 * TRIPS).contains(&switches), "{switches}");
+    assert!(
+        (2 * TRIPS - 1..=2 * TRIPS).contains(&switches),
+        "{switches}"
+    );
     for task in [&first, &second] {
         let last = task.switches.last();
         assert_eq!(last, Some(&(true, Cause::Exit)));
-        assert_eq!(task.switches_in(&[GETPPID, PIPE, FORK, EXIT]), [], "nothing in these waits");
+        assert_eq!(
+            task.switches_in(&[GETPPID, PIPE, FORK, EXIT]),
+            [],
+            "nothing in these waits"
+        );
     }
 }

@@ -27,16 +27,28 @@ fn owner(process: ProcessId, address: u64) -> Option<ProcessId> {
 }
 
 impl Pages {
-    fn tell(&mut self, process: ProcessId, virtual_address: u64, physical_address: u64, bytes: u64) {
+    fn tell(
+        &mut self,
+        process: ProcessId,
+        virtual_address: u64,
+        physical_address: u64,
+        bytes: u64,
+    ) {
         self.marks += 1;
-        let key = (owner(process, virtual_address), bytes, virtual_address / bytes);
+        let key = (
+            owner(process, virtual_address),
+            bytes,
+            virtual_address / bytes,
+        );
         self.reported.insert(key, (self.marks, physical_address));
     }
 
     fn physical(&self, process: ProcessId, address: u64) -> Option<u64> {
         let sizes = [PAGE, 2 << 20, 1 << 30];
         let covering = sizes.iter().filter_map(|&bytes| {
-            let &(order, physical) = self.reported.get(&(owner(process, address), bytes, address / bytes))?;
+            let &(order, physical) =
+                self.reported
+                    .get(&(owner(process, address), bytes, address / bytes))?;
             Some((order, physical + address % bytes))
         });
         covering.max().map(|(_, physical)| physical)
@@ -60,7 +72,8 @@ struct Shown {
 /// Follows the marks, and looks up every page that anything touches.
 fn reported(trace: &[u8], program: &[u8]) -> Shown {
     let mut reader = TraceReader::new(trace).expect("a trace");
-    let (mut table, mut pages, mut chunk) = (ProcessTable::default(), Pages::default(), Chunk::default());
+    let (mut table, mut pages, mut chunk) =
+        (ProcessTable::default(), Pages::default(), Chunk::default());
     let mut reported = Shown {
         frames: BTreeMap::new(),
         processes: Vec::new(),
@@ -77,16 +90,29 @@ fn reported(trace: &[u8], program: &[u8]) -> Shown {
                 table.follow(&placed.mark);
                 let process = table.running_process();
                 match &placed.mark {
-                    &Mark::Page { virtual_address, physical_address, bytes } => {
-                        reported.large.extend((bytes > PAGE).then_some(virtual_address));
+                    &Mark::Page {
+                        virtual_address,
+                        physical_address,
+                        bytes,
+                    } => {
+                        reported
+                            .large
+                            .extend((bytes > PAGE).then_some(virtual_address));
                         pages.tell(process, virtual_address, physical_address, bytes);
                         for range in [DIRECT_MAP, IMAGE] {
                             if range.contains(&virtual_address) {
-                                assert_eq!(virtual_address - range.start, physical_address, "{:?}", placed.mark);
+                                assert_eq!(
+                                    virtual_address - range.start,
+                                    physical_address,
+                                    "{:?}",
+                                    placed.mark
+                                );
                             }
                         }
                     }
-                    Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } if name == program => {
+                    Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. }
+                        if name == program =>
+                    {
                         reported.processes.push(*process);
                     }
                     _ => {}
@@ -95,7 +121,9 @@ fn reported(trace: &[u8], program: &[u8]) -> Shown {
             let (own, rest) = references.split_at(usize::from(block.references));
             references = rest;
             let process = table.running_process();
-            let data = own.iter().flat_map(|it| [it.address(), it.address() + u64::from(it.bytes()) - 1]);
+            let data = own
+                .iter()
+                .flat_map(|it| [it.address(), it.address() + u64::from(it.bytes()) - 1]);
             let code = [block.address, block.address + u64::from(block.bytes) - 1];
             for address in data.chain(code) {
                 let page = address & !(PAGE - 1);
@@ -124,7 +152,10 @@ fn compile(folder: &Path) -> PathBuf {
     let path = folder.join("pages");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest/pages.c");
     let mut compiler = std::process::Command::new("cc");
-    compiler.args(["-O1", "-static", "-o"]).arg(&path).arg(source);
+    compiler
+        .args(["-O1", "-static", "-o"])
+        .arg(&path)
+        .arg(source);
     assert!(compiler.status().expect("cc runs").success(), "it compiles");
     path
 }
@@ -140,7 +171,9 @@ fn without_pages(trace: &[u8]) -> Vec<u8> {
                 Event::Mark(mark) => all.extend_from_slice(format!("{mark:?}").as_bytes()),
                 Event::Block(block, own) => {
                     all.extend_from_slice(&block.address.to_le_bytes());
-                    own.iter().for_each(|reference| all.extend_from_slice(&reference.address().to_le_bytes()));
+                    own.iter().for_each(|reference| {
+                        all.extend_from_slice(&reference.address().to_le_bytes())
+                    });
                 }
             }
         }
@@ -159,15 +192,32 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     let (_, plain) = record(&commands, &system);
     system.has_pages = true;
     let (summary, trace) = record(&commands, &system);
-    assert!(summary.statuses.iter().all(std::process::ExitStatus::success), "{summary:?}");
+    assert!(
+        summary
+            .statuses
+            .iter()
+            .all(std::process::ExitStatus::success),
+        "{summary:?}"
+    );
     assert_eq!(summary.warnings, [""; 0]);
-    assert!(summary.symbols.count() > 10_000, "{} symbols of the kernel", summary.symbols.count());
+    assert!(
+        summary.symbols.count() > 10_000,
+        "{} symbols of the kernel",
+        summary.symbols.count()
+    );
     assert!(check(TraceReader::new(&trace[..]).expect("a trace")).is_sound());
-    assert!(without_pages(&trace) == without_pages(&plain), "nothing else differs");
+    assert!(
+        without_pages(&trace) == without_pages(&plain),
+        "nothing else differs"
+    );
 
     let reported = reported(&trace, b"pages");
     let text = String::from_utf8(summary.outputs[0].clone()).expect("text");
-    println!("{text}{} marks, {} of large pages", reported.marks, reported.large.len());
+    println!(
+        "{text}{} marks, {} of large pages",
+        reported.marks,
+        reported.large.len()
+    );
     assert!(
         reported.used > 100_000 && reported.unreported.is_empty(),
         "{} of {}: {:x?}",
@@ -176,20 +226,44 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
         reported.unreported
     );
     let lines: Vec<(&str, u64, u64)> = text.lines().map(said).collect();
-    let frames = |name: &str| lines.iter().filter(|line| line.0 == name).map(|line| line.2).collect::<Vec<_>>();
+    let frames = |name: &str| {
+        lines
+            .iter()
+            .filter(|line| line.0 == name)
+            .map(|line| line.2)
+            .collect::<Vec<_>>()
+    };
     let frame = |name: &str| frames(name)[0];
     // The kernel's own account holds what it is meant to show.
-    assert!(frame("alone") >= 4 << 30, "{:#x} is behind the gap", frame("alone"));
+    assert!(
+        frame("alone") >= 4 << 30,
+        "{:#x} is behind the gap",
+        frame("alone")
+    );
     assert_eq!([frame("there"), frame("child-there")], [frame("here"); 2]);
-    assert_eq!((frames("child-before"), frames("parent-after")), (frames("alone"), frames("alone")));
+    assert_eq!(
+        (frames("child-before"), frames("parent-after")),
+        (frames("alone"), frames("alone"))
+    );
     for (before, after) in [("child-before", "child-after"), ("parent-after", "again")] {
-        assert!(frames(before).iter().all(|frame| !frames(after).contains(frame)), "each page is elsewhere");
+        assert!(
+            frames(before)
+                .iter()
+                .all(|frame| !frames(after).contains(frame)),
+            "each page is elsewhere"
+        );
     }
-    assert_eq!(frame("executed-code"), frame("code"), "one file, in one place for all");
+    assert_eq!(
+        frame("executed-code"),
+        frame("code"),
+        "one file, in one place for all"
+    );
     assert_eq!(frame("large-last") - frame("large-first"), (2 << 20) - PAGE);
     assert_eq!(frame("large-first") % (2 << 20), 0);
 
-    let [first, child, executed] = reported.processes[..] else { panic!("three processes: {:?}", reported.processes) };
+    let [first, child, executed] = reported.processes[..] else {
+        panic!("three processes: {:?}", reported.processes)
+    };
     let of = |name: &str| match name {
         _ if name.starts_with("child-") => child,
         _ if name.starts_with("executed-") => executed,
@@ -207,17 +281,33 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     for (page, frames) in &wanted {
         // Before it said so, a page of the program's file may have been copied.
         let of_page = &reported.frames[page];
-        assert!(of_page.ends_with(frames), "{page:x?}: {of_page:x?}, need {frames:x?} at the end");
+        assert!(
+            of_page.ends_with(frames),
+            "{page:x?}: {of_page:x?}, need {frames:x?} at the end"
+        );
     }
-    let (first_of_large, is_kernels) =
-        (lines.iter().find(|line| line.0 == "large-first"), |page: &u64| page >> 63 != 0);
-    assert!(reported.large.contains(&first_of_large.expect("it says so").1), "{:x?}", reported.large);
-    assert!(reported.large.iter().any(is_kernels), "{:x?}", reported.large);
+    let (first_of_large, is_kernels) = (
+        lines.iter().find(|line| line.0 == "large-first"),
+        |page: &u64| page >> 63 != 0,
+    );
+    assert!(
+        reported
+            .large
+            .contains(&first_of_large.expect("it says so").1),
+        "{:x?}",
+        reported.large
+    );
+    assert!(
+        reported.large.iter().any(is_kernels),
+        "{:x?}",
+        reported.large
+    );
 }
 
 fn said(line: &str) -> (&str, u64, u64) {
     let mut words = line.split(' ');
     let name = words.next().expect("a name");
-    let mut address = || u64::from_str_radix(words.next().expect("an address"), 16).expect("hexadecimal");
+    let mut address =
+        || u64::from_str_radix(words.next().expect("an address"), 16).expect("hexadecimal");
     (name, address(), address())
 }

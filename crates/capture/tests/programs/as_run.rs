@@ -6,15 +6,23 @@ use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 use switchcost_units::CpuId;
 
 use super::support::{
-    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options, switches, tool, traced,
+    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options,
+    switches, tool, traced,
 };
 
 fn as_run() -> Options {
-    Options { order: Order::AsRun, ..options() }
+    Options {
+        order: Order::AsRun,
+        ..options()
+    }
 }
 
 fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
-    traced(&[Command::new(words.iter().copied())], as_run(), &AtomicBool::new(false))
+    traced(
+        &[Command::new(words.iter().copied())],
+        as_run(),
+        &AtomicBool::new(false),
+    )
 }
 
 /// Each mark with the task that runs when it is made.
@@ -32,14 +40,18 @@ fn with_runners(chunks: &[Chunk]) -> Vec<(u32, Mark)> {
 
 fn births(chunks: &[Chunk]) -> Vec<(u32, u32)> {
     let births = marks(chunks).filter_map(|mark| match mark {
-        Mark::Birth { process, parent, .. } => Some((process.0, parent.0)),
+        Mark::Birth {
+            process, parent, ..
+        } => Some((process.0, parent.0)),
         _ => None,
     });
     births.collect()
 }
 
 fn exits(chunks: &[Chunk]) -> usize {
-    marks(chunks).filter(|mark| matches!(mark, Mark::Exit { .. })).count()
+    marks(chunks)
+        .filter(|mark| matches!(mark, Mark::Exit { .. }))
+        .count()
 }
 
 const READ: u16 = 0;
@@ -50,18 +62,26 @@ fn what_is_read_from_a_pipe_was_written_before() {
     let program = compiled("ping_pong_as_run", PING_PONG);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0)
+    );
     // By task: tokens written (their calls entered) and read (their calls left). Libraries are read before the fork.
     let (mut written, mut read) = ([0; 3], [0; 3]);
     let mut is_forked = false;
     for (task, mark) in with_runners(&chunks) {
         match mark {
-            Mark::Birth { task: TaskId(2), .. } => is_forked = true,
+            Mark::Birth {
+                task: TaskId(2), ..
+            } => is_forked = true,
             Mark::SyscallEnter { number: WRITE } => written[task as usize] += 1,
             Mark::SyscallExit { number: READ } if is_forked => {
                 read[task as usize] += 1;
                 let other = 3 - task as usize;
-                assert!(read[task as usize] <= written[other], "task {task} reads {read:?} of {written:?}");
+                assert!(
+                    read[task as usize] <= written[other],
+                    "task {task} reads {read:?} of {written:?}"
+                );
             }
             _ => {}
         }
@@ -69,8 +89,13 @@ fn what_is_read_from_a_pipe_was_written_before() {
     assert_eq!((written, read), ([0, 100, 100], [0, 100, 100]));
     let taken = switches(&chunks);
     // On one CPU each token needs its reader to run after its writer.
-    assert!(taken.iter().filter(|switch| switch.0 != switch.1).count() >= 200, "{taken:?}");
-    let blocked = taken.iter().filter(|switch| switch.2 && switch.3 == Cause::Syscall(READ));
+    assert!(
+        taken.iter().filter(|switch| switch.0 != switch.1).count() >= 200,
+        "{taken:?}"
+    );
+    let blocked = taken
+        .iter()
+        .filter(|switch| switch.2 && switch.3 == Cause::Syscall(READ));
     assert!(blocked.count() >= 50, "{taken:?}");
 }
 
@@ -122,19 +147,45 @@ fn preemptions_are_those_that_the_kernel_counts() {
     let files = ["spin-1", "spin-2"].map(|name| program.with_file_name(name));
     let commands = files.each_ref().map(|file| Command::new([&program, file]));
     let (summary, chunks) = traced(&commands, as_run(), &AtomicBool::new(false));
-    assert_eq!(summary.statuses.iter().flatten().filter(|status| status.success()).count(), 2);
+    assert_eq!(
+        summary
+            .statuses
+            .iter()
+            .flatten()
+            .filter(|status| status.success())
+            .count(),
+        2
+    );
     let taken = switches(&chunks);
-    let preempted =
-        |from| taken.iter().filter(|switch| (switch.0, switch.1, switch.2) == (from, 3 - from, false)).count();
-    assert!(preempted(1) >= 5 && preempted(2) >= 5, "two that spin share one CPU: {taken:?}");
+    let preempted = |from| {
+        taken
+            .iter()
+            .filter(|switch| (switch.0, switch.1, switch.2) == (from, 3 - from, false))
+            .count()
+    };
+    assert!(
+        preempted(1) >= 5 && preempted(2) >= 5,
+        "two that spin share one CPU: {taken:?}"
+    );
     assert!(taken.iter().any(|switch| switch.3 == Cause::Quantum));
     for (task, file) in [1, 2].into_iter().zip(&files) {
-        let counted: u64 = std::fs::read_to_string(file).expect("written").parse().expect("a number");
+        let counted: u64 = std::fs::read_to_string(file)
+            .expect("written")
+            .parse()
+            .expect("a number");
         let (between, all) = switches_of(&chunks, task);
-        eprintln!("task {task}: {between} switches in the trace, {counted} by the kernel, {summary:?}");
-        assert!(between <= counted, "task {task}: {between} switches in the trace, {counted} by the kernel");
+        eprintln!(
+            "task {task}: {between} switches in the trace, {counted} by the kernel, {summary:?}"
+        );
+        assert!(
+            between <= counted,
+            "task {task}: {between} switches in the trace, {counted} by the kernel"
+        );
         let most = all + summary.switches_elsewhere;
-        assert!(counted <= most, "task {task}: {counted} by the kernel, {all} in the trace, {summary:?}");
+        assert!(
+            counted <= most,
+            "task {task}: {counted} by the kernel, {all} in the trace, {summary:?}"
+        );
     }
 }
 
@@ -142,9 +193,14 @@ fn preemptions_are_those_that_the_kernel_counts() {
 fn threads_share_their_address_space() {
     let program = compiled("threads_as_run", THREADS);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{summary:?}"
+    );
     assert_eq!(births(&chunks), [(1, 0), (1, 1), (1, 1), (1, 1), (1, 1)]);
-    let ran: std::collections::BTreeSet<u32> = switches(&chunks).iter().map(|switch| switch.1).collect();
+    let ran: std::collections::BTreeSet<u32> =
+        switches(&chunks).iter().map(|switch| switch.1).collect();
     assert_eq!(ran.len(), 5, "each thread ran");
 }
 
@@ -152,26 +208,51 @@ fn threads_share_their_address_space() {
 fn forks_and_execs_are_followed() {
     let program = compiled("pipelines_as_run", PIPELINES);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
-    assert_eq!(births(&chunks).iter().filter(|(_, parent)| *parent == 1).count(), 6);
-    let execs = |of: &[u8]| marks(&chunks).filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of)).count();
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{summary:?}"
+    );
+    assert_eq!(
+        births(&chunks)
+            .iter()
+            .filter(|(_, parent)| *parent == 1)
+            .count(),
+        6
+    );
+    let execs = |of: &[u8]| {
+        marks(&chunks)
+            .filter(|mark| matches!(mark, Mark::Exec { name, .. } if name == of))
+            .count()
+    };
     assert_eq!((execs(b"ls"), execs(b"wc")), (3, 3));
     assert_eq!(exits(&chunks), 7);
     // The parent is another program before the child first runs, or soon after.
     let (summary, chunks) = capture(&["sh", "-c", "true & exec true"]);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{summary:?}"
+    );
     assert_eq!(exits(&chunks), 2);
 }
 
 #[test]
 fn a_killed_task_ends_and_the_others_go_on() {
     let (summary, _) = capture(&["sh", "-c", "kill -KILL $$"]);
-    assert_eq!(summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)), Some(9));
+    assert_eq!(
+        summary.statuses[0]
+            .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)),
+        Some(9)
+    );
     // Killed in the middle of a run, with a buffer that it never submits.
     let script = "while :; do :; done & sleep 0.3; kill -KILL $!; wait $!; exit 3";
     let (summary, chunks) = capture(&["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(3));
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(3)
+    );
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(2) })));
 }
 
@@ -183,7 +264,10 @@ fn a_stopped_task_holds_no_one_up() {
                   while [ $i -lt 25200 ]; do i=$((i+1)); done; kill -KILL $!; wait $!; exit 4";
     let (summary, chunks) = capture(&["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(4));
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(4)
+    );
     assert_eq!(exits(&chunks), 2);
 }
 
@@ -193,7 +277,10 @@ fn more_tasks_than_buffers_take_turns() {
                   (j=0; while [ $j -lt 400 ]; do j=$((j+1)); done) & done; wait";
     let (summary, chunks) = capture(&["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0)
+    );
     assert_eq!(exits(&chunks), 25);
 }
 
@@ -204,7 +291,10 @@ fn an_interrupt_keeps_what_was_written_and_leaves_nothing_running() {
     let own = std::process::id().to_string();
     let script = "sleep 1000 & (while :; do :; done) & while :; do :; done";
     let environment = vec![(OWN.into(), own.clone().into())];
-    let command = Command { environment, ..Command::new(["sh", "-c", script]) };
+    let command = Command {
+        environment,
+        ..Command::new(["sh", "-c", script])
+    };
     let stop = AtomicBool::new(false);
     let start = Instant::now();
     let (summary, chunks) = std::thread::scope(|scope| {
@@ -225,23 +315,41 @@ fn an_interrupt_keeps_what_was_written_and_leaves_nothing_running() {
 #[test]
 fn a_number_of_switches_ends_everything() {
     let forever = Command::new(["sh", "-c", "while :; do :; done"]);
-    let limited = Options { stop_after_switches: Some(5), ..as_run() };
-    let (summary, _) = traced(&[forever.clone(), forever], limited, &AtomicBool::new(false));
+    let limited = Options {
+        stop_after_switches: Some(5),
+        ..as_run()
+    };
+    let (summary, _) = traced(
+        &[forever.clone(), forever],
+        limited,
+        &AtomicBool::new(false),
+    );
     assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 5));
 }
 
 #[test]
 fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
     let commands = ["while :; do :; done", "exit 3"].map(|line| Command::new(["sh", "-c", line]));
-    let together = Options { end_with_any: true, ..as_run() };
+    let together = Options {
+        end_with_any: true,
+        ..as_run()
+    };
     let (summary, _) = traced(&commands, together, &AtomicBool::new(false));
     assert_eq!(summary.ending, Ending::CommandEnded);
-    assert_eq!(summary.statuses[1].and_then(|status| status.code()), Some(3));
+    assert_eq!(
+        summary.statuses[1].and_then(|status| status.code()),
+        Some(3)
+    );
 }
 
 fn refusal(words: &[&str], options: Options) -> String {
     let drop_all = |_: &mut Chunk| Ok::<(), std::convert::Infallible>(());
-    let outcome = run(&[Command::new(words.iter().copied())], options, &AtomicBool::new(false), drop_all);
+    let outcome = run(
+        &[Command::new(words.iter().copied())],
+        options,
+        &AtomicBool::new(false),
+        drop_all,
+    );
     outcome.expect_err("refused").to_string()
 }
 
@@ -264,9 +372,15 @@ fn a_task_that_leaves_the_cpu_of_the_others_is_refused() {
         return;
     }
     let program = compiled("move", MOVE);
-    let options = Options { cpu: Some(CpuId(1)), ..as_run() };
+    let options = Options {
+        cpu: Some(CpuId(1)),
+        ..as_run()
+    };
     let refused = refusal(&[program.to_str().expect("text")], options);
-    assert!(refused.starts_with("found a task on CPU 0, need all on CPU 1 for the order as-run"), "{refused}");
+    assert!(
+        refused.starts_with("found a task on CPU 0, need all on CPU 1 for the order as-run"),
+        "{refused}"
+    );
 }
 
 const DENY: &str = r"
@@ -303,9 +417,18 @@ fn without_a_way_to_see_preemptions_nothing_is_traced() {
     tool();
     let mut denied = std::process::Command::new(compiled("deny", DENY));
     denied.arg(std::env::current_exe().expect("a test is a program"));
-    denied.args(["as_run::traces_where_rseq_is_refused", "--exact", "--ignored", "--nocapture"]);
+    denied.args([
+        "as_run::traces_where_rseq_is_refused",
+        "--exact",
+        "--ignored",
+        "--nocapture",
+    ]);
     let output = denied.output().expect("it was compiled");
     let said = String::from_utf8_lossy(&output.stdout);
     let expected = "found no way to see preemptions (rseq: Function not implemented (os error 38)), need the kernel's";
-    assert!(said.contains(expected), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        said.contains(expected),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -14,7 +14,12 @@ const CORE: &str = "libcoregrind-amd64-linux.a";
 
 fn make(words: &[String]) -> Output {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../capture/valgrind");
-    Command::new("make").arg("-C").arg(sources).args(words).output().expect("make runs")
+    Command::new("make")
+        .arg("-C")
+        .arg(sources)
+        .args(words)
+        .output()
+        .expect("make runs")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -24,9 +29,11 @@ fn text(bytes: &[u8]) -> String {
 /// A folder with a Valgrind in it, or what passes for one.
 fn root(headers: &str, core: &str) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
-    for (folder, file, content) in
-        [(HEADERS, "pub_tool_basics.h", ""), (HEADERS, "valgrind.h", headers), (LIBRARIES, CORE, core)]
-    {
+    for (folder, file, content) in [
+        (HEADERS, "pub_tool_basics.h", ""),
+        (HEADERS, "valgrind.h", headers),
+        (LIBRARIES, CORE, core),
+    ] {
         fs::create_dir_all(root.path().join(folder)).expect("folders");
         fs::write(root.path().join(folder).join(file), content).expect("a file");
     }
@@ -35,13 +42,23 @@ fn root(headers: &str, core: &str) -> TempDir {
 
 #[test]
 fn headers_and_a_core_of_two_versions_are_refused() {
-    let root = root("#define __VALGRIND_MAJOR__    3\n#define __VALGRIND_MINOR__    98\n", "\0valgrind-3.99.0\0");
+    let root = root(
+        "#define __VALGRIND_MAJOR__    3\n#define __VALGRIND_MINOR__    98\n",
+        "\0valgrind-3.99.0\0",
+    );
     let out = root.path().join("out");
-    let made = make(&[format!("OUT={}", out.display()), format!("ROOT={}", root.path().display())]);
+    let made = make(&[
+        format!("OUT={}", out.display()),
+        format!("ROOT={}", root.path().display()),
+    ]);
     assert!(!made.status.success());
     let expected = "switchcost: found headers of Valgrind 3.98 and a core that calls itself 'valgrind-3.99.', need both of \
                     one version; apt-get install --reinstall valgrind\n";
-    assert!(text(&made.stderr).contains(expected), "{}", text(&made.stderr));
+    assert!(
+        text(&made.stderr).contains(expected),
+        "{}",
+        text(&made.stderr)
+    );
 }
 
 #[test]
@@ -60,18 +77,34 @@ fn machine_code_at_exits_is_left_out_where_the_version_is_not_known_to_bear_it()
         (text(&made.stdout), text(&made.stderr))
     };
     let (commands, warnings) = planned("3.26");
-    assert!(commands.contains("exits.c") && commands.contains("liveness.c"), "{commands}");
+    assert!(
+        commands.contains("exits.c") && commands.contains("liveness.c"),
+        "{commands}"
+    );
     assert!(!warnings.contains("FAST_EXITS"), "{warnings}");
     let (commands, warnings) = planned("3.27");
-    assert!(commands.contains("superblocks.c") && !commands.contains("exits.c"), "{commands}");
-    assert!(!commands.contains("liveness.c") && !commands.contains("emit_AMD64Instr"), "{commands}");
-    assert!(warnings.contains("the tool is built without FAST_EXITS"), "{warnings}");
+    assert!(
+        commands.contains("superblocks.c") && !commands.contains("exits.c"),
+        "{commands}"
+    );
+    assert!(
+        !commands.contains("liveness.c") && !commands.contains("emit_AMD64Instr"),
+        "{commands}"
+    );
+    assert!(
+        warnings.contains("the tool is built without FAST_EXITS"),
+        "{warnings}"
+    );
 }
 
 /// The installed Valgrind, with libraries that are ours to change.
 fn copied_root() -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
-    for (folder, is_linked) in [(HEADERS, true), ("usr/libexec/valgrind", true), (LIBRARIES, false)] {
+    for (folder, is_linked) in [
+        (HEADERS, true),
+        ("usr/libexec/valgrind", true),
+        (LIBRARIES, false),
+    ] {
         let (from, to) = (Path::new("/").join(folder), root.path().join(folder));
         fs::create_dir_all(to.parent().expect("a parent")).expect("folders");
         if is_linked {
@@ -91,15 +124,24 @@ fn another_build_of_the_same_valgrind_links_the_tool_again() {
     let root = copied_root();
     let out = root.path().join("out");
     let build = || {
-        let made = make(&[format!("OUT={}", out.display()), format!("ROOT={}", root.path().display())]);
+        let made = make(&[
+            format!("OUT={}", out.display()),
+            format!("ROOT={}", root.path().display()),
+        ]);
         assert!(made.status.success(), "{}", text(&made.stderr));
         let tool: PathBuf = out.join("switchcost-amd64-linux");
-        tool.metadata().and_then(|tool| tool.modified()).expect("a tool")
+        tool.metadata()
+            .and_then(|tool| tool.modified())
+            .expect("a tool")
     };
     let first = build();
     assert_eq!(build(), first, "nothing has changed");
     // A package brings the time at which it was made, be it long ago.
-    let core = File::options().append(true).open(root.path().join(LIBRARIES).join(CORE)).expect("a file of ours");
-    core.set_modified(SystemTime::now() - Duration::from_secs(86_400)).expect("a file of ours");
+    let core = File::options()
+        .append(true)
+        .open(root.path().join(LIBRARIES).join(CORE))
+        .expect("a file of ours");
+    core.set_modified(SystemTime::now() - Duration::from_secs(86_400))
+        .expect("a file of ours");
     assert_ne!(build(), first);
 }

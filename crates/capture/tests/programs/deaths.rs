@@ -9,12 +9,21 @@ use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
-use switchcost_capture::{CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, run};
+use switchcost_capture::{
+    CaptureError, Command, Ending, Failure, Options, Order, Summary, Tool, run,
+};
 use switchcost_trace::Chunk;
 
-use super::support::{await_that, compiled, in_time, living_with, options, processes_with, recorded, scratch, tool};
+use super::support::{
+    await_that, compiled, in_time, living_with, options, processes_with, recorded, scratch, tool,
+};
 
-const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 50_000 }, Order::AsRun];
+const ORDERS: [Order; 2] = [
+    Order::Scheduled {
+        quantum_instructions: 50_000,
+    },
+    Order::AsRun,
+];
 /// In the environment of the traced programs alone.
 const MARK: &str = "SWITCHCOST_TEST_DEATHS";
 
@@ -61,9 +70,13 @@ fn sound(commands: &[Command], options: Options, stop: &AtomicBool) -> Summary {
 #[ignore = "takes long: make test ARGS=--all"]
 fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
     for order in ORDERS {
-        let summary = in_time(|stop| sound(&[many_threads(510)], Options { order, ..options() }, stop));
+        let summary =
+            in_time(|stop| sound(&[many_threads(510)], Options { order, ..options() }, stop));
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert!(summary.statuses[0].is_some_and(|status| status.success()), "{order:?}: {summary:?}");
+        assert!(
+            summary.statuses[0].is_some_and(|status| status.success()),
+            "{order:?}: {summary:?}"
+        );
         assert_eq!(summary.warnings, Vec::<String>::new());
     }
 }
@@ -71,7 +84,10 @@ fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
 #[test]
 fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_there_is() {
     // In turns it is the same, and takes a minute: the kernel is asked about each task again and again.
-    let options = Options { order: Order::AsRun, ..options() };
+    let options = Options {
+        order: Order::AsRun,
+        ..options()
+    };
     let mut instructions = 0;
     let failure = in_time(|stop| {
         run(&[many_threads(2100)], options, stop, |chunk: &mut Chunk| {
@@ -80,8 +96,14 @@ fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_th
         })
     })
     .expect_err("too many");
-    assert!(matches!(failure, Failure::Capture(CaptureError::TooManyTasks)), "{failure}");
-    assert!(instructions > 100_000, "{instructions} instructions until then");
+    assert!(
+        matches!(failure, Failure::Capture(CaptureError::TooManyTasks)),
+        "{failure}"
+    );
+    assert!(
+        instructions > 100_000,
+        "{instructions} instructions until then"
+    );
 }
 
 /// Valgrind with a limit that a program of the test can reach, whatever is asked for.
@@ -93,23 +115,47 @@ fn valgrind_of_few_threads() -> Tool {
         tool().launcher.display()
     );
     // Written by a process of its own: what another test starts just then would hold a file that is open here, which cannot be executed.
-    let written =
-        Process::new("sh").args(["-c", "printf %s \"$1\" > \"$0\" && chmod +x \"$0\""]).arg(&path).arg(script).status();
+    let written = Process::new("sh")
+        .args(["-c", "printf %s \"$1\" > \"$0\" && chmod +x \"$0\""])
+        .arg(&path)
+        .arg(script)
+        .status();
     assert!(written.expect("sh runs").success());
-    Tool { launcher: path, ..tool() }
+    Tool {
+        launcher: path,
+        ..tool()
+    }
 }
 
 #[test]
 fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
     let tool = valgrind_of_few_threads();
     for order in ORDERS {
-        let summary =
-            in_time(|stop| sound(&[many_threads(50)], Options { order, tool: tool.clone(), ..options() }, stop));
+        let summary = in_time(|stop| {
+            sound(
+                &[many_threads(50)],
+                Options {
+                    order,
+                    tool: tool.clone(),
+                    ..options()
+                },
+                stop,
+            )
+        });
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(1), "{order:?}: {summary:?}");
-        let [warning] = &summary.warnings[..] else { panic!("{order:?}: {:?}", summary.warnings) };
+        assert_eq!(
+            summary.statuses[0].and_then(|status| status.code()),
+            Some(1),
+            "{order:?}: {summary:?}"
+        );
+        let [warning] = &summary.warnings[..] else {
+            panic!("{order:?}: {:?}", summary.warnings)
+        };
         let number = summary.no_pid_namespace.is_none().then_some("process 2 ");
-        assert!(warning.starts_with(number.unwrap_or("process ")), "{warning}");
+        assert!(
+            warning.starts_with(number.unwrap_or("process ")),
+            "{warning}"
+        );
         assert!(
             warning.ends_with(
                 "was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
@@ -120,13 +166,19 @@ fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
 }
 
 fn kill_all_with(mark: &str) {
-    for pid in processes_with(MARK, mark).into_iter().filter_map(Pid::from_raw) {
+    for pid in processes_with(MARK, mark)
+        .into_iter()
+        .filter_map(Pid::from_raw)
+    {
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
 fn marked(command: Command, mark: &str) -> Command {
-    Command { environment: vec![(MARK.into(), mark.into())], ..command }
+    Command {
+        environment: vec![(MARK.into(), mark.into())],
+        ..command
+    }
 }
 
 fn mark_of(name: &str, order: Order) -> String {
@@ -157,11 +209,16 @@ fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
             })
         });
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        let signal = summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+        let signal = summary.statuses[0]
+            .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
         assert_eq!(signal, Some(9), "{order:?}: {summary:?}");
         // As run, it may be killed in the call that made the file, or while it waits for the reader: then nothing is lost.
         let fewest = if order == Order::AsRun { 0 } else { 1 };
-        assert!((fewest..=1).contains(&summary.warnings.len()), "{order:?}: {:?}", summary.warnings);
+        assert!(
+            (fewest..=1).contains(&summary.warnings.len()),
+            "{order:?}: {:?}",
+            summary.warnings
+        );
         assert_eq!(living_with(MARK, &mark), 0);
     }
 }
@@ -171,12 +228,21 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
     let victim = Command::new(["sh", "-c", "while :; do :; done"]);
     let fifo = new_path("heir.fifo");
     mkfifoat(CWD, &fifo, Mode::RWXU).expect("a fifo");
-    let heir = Command::new(["sh", "-c", "read line < $0; ls / > /dev/null; exit 7", fifo.to_str().expect("text")]);
+    let heir = Command::new([
+        "sh",
+        "-c",
+        "read line < $0; ls / > /dev/null; exit 7",
+        fifo.to_str().expect("text"),
+    ]);
     for order in ORDERS {
         let mark = mark_of("waits", order);
         let commands = [marked(victim.clone(), &mark), heir.clone()];
         // For reading, too: opening it does not wait, however late the heir comes to where it reads.
-        let mut line = std::fs::File::options().read(true).write(true).open(&fifo).expect("our own fifo");
+        let mut line = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(&fifo)
+            .expect("our own fifo");
         let mut is_killed = false;
         let summary = in_time(|stop| {
             run(&commands, Options { order, ..options() }, stop, |_| {
@@ -185,7 +251,8 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
                     // No one reads now, and the loop fills all buffers in far less than that.
                     std::thread::sleep(Duration::from_secs(2));
                     kill_all_with(&mark);
-                    line.write_all(b"go on\n").expect("a pipe has room for a line");
+                    line.write_all(b"go on\n")
+                        .expect("a pipe has room for a line");
                 }
                 Ok::<(), Infallible>(())
             })
@@ -193,7 +260,11 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
         .unwrap_or_else(|failure| panic!("{order:?}: {failure}"));
         assert!(is_killed);
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(summary.statuses[1].and_then(|status| status.code()), Some(7), "{order:?}: {summary:?}");
+        assert_eq!(
+            summary.statuses[1].and_then(|status| status.code()),
+            Some(7),
+            "{order:?}: {summary:?}"
+        );
         assert_eq!(living_with(MARK, &mark), 0);
     }
 }
@@ -217,7 +288,11 @@ fn a_family_that_is_killed_at_any_moment_ends_the_capture() {
                     sound(&[command], Options { order, ..options() }, stop)
                 })
             });
-            assert_eq!(summary.ending, Ending::Finished, "{order:?}, round {round}: {summary:?}");
+            assert_eq!(
+                summary.ending,
+                Ending::Finished,
+                "{order:?}, round {round}: {summary:?}"
+            );
         }
     }
 }

@@ -94,18 +94,28 @@ fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
     let lines = |log: &Path| fs::read_to_string(log).expect("written");
     let alone = folder.join("again.alone");
     let _ = fs::remove_file(&alone);
-    let status = std::process::Command::new(&program).envs(environment(&alone)).status().expect("it runs");
+    let status = std::process::Command::new(&program)
+        .envs(environment(&alone))
+        .status()
+        .expect("it runs");
     assert!(status.success(), "{status} {}", lines(&alone));
     assert_eq!(lines(&alone).lines().count(), 10, "{}", lines(&alone));
     for order in [Order::default(), Order::AsRun] {
         let log = folder.join("again.traced");
         let _ = fs::remove_file(&log);
-        let command = Command { environment: environment(&log).to_vec(), ..Command::new([&program]) };
+        let command = Command {
+            environment: environment(&log).to_vec(),
+            ..Command::new([&program])
+        };
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
         assert_eq!(lines(&log), lines(&alone), "{order:?} {summary:?}");
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+        assert_eq!(
+            summary.statuses[0].and_then(|status| status.code()),
+            Some(0),
+            "{order:?}: {summary:?}"
+        );
     }
 }
 
@@ -149,6 +159,10 @@ fn a_program_with_other_threads_executes_itself() {
     for order in [Order::default(), Order::AsRun] {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+        assert_eq!(
+            summary.statuses[0].and_then(|status| status.code()),
+            Some(0),
+            "{order:?}: {summary:?}"
+        );
     }
 }

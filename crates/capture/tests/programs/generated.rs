@@ -48,6 +48,10 @@ fn code_that_is_written_by_another_mapping_is_what_runs() {
     for order in [Order::default(), Order::AsRun] {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+        assert_eq!(
+            summary.statuses[0].and_then(|status| status.code()),
+            Some(0),
+            "{order:?}: {summary:?}"
+        );
     }
 }

@@ -10,7 +10,11 @@ use super::support::{compiled_with, options, recorded};
 /// Without a library: every reference is its own.
 fn traced(name: &str, source: &str) -> (Summary, Vec<Reference>) {
     let program = compiled_with(name, source, &["-nostdlib", "-static"]);
-    let (summary, trace) = recorded(&[Command::new([&program])], options(), &AtomicBool::new(false));
+    let (summary, trace) = recorded(
+        &[Command::new([&program])],
+        options(),
+        &AtomicBool::new(false),
+    );
     let mut reader = TraceReader::new(&trace[..]).expect("a trace");
     let (mut references, mut chunk) = (Vec::new(), Chunk::default());
     while reader.next_into(&mut chunk).expect("a whole trace") {
@@ -38,23 +42,40 @@ fn lanes_of_a_gather_that_are_off_load_nothing() {
         return;
     }
     let (summary, references) = traced("gathers", GATHERS);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
-    let of = |bytes| references.iter().filter(|reference| reference.bytes() == bytes).count();
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0)
+    );
+    let of = |bytes| {
+        references
+            .iter()
+            .filter(|reference| reference.bytes() == bytes)
+            .count()
+    };
     assert_eq!((of(4), of(8), references.len()), (4_000, 2_000, 6_000));
     let table = references[0].address();
-    assert!(references.iter().all(|reference| reference.address() == table && !reference.is_store()));
+    assert!(
+        references
+            .iter()
+            .all(|reference| reference.address() == table && !reference.is_store())
+    );
 }
 
 /// vmovdqa32 %zmm0, %zmm1
-const AVX_512: &str =
-    "__asm__(\".globl _start\\n_start: .byte 0x62, 0xf1, 0x7d, 0x48, 0x6f, 0xc8\\n mov $231, %eax\\n syscall\");";
+const AVX_512: &str = "__asm__(\".globl _start\\n_start: .byte 0x62, 0xf1, 0x7d, 0x48, 0x6f, 0xc8\\n mov $231, %eax\\n syscall\");";
 
 #[test]
 fn an_instruction_of_avx_512_is_reported_as_one_that_valgrind_lacks() {
     let (summary, _) = traced("avx_512", AVX_512);
     const SIGILL: i32 = 4;
-    let signal = summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+    let signal = summary.statuses[0]
+        .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
     assert_eq!(signal, Some(SIGILL));
-    let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
-    assert!(warning.contains("came to an instruction of AVX-512 (62 f1 7d 48 6f c8"), "{warning}");
+    let [warning] = &summary.warnings[..] else {
+        panic!("one warning: {summary:?}")
+    };
+    assert!(
+        warning.contains("came to an instruction of AVX-512 (62 f1 7d 48 6f c8"),
+        "{warning}"
+    );
 }

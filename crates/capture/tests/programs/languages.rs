@@ -22,14 +22,28 @@ fn says_the_same(name: &str, command: &str, orders: &[Order]) {
     let file = output().with_extension(name);
     let script = format!("({command}) > {}", file.display());
     let said = || std::fs::read_to_string(&file).unwrap_or_default();
-    let alone = Process::new("sh").args(["-c", &script]).status().expect("sh runs");
+    let alone = Process::new("sh")
+        .args(["-c", &script])
+        .status()
+        .expect("sh runs");
     let expected = said();
-    assert!(alone.success() && !expected.is_empty(), "{name} by itself: {alone}");
+    assert!(
+        alone.success() && !expected.is_empty(),
+        "{name} by itself: {alone}"
+    );
     for &order in orders {
         let _ = std::fs::remove_file(&file);
         let options = Options { order, ..options() };
-        let (summary, _) = recorded(&[Command::new(["sh", "-c", &script])], options, &AtomicBool::new(false));
-        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{name}, {order:?}: {summary:?}");
+        let (summary, _) = recorded(
+            &[Command::new(["sh", "-c", &script])],
+            options,
+            &AtomicBool::new(false),
+        );
+        assert_eq!(
+            summary.statuses[0].and_then(|status| status.code()),
+            Some(0),
+            "{name}, {order:?}: {summary:?}"
+        );
         assert_eq!(said(), expected, "{name}, {order:?}");
     }
 }
@@ -42,7 +56,11 @@ fn written(name: &str, source: &str) -> PathBuf {
 }
 
 fn made(compiler: &str, arguments: &[&str], at: &Path) {
-    let made = Process::new(compiler).args(arguments).current_dir(at).status().expect("it runs");
+    let made = Process::new(compiler)
+        .args(arguments)
+        .current_dir(at)
+        .status()
+        .expect("it runs");
     assert!(made.success(), "{compiler} {arguments:?}");
 }
 
@@ -95,7 +113,14 @@ else { let sum = 0; for (let i = 0; i < 100000; i++) sum += i % 7; parentPort.po
 ";
 
 fn is_there(program: &str) -> bool {
-    let is_there = Process::new(program).arg(if program == "go" { "version" } else { "--version" }).output().is_ok();
+    let is_there = Process::new(program)
+        .arg(if program == "go" {
+            "version"
+        } else {
+            "--version"
+        })
+        .output()
+        .is_ok();
     if !is_there {
         eprintln!("skipped: found no {program}");
     }
@@ -104,7 +129,11 @@ fn is_there(program: &str) -> bool {
 
 fn rust() -> String {
     let source = written("channels.rs", RUST);
-    made("rustc", &["-o", "channels", "channels.rs"], source.parent().expect("a folder"));
+    made(
+        "rustc",
+        &["-o", "channels", "channels.rs"],
+        source.parent().expect("a folder"),
+    );
     source.with_extension("").display().to_string()
 }
 
@@ -112,19 +141,39 @@ fn rust() -> String {
 #[ignore = "takes long: make test ARGS=--all"]
 fn programs_in_rust_and_python_say_the_same_as_alone() {
     says_the_same("rust", &rust(), &both()[..1]);
-    says_the_same("python", &format!("python3 -I -S {}", written("threads.py", PYTHON).display()), &[Order::AsRun]);
+    says_the_same(
+        "python",
+        &format!("python3 -I -S {}", written("threads.py", PYTHON).display()),
+        &[Order::AsRun],
+    );
 }
 
 #[test]
 #[ignore = "some runtimes take minutes: cargo test --test programs -- --ignored"]
 fn ten_programs_in_seven_languages_say_the_same_as_alone_in_both_orders() {
     let inputs = "/etc/services /etc/protocols /etc/passwd";
-    says_the_same("gzip", &format!("cat {inputs} | gzip -c | gzip -dc | cksum"), &both());
-    says_the_same("sort", "sort --parallel=2 -S 1M /etc/passwd | uniq -c", &both());
-    says_the_same("awk", &format!("cat {inputs} | awk -F: '{{ n[$1]++ }} END {{ print length(n) }}'"), &both());
+    says_the_same(
+        "gzip",
+        &format!("cat {inputs} | gzip -c | gzip -dc | cksum"),
+        &both(),
+    );
+    says_the_same(
+        "sort",
+        "sort --parallel=2 -S 1M /etc/passwd | uniq -c",
+        &both(),
+    );
+    says_the_same(
+        "awk",
+        &format!("cat {inputs} | awk -F: '{{ n[$1]++ }} END {{ print length(n) }}'"),
+        &both(),
+    );
     says_the_same("tar", "tar -C /etc -cf - passwd group | tar -tf -", &both());
     says_the_same("rust", &rust(), &both());
-    says_the_same("python", &format!("python3 {}", written("threads.py", PYTHON).display()), &both());
+    says_the_same(
+        "python",
+        &format!("python3 {}", written("threads.py", PYTHON).display()),
+        &both(),
+    );
     says_the_same(
         "bash",
         "bash -c 'f() { echo $(( $1 * 2 )); }; for i in 1 2 3; do f $i | sed s/^/x/; done; wait'",
@@ -139,7 +188,11 @@ fn ten_programs_in_seven_languages_say_the_same_as_alone_in_both_orders() {
     }
     if is_there("javac") {
         made("javac", &["Sums.java"], folder);
-        says_the_same("java", &format!("java -cp {} Sums", folder.display()), &both());
+        says_the_same(
+            "java",
+            &format!("java -cp {} Sums", folder.display()),
+            &both(),
+        );
     }
     if is_there("node") {
         says_the_same("node", &format!("node {}", node.display()), &both());

@@ -27,7 +27,17 @@ pub(super) struct Ran {
 /// From a source that says what its rounds are.
 pub(super) fn program_of(name: &str, rounds: &str) -> PathBuf {
     let source = format!("{FRAME}{rounds}");
-    compiled_with(name, &source, &["-static", "-nostdlib", "-fno-pie", "-no-pie", "-fno-stack-protector"])
+    compiled_with(
+        name,
+        &source,
+        &[
+            "-static",
+            "-nostdlib",
+            "-fno-pie",
+            "-no-pie",
+            "-fno-stack-protector",
+        ],
+    )
 }
 
 fn program(name: &str) -> PathBuf {
@@ -37,7 +47,10 @@ fn program(name: &str) -> PathBuf {
 fn output(mut command: std::process::Command) -> String {
     let output = command.output().expect("it starts");
     assert!(output.status.success(), "{}", output.status);
-    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+    String::from_utf8(output.stdout)
+        .expect("text")
+        .trim()
+        .to_owned()
 }
 
 /// Rounds, and what the program prints after these without us: with both it checks itself.
@@ -56,28 +69,46 @@ pub(super) fn checked(program: &Path, rounds: u32) -> Command {
 
 pub(super) fn ran(commands: &[Command], options: Options) -> Ran {
     let mut ran = Ran::default();
-    let summary = run(commands, options, &AtomicBool::new(false), |chunk: &mut Chunk| {
-        ran.instructions += chunk.instructions();
-        let mut left = &chunk.references[..];
-        for block in chunk.blocks.iter() {
-            let own;
-            (own, left) = left.split_at(usize::from(block.references));
-            // Of one block only: in the next one another instruction may end at the same distance from its start.
-            let mut before = None;
-            for &reference in own {
-                ran.loads += u64::from(!reference.is_store());
-                let load = Reference::new(reference.address(), reference.code(), reference.through(), false);
-                ran.stores += u64::from(reference.is_store() && before != Some(load));
-                before = Some(reference);
+    let summary = run(
+        commands,
+        options,
+        &AtomicBool::new(false),
+        |chunk: &mut Chunk| {
+            ran.instructions += chunk.instructions();
+            let mut left = &chunk.references[..];
+            for block in chunk.blocks.iter() {
+                let own;
+                (own, left) = left.split_at(usize::from(block.references));
+                // Of one block only: in the next one another instruction may end at the same distance from its start.
+                let mut before = None;
+                for &reference in own {
+                    ran.loads += u64::from(!reference.is_store());
+                    let load = Reference::new(
+                        reference.address(),
+                        reference.code(),
+                        reference.through(),
+                        false,
+                    );
+                    ran.stores += u64::from(reference.is_store() && before != Some(load));
+                    before = Some(reference);
+                }
             }
-        }
-        let references = chunk.references.iter().map(|reference| reference.0);
-        let blocks = chunk.blocks.iter().flat_map(|block| [block.address, u64::from(block.bytes)]);
-        ran.hash = references.chain(blocks).fold(ran.hash, hashed);
-        Ok::<(), Infallible>(())
-    })
+            let references = chunk.references.iter().map(|reference| reference.0);
+            let blocks = chunk
+                .blocks
+                .iter()
+                .flat_map(|block| [block.address, u64::from(block.bytes)]);
+            ran.hash = references.chain(blocks).fold(ran.hash, hashed);
+            Ok::<(), Infallible>(())
+        },
+    )
     .expect("a capture");
-    ran.successes = summary.statuses.iter().flatten().filter(|status| status.success()).count();
+    ran.successes = summary
+        .statuses
+        .iter()
+        .flatten()
+        .filter(|status| status.success())
+        .count();
     ran
 }
 
@@ -96,10 +127,21 @@ pub(super) fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
     cachegrind.arg(program).args(arguments(program, rounds));
     output(cachegrind);
     let text = std::fs::read_to_string(file).expect("it writes its counts");
-    let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).expect("a line of totals");
+    let line = |start: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(start))
+            .expect("a line of totals")
+    };
     let of = |event: &str| {
-        let place = line("events:").split_whitespace().position(|name| name == event).expect("it counts that");
-        line("summary:").split_whitespace().nth(place).and_then(|count| count.parse().ok()).expect("a number")
+        let place = line("events:")
+            .split_whitespace()
+            .position(|name| name == event)
+            .expect("it counts that");
+        line("summary:")
+            .split_whitespace()
+            .nth(place)
+            .and_then(|count| count.parse().ok())
+            .expect("a number")
     };
     ["Ir", "Dr", "Dw"].map(of)
 }
@@ -107,18 +149,36 @@ pub(super) fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
 #[test]
 fn what_runs_long_is_counted_as_cachegrind_counts_it() {
     let program = program("rounds");
-    let Ran { instructions, loads, stores, successes, .. } = ran(&[checked(&program, LONG)], options());
-    assert_eq!(successes, 1, "the program calculates what it does without us");
+    let Ran {
+        instructions,
+        loads,
+        stores,
+        successes,
+        ..
+    } = ran(&[checked(&program, LONG)], options());
+    assert_eq!(
+        successes, 1,
+        "the program calculates what it does without us"
+    );
     assert_eq!([instructions, loads, stores], cachegrinds(&program, LONG));
 }
 
 #[test]
 fn what_runs_long_is_written_in_fewer_words() {
     let program = program("words");
-    let [short, long] = [SHORT, LONG]
-        .map(|rounds| run_unread(&[checked(&program, rounds)], options(), &AtomicBool::new(false)).expect("a capture"));
+    let [short, long] = [SHORT, LONG].map(|rounds| {
+        run_unread(
+            &[checked(&program, rounds)],
+            options(),
+            &AtomicBool::new(false),
+        )
+        .expect("a capture")
+    });
     let as_before = short as f64 * f64::from(LONG) / f64::from(SHORT);
-    assert!((long as f64) < 0.9 * as_before, "{long} words, {as_before} without longer superblocks");
+    assert!(
+        (long as f64) < 0.9 * as_before,
+        "{long} words, {as_before} without longer superblocks"
+    );
 }
 
 #[test]
@@ -126,15 +186,30 @@ fn programs_that_run_long_take_the_same_turns_every_time() {
     let program = program("turns");
     let commands = [checked(&program, LONG), checked(&program, LONG - 1)];
     let first = ran(&commands, options());
-    assert_eq!(first.successes, 2, "the programs calculate what they do without us");
+    assert_eq!(
+        first.successes, 2,
+        "the programs calculate what they do without us"
+    );
     assert_eq!(ran(&commands, options()), first);
 }
 
 #[test]
 fn what_runs_long_in_the_order_of_the_kernel_is_as_much() {
     let program = program("as_run");
-    let options = Options { order: Order::AsRun, ..options() };
-    let Ran { instructions, loads, stores, successes, .. } = ran(&[checked(&program, LONG)], options);
-    assert_eq!(successes, 1, "the program calculates what it does without us");
+    let options = Options {
+        order: Order::AsRun,
+        ..options()
+    };
+    let Ran {
+        instructions,
+        loads,
+        stores,
+        successes,
+        ..
+    } = ran(&[checked(&program, LONG)], options);
+    assert_eq!(
+        successes, 1,
+        "the program calculates what it does without us"
+    );
     assert_eq!([instructions, loads, stores], cachegrinds(&program, LONG));
 }

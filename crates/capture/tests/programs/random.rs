@@ -25,7 +25,9 @@ const REGISTERS: [[&str; 4]; 10] = [
 ];
 const SUFFIXES: [char; 4] = ['q', 'l', 'w', 'b'];
 const BYTE: usize = 3;
-const CONDITIONS: [&str; 16] = ["o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g"];
+const CONDITIONS: [&str; 16] = [
+    "o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g",
+];
 
 /// Blocks of instructions with defined results. `r12` counts the rounds that are left, `r13` points to memory, `r14` is an
 /// index into it.
@@ -75,7 +77,9 @@ impl Writer {
     }
 
     fn arithmetic(&mut self, width: usize) {
-        let operation = self.one(&["add", "sub", "adc", "sbb", "xor", "and", "or", "cmp", "test"]);
+        let operation = self.one(&[
+            "add", "sub", "adc", "sbb", "xor", "and", "or", "cmp", "test",
+        ]);
         let from = if self.dice.random() {
             format!("%{}", self.register(width))
         } else {
@@ -111,7 +115,11 @@ impl Writer {
                 self.line(format!("{operation}{suffix} $1, %{one}"));
             }
             7 => {
-                let (base, index, offset) = (self.register(0), self.register(0), self.dice.random_range(-99..99));
+                let (base, index, offset) = (
+                    self.register(0),
+                    self.register(0),
+                    self.dice.random_range(-99..99),
+                );
                 self.line(format!("lea {offset}(%{base},%{index},4), %{whole}"));
             }
             8 => self.line(format!("mov{suffix} %{one}, %{other}")),
@@ -138,7 +146,9 @@ impl Writer {
             }
             15 => self.vector(),
             // The auxiliary carry is not defined behind most of these.
-            _ => ["lahf", "and $0xc5, %ah", "mov %ah, %dl"].into_iter().for_each(|text| self.line(text)),
+            _ => ["lahf", "and $0xc5, %ah", "mov %ah, %dl"]
+                .into_iter()
+                .for_each(|text| self.line(text)),
         }
     }
 
@@ -150,7 +160,10 @@ impl Writer {
     }
 
     fn use_carry(&mut self) {
-        let (operation, register) = (self.one(&["adcq $0,", "sbbq $3,", "rclq $1,", "rcrq $1,"]), self.register(0));
+        let (operation, register) = (
+            self.one(&["adcq $0,", "sbbq $3,", "rclq $1,", "rcrq $1,"]),
+            self.register(0),
+        );
         self.line(format!("{operation} %{register}"));
     }
 
@@ -165,8 +178,14 @@ impl Writer {
     /// Ends behind the last round, on a way that changes the flags or on one that leaves them.
     fn count(&mut self) {
         let plain: &[&str] = &["subq $1, %r12", "je out"];
-        let kept: &[&str] =
-            &["lea -1(%r12), %r12", "xchg %r12, %rcx", "jrcxz 1f", "jmp 2f", "1: jmp empty", "2: xchg %r12, %rcx"];
+        let kept: &[&str] = &[
+            "lea -1(%r12), %r12",
+            "xchg %r12, %rcx",
+            "jrcxz 1f",
+            "jmp 2f",
+            "1: jmp empty",
+            "2: xchg %r12, %rcx",
+        ];
         let lines = if self.dice.random() { plain } else { kept };
         lines.iter().for_each(|&text| self.line(text));
     }
@@ -186,18 +205,27 @@ impl Writer {
             self.keep_carry();
         }
         let near = (number + self.dice.random_range(-3..=3)).clamp(0, blocks - 1);
-        let target = if self.dice.random_bool(0.6) { near } else { self.dice.random_range(0..blocks) };
+        let target = if self.dice.random_bool(0.6) {
+            near
+        } else {
+            self.dice.random_range(0..blocks)
+        };
         if target <= number {
             self.count();
         }
-        let condition = if self.dice.random_bool(0.85) { self.one(&CONDITIONS) } else { "mp" };
+        let condition = if self.dice.random_bool(0.85) {
+            self.one(&CONDITIONS)
+        } else {
+            "mp"
+        };
         self.line(format!("j{condition} b{target}"));
     }
 
     fn function(&mut self) {
         let saved = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
         let blocks = self.dice.random_range(6..40);
-        self.lines.extend(saved.map(|register| format!("push %{register}")));
+        self.lines
+            .extend(saved.map(|register| format!("push %{register}")));
         self.line("mov %rdi, %r12\nlea table(%rip), %r13\nxor %r14d, %r14d");
         for [register, ..] in REGISTERS {
             let start: u64 = self.dice.random();
@@ -210,17 +238,32 @@ impl Writer {
         for (number, [register, ..]) in REGISTERS.into_iter().enumerate() {
             self.line(format!("mov %{register}, {}(%r13)", 3000 + 8 * number));
         }
-        (0..4).for_each(|vector| self.line(format!("movdqu %xmm{vector}, {}(%r13)", 3200 + 16 * vector)));
-        self.lines.extend(saved.into_iter().rev().map(|register| format!("pop %{register}")));
+        (0..4).for_each(|vector| {
+            self.line(format!("movdqu %xmm{vector}, {}(%r13)", 3200 + 16 * vector))
+        });
+        self.lines.extend(
+            saved
+                .into_iter()
+                .rev()
+                .map(|register| format!("pop %{register}")),
+        );
         self.line("ret");
     }
 }
 
 /// The same for a seed.
 fn source(seed: u64) -> String {
-    let mut writer = Writer { dice: ChaCha8Rng::seed_from_u64(seed), lines: Vec::new() };
+    let mut writer = Writer {
+        dice: ChaCha8Rng::seed_from_u64(seed),
+        lines: Vec::new(),
+    };
     writer.function();
-    let code: String = writer.lines.join("\n").lines().map(|line| format!("\"{line}\\n\"\n")).collect();
+    let code: String = writer
+        .lines
+        .join("\n")
+        .lines()
+        .map(|line| format!("\"{line}\\n\"\n"))
+        .collect();
     format!(
         "unsigned char table[4096];
         void run(unsigned long rounds);
@@ -245,8 +288,21 @@ fn code_of_any_kind_calculates_what_it_does_without_us() {
     let first = u64::from(std::env::var_os("SWITCHCOST_TOOL_DIR").is_some());
     for seed in (first..PROGRAMS).step_by(2) {
         let program = program_of(&format!("random-{seed}"), &source(seed));
-        let Ran { instructions, loads, stores, successes, .. } = ran(&[checked(&program, ROUNDS)], options());
-        assert_eq!(successes, 1, "program {seed} calculates what it does without us");
-        assert_eq!([instructions, loads, stores], cachegrinds(&program, ROUNDS), "program {seed}");
+        let Ran {
+            instructions,
+            loads,
+            stores,
+            successes,
+            ..
+        } = ran(&[checked(&program, ROUNDS)], options());
+        assert_eq!(
+            successes, 1,
+            "program {seed} calculates what it does without us"
+        );
+        assert_eq!(
+            [instructions, loads, stores],
+            cachegrinds(&program, ROUNDS),
+            "program {seed}"
+        );
     }
 }

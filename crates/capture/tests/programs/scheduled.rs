@@ -6,8 +6,8 @@ use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run,
 use switchcost_trace::{Cause, Chunk, Event, Mark, TaskId};
 
 use super::support::{
-    FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, STACK, THREADS, YIELDS, await_that, compiled, compiled_with,
-    living_with, marks, options, scratch, switches, tool,
+    FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, STACK, THREADS, YIELDS, await_that, compiled,
+    compiled_with, living_with, marks, options, scratch, switches, tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -50,19 +50,36 @@ fn check(chunks: &[Chunk], summary: &Summary) {
         }
     }
     assert_eq!(switches(chunks).len() as u64, summary.switches);
-    assert_eq!(chunks.iter().map(Chunk::instructions).sum::<u64>(), summary.instructions);
+    assert_eq!(
+        chunks.iter().map(Chunk::instructions).sum::<u64>(),
+        summary.instructions
+    );
 }
 
 /// The first place where two captures differ, in words.
 fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
     for (number, (one, other)) in first.iter().zip(second).enumerate() {
-        let mark = one.marks.iter().zip(&other.marks).find(|(one, other)| one != other);
-        let block = one.blocks.iter().zip(other.blocks.iter()).position(|(one, other)| one != other);
-        let reference = one.references.iter().zip(&other.references).position(|(one, other)| one != other);
+        let mark = one
+            .marks
+            .iter()
+            .zip(&other.marks)
+            .find(|(one, other)| one != other);
+        let block = one
+            .blocks
+            .iter()
+            .zip(other.blocks.iter())
+            .position(|(one, other)| one != other);
+        let reference = one
+            .references
+            .iter()
+            .zip(&other.references)
+            .position(|(one, other)| one != other);
         if one != other {
             let blocks = block.map(|at| (at, one.blocks[at], other.blocks[at]));
             let references = reference.map(|at| (at, one.references[at], other.references[at]));
-            return Some(format!("chunk {number}: block {blocks:x?}, reference {references:?}, mark {mark:?}"));
+            return Some(format!(
+                "chunk {number}: block {blocks:x?}, reference {references:?}, mark {mark:?}"
+            ));
         }
     }
     (first.len() != second.len()).then(|| format!("{} and {} chunks", first.len(), second.len()))
@@ -72,10 +89,32 @@ fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
 fn a_single_program_runs_to_its_end() {
     let (summary, chunks) = capture(&["/bin/true"]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
-    assert!((50_000..1_000_000).contains(&summary.instructions), "{summary:?}");
-    let begins = |mark: &Mark| matches!(mark, Mark::Switch { from: TaskId::NONE, to: TaskId(1), .. });
-    assert_eq!((marks(&chunks).filter(|mark| begins(mark)).count(), summary.switches), (1, 0), "to begin is no switch");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0)
+    );
+    assert!(
+        (50_000..1_000_000).contains(&summary.instructions),
+        "{summary:?}"
+    );
+    let begins = |mark: &Mark| {
+        matches!(
+            mark,
+            Mark::Switch {
+                from: TaskId::NONE,
+                to: TaskId(1),
+                ..
+            }
+        )
+    };
+    assert_eq!(
+        (
+            marks(&chunks).filter(|mark| begins(mark)).count(),
+            summary.switches
+        ),
+        (1, 0),
+        "to begin is no switch"
+    );
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(1) })));
 }
 
@@ -84,36 +123,62 @@ fn what_no_one_reads_is_as_much() {
     let stop = AtomicBool::new(false);
     let words = run_unread(&[Command::new(["/bin/true"])], options(), &stop).expect("a capture");
     let (summary, _) = capture(&["/bin/true"]);
-    assert!(words > summary.instructions / 10 && words < summary.instructions, "{words} words, {summary:?}");
+    assert!(
+        words > summary.instructions / 10 && words < summary.instructions,
+        "{words} words, {summary:?}"
+    );
     let error = run_unread(&[], options(), &stop).expect_err("nothing to run");
-    assert_eq!(error.to_string(), "found no command, need at least one; put it behind `--`");
+    assert_eq!(
+        error.to_string(),
+        "found no command, need at least one; put it behind `--`"
+    );
 }
 
 #[test]
 fn how_a_command_ends_is_reported() {
     let (summary, _) = capture(&["sh", "-c", "exit 7"]);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(7));
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(7)
+    );
     let (summary, _) = capture(&["sh", "-c", "kill -KILL $$"]);
-    assert_eq!(summary.statuses[0].and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)), Some(9));
+    assert_eq!(
+        summary.statuses[0]
+            .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)),
+        Some(9)
+    );
 }
 
 /// `sort` is given its memory: it would ask how much is free.
-const SHELL: [&str; 3] =
-    ["sh", "-c", "for i in 3 1 2; do ls / | sort -S 1M | wc -l; done; echo $$ $PPID; (:) & echo $!; wait"];
+const SHELL: [&str; 3] = [
+    "sh",
+    "-c",
+    "for i in 3 1 2; do ls / | sort -S 1M | wc -l; done; echo $$ $PPID; (:) & echo $!; wait",
+];
 
 #[test]
 fn a_program_goes_on_behind_a_fault_that_it_handles() {
     let program = compiled("faults", FAULTS);
     let (summary, _) = capture(&[program.to_str().expect("a plain path")]);
-    assert!(summary.statuses[0].expect("a status").success(), "registers were as they should be: {summary:?}");
+    assert!(
+        summary.statuses[0].expect("a status").success(),
+        "registers were as they should be: {summary:?}"
+    );
 }
 
 #[test]
 fn a_heap_that_brk_moves_grows_as_far_as_is_free() {
-    for (name, flags) in [("heap", &[][..]), ("heap_in_place", &["-no-pie"]), ("heap_alone", &["-static"])] {
+    for (name, flags) in [
+        ("heap", &[][..]),
+        ("heap_in_place", &["-no-pie"]),
+        ("heap_alone", &["-static"]),
+    ] {
         let program = compiled_with(name, HEAP, flags);
         let (summary, _) = capture(&[program.to_str().expect("a plain path")]);
-        assert!(summary.statuses[0].expect("a status").success(), "{name}: {summary:?}");
+        assert!(
+            summary.statuses[0].expect("a status").success(),
+            "{name}: {summary:?}"
+        );
     }
 }
 
@@ -121,7 +186,10 @@ fn a_heap_that_brk_moves_grows_as_far_as_is_free() {
 fn a_stack_grows_as_far_as_the_program_is_allowed() {
     let program = compiled("stack", STACK);
     let limited = |kilobytes: u32| {
-        let line = format!("ulimit -s {kilobytes} || exit 77; exec {}", program.display());
+        let line = format!(
+            "ulimit -s {kilobytes} || exit 77; exec {}",
+            program.display()
+        );
         let (summary, _) = capture(&["sh", "-c", &line]);
         summary.statuses[0].expect("a status")
     };
@@ -131,16 +199,29 @@ fn a_stack_grows_as_far_as_the_program_is_allowed() {
     }
     assert!(status.success(), "{status:?}");
     let beyond = limited(16_384);
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&beyond), Some(11), "{beyond:?}");
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&beyond),
+        Some(11),
+        "{beyond:?}"
+    );
 }
 
 #[test]
 fn a_program_goes_on_behind_a_fault_in_what_has_run_long() {
     let program = compiled_with("long_faults", FAULTS, &["-DWALKS=8000"]);
     let (summary, chunks) = capture(&[program.to_str().expect("a plain path")]);
-    assert!(summary.statuses[0].expect("a status").success(), "registers were as they should be: {summary:?}");
-    let blocks = chunks.iter().map(|chunk| chunk.blocks.iter().count()).sum::<usize>();
-    assert!(blocks > 8_000_000, "{blocks} blocks are too few for longer superblocks");
+    assert!(
+        summary.statuses[0].expect("a status").success(),
+        "registers were as they should be: {summary:?}"
+    );
+    let blocks = chunks
+        .iter()
+        .map(|chunk| chunk.blocks.iter().count())
+        .sum::<usize>();
+    assert!(
+        blocks > 8_000_000,
+        "{blocks} blocks are too few for longer superblocks"
+    );
 }
 
 #[test]
@@ -159,31 +240,64 @@ fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
 #[ignore = "takes long: make test ARGS=--all"]
 fn a_signal_that_comes_behind_the_end_of_a_pipe_is_handled_at_the_same_place_every_time() {
     // The shell reads until its children have closed the pipe; it learns of their ends a little later, while others run.
-    let reader = Command::new(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do x=$(echo $i | cat); done"]);
-    let other = Command::new(["sh", "-c", "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done"]);
+    let reader = Command::new([
+        "sh",
+        "-c",
+        "for i in 1 2 3 4 5 6 7 8; do x=$(echo $i | cat); done",
+    ]);
+    let other = Command::new([
+        "sh",
+        "-c",
+        "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done",
+    ]);
     let run = || {
-        let options = Options { order: Order::Scheduled { quantum_instructions: 20_000 }, ..options() };
+        let options = Options {
+            order: Order::Scheduled {
+                quantum_instructions: 20_000,
+            },
+            ..options()
+        };
         capture_with(&[reader.clone(), other.clone()], options).1
     };
     let first = run();
     for _ in 0..2 {
         let marks = |chunks: &[Chunk]| -> Vec<Mark> { marks(chunks).cloned().collect() };
-        assert!(marks(&first) == marks(&run()), "a handler ran somewhere else");
+        assert!(
+            marks(&first) == marks(&run()),
+            "a handler ran somewhere else"
+        );
     }
 }
 
 #[test]
 fn pipelines_of_a_shell_run_the_same_way_among_all_processes() {
     let command = Command::new(["sh", "-c", "for i in 1 2 3; do ls / | wc -l; done"]);
-    let run = || capture_with(std::slice::from_ref(&command), Options { in_pid_namespace: false, ..options() });
+    let run = || {
+        capture_with(
+            std::slice::from_ref(&command),
+            Options {
+                in_pid_namespace: false,
+                ..options()
+            },
+        )
+    };
     let (summary, first) = run();
     assert_eq!(summary.no_pid_namespace, None, "no more was asked for");
     let (_, second) = run();
     // References are left out: the shell writes the number of its parent process as digits, each looked up in a table.
     let blocks_and_marks = |chunks: &[Chunk]| -> Vec<Chunk> {
-        chunks.iter().map(|chunk| Chunk { references: Vec::new(), ..chunk.clone() }).collect()
+        chunks
+            .iter()
+            .map(|chunk| Chunk {
+                references: Vec::new(),
+                ..chunk.clone()
+            })
+            .collect()
     };
-    assert_eq!(difference(&blocks_and_marks(&first), &blocks_and_marks(&second)), None);
+    assert_eq!(
+        difference(&blocks_and_marks(&first), &blocks_and_marks(&second)),
+        None
+    );
 }
 
 #[test]
@@ -191,7 +305,10 @@ fn pipelines_give_the_same_chunks_every_time() {
     let program = compiled("pipelines", PIPELINES);
     let words = [program.to_str().expect("text")];
     let (summary, first) = capture(&words);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0)
+    );
     assert!(summary.switches > 10, "{summary:?}");
     let (_, second) = capture(&words);
     assert_eq!(difference(&first, &second), None);
@@ -202,7 +319,10 @@ fn a_ping_pong_switches_exactly_as_often_as_it_must() {
     let program = compiled("ping_pong", PING_PONG);
     let words = [program.to_str().expect("text")];
     let (summary, first) = capture(&words);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0));
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0)
+    );
     const READ: Cause = Cause::Syscall(0);
     const WAIT: Cause = Cause::Syscall(61);
     // The first read of the parent blocks before the child has run. The child answers at once what is there, blocks in
@@ -213,7 +333,10 @@ fn a_ping_pong_switches_exactly_as_often_as_it_must() {
     }
     expected.extend([(1, 2, true, READ), (2, 1, true, Cause::Exit)]);
     let found = switches(&first);
-    assert!(found == expected, "{found:?}; {WAIT:?} is not among them: the child has ended before");
+    assert!(
+        found == expected,
+        "{found:?}; {WAIT:?} is not among them: the child has ended before"
+    );
     let (_, second) = capture(&words);
     assert_eq!(difference(&first, &second), None);
 }
@@ -223,7 +346,11 @@ fn threads_take_turns_and_share_their_address_space() {
     let program = compiled("threads", THREADS);
     let words = [program.to_str().expect("text")];
     let (summary, first) = capture(&words);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{summary:?}"
+    );
     let births: Vec<_> = marks(&first)
         .filter_map(|mark| match mark {
             Mark::Birth { task, process, .. } => Some((task.0, process.0)),
@@ -231,7 +358,11 @@ fn threads_take_turns_and_share_their_address_space() {
         })
         .collect();
     assert_eq!(births, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
-    assert!(switches(&first).iter().any(|switch| switch.3 == Cause::Quantum));
+    assert!(
+        switches(&first)
+            .iter()
+            .any(|switch| switch.3 == Cause::Quantum)
+    );
     let (_, second) = capture(&words);
     assert_eq!(difference(&first, &second), None);
 }
@@ -240,10 +371,16 @@ fn threads_take_turns_and_share_their_address_space() {
 fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
     let program = compiled("yields", YIELDS);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{summary:?}"
+    );
     let found = switches(&chunks);
-    let yields =
-        found.iter().filter(|&&(.., is_voluntary, cause)| !is_voluntary && cause == Cause::Syscall(24)).count();
+    let yields = found
+        .iter()
+        .filter(|&&(.., is_voluntary, cause)| !is_voluntary && cause == Cause::Syscall(24))
+        .count();
     // The first turn is taken, and the last handed over, without a yield.
     assert_eq!(yields, 198, "{found:?}");
     assert!(
@@ -255,9 +392,22 @@ fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
 #[test]
 fn several_commands_share_the_cpu_by_quanta() {
     let loops = Command::new(["sh", "-c", "i=0; while [ $i -lt 300 ]; do i=$((i+1)); done"]);
-    let options = Options { order: Order::Scheduled { quantum_instructions: 50_000 }, ..options() };
+    let options = Options {
+        order: Order::Scheduled {
+            quantum_instructions: 50_000,
+        },
+        ..options()
+    };
     let (summary, chunks) = capture_with(&[loops.clone(), loops], options);
-    assert_eq!(summary.statuses.iter().flatten().filter(|status| status.success()).count(), 2);
+    assert_eq!(
+        summary
+            .statuses
+            .iter()
+            .flatten()
+            .filter(|status| status.success())
+            .count(),
+        2
+    );
     let alternating = switches(&chunks);
     assert!(alternating.len() > 10, "{alternating:?}");
     assert_eq!(alternating[0], (1, 2, false, Cause::Quantum));
@@ -270,10 +420,21 @@ fn a_small_project_is_made() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("a.c"), "int main(void) { return 0; }\n").expect("written");
-    std::fs::write(folder.join("Makefile"), "prog: a.o\n\tcc -o $@ $<\na.o: a.c\n\tcc -c -o $@ $<\n").expect("written");
-    let command = Command { directory: Some(folder.clone()), ..Command::new(["make"]) };
+    std::fs::write(
+        folder.join("Makefile"),
+        "prog: a.o\n\tcc -o $@ $<\na.o: a.c\n\tcc -c -o $@ $<\n",
+    )
+    .expect("written");
+    let command = Command {
+        directory: Some(folder.clone()),
+        ..Command::new(["make"])
+    };
     let (summary, chunks) = capture_with(&[command], options());
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{summary:?}"
+    );
     assert!(folder.join("prog").is_file());
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exec { name, .. } if name == b"cc1")));
 }
@@ -282,14 +443,23 @@ fn a_small_project_is_made() {
 fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
     let forever = Command::new(["sh", "-c", "while :; do :; done"]);
     let over = Command::new(["sh", "-c", "exit 3"]);
-    let together = Options { end_with_any: true, ..options() };
+    let together = Options {
+        end_with_any: true,
+        ..options()
+    };
     let start = Instant::now();
     // No task is left that would let the controller know of anything.
     let (summary, _) = capture_with(&[forever.clone(), over.clone()], together);
     assert_eq!(summary.ending, Ending::CommandEnded);
     assert_eq!(summary.statuses[0], None);
-    assert_eq!(summary.statuses[1].and_then(|status| status.code()), Some(3));
-    let together = Options { end_with_any: true, ..options() };
+    assert_eq!(
+        summary.statuses[1].and_then(|status| status.code()),
+        Some(3)
+    );
+    let together = Options {
+        end_with_any: true,
+        ..options()
+    };
     let (summary, _) = capture_with(&[forever.clone(), over, forever], together);
     assert_eq!(summary.ending, Ending::CommandEnded);
     assert!(start.elapsed() < LONGEST);
@@ -297,8 +467,15 @@ fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
 
 #[test]
 fn a_number_of_switches_or_a_flag_ends_everything() {
-    let forever = [Command::new(["sh", "-c", "sleep 1000 & while :; do :; done"])];
-    let limited = Options { stop_after_switches: Some(5), ..options() };
+    let forever = [Command::new([
+        "sh",
+        "-c",
+        "sleep 1000 & while :; do :; done",
+    ])];
+    let limited = Options {
+        stop_after_switches: Some(5),
+        ..options()
+    };
     let twice = [forever[0].clone(), forever[0].clone()];
     let (summary, _) = capture_with(&twice, limited);
     assert_eq!((summary.ending, summary.switches), (Ending::SwitchLimit, 5));
@@ -320,7 +497,8 @@ fn an_error_of_the_sink_ends_everything() {
     #[error("the disk is full")]
     struct Full;
     let forever = [Command::new(["sh", "-c", "while :; do :; done"])];
-    let failure = run(&forever, options(), &AtomicBool::new(false), |_| Err(Full)).expect_err("the sink fails");
+    let failure = run(&forever, options(), &AtomicBool::new(false), |_| Err(Full))
+        .expect_err("the sink fails");
     assert!(matches!(failure, Failure::Sink(Full)), "{failure}");
 }
 
@@ -331,10 +509,17 @@ const VICTIM_IN_PID_NAMESPACE: &str = "SWITCHCOST_TEST_VICTIM_IN_PID_NAMESPACE";
 #[test]
 #[ignore = "runs for ever; the test nothing_is_left_after_a_killed_controller runs it"]
 fn victim() {
-    let in_pid_namespace = std::env::var(VICTIM_IN_PID_NAMESPACE).expect("run by the test") == "true";
+    let in_pid_namespace =
+        std::env::var(VICTIM_IN_PID_NAMESPACE).expect("run by the test") == "true";
     // One waits in the background, one loops, one waits for a reader of its pipe.
     let script = "sleep 1000 & (while :; do :; done) & sleep 2000 | cat";
-    capture_with(&[Command::new(["sh", "-c", script])], Options { in_pid_namespace, ..options() });
+    capture_with(
+        &[Command::new(["sh", "-c", script])],
+        Options {
+            in_pid_namespace,
+            ..options()
+        },
+    );
 }
 
 #[test]
@@ -363,7 +548,8 @@ const CREAT: u16 = 85;
 #[test]
 fn an_interrupt_keeps_what_the_running_task_has_written() {
     // Alone and in a loop it would never give the CPU up, and its first buffer holds all that it did until then.
-    let source = "#include <fcntl.h>\nint main(int n, char **words) { creat(words[1], 0600); for (;;) { } }";
+    let source =
+        "#include <fcntl.h>\nint main(int n, char **words) { creat(words[1], 0600); for (;;) { } }";
     let program = compiled("loop", source);
     let file = program.with_extension("begun");
     let _ = std::fs::remove_file(&file);
@@ -374,10 +560,18 @@ fn an_interrupt_keeps_what_the_running_task_has_written() {
             await_that("the loop began", || file.exists());
             stop.store(true, SeqCst);
         });
-        run(&[Command::new([&program, &file])], options(), &stop, |chunk| {
-            has_created |= chunk.marks.iter().any(|placed| placed.mark == Mark::SyscallEnter { number: CREAT });
-            Ok::<(), Infallible>(())
-        })
+        run(
+            &[Command::new([&program, &file])],
+            options(),
+            &stop,
+            |chunk| {
+                has_created |= chunk
+                    .marks
+                    .iter()
+                    .any(|placed| placed.mark == Mark::SyscallEnter { number: CREAT });
+                Ok::<(), Infallible>(())
+            },
+        )
     })
     .expect("a capture");
     assert_eq!(summary.ending, Ending::Interrupted);
@@ -386,8 +580,17 @@ fn an_interrupt_keeps_what_the_running_task_has_written() {
 
 #[test]
 fn a_program_that_valgrind_refuses_is_an_error_that_names_it() {
-    let failure =
-        run(&[Command::new(["/no/such/program"])], options(), &AtomicBool::new(false), |_| Ok::<(), Infallible>(()))
-            .expect_err("no such program");
-    assert!(failure.to_string().contains("in the command '/no/such/program'"), "{failure}");
+    let failure = run(
+        &[Command::new(["/no/such/program"])],
+        options(),
+        &AtomicBool::new(false),
+        |_| Ok::<(), Infallible>(()),
+    )
+    .expect_err("no such program");
+    assert!(
+        failure
+            .to_string()
+            .contains("in the command '/no/such/program'"),
+        "{failure}"
+    );
 }

@@ -43,8 +43,16 @@ fn a_thread_that_computes_handles_a_signal_beside_another_thread() {
     let program = compiled("signalled", SIGNALLED);
     for order in [Order::AsRun, Order::default()] {
         let options = Options { order, ..options() };
-        let (summary, _) = recorded(&[Command::new([&program])], options, &AtomicBool::new(false));
+        let (summary, _) = recorded(
+            &[Command::new([&program])],
+            options,
+            &AtomicBool::new(false),
+        );
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+        assert_eq!(
+            summary.statuses[0].and_then(|status| status.code()),
+            Some(0),
+            "{order:?}: {summary:?}"
+        );
     }
 }

@@ -40,22 +40,39 @@ pub(crate) fn tool() -> Tool {
 /// Where tests put what they make: a folder for each tool, since the same tests may run with two of them at the same time.
 pub(crate) fn scratch() -> PathBuf {
     let is_named = std::env::var_os("SWITCHCOST_TOOL_DIR").is_some();
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(if is_named { "with-named-tool" } else { "with-own-tool" });
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(if is_named {
+        "with-named-tool"
+    } else {
+        "with-own-tool"
+    });
     std::fs::create_dir_all(&folder).expect("a folder");
     folder
 }
 
 pub(crate) fn options() -> Options {
-    Options { output: Output::Nowhere, ..Options::new(tool()) }
+    Options {
+        output: Output::Nowhere,
+        ..Options::new(tool())
+    }
 }
 
 /// A capture straight into a trace, which keeps every rule of the format; and that trace.
-pub(crate) fn recorded(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<u8>) {
-    let order = if options.order == Order::AsRun { TraceOrder::AsRun } else { TraceOrder::Scheduled };
-    let path = tempfile::NamedTempFile::new().expect("a file").into_temp_path();
+pub(crate) fn recorded(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+) -> (Summary, Vec<u8>) {
+    let order = if options.order == Order::AsRun {
+        TraceOrder::AsRun
+    } else {
+        TraceOrder::Scheduled
+    };
+    let path = tempfile::NamedTempFile::new()
+        .expect("a file")
+        .into_temp_path();
     let file = std::fs::File::create(&path).expect("a file");
-    let mut recorder = Recorder::create(file, &TraceHeader::new("valgrind", order, "x86_64")).expect("a trace");
+    let mut recorder =
+        Recorder::create(file, &TraceHeader::new("valgrind", order, "x86_64")).expect("a trace");
     let summary = record(commands, options, stop, &mut recorder).expect("a capture");
     let (_, written) = recorder.finish().expect("a whole trace");
     assert_eq!(written.instructions, summary.instructions);
@@ -83,7 +100,11 @@ pub(crate) fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
 }
 
 /// A capture into a trace, which keeps every rule of the format, and its chunks.
-pub(crate) fn traced(commands: &[Command], options: Options, stop: &AtomicBool) -> (Summary, Vec<Chunk>) {
+pub(crate) fn traced(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+) -> (Summary, Vec<Chunk>) {
     let (summary, trace) = recorded(commands, options, stop);
     let mut reader = TraceReader::new(&trace[..]).expect("a trace");
     let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
@@ -95,14 +116,22 @@ pub(crate) fn traced(commands: &[Command], options: Options, stop: &AtomicBool) 
 }
 
 pub(crate) fn marks(chunks: &[Chunk]) -> impl Iterator<Item = &Mark> {
-    chunks.iter().flat_map(|chunk| &chunk.marks).map(|placed| &placed.mark)
+    chunks
+        .iter()
+        .flat_map(|chunk| &chunk.marks)
+        .map(|placed| &placed.mark)
 }
 
 pub(crate) fn switches(chunks: &[Chunk]) -> Vec<(u32, u32, bool, Cause)> {
     marks(chunks)
         .filter(|mark| mark.is_switch())
         .filter_map(|mark| match *mark {
-            Mark::Switch { from, to, is_voluntary, cause } => Some((from.0, to.0, is_voluntary, cause)),
+            Mark::Switch {
+                from,
+                to,
+                is_voluntary,
+                cause,
+            } => Some((from.0, to.0, is_voluntary, cause)),
             _ => None,
         })
         .collect()
@@ -137,10 +166,17 @@ pub(crate) fn processes_with(variable: &str, value: &str) -> Vec<i32> {
     let wanted = format!("{variable}={value}");
     let has_it = |process: &std::fs::DirEntry| {
         let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-        environment.split(|&byte| byte == 0).any(|own| own == wanted.as_bytes())
+        environment
+            .split(|&byte| byte == 0)
+            .any(|own| own == wanted.as_bytes())
     };
-    let processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();
-    processes.filter(has_it).filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
+    let processes = std::fs::read_dir("/proc")
+        .expect("a list of processes")
+        .flatten();
+    processes
+        .filter(has_it)
+        .filter_map(|process| process.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 pub(crate) fn await_that(what: &str, is_so: impl Fn() -> bool) {

@@ -10,11 +10,21 @@ use switchcost_capture::{Command, Options, Order, Summary};
 
 use super::support::{compiled, in_time, options, recorded, scratch};
 
-const ORDERS: [Order; 2] = [Order::Scheduled { quantum_instructions: 400_000 }, Order::AsRun];
+const ORDERS: [Order; 2] = [
+    Order::Scheduled {
+        quantum_instructions: 400_000,
+    },
+    Order::AsRun,
+];
 
 fn traced(words: &[&str], order: Order) -> Summary {
     let options = Options { order, ..options() };
-    recorded(&[Command::new(words.iter().copied())], options, &AtomicBool::new(false)).0
+    recorded(
+        &[Command::new(words.iter().copied())],
+        options,
+        &AtomicBool::new(false),
+    )
+    .0
 }
 
 fn ends_well(summary: &Summary) -> bool {
@@ -32,11 +42,18 @@ fn limits_of_open_files_are_those_of_the_caller_and_can_be_set() {
         fs::read_to_string(&path).expect("written")
     };
     let alone = limits(&|words| {
-        std::process::Command::new(words[0]).args(&words[1..]).status().expect("sh runs");
+        std::process::Command::new(words[0])
+            .args(&words[1..])
+            .status()
+            .expect("sh runs");
     });
     assert!(alone.ends_with("\n70\n90\n90\n"), "{alone}");
     for order in ORDERS {
-        assert_eq!(limits(&|words| drop(traced(words, order))), alone, "{order:?}");
+        assert_eq!(
+            limits(&|words| drop(traced(words, order))),
+            alone,
+            "{order:?}"
+        );
     }
 }
 
@@ -47,7 +64,10 @@ fn files_that_the_caller_opened_are_handed_on() {
     let file = File::open(&path).expect("a file");
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("a file of ours");
     let by_number = format!("/dev/fd/{}", file.as_raw_fd());
-    let summary = traced(&["cmp", &by_number, path.to_str().expect("text")], Order::default());
+    let summary = traced(
+        &["cmp", &by_number, path.to_str().expect("text")],
+        Order::default(),
+    );
     assert!(ends_well(&summary), "{summary:?}");
 }
 
@@ -98,12 +118,18 @@ fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
     let lines = |path: &Path| fs::read_to_string(path).expect("written");
     for how in ["strict", "prctl", "seccomp"] {
         for order in ORDERS {
-            let words = [program.as_path(), Path::new(how), path.as_path()].map(|word| word.to_str().expect("text"));
+            let words = [program.as_path(), Path::new(how), path.as_path()]
+                .map(|word| word.to_str().expect("text"));
             let summary = traced(&words, order);
             assert!(ends_well(&summary), "{how}, {order:?}: {summary:?}");
             assert_eq!(lines(&path), "hi\nhi\nhi\n", "{how}, {order:?}");
-            let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
-            assert!(warning.contains("restricted its own system calls (seccomp)"), "{warning}");
+            let [warning] = &summary.warnings[..] else {
+                panic!("one warning: {summary:?}")
+            };
+            assert!(
+                warning.contains("restricted its own system calls (seccomp)"),
+                "{warning}"
+            );
         }
     }
 }
@@ -141,8 +167,13 @@ fn a_debugger_is_refused_and_that_is_reported() {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
         assert!(ends_well(&summary), "{order:?}: {summary:?}");
-        let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
-        assert!(warning.contains("or to be traced by one (ptrace)"), "{warning}");
+        let [warning] = &summary.warnings[..] else {
+            panic!("one warning: {summary:?}")
+        };
+        assert!(
+            warning.contains("or to be traced by one (ptrace)"),
+            "{warning}"
+        );
     }
 }
 
@@ -165,9 +196,17 @@ int main(int count, char **words)
 fn who_gives_up_its_rights_and_executes_another_program_is_traced_on() {
     let program = compiled("unprivileged", UNPRIVILEGED);
     for order in ORDERS {
-        let words = [program.to_str().expect("text"), "/bin/sh", "-c", "/bin/true && exec /bin/true"];
+        let words = [
+            program.to_str().expect("text"),
+            "/bin/sh",
+            "-c",
+            "/bin/true && exec /bin/true",
+        ];
         let summary = traced(&words, order);
-        assert!(ends_well(&summary) && summary.warnings.is_empty(), "{order:?}: {summary:?}");
+        assert!(
+            ends_well(&summary) && summary.warnings.is_empty(),
+            "{order:?}: {summary:?}"
+        );
     }
 }
 
@@ -177,7 +216,10 @@ fn no_folder_for_temporary_files_is_needed() {
         let options = Options { order, ..options() };
         let environment = vec![("TMPDIR".into(), "/no/such/folder".into())];
         let words = "cat /proc/self/cmdline | grep -aq '^cat'";
-        let command = Command { environment, ..Command::new(["sh", "-c", words]) };
+        let command = Command {
+            environment,
+            ..Command::new(["sh", "-c", words])
+        };
         let (summary, _) = recorded(&[command], options, &AtomicBool::new(false));
         assert!(ends_well(&summary), "{order:?}: {summary:?}");
     }
@@ -218,7 +260,9 @@ fn a_pid_namespace_is_refused_and_that_is_reported() {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
         assert!(ends_well(&summary), "{order:?}: {summary:?}");
-        let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
+        let [warning] = &summary.warnings[..] else {
+            panic!("one warning: {summary:?}")
+        };
         assert!(warning.contains("asked for a PID namespace"), "{warning}");
     }
 }
@@ -226,22 +270,32 @@ fn a_pid_namespace_is_refused_and_that_is_reported() {
 #[test]
 fn a_program_with_its_callers_own_rights_is_traced_and_one_with_others_is_refused() {
     let program = scratch().join("with_rights");
-    let mode = |mode| fs::set_permissions(&program, fs::Permissions::from_mode(mode)).expect("a file of ours");
+    let mode = |mode| {
+        fs::set_permissions(&program, fs::Permissions::from_mode(mode)).expect("a file of ours")
+    };
     let by_shell = ["sh", "-c", "\"$0\"", program.to_str().expect("text")];
     fs::copy("/bin/true", &program).expect("copied");
     for order in ORDERS {
         mode(0o6755);
         for words in [&by_shell[3..], &by_shell[..]] {
             let summary = traced(words, order);
-            assert!(ends_well(&summary) && summary.warnings.is_empty(), "{order:?}: {summary:?}");
+            assert!(
+                ends_well(&summary) && summary.warnings.is_empty(),
+                "{order:?}: {summary:?}"
+            );
         }
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&program, Some(65_534), None).expect("we are root");
             mode(0o4755);
             let summary = traced(&by_shell, order);
             std::os::unix::fs::chown(&program, Some(0), None).expect("we are root");
-            let [warning] = &summary.warnings[..] else { panic!("one warning: {summary:?}") };
-            assert!(!ends_well(&summary) && warning.contains("with rights that its caller has not"), "{summary:?}");
+            let [warning] = &summary.warnings[..] else {
+                panic!("one warning: {summary:?}")
+            };
+            assert!(
+                !ends_well(&summary) && warning.contains("with rights that its caller has not"),
+                "{summary:?}"
+            );
         }
     }
 }
@@ -290,10 +344,20 @@ int main(int count, char **words)
 fn a_program_is_allowed_one_cpu_and_knows_of_all_of_the_machine() {
     let program = compiled("cpus", CPUS);
     let online = std::fs::read_to_string("/proc/stat").expect("counts");
-    let online = online.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count().to_string();
+    let online = online
+        .lines()
+        .filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "))
+        .count()
+        .to_string();
     for order in ORDERS {
-        let cpu = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system()).first().copied();
-        let options = Options { order, cpu, ..options() };
+        let cpu = switchcost_facts::allowed_cpus(&switchcost_facts::Root::system())
+            .first()
+            .copied();
+        let options = Options {
+            order,
+            cpu,
+            ..options()
+        };
         let command = Command::new([program.as_os_str(), online.as_ref()]);
         let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
         assert!(ends_well(&summary), "{order:?}: {summary:?}");

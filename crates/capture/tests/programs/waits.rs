@@ -7,7 +7,8 @@ use switchcost_capture::{Command, Ending, Options, Order, Summary};
 use switchcost_trace::{Cause, Chunk, Mark};
 
 use super::support::{
-    await_that, compiled, in_time, marks, options, processes_with, recorded, scratch, switches, traced,
+    await_that, compiled, in_time, marks, options, processes_with, recorded, scratch, switches,
+    traced,
 };
 
 const CLOCK_NANOSLEEP: u16 = 230;
@@ -19,12 +20,18 @@ fn captured(name: &str, source: &str, order: Order) -> (Summary, Vec<Chunk>) {
     let options = Options { order, ..options() };
     let (summary, chunks) = in_time(|stop| traced(&[Command::new([&program])], options, stop));
     assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{order:?}: {summary:?}");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{order:?}: {summary:?}"
+    );
     (summary, chunks)
 }
 
 fn voluntary_at(chunks: &[Chunk], call: u16) -> usize {
-    let is_it = |&&(.., is_voluntary, cause): &&(u32, u32, bool, Cause)| is_voluntary && cause == Cause::Syscall(call);
+    let is_it = |&&(.., is_voluntary, cause): &&(u32, u32, bool, Cause)| {
+        is_voluntary && cause == Cause::Syscall(call)
+    };
     switches(chunks).iter().filter(is_it).count()
 }
 
@@ -51,9 +58,16 @@ int main(void)
 
 #[test]
 fn a_sleep_too_short_to_be_seen_is_a_switch_all_the_same() {
-    let order = Order::Scheduled { quantum_instructions: 50_000 };
+    let order = Order::Scheduled {
+        quantum_instructions: 50_000,
+    };
     let (_, chunks) = captured("short_sleeps", SHORT_SLEEPS, order);
-    assert_eq!(voluntary_at(&chunks, CLOCK_NANOSLEEP), 100, "{:?}", switches(&chunks));
+    assert_eq!(
+        voluntary_at(&chunks, CLOCK_NANOSLEEP),
+        100,
+        "{:?}",
+        switches(&chunks)
+    );
 }
 
 /// Stops a process that computes, one that sleeps for a time, one that waits for ever, and one that stops itself.
@@ -103,9 +117,16 @@ int main(void)
 
 #[test]
 fn who_is_stopped_gets_no_turn_before_it_is_continued_and_holds_no_one_up() {
-    let scheduled = Order::Scheduled { quantum_instructions: 50_000 };
+    let scheduled = Order::Scheduled {
+        quantum_instructions: 50_000,
+    };
     let (_, chunks) = captured("stops", STOPS, scheduled);
-    assert_eq!(voluntary_at(&chunks, TGKILL), 1, "who stops itself leaves the CPU: {:?}", switches(&chunks));
+    assert_eq!(
+        voluntary_at(&chunks, TGKILL),
+        1,
+        "who stops itself leaves the CPU: {:?}",
+        switches(&chunks)
+    );
     captured("stops", STOPS, Order::AsRun);
 }
 
@@ -140,16 +161,21 @@ fn who_is_stopped_from_outside_in_its_turn_leaves_the_cpu() {
     };
     let child = || {
         let is_it = |pid: &i32| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "to-be-stopped\n")
+            std::fs::read_to_string(format!("/proc/{pid}/comm"))
+                .is_ok_and(|name| name == "to-be-stopped\n")
         };
-        processes_with("BESIDE", &std::process::id().to_string()).into_iter().find(is_it)
+        processes_with("BESIDE", &std::process::id().to_string())
+            .into_iter()
+            .find(is_it)
     };
     let (summary, _) = std::thread::scope(|scope| {
         scope.spawn(|| {
             await_that("a child", || child().is_some());
             let number = child().expect("it computes");
             let child = Pid::from_raw(number).expect("a number");
-            let fact = |name: &str| std::fs::read_to_string(format!("/proc/{number}/{name}")).expect("it lives");
+            let fact = |name: &str| {
+                std::fs::read_to_string(format!("/proc/{number}/{name}")).expect("it lives")
+            };
             loop {
                 kill_process(child, Signal::STOP).expect("ours");
                 await_that("a stop", || fact("stat").contains(") T "));
@@ -165,7 +191,11 @@ fn who_is_stopped_from_outside_in_its_turn_leaves_the_cpu() {
         in_time(|stop| recorded(&[command], options(), stop))
     });
     assert_eq!(summary.ending, Ending::Finished, "{summary:?}");
-    assert_eq!(summary.statuses[0].and_then(|status| status.code()), Some(0), "{summary:?}");
+    assert_eq!(
+        summary.statuses[0].and_then(|status| status.code()),
+        Some(0),
+        "{summary:?}"
+    );
     assert!(summary.warnings.is_empty(), "{summary:?}");
 }
 
@@ -203,6 +233,17 @@ int main(void)
 
 #[test]
 fn who_waits_for_a_child_to_execute_a_program_holds_no_one_up_with_its_other_threads() {
-    let (_, chunks) = captured("spawns", SPAWNS, Order::Scheduled { quantum_instructions: 50_000 });
-    assert_eq!(marks(&chunks).filter(|mark| matches!(mark, Mark::Exec { .. })).count(), 10);
+    let (_, chunks) = captured(
+        "spawns",
+        SPAWNS,
+        Order::Scheduled {
+            quantum_instructions: 50_000,
+        },
+    );
+    assert_eq!(
+        marks(&chunks)
+            .filter(|mark| matches!(mark, Mark::Exec { .. }))
+            .count(),
+        10
+    );
 }

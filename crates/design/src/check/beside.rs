@@ -24,9 +24,20 @@ pub(super) fn check_buffers(place: &Part, level: &Level) -> Result<(), Unrealisa
         )?;
         check_cycles(place, "victim.hit_cycles", victim.hit_cycles)?;
     }
-    let Some(streams) = level.streams else { return Ok(()) };
-    for (field, number) in [("streams.count", streams.count), ("streams.depth", streams.depth)] {
-        place.require(number != 0, field, 0, "1 or more", "leave streams out where there are none")?;
+    let Some(streams) = level.streams else {
+        return Ok(());
+    };
+    for (field, number) in [
+        ("streams.count", streams.count),
+        ("streams.depth", streams.depth),
+    ] {
+        place.require(
+            number != 0,
+            field,
+            0,
+            "1 or more",
+            "leave streams out where there are none",
+        )?;
     }
     let lines = u64::from(streams.count) * u64::from(streams.depth);
     place.require(

@@ -10,7 +10,9 @@ const MOST_PARTITIONED_WAYS: u64 = 64;
 const MOST_CLASSES: usize = 64;
 
 pub(super) fn check(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
-    let Some(partition) = &level.partition else { return Ok(()) };
+    let Some(partition) = &level.partition else {
+        return Ok(());
+    };
     let ways = level.ways.of(level.lines());
     place.require(
         ways <= MOST_PARTITIONED_WAYS,
@@ -39,7 +41,10 @@ pub(super) fn check(place: &Part, level: &Level) -> Result<(), UnrealisableDesig
             mask.0 != 0 && u128::from(mask.0) >> ways == 0,
             "partition",
             format_args!("{mask} for {}", quoted(key)),
-            format_args!("a capacity bitmask of one or more of {ways} ways: 1 to {:x}", (1_u128 << ways) - 1),
+            format_args!(
+                "a capacity bitmask of one or more of {ways} ways: 1 to {:x}",
+                (1_u128 << ways) - 1
+            ),
             "one bit is one way, as in resctrl's schemata",
         )?;
     }

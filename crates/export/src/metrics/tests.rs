@@ -13,18 +13,28 @@ fn metrics_have_bounded_labels_and_end_as_the_format_asks() {
     let (large, mut earlier) = (large(), Scraped::default());
     let text = scrape(&large, &mut earlier);
     assert!(text.ends_with("# EOF\n"), "{text}");
-    let labels = text.lines().filter(|line| line.contains("type=\"voluntary\"")).count();
+    let labels = text
+        .lines()
+        .filter(|line| line.contains("type=\"voluntary\""))
+        .count();
     assert_eq!(labels, 65, "64 names, and all others together");
     let sum: u64 = text
         .lines()
-        .filter(|line| line.starts_with("switchcost_context_switches_total") && line.contains("\"voluntary\""))
+        .filter(|line| {
+            line.starts_with("switchcost_context_switches_total") && line.contains("\"voluntary\"")
+        })
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
         .sum();
     assert_eq!(sum, 499 * 10_000);
     // The same names keep their labels, whichever comes first later.
     let mut later = large.clone();
     later.tasks.reverse();
-    let of = |text: &str| text.lines().filter(|line| line.contains("voluntary")).map(str::to_owned).collect::<Vec<_>>();
+    let of = |text: &str| {
+        text.lines()
+            .filter(|line| line.contains("voluntary"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let (mut before, mut after) = (of(&text), of(&scrape(&later, &mut earlier)));
     before.sort();
     after.sort();
@@ -35,7 +45,9 @@ fn metrics_have_bounded_labels_and_end_as_the_format_asks() {
 fn no_counter_falls() {
     let (mut observation, mut earlier) = (small(), Scraped::default());
     let of = |text: &str| -> Vec<String> {
-        let counters = text.lines().filter(|line| line.starts_with("switchcost_context_switch_causes_total"));
+        let counters = text
+            .lines()
+            .filter(|line| line.starts_with("switchcost_context_switch_causes_total"));
         let mut counters: Vec<String> = counters.map(str::to_owned).collect();
         counters.sort();
         counters
@@ -59,15 +71,25 @@ fn metrics_take_any_name() {
     let text = scrape(&hostile, &mut Scraped::default());
     assert!(text.contains(r#"name="a\"} 1 \\[31m""#), "{text}");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    assert!(lines.clone().all(|line| line.starts_with("switchcost_")), "{text}");
+    assert!(
+        lines.clone().all(|line| line.starts_with("switchcost_")),
+        "{text}"
+    );
 }
 
 #[test]
 fn buckets_of_histograms_are_the_same_each_time() {
-    let bounds = |text: &str| text.lines().filter(|line| line.contains("off_cpu_seconds_bucket")).count();
+    let bounds = |text: &str| {
+        text.lines()
+            .filter(|line| line.contains("off_cpu_seconds_bucket"))
+            .count()
+    };
     let text = scrape(&small(), &mut Scraped::default());
     assert_eq!(bounds(&text), 13, "{text}");
-    let nothing = Observation { tasks: Vec::new(), ..small() };
+    let nothing = Observation {
+        tasks: Vec::new(),
+        ..small()
+    };
     assert_eq!(bounds(&scrape(&nothing, &mut Scraped::default())), 13);
     assert!(text.contains("le=\"+Inf\""), "{text}");
 }
@@ -77,7 +99,9 @@ fn the_dashboard_asks_for_nothing_that_is_not_served() {
     let dashboard = include_str!("../../../../docs/guide/grafana-dashboard.json");
     let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("JSON");
     let panels = dashboard["panels"].as_array().expect("panels");
-    let expressions = panels.iter().flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    let expressions = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().expect("targets"));
     let served = scrape(&large(), &mut Scraped::default());
     let mut asked = 0;
     for expression in expressions.map(|target| target["expr"].as_str().expect("text")) {
@@ -87,7 +111,8 @@ fn the_dashboard_asks_for_nothing_that_is_not_served() {
         assert!(
             served
                 .lines()
-                .any(|line| line.starts_with(&format!("{metric}{{")) || line.starts_with(&format!("{metric} "))),
+                .any(|line| line.starts_with(&format!("{metric}{{"))
+                    || line.starts_with(&format!("{metric} "))),
             "{metric} in {served}"
         );
         asked += 1;

@@ -62,7 +62,9 @@ pub(super) fn disagree(clock: Clock, [one, other]: [CpuId; 2]) -> io::Result<boo
         };
         let seen = ask();
         asked.store(END, SeqCst);
-        let pinned = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let pinned = thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         pinned.and(seen)
     })
 }

@@ -86,9 +86,16 @@ impl Green {
     /// Runs `body` as thread 0 while the timer takes the CPU from the running thread, once a `period`.
     ///
     /// Errors where the period is zero or there is no timer to be had.
-    pub fn preempting<T>(&self, period: Nanos, body: impl FnOnce(&Scheduler) -> T) -> io::Result<T> {
+    pub fn preempting<T>(
+        &self,
+        period: Nanos,
+        body: impl FnOnce(&Scheduler) -> T,
+    ) -> io::Result<T> {
         let timer = SignalTimer::start(period, on_tick)?;
-        let _preemption = Preemption { scheduler: &self.scheduler, timer: Some(timer) };
+        let _preemption = Preemption {
+            scheduler: &self.scheduler,
+            timer: Some(timer),
+        };
         Ok(body(&self.scheduler))
     }
 
@@ -159,7 +166,9 @@ impl Scheduler {
         let own = self.current.get();
         // SAFETY: `is_busy` keeps the handler out, and no other kernel thread knows this scheduler.
         let ready = unsafe { &mut *self.ready.get() };
-        let Some(next) = ready.pop_front() else { return };
+        let Some(next) = ready.pop_front() else {
+            return;
+        };
         // Never grows: the queue was made for all threads but one.
         ready.push_back(own);
         self.current.set(next);
@@ -195,7 +204,9 @@ extern "C" fn on_tick(_: libc::c_int, information: *mut libc::siginfo_t, _: *mut
         return;
     }
     // SAFETY: null, or a scheduler that lives until it has taken itself out.
-    let Some(scheduler) = (unsafe { RUNNING.load(SeqCst).as_ref() }) else { return };
+    let Some(scheduler) = (unsafe { RUNNING.load(SeqCst).as_ref() }) else {
+        return;
+    };
     scheduler.signals.fetch_add(1, SeqCst);
     if scheduler.is_busy.swap(true, SeqCst) {
         return;

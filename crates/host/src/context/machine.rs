@@ -35,7 +35,10 @@ fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
 impl Machine {
     /// The calling context: saved when it is left for the first time.
     pub(super) fn of_caller() -> io::Result<Machine> {
-        Ok(Machine { saved: current()?, _stack: None })
+        Ok(Machine {
+            saved: current()?,
+            _stack: None,
+        })
     }
 
     /// A new context that begins in `entry`, with the caller's signal mask.
@@ -54,7 +57,10 @@ impl Machine {
         let function = unsafe { std::mem::transmute::<Entry, extern "C" fn()>(entry) };
         // SAFETY: the context was filled in by getcontext and given a stack of its own, which lives as long as it.
         unsafe { libc::makecontext(context, function, 3, high, low, index as libc::c_uint) };
-        Ok(Machine { saved, _stack: Some(stack) })
+        Ok(Machine {
+            saved,
+            _stack: Some(stack),
+        })
     }
 
     /// Leaves this context, which is the running one, for another; returns when it is resumed.
@@ -84,8 +90,13 @@ mod tests {
         // SAFETY: the context is ours and suspended.
         let lowest = unsafe { &*machine.saved.get() }.uc_stack.ss_sp as usize;
         let maps = std::fs::read_to_string("/proc/self/maps").expect("own mappings");
-        let guard = maps.lines().find(|line| line.contains(&format!("-{lowest:x} ")));
-        assert!(guard.is_some_and(|line| line.contains(" ---p ")), "{lowest:x} in {maps}");
+        let guard = maps
+            .lines()
+            .find(|line| line.contains(&format!("-{lowest:x} ")));
+        assert!(
+            guard.is_some_and(|line| line.contains(" ---p ")),
+            "{lowest:x} in {maps}"
+        );
     }
 
     #[test]
@@ -95,6 +106,9 @@ mod tests {
         let start = machine.saved.get() as usize;
         // SAFETY: the context is ours and suspended.
         let modes = unsafe { &*machine.saved.get() }.uc_mcontext.fpregs as usize;
-        assert!((start..start + size_of::<libc::ucontext_t>()).contains(&modes), "{modes:x} from {start:x}");
+        assert!(
+            (start..start + size_of::<libc::ucontext_t>()).contains(&modes),
+            "{modes:x} from {start:x}"
+        );
     }
 }

@@ -21,9 +21,15 @@ impl UcontextRing {
     /// A ring of `contexts` contexts, two or more; `turn` is what each does when it has the CPU, given its number.
     pub fn new(contexts: usize, turn: Box<dyn Fn(usize)>) -> io::Result<UcontextRing> {
         if contexts < 2 {
-            return Err(io::Error::other(format!("found a ring of {contexts}, need two contexts to switch between")));
+            return Err(io::Error::other(format!(
+                "found a ring of {contexts}, need two contexts to switch between"
+            )));
         }
-        let mut inner = Box::new(Inner { machines: Vec::with_capacity(contexts), turn, switches: Cell::new(0) });
+        let mut inner = Box::new(Inner {
+            machines: Vec::with_capacity(contexts),
+            turn,
+            switches: Cell::new(0),
+        });
         inner.machines.push(Machine::of_caller()?);
         let address: *const Inner = &*inner;
         for index in 1..contexts {
@@ -51,7 +57,11 @@ impl Inner {
     #[inline(always)]
     fn pass_on(&self, from: usize) {
         self.switches.set(self.switches.get() + 1);
-        let next = if from + 1 == self.machines.len() { 0 } else { from + 1 };
+        let next = if from + 1 == self.machines.len() {
+            0
+        } else {
+            from + 1
+        };
         self.machines[from].leave_for(&self.machines[next]);
     }
 }
@@ -76,7 +86,8 @@ mod tests {
     fn every_context_has_its_turn_in_order() {
         let order = Rc::new(RefCell::new(Vec::new()));
         let seen = Rc::clone(&order);
-        let mut ring = UcontextRing::new(3, Box::new(move |index| seen.borrow_mut().push(index))).expect("a ring");
+        let mut ring = UcontextRing::new(3, Box::new(move |index| seen.borrow_mut().push(index)))
+            .expect("a ring");
         ring.rounds(2);
         assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2]);
         assert_eq!(ring.switches(), 6);
@@ -86,8 +97,15 @@ mod tests {
 
     #[test]
     fn a_context_alone_is_no_ring() {
-        let refused = |contexts| UcontextRing::new(contexts, Box::new(|_| ())).err().map(|error| error.to_string());
-        assert_eq!(refused(1).as_deref(), Some("found a ring of 1, need two contexts to switch between"));
+        let refused = |contexts| {
+            UcontextRing::new(contexts, Box::new(|_| ()))
+                .err()
+                .map(|error| error.to_string())
+        };
+        assert_eq!(
+            refused(1).as_deref(),
+            Some("found a ring of 1, need two contexts to switch between")
+        );
         assert!(refused(0).is_some());
         assert!(refused(2).is_none());
     }
@@ -95,7 +113,9 @@ mod tests {
     #[test]
     fn rings_come_and_go() {
         for _ in 0..100 {
-            UcontextRing::new(8, Box::new(|_| ())).expect("a ring").rounds(3);
+            UcontextRing::new(8, Box::new(|_| ()))
+                .expect("a ring")
+                .rounds(3);
         }
     }
 

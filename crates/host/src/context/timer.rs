@@ -22,7 +22,9 @@ pub(super) fn is_of_a_timer(information: &libc::siginfo_t) -> bool {
 /// Refuses a calling thread that blocks the signal: no thread would ever be preempted.
 pub(super) fn require_deliverable() -> io::Result<()> {
     if SignalSet::blocked()?.contains(TICK) {
-        return Err(io::Error::other("found SIGUSR2 blocked, need it deliverable; unblock it in this thread"));
+        return Err(io::Error::other(
+            "found SIGUSR2 blocked, need it deliverable; unblock it in this thread",
+        ));
     }
     Ok(())
 }
@@ -38,7 +40,9 @@ impl SignalTimer {
     pub(super) fn start(period: Nanos, handler: Handler) -> io::Result<SignalTimer> {
         if period == Nanos(0) {
             // To the kernel that is a timer that never fires.
-            return Err(io::Error::other("found a period of 0 ns, need one that passes"));
+            return Err(io::Error::other(
+                "found a period of 0 ns, need one that passes",
+            ));
         }
         require_deliverable()?;
         // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART, because calls of the
@@ -64,7 +68,11 @@ fn create() -> io::Result<libc::timer_t> {
     let mut timer = std::ptr::null_mut();
     // SAFETY: both pointers are valid for the call.
     let status = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, event, &mut timer) };
-    if status == 0 { Ok(timer) } else { Err(io::Error::last_os_error()) }
+    if status == 0 {
+        Ok(timer)
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 fn set(timer: libc::timer_t, period: Nanos) -> io::Result<()> {
@@ -72,10 +80,17 @@ fn set(timer: libc::timer_t, period: Nanos) -> io::Result<()> {
         tv_sec: (period.0 / 1_000_000_000) as libc::time_t,
         tv_nsec: (period.0 % 1_000_000_000) as libc::c_long,
     };
-    let period = libc::itimerspec { it_interval: time, it_value: time };
+    let period = libc::itimerspec {
+        it_interval: time,
+        it_value: time,
+    };
     // SAFETY: the timer exists, and the pointer is valid for the call.
     let status = unsafe { libc::timer_settime(timer, 0, &period, std::ptr::null_mut()) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 fn put_back(before: &SignalAction) {
@@ -115,7 +130,9 @@ mod tests {
         let _turn = super::super::green::tests::one_at_a_time();
         let timer = SignalTimer::start(Nanos::millis(1), count).expect("a timer");
         // Ticks that come while another task has the CPU are one: some of 50 ms may hold few of our own.
-        let many = (0..20).map(|_| ticks_in(Duration::from_millis(50))).find(|ticks| *ticks >= 5);
+        let many = (0..20)
+            .map(|_| ticks_in(Duration::from_millis(50)))
+            .find(|ticks| *ticks >= 5);
         drop(timer);
         assert!(many.is_some(), "fewer than 5 ticks in 50 ms, 20 times");
         // SAFETY: ignoring a signal runs nothing; the old disposition is put back below.
@@ -127,12 +144,22 @@ mod tests {
     #[test]
     fn a_timer_that_would_never_tick_is_refused() {
         let _turn = super::super::green::tests::one_at_a_time();
-        let refused = |period| SignalTimer::start(period, count).err().map(|error| error.to_string());
-        assert_eq!(refused(Nanos(0)).as_deref(), Some("found a period of 0 ns, need one that passes"));
+        let refused = |period| {
+            SignalTimer::start(period, count)
+                .err()
+                .map(|error| error.to_string())
+        };
+        assert_eq!(
+            refused(Nanos(0)).as_deref(),
+            Some("found a period of 0 ns, need one that passes")
+        );
         let tick = SignalSet::of(&[TICK]);
         tick.block().expect("a signal mask");
         let found = refused(Nanos::millis(1));
         tick.unblock().expect("a signal mask");
-        assert_eq!(found.as_deref(), Some("found SIGUSR2 blocked, need it deliverable; unblock it in this thread"));
+        assert_eq!(
+            found.as_deref(),
+            Some("found SIGUSR2 blocked, need it deliverable; unblock it in this thread")
+        );
     }
 }

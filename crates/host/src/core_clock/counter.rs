@@ -86,7 +86,11 @@ fn register(name: &str) -> io::Result<Dynamic> {
 
 /// Registers can leave nothing out, and are refused where they are asked to.
 fn running(mut builder: Builder<'static>, is_hardware: bool, cpu: CpuId) -> io::Result<Counter> {
-    builder.any_pid().one_cpu(cpu.0 as usize).exclude_kernel(false).exclude_hv(is_hardware);
+    builder
+        .any_pid()
+        .one_cpu(cpu.0 as usize)
+        .exclude_kernel(false)
+        .exclude_hv(is_hardware);
     let mut counter = builder.build()?;
     counter.enable()?;
     Ok(counter)
@@ -111,18 +115,29 @@ pub struct Count {
 impl Count {
     /// Reads both.
     pub fn read(counter: &mut dyn RunningCounter, clock: Clock) -> Option<Count> {
-        Some(Count { cycles: counter.count()?, at: clock.now() })
+        Some(Count {
+            cycles: counter.count()?,
+            at: clock.now(),
+        })
     }
 }
 
 /// Asks the counters for the cycles of the probe's chain, and takes the first that gives the known answer into `clock`; where none
 /// is known of this core, a whole number of cycles for each multiplication.
-pub fn prove(source: &dyn CycleSource, cpu: CpuId, clock: &mut CoreClock) -> (Option<CycleEvent>, SelfTest) {
+pub fn prove(
+    source: &dyn CycleSource,
+    cpu: CpuId,
+    clock: &mut CoreClock,
+) -> (Option<CycleEvent>, SelfTest) {
     let known_answer = match clock.multiplication_cycles {
         Some(each) => format!("{PROOF} dependent multiplications of {each} cycles"),
         None => format!("{PROOF} dependent multiplications of a whole number of cycles"),
     };
-    let test = |outcome| SelfTest { instrument: "core-clock".to_owned(), known_answer, outcome };
+    let test = |outcome| SelfTest {
+        instrument: "core-clock".to_owned(),
+        known_answer,
+        outcome,
+    };
     let mut outcome = None;
     for event in [CycleEvent::Cycles, CycleEvent::Aperf] {
         match ask(source, event, cpu, clock.multiplication_cycles) {
@@ -153,7 +168,8 @@ fn ask(
         let before = counter.count();
         multiply(PROOF / CHAIN_STEP);
         let both = before.zip(counter.count());
-        let (before, after) = both.ok_or("the CPU's counters are taken: it counted only part of the time")?;
+        let (before, after) =
+            both.ok_or("the CPU's counters are taken: it counted only part of the time")?;
         Ok::<u64, String>(after.saturating_sub(before))
     };
     let each = match known {
@@ -189,7 +205,11 @@ pub(crate) mod fake {
     }
 
     impl CycleSource for Steps {
-        fn open(&self, event: CycleEvent, _: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable> {
+        fn open(
+            &self,
+            event: CycleEvent,
+            _: CpuId,
+        ) -> Result<Box<dyn RunningCounter>, Unavailable> {
             let step = match event {
                 CycleEvent::Cycles => self.cycles,
                 CycleEvent::Aperf => self.aperf,
@@ -226,49 +246,116 @@ mod tests {
 
     fn proven(source: &dyn CycleSource, known: Option<u32>) -> (CoreClock, SelfTestOutcome) {
         let mut clock = clock(known);
-        let (_, test) = prove(source, crate::perf::workloads::allowed_cpus()[0], &mut clock);
+        let (_, test) = prove(
+            source,
+            crate::perf::workloads::allowed_cpus()[0],
+            &mut clock,
+        );
         (clock, test.outcome)
     }
 
     #[test]
     fn a_counter_that_agrees_with_the_chain_is_the_cores_clock() {
-        let (clock, outcome) = proven(&Steps { cycles: Some(1_803_000), aperf: None }, Some(3));
-        assert_eq!((clock.counter.as_deref(), clock.multiplication_cycles), (Some("cycles"), Some(3)));
+        let (clock, outcome) = proven(
+            &Steps {
+                cycles: Some(1_803_000),
+                aperf: None,
+            },
+            Some(3),
+        );
+        assert_eq!(
+            (clock.counter.as_deref(), clock.multiplication_cycles),
+            (Some("cycles"), Some(3))
+        );
         assert_eq!(outcome, SelfTestOutcome::Admitted);
     }
 
     #[test]
     fn a_counter_shows_the_cycles_of_a_multiplication_where_they_are_not_known() {
-        let (clock, outcome) = proven(&Steps { cycles: None, aperf: Some(2_405_000) }, None);
-        assert_eq!((clock.counter.as_deref(), clock.multiplication_cycles), (Some("msr/aperf/"), Some(4)));
+        let (clock, outcome) = proven(
+            &Steps {
+                cycles: None,
+                aperf: Some(2_405_000),
+            },
+            None,
+        );
+        assert_eq!(
+            (clock.counter.as_deref(), clock.multiplication_cycles),
+            (Some("msr/aperf/"), Some(4))
+        );
         assert_eq!(outcome, SelfTestOutcome::Admitted);
     }
 
     #[test]
     fn a_counter_that_contradicts_the_chain_is_refused_and_the_next_is_asked() {
-        let wrong = SelfTestOutcome::Wrong { expected_low: 1_791_000, expected_high: 1_836_000, found: 1_500_000 };
-        let (clock, outcome) = proven(&Steps { cycles: Some(1_500_000), aperf: None }, Some(3));
-        assert_eq!((clock.counter, clock.multiplication_cycles, outcome), (None, Some(3), wrong));
-        let (clock, outcome) = proven(&Steps { cycles: Some(1_500_000), aperf: Some(1_800_100) }, Some(3));
-        assert_eq!((clock.counter.as_deref(), outcome), (Some("msr/aperf/"), SelfTestOutcome::Admitted));
+        let wrong = SelfTestOutcome::Wrong {
+            expected_low: 1_791_000,
+            expected_high: 1_836_000,
+            found: 1_500_000,
+        };
+        let (clock, outcome) = proven(
+            &Steps {
+                cycles: Some(1_500_000),
+                aperf: None,
+            },
+            Some(3),
+        );
+        assert_eq!(
+            (clock.counter, clock.multiplication_cycles, outcome),
+            (None, Some(3), wrong)
+        );
+        let (clock, outcome) = proven(
+            &Steps {
+                cycles: Some(1_500_000),
+                aperf: Some(1_800_100),
+            },
+            Some(3),
+        );
+        assert_eq!(
+            (clock.counter.as_deref(), outcome),
+            (Some("msr/aperf/"), SelfTestOutcome::Admitted)
+        );
     }
 
     /// Two and a half cycles are no multiplication's: something else is counted, or for part of the time.
     #[test]
     fn a_broken_number_of_cycles_is_no_known_answer() {
-        let (clock, outcome) = proven(&Steps { cycles: Some(1_500_000), aperf: None }, None);
+        let (clock, outcome) = proven(
+            &Steps {
+                cycles: Some(1_500_000),
+                aperf: None,
+            },
+            None,
+        );
         assert_eq!((clock.counter, clock.multiplication_cycles), (None, None));
-        assert!(matches!(outcome, SelfTestOutcome::Wrong { found: 1_500_000, .. }), "{outcome:?}");
+        assert!(
+            matches!(
+                outcome,
+                SelfTestOutcome::Wrong {
+                    found: 1_500_000,
+                    ..
+                }
+            ),
+            "{outcome:?}"
+        );
     }
 
     #[test]
     fn what_is_absent_or_counts_for_part_of_the_time_says_why() {
         for (source, why) in [
             (Steps::default(), "the script has no cycles"),
-            (Steps { cycles: Some(0), aperf: None }, "only part of the time"),
+            (
+                Steps {
+                    cycles: Some(0),
+                    aperf: None,
+                },
+                "only part of the time",
+            ),
         ] {
             match proven(&source, Some(3)) {
-                (_, SelfTestOutcome::Unavailable { why: found }) => assert!(found.contains(why), "{found}"),
+                (_, SelfTestOutcome::Unavailable { why: found }) => {
+                    assert!(found.contains(why), "{found}")
+                }
                 (_, other) => panic!("{other:?}"),
             }
         }
@@ -278,7 +365,11 @@ mod tests {
     fn here_a_counter_is_proven_or_says_why_not() {
         let known = super::super::multiplication_cycles();
         let (clock, outcome) = proven(&System, known);
-        assert_eq!(clock.counter.is_some(), outcome == SelfTestOutcome::Admitted, "{outcome:?}");
+        assert_eq!(
+            clock.counter.is_some(),
+            outcome == SelfTestOutcome::Admitted,
+            "{outcome:?}"
+        );
         assert!(clock.counter.is_some() || clock.multiplication_cycles == known);
     }
 
@@ -288,13 +379,19 @@ mod tests {
         let cpu = crate::perf::workloads::allowed_cpus()[0];
         let _pin = pin(&[cpu]).expect("it is allowed");
         let counter = register("tsc").and_then(|event| running(Builder::new(event), false, cpu));
-        let Ok(mut counter) = counter else { return eprintln!("skipped: no msr/tsc/ here: {:?}", counter.err()) };
+        let Ok(mut counter) = counter else {
+            return eprintln!("skipped: no msr/tsc/ here: {:?}", counter.err());
+        };
         let clock = Clock::choose(true);
-        let of_both = |counter: &mut Counter| Count::read(counter, clock).expect("it counts all the time");
+        let of_both =
+            |counter: &mut Counter| Count::read(counter, clock).expect("it counts all the time");
         let before = of_both(&mut counter);
         multiply(PROOF / CHAIN_STEP);
         let after = of_both(&mut counter);
         let (counted, passed) = (after.cycles - before.cycles, after.at.0 - before.at.0);
-        assert!((counted as f64 / passed as f64 - 1.0).abs() < 0.05, "{counted} {passed}");
+        assert!(
+            (counted as f64 / passed as f64 - 1.0).abs() < 0.05,
+            "{counted} {passed}"
+        );
     }
 }

@@ -3,7 +3,9 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -21,13 +23,20 @@ fn the_target_is_there_when_all_of_it_is() {
             let mut draft = draft_of(&target).expect("room");
             draft.write_all(text.as_bytes()).expect("room");
             assert_eq!(fs::read_to_string(&target).ok(), before);
-            assert!(kind == 1 || names(folder.path()).len() == before.iter().count(), "no name until then");
+            assert!(
+                kind == 1 || names(folder.path()).len() == before.iter().count(),
+                "no name until then"
+            );
             draft.keep().expect("room");
             assert_eq!(fs::read_to_string(&target).expect("it is there"), text);
             assert_eq!(names(folder.path()), ["page.html"]);
         }
         File::create(folder.path().join("usual")).expect("room");
-        let mode = |name: &str| fs::metadata(folder.path().join(name)).expect("it is there").mode();
+        let mode = |name: &str| {
+            fs::metadata(folder.path().join(name))
+                .expect("it is there")
+                .mode()
+        };
         assert_eq!(mode("page.html"), mode("usual"));
     }
 }
@@ -38,7 +47,10 @@ fn what_is_not_kept_leaves_nothing() {
         let folder = tempfile::tempdir().expect("room");
         let target = folder.path().join("page.html");
         fs::write(&target, "before").expect("room");
-        draft_of(&target).expect("room").write_all(b"after").expect("room");
+        draft_of(&target)
+            .expect("room")
+            .write_all(b"after")
+            .expect("room");
         assert_eq!(names(folder.path()), ["page.html"]);
         assert_eq!(fs::read_to_string(&target).expect("as it was"), "before");
     }

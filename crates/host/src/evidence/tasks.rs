@@ -35,7 +35,10 @@ impl TaskId {
 
     /// A thread of this process.
     pub fn thread_of_this_process(thread: i32) -> TaskId {
-        TaskId { process: crate::task::current_pid(), thread }
+        TaskId {
+            process: crate::task::current_pid(),
+            thread,
+        }
     }
 
     /// A thread of another process, whose CPU time is counted with that of [`TaskId::process`]. It may end at any time.
@@ -50,7 +53,10 @@ impl TaskId {
 
     /// A process of one thread.
     pub fn process(process: i32) -> TaskId {
-        TaskId { process, thread: process }
+        TaskId {
+            process,
+            thread: process,
+        }
     }
 }
 
@@ -103,7 +109,10 @@ impl TaskWitness {
             status: File::open(format!("{folder}/status"))?,
             stat: File::open(format!("{folder}/stat"))?,
             clock,
-            last: Cell::new(TaskCounts { run_delay: schedstat.is_some().then_some(Nanos(0)), ..TaskCounts::default() }),
+            last: Cell::new(TaskCounts {
+                run_delay: schedstat.is_some().then_some(Nanos(0)),
+                ..TaskCounts::default()
+            }),
             schedstat,
         })
     }
@@ -122,14 +131,21 @@ impl TaskWitness {
     }
 
     fn counts_now(&self, buffer: &mut [u8]) -> io::Result<TaskCounts> {
-        let unreadable = || io::Error::other("the kernel's account of a task ended before the task");
+        let unreadable =
+            || io::Error::other("the kernel's account of a task ended before the task");
         let status = read_text(Some(&self.status), buffer).ok_or_else(unreadable)?;
         let switches = parse_switches(status).ok_or_else(unreadable)?;
         let stat = read_text(Some(&self.stat), buffer).ok_or_else(unreadable)?;
         let (minor_faults, major_faults) = parse_faults(stat).ok_or_else(unreadable)?;
         let user_and_system = parse_times(stat).ok_or_else(unreadable)?;
         let run_delay = read_text(self.schedstat.as_ref(), buffer).and_then(parse_run_delay);
-        Ok(TaskCounts { switches, run_delay, minor_faults, major_faults, user_and_system })
+        Ok(TaskCounts {
+            switches,
+            run_delay,
+            minor_faults,
+            major_faults,
+            user_and_system,
+        })
     }
 }
 
@@ -191,14 +207,23 @@ mod tests {
 
     #[test]
     fn the_second_number_is_the_delay() {
-        assert_eq!(parse_run_delay("47557569 3746689 118\n"), Some(Nanos(3_746_689)));
+        assert_eq!(
+            parse_run_delay("47557569 3746689 118\n"),
+            Some(Nanos(3_746_689))
+        );
         assert_eq!(parse_run_delay(""), None);
     }
 
     #[test]
     fn both_kinds_of_switch_are_read() {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
-        assert_eq!(parse_switches(status), Some(KernelSwitches { voluntary: 12, involuntary: 3 }));
+        assert_eq!(
+            parse_switches(status),
+            Some(KernelSwitches {
+                voluntary: 12,
+                involuntary: 3
+            })
+        );
         assert_eq!(parse_switches("Name: x\n"), None);
     }
 }

@@ -28,7 +28,10 @@ pub struct MutexCondvar {
 impl MutexCondvar {
     /// No token, no waiter.
     pub fn new(notify: Notify) -> io::Result<MutexCondvar> {
-        Ok(MutexCondvar { monitor: Monitor::new()?, notify })
+        Ok(MutexCondvar {
+            monitor: Monitor::new()?,
+            notify,
+        })
     }
 }
 
@@ -66,12 +69,19 @@ pub struct Turns {
 impl Turns {
     /// No one's turn.
     pub fn new() -> io::Result<Arc<Turns>> {
-        Ok(Arc::new(Turns { monitor: Monitor::new()?, holds: Default::default() }))
+        Ok(Arc::new(Turns {
+            monitor: Monitor::new()?,
+            holds: Default::default(),
+        }))
     }
 
     /// From one of the two tasks to the other, or to itself.
     pub fn channel(self: &Arc<Self>, sender: usize, receiver: usize) -> Turn {
-        Turn { turns: Arc::clone(self), sender, receiver }
+        Turn {
+            turns: Arc::clone(self),
+            sender,
+            receiver,
+        }
     }
 
     fn hold(&self, task: usize) -> io::Result<()> {
@@ -83,7 +93,11 @@ impl Turns {
     }
 
     fn let_go(&self, task: usize) -> io::Result<()> {
-        if self.holds[task].swap(false, Relaxed) { self.monitor.unlock() } else { Ok(()) }
+        if self.holds[task].swap(false, Relaxed) {
+            self.monitor.unlock()
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -123,7 +137,11 @@ mod tests {
     #[test]
     fn whose_turn_it_is_holds_the_lock() {
         let turns = Turns::new().expect("a monitor");
-        let (there, back, own) = (turns.channel(0, 1), turns.channel(1, 0), turns.channel(0, 0));
+        let (there, back, own) = (
+            turns.channel(0, 1),
+            turns.channel(1, 0),
+            turns.channel(0, 0),
+        );
         let is_held = || turns.holds[0].load(Relaxed);
         std::thread::scope(|scope| {
             scope.spawn(|| {

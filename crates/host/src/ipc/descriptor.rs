@@ -81,7 +81,12 @@ pub struct Stream {
 impl Stream {
     /// Unix sockets.
     pub fn unix() -> io::Result<Stream> {
-        let (reader, writer) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
+        let (reader, writer) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::empty(),
+            None,
+        )?;
         Ok(Stream { reader, writer })
     }
 
@@ -99,7 +104,10 @@ impl Stream {
         };
         writer.set_nodelay(true)?;
         reader.set_nodelay(true)?;
-        Ok(Stream { reader: reader.into(), writer: writer.into() })
+        Ok(Stream {
+            reader: reader.into(),
+            writer: writer.into(),
+        })
     }
 }
 

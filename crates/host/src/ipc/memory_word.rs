@@ -29,12 +29,21 @@ unsafe impl<T> Sync for SharedPage<T> {}
 impl<T> SharedPage<T> {
     /// Zeroed memory: the caller initialises what does not begin as zeroes.
     pub(super) fn new() -> io::Result<Self> {
-        assert!(size_of::<T>() <= 4096 && align_of::<T>() <= 4096, "a primitive fits into a page");
-        let memory = Memory::map(Bytes(4096), MapType::Shared, Pages::Base).map_err(|error| match error {
-            MapError::Refused { source, .. } => source,
-            other => io::Error::other(other),
-        })?;
-        Ok(SharedPage { memory, holds: PhantomData })
+        assert!(
+            size_of::<T>() <= 4096 && align_of::<T>() <= 4096,
+            "a primitive fits into a page"
+        );
+        let memory =
+            Memory::map(Bytes(4096), MapType::Shared, Pages::Base).map_err(
+                |error| match error {
+                    MapError::Refused { source, .. } => source,
+                    other => io::Error::other(other),
+                },
+            )?;
+        Ok(SharedPage {
+            memory,
+            holds: PhantomData,
+        })
     }
 
     pub(super) fn pointer(&self) -> NonNull<T> {
@@ -51,7 +60,9 @@ pub struct Futex {
 impl Futex {
     /// A word without a token.
     pub fn new() -> io::Result<Futex> {
-        Ok(Futex { page: SharedPage::new()? })
+        Ok(Futex {
+            page: SharedPage::new()?,
+        })
     }
 
     fn word(&self) -> &AtomicU32 {
@@ -90,10 +101,16 @@ pub struct Semaphore {
 impl Semaphore {
     /// A semaphore at zero.
     pub fn new() -> io::Result<Semaphore> {
-        let semaphore = Semaphore { page: SharedPage::new()? };
+        let semaphore = Semaphore {
+            page: SharedPage::new()?,
+        };
         // SAFETY: the page holds room for a sem_t and is not in use yet.
         let status = unsafe { libc::sem_init(semaphore.page.pointer().as_ptr(), 1, 0) };
-        if status == 0 { Ok(semaphore) } else { Err(io::Error::last_os_error()) }
+        if status == 0 {
+            Ok(semaphore)
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 }
 
@@ -101,7 +118,11 @@ impl Channel for Semaphore {
     fn send(&self) -> io::Result<()> {
         // SAFETY: initialised in `new`, and mapped as long as self.
         let status = unsafe { libc::sem_post(self.page.pointer().as_ptr()) };
-        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if status == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     fn recv(&self) -> io::Result<()> {

@@ -17,7 +17,11 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 impl MessageQueue {
     /// A new queue.
     pub fn new() -> io::Result<MessageQueue> {
-        let name = format!("/switchcost-{}-{}", crate::task::current_pid(), NEXT.fetch_add(1, Relaxed));
+        let name = format!(
+            "/switchcost-{}-{}",
+            crate::task::current_pid(),
+            NEXT.fetch_add(1, Relaxed)
+        );
         let name = CString::new(name)?;
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
         let attributes = MaybeUninit::<libc::mq_attr>::zeroed();
@@ -26,7 +30,14 @@ impl MessageQueue {
         attributes.mq_maxmsg = 1;
         attributes.mq_msgsize = 1;
         // SAFETY: the name ends with zero; a new queue needs a mode and attributes, whose pointer is valid for the call.
-        let queue = unsafe { libc::mq_open(name.as_ptr(), flags, 0o600 as libc::mode_t, &raw const attributes) };
+        let queue = unsafe {
+            libc::mq_open(
+                name.as_ptr(),
+                flags,
+                0o600 as libc::mode_t,
+                &raw const attributes,
+            )
+        };
         check(queue as isize)?;
         // SAFETY: on Linux a queue is a file descriptor; it is new, and ours alone.
         let queue = unsafe { OwnedFd::from_raw_fd(queue) };
@@ -37,7 +48,11 @@ impl MessageQueue {
 }
 
 fn check(status: isize) -> io::Result<()> {
-    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if status < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 impl Channel for MessageQueue {
@@ -49,7 +64,14 @@ impl Channel for MessageQueue {
     fn recv(&self) -> io::Result<()> {
         let (mut message, mut priority) = ([0], 0);
         // SAFETY: the pointers are valid for writing one byte, which is the longest message of the queue, and one number.
-        let bytes = unsafe { libc::mq_receive(self.0.as_raw_fd(), message.as_mut_ptr(), 1, &raw mut priority) };
+        let bytes = unsafe {
+            libc::mq_receive(
+                self.0.as_raw_fd(),
+                message.as_mut_ptr(),
+                1,
+                &raw mut priority,
+            )
+        };
         check(bytes)?;
         if bytes == 1 { Ok(()) } else { Err(closed()) }
     }

@@ -19,7 +19,9 @@ pub(super) struct Monitor {
 
 impl Monitor {
     pub(super) fn new() -> io::Result<Monitor> {
-        let monitor = Monitor { page: SharedPage::new()? };
+        let monitor = Monitor {
+            page: SharedPage::new()?,
+        };
         init_mutex(monitor.mutex())?;
         init_condition(monitor.condition())?;
         Ok(monitor)
@@ -79,7 +81,11 @@ impl Monitor {
 
 fn check(status: libc::c_int) -> io::Result<()> {
     // The pthread functions return the error; they do not set errno.
-    if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(status))
+    }
 }
 
 fn init_mutex(mutex: *mut libc::pthread_mutex_t) -> io::Result<()> {
@@ -87,7 +93,9 @@ fn init_mutex(mutex: *mut libc::pthread_mutex_t) -> io::Result<()> {
     // SAFETY: room for one pthread_mutexattr_t.
     check(unsafe { libc::pthread_mutexattr_init(attributes.as_mut_ptr()) })?;
     // SAFETY: initialised by the call above.
-    check(unsafe { libc::pthread_mutexattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED) })?;
+    check(unsafe {
+        libc::pthread_mutexattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED)
+    })?;
     // SAFETY: the mutex is memory of ours that is not yet used; the attributes are initialised.
     check(unsafe { libc::pthread_mutex_init(mutex, attributes.as_ptr()) })?;
     // SAFETY: initialised above and not used again.
@@ -99,7 +107,9 @@ fn init_condition(condition: *mut libc::pthread_cond_t) -> io::Result<()> {
     // SAFETY: room for one pthread_condattr_t.
     check(unsafe { libc::pthread_condattr_init(attributes.as_mut_ptr()) })?;
     // SAFETY: initialised by the call above.
-    check(unsafe { libc::pthread_condattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED) })?;
+    check(unsafe {
+        libc::pthread_condattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED)
+    })?;
     // SAFETY: the condition is memory of ours that is not yet used; the attributes are initialised.
     check(unsafe { libc::pthread_cond_init(condition, attributes.as_ptr()) })?;
     // SAFETY: initialised above and not used again.

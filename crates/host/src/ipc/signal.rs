@@ -27,7 +27,10 @@ pub struct SignalLink {
 impl SignalLink {
     /// A link to the task that `receiver` names at the time of each send.
     pub fn to(receiver: impl Fn() -> (i32, i32) + Send + Sync + 'static) -> SignalLink {
-        SignalLink { receiver: Box::new(receiver), set: token_set() }
+        SignalLink {
+            receiver: Box::new(receiver),
+            set: token_set(),
+        }
     }
 }
 
@@ -36,7 +39,11 @@ impl Channel for SignalLink {
         let (process, thread) = (self.receiver)();
         // SAFETY: takes three numbers; a task that is gone is an error. The task is of our own making.
         let status = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, TOKEN) };
-        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if status == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     fn recv(&self) -> io::Result<()> {

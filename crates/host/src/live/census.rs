@@ -30,8 +30,18 @@ impl Seen {
     fn read(root: &Root, process: u32, thread: u32) -> Option<Seen> {
         let folder = format!("/proc/{process}/task/{thread}");
         let used = root.read(&format!("{folder}/schedstat")).ok()?;
-        let used = used.split_ascii_whitespace().next()?.parse().ok().map(Nanos)?;
-        Seen::parse(&root.read(&format!("{folder}/stat")).ok()?, process, thread, used)
+        let used = used
+            .split_ascii_whitespace()
+            .next()?
+            .parse()
+            .ok()
+            .map(Nanos)?;
+        Seen::parse(
+            &root.read(&format!("{folder}/stat")).ok()?,
+            process,
+            thread,
+            used,
+        )
     }
 
     /// Fields of proc(5), counted behind the name, which may hold anything. Who has ended is not there.
@@ -42,8 +52,20 @@ impl Seen {
         let number = |place: usize| fields.get(place - 3)?.parse::<u64>().ok();
         let is_there = !fields.first()?.starts_with(['Z', 'X']);
         let (parent, began, cpu) = (number(4)? as u32, number(22)?, CpuId(number(39)? as u32));
-        let is_unyielding = number(40).is_some_and(|priority| priority >= 98) || number(41) == Some(SCHED_DEADLINE);
-        is_there.then_some(Seen { id: ThreadId { process, thread, began }, name, cpu, used, is_unyielding, parent })
+        let is_unyielding =
+            number(40).is_some_and(|priority| priority >= 98) || number(41) == Some(SCHED_DEADLINE);
+        is_there.then_some(Seen {
+            id: ThreadId {
+                process,
+                thread,
+                began,
+            },
+            name,
+            cpu,
+            used,
+            is_unyielding,
+            parent,
+        })
     }
 }
 
@@ -54,11 +76,21 @@ pub struct Census(Vec<Seen>);
 impl Census {
     /// Of this moment. What goes meanwhile is left out.
     pub fn now(root: &Root) -> Census {
-        let numbers = |folder: &str| root.names(folder).into_iter().filter_map(|name| name.parse::<u32>().ok());
+        let numbers = |folder: &str| {
+            root.names(folder)
+                .into_iter()
+                .filter_map(|name| name.parse::<u32>().ok())
+        };
         let threads = numbers("/proc").flat_map(|process| {
-            numbers(&format!("/proc/{process}/task")).map(move |thread| (process, thread)).collect::<Vec<_>>()
+            numbers(&format!("/proc/{process}/task"))
+                .map(move |thread| (process, thread))
+                .collect::<Vec<_>>()
         });
-        Census(threads.filter_map(|(process, thread)| Seen::read(root, process, thread)).collect())
+        Census(
+            threads
+                .filter_map(|(process, thread)| Seen::read(root, process, thread))
+                .collect(),
+        )
     }
 
     /// All of them.
@@ -70,8 +102,12 @@ impl Census {
     pub fn family(&self, process: u32) -> BTreeSet<u32> {
         let mut family = BTreeSet::from([process]);
         loop {
-            let more: Vec<u32> =
-                self.0.iter().filter(|seen| family.contains(&seen.parent)).map(|seen| seen.id.process).collect();
+            let more: Vec<u32> = self
+                .0
+                .iter()
+                .filter(|seen| family.contains(&seen.parent))
+                .map(|seen| seen.id.process)
+                .collect();
             let before = family.len();
             family.extend(more);
             if family.len() == before {
@@ -82,7 +118,8 @@ impl Census {
 
     /// What each thread of now has used since an earlier census.
     pub fn used_since<'a>(&'a self, earlier: &Census) -> impl Iterator<Item = (&'a Seen, Nanos)> {
-        let before: HashMap<ThreadId, Nanos> = earlier.0.iter().map(|seen| (seen.id, seen.used)).collect();
+        let before: HashMap<ThreadId, Nanos> =
+            earlier.0.iter().map(|seen| (seen.id, seen.used)).collect();
         self.0.iter().map(move |seen| {
             let used = before.get(&seen.id).copied().unwrap_or(Nanos(0));
             (seen, seen.used.saturating_sub(used))
@@ -95,21 +132,45 @@ mod tests {
     use super::*;
 
     fn seen(process: u32, parent: u32, used: u64) -> Seen {
-        let id = ThreadId { process, thread: process, began: 7 };
-        Seen { id, name: "x".to_owned(), cpu: CpuId(0), used: Nanos(used), is_unyielding: false, parent }
+        let id = ThreadId {
+            process,
+            thread: process,
+            began: 7,
+        };
+        Seen {
+            id,
+            name: "x".to_owned(),
+            cpu: CpuId(0),
+            used: Nanos(used),
+            is_unyielding: false,
+            parent,
+        }
     }
 
     #[test]
     fn a_family_is_who_was_started_and_who_they_started() {
-        let census = Census(vec![seen(9, 5, 0), seen(5, 3, 0), seen(3, 1, 0), seen(4, 1, 0)]);
+        let census = Census(vec![
+            seen(9, 5, 0),
+            seen(5, 3, 0),
+            seen(3, 1, 0),
+            seen(4, 1, 0),
+        ]);
         assert_eq!(census.family(3), BTreeSet::from([3, 5, 9]));
         assert_eq!(census.family(9), BTreeSet::from([9]));
     }
 
     #[test]
     fn used_is_the_difference_and_all_of_one_that_is_new() {
-        let (before, mut after) = (Census(vec![seen(3, 1, 100)]), Census(vec![seen(3, 1, 150), seen(4, 1, 20)]));
-        let used = |after: &Census| after.used_since(&before).map(|(_, used)| used.0).collect::<Vec<_>>();
+        let (before, mut after) = (
+            Census(vec![seen(3, 1, 100)]),
+            Census(vec![seen(3, 1, 150), seen(4, 1, 20)]),
+        );
+        let used = |after: &Census| {
+            after
+                .used_since(&before)
+                .map(|(_, used)| used.0)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(used(&after), [50, 20]);
         // The number went to another.
         after.0[0].id.began = 8;
@@ -118,16 +179,27 @@ mod tests {
 
     #[test]
     fn a_hostile_name_does_not_shift_the_fields() {
-        let behind =
-            "4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 222 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 3";
-        let found = Seen::parse(&format!("42 (a) S 9 (b) S {behind}"), 40, 42, Nanos(5)).expect("it is whole");
-        assert_eq!((found.name.as_str(), found.parent, found.id.began, found.cpu), ("a) S 9 (b", 4, 222, CpuId(3)));
+        let behind = "4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 222 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 3";
+        let found = Seen::parse(&format!("42 (a) S 9 (b) S {behind}"), 40, 42, Nanos(5))
+            .expect("it is whole");
+        assert_eq!(
+            (found.name.as_str(), found.parent, found.id.began, found.cpu),
+            ("a) S 9 (b", 4, 222, CpuId(3))
+        );
         let is_unyielding = |rest: &str| {
             let stat = format!("42 (a) S {behind} {rest}");
-            Seen::parse(&stat, 40, 42, Nanos(5)).expect("it is whole").is_unyielding
+            Seen::parse(&stat, 40, 42, Nanos(5))
+                .expect("it is whole")
+                .is_unyielding
         };
-        assert_eq!(["0 0", "97 1", "98 1", "99 2", "0 6"].map(is_unyielding), [false, false, true, true, true]);
-        assert_eq!(Seen::parse(&format!("42 (a) Z {behind}"), 40, 42, Nanos(5)), None);
+        assert_eq!(
+            ["0 0", "97 1", "98 1", "99 2", "0 6"].map(is_unyielding),
+            [false, false, true, true, true]
+        );
+        assert_eq!(
+            Seen::parse(&format!("42 (a) Z {behind}"), 40, 42, Nanos(5)),
+            None
+        );
         assert_eq!(Seen::parse("42 (a) S 1", 40, 42, Nanos(5)), None);
     }
 
@@ -135,7 +207,10 @@ mod tests {
     fn this_thread_is_found() {
         let own = crate::task::current_tid() as u32;
         let census = Census::now(&Root::system());
-        let seen = census.threads().find(|seen| seen.id.thread == own).expect("it runs");
+        let seen = census
+            .threads()
+            .find(|seen| seen.id.thread == own)
+            .expect("it runs");
         assert_eq!(seen.id.process, std::process::id());
         // Other tests start processes meanwhile.
         assert!(census.family(seen.parent).contains(&seen.id.process));

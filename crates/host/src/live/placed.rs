@@ -38,13 +38,26 @@ impl Placed {
     pub fn on(id: ThreadId, cpu: CpuId) -> io::Result<Placed> {
         let allowed = allowed_cpus(id.thread)?;
         if allowed == [cpu] {
-            return Ok(Placed { order: None, _restorer: None, allowed });
+            return Ok(Placed {
+                order: None,
+                _restorer: None,
+                allowed,
+            });
         }
-        let order = PutBack { id, since: ticks_since_boot(), cpu, allowed: allowed.clone() };
+        let order = PutBack {
+            id,
+            since: ticks_since_boot(),
+            cpu,
+            allowed: allowed.clone(),
+        };
         // Before anything is changed.
         let restorer = Restorer::of_affinity(&order.words())?;
         set(id.thread, &[cpu])?;
-        Ok(Placed { order: Some(order), _restorer: Some(restorer), allowed })
+        Ok(Placed {
+            order: Some(order),
+            _restorer: Some(restorer),
+            allowed,
+        })
     }
 
     /// The CPUs that it was allowed before.
@@ -61,17 +74,39 @@ impl Drop for Placed {
 
 impl PutBack {
     fn words(&self) -> [String; 6] {
-        let ThreadId { process, thread, began } = self.id;
+        let ThreadId {
+            process,
+            thread,
+            began,
+        } = self.id;
         let allowed = switchcost_units::format_cpu_list(&self.allowed);
         let cpu = self.cpu.to_string();
-        [process.to_string(), thread.to_string(), began.to_string(), self.since.to_string(), cpu, allowed]
+        [
+            process.to_string(),
+            thread.to_string(),
+            began.to_string(),
+            self.since.to_string(),
+            cpu,
+            allowed,
+        ]
     }
 
     fn parse(words: &[String]) -> Option<PutBack> {
-        let [process, thread, began, since, cpu, allowed] = words else { return None };
-        let id = ThreadId { process: process.parse().ok()?, thread: thread.parse().ok()?, began: began.parse().ok()? };
+        let [process, thread, began, since, cpu, allowed] = words else {
+            return None;
+        };
+        let id = ThreadId {
+            process: process.parse().ok()?,
+            thread: thread.parse().ok()?,
+            began: began.parse().ok()?,
+        };
         let (since, cpu) = (since.parse().ok()?, cpu.parse().ok()?);
-        Some(PutBack { id, since, cpu, allowed: switchcost_units::parse_cpu_list(allowed).ok()? })
+        Some(PutBack {
+            id,
+            since,
+            cpu,
+            allowed: switchcost_units::parse_cpu_list(allowed).ok()?,
+        })
     }
 
     /// Of the thread, and of those that were started by it or beside it meanwhile, which have their CPUs from their parents. Whoever has
@@ -79,7 +114,9 @@ impl PutBack {
     fn perform(&self) {
         let census = Census::now(&Root::system());
         let family = census.family(self.id.process);
-        let is_it = |id: ThreadId| id == self.id || (id.began >= self.since && family.contains(&id.process));
+        let is_it = |id: ThreadId| {
+            id == self.id || (id.began >= self.since && family.contains(&id.process))
+        };
         let threads = census.threads().map(|seen| seen.id).filter(|id| is_it(*id));
         for id in threads.filter(|id| allowed_cpus(id.thread).is_ok_and(|now| now == [self.cpu])) {
             let _ = set(id.thread, &self.allowed);
@@ -104,7 +141,10 @@ fn ticks_since_boot() -> u64 {
 /// Where there is none of that number.
 pub fn allowed_cpus(thread: u32) -> io::Result<Vec<CpuId>> {
     let set = sched_getaffinity(pid(thread))?;
-    Ok((0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).map(CpuId).collect())
+    Ok((0..CpuSet::MAX_CPU as u32)
+        .filter(|cpu| set.is_set(*cpu as usize))
+        .map(CpuId)
+        .collect())
 }
 
 fn set(thread: u32, cpus: &[CpuId]) -> io::Result<()> {
@@ -130,7 +170,11 @@ mod tests {
 
         fn id(&self) -> ThreadId {
             let census = Census::now(&Root::system());
-            census.threads().find(|seen| seen.id.thread == self.0.id()).expect("it sleeps").id
+            census
+                .threads()
+                .find(|seen| seen.id.thread == self.0.id())
+                .expect("it sleeps")
+                .id
         }
     }
 
@@ -143,8 +187,17 @@ mod tests {
 
     #[test]
     fn words_are_read_back_as_they_were_written() {
-        let id = ThreadId { process: 3, thread: 4, began: 5 };
-        let order = PutBack { id, since: 6, cpu: CpuId(1), allowed: vec![CpuId(0), CpuId(1), CpuId(2)] };
+        let id = ThreadId {
+            process: 3,
+            thread: 4,
+            began: 5,
+        };
+        let order = PutBack {
+            id,
+            since: 6,
+            cpu: CpuId(1),
+            allowed: vec![CpuId(0), CpuId(1), CpuId(2)],
+        };
         assert_eq!(PutBack::parse(&order.words()), Some(order.clone()));
         assert_eq!(PutBack::parse(&order.words()[1..]), None);
     }
@@ -156,17 +209,38 @@ mod tests {
         let id = sleeper.id();
         let before = allowed_cpus(id.thread).expect("ours");
         let cpu = before[0];
-        let order = PutBack { id, since: ticks_since_boot(), cpu, allowed: before.clone() };
+        let order = PutBack {
+            id,
+            since: ticks_since_boot(),
+            cpu,
+            allowed: before.clone(),
+        };
         set(id.thread, &[cpu]).expect("ours");
         order.perform();
         assert_eq!(allowed_cpus(id.thread).expect("ours"), before);
         if let Some(&other) = before.get(1) {
             set(id.thread, &[other]).expect("ours");
             order.perform();
-            assert_eq!(allowed_cpus(id.thread).expect("ours"), [other], "another process has chosen that");
+            assert_eq!(
+                allowed_cpus(id.thread).expect("ours"),
+                [other],
+                "another process has chosen that"
+            );
         }
         set(id.thread, &[cpu]).expect("ours");
-        PutBack { id: ThreadId { began: id.began + 1, ..id }, since: id.began + 1, ..order }.perform();
-        assert_eq!(allowed_cpus(id.thread).expect("ours"), [cpu], "another thread of that number");
+        PutBack {
+            id: ThreadId {
+                began: id.began + 1,
+                ..id
+            },
+            since: id.began + 1,
+            ..order
+        }
+        .perform();
+        assert_eq!(
+            allowed_cpus(id.thread).expect("ours"),
+            [cpu],
+            "another thread of that number"
+        );
     }
 }

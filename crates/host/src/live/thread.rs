@@ -37,8 +37,13 @@ impl LiveThread {
     /// # Errors
     /// Where there is no such thread, or the kernel keeps no account.
     pub fn open(id: ThreadId) -> io::Result<LiveThread> {
-        let open = |name: &str| File::open(format!("/proc/{}/task/{}/{name}", id.process, id.thread));
-        Ok(LiveThread { schedstat: open("schedstat")?, status: open("status")?, text: vec![0; LONGEST] })
+        let open =
+            |name: &str| File::open(format!("/proc/{}/task/{}/{name}", id.process, id.thread));
+        Ok(LiveThread {
+            schedstat: open("schedstat")?,
+            status: open("status")?,
+            text: vec![0; LONGEST],
+        })
     }
 
     /// CPU time so far; exact where it does not run at this moment, as while the caller is on its CPU.
@@ -47,7 +52,11 @@ impl LiveThread {
     /// Where it has ended.
     pub fn cpu_time(&mut self) -> io::Result<Nanos> {
         let text = read_text(Some(&self.schedstat), &mut self.text).ok_or_else(ended)?;
-        text.split_ascii_whitespace().next().and_then(|used| used.parse().ok()).map(Nanos).ok_or_else(ended)
+        text.split_ascii_whitespace()
+            .next()
+            .and_then(|used| used.parse().ok())
+            .map(Nanos)
+            .ok_or_else(ended)
     }
 
     /// Switches so far.
@@ -55,7 +64,9 @@ impl LiveThread {
     /// # Errors
     /// Where it has ended.
     pub fn switches(&mut self) -> io::Result<KernelSwitches> {
-        read_text(Some(&self.status), &mut self.text).and_then(parse_switches).ok_or_else(ended)
+        read_text(Some(&self.status), &mut self.text)
+            .and_then(parse_switches)
+            .ok_or_else(ended)
     }
 }
 
@@ -74,16 +85,24 @@ mod tests {
         let (tell, reported) = mpsc::channel();
         let (go, gone) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            tell.send(crate::task::current_tid()).expect("the test waits");
+            tell.send(crate::task::current_tid())
+                .expect("the test waits");
             gone.recv().expect("the test says when");
         });
-        let id = ThreadId { process: std::process::id(), thread: reported.recv().expect("a number") as u32, began: 0 };
+        let id = ThreadId {
+            process: std::process::id(),
+            thread: reported.recv().expect("a number") as u32,
+            began: 0,
+        };
         let mut live = LiveThread::open(id).expect("it runs");
         assert!(live.cpu_time().expect("it runs") > Nanos(0));
         assert!(live.switches().expect("it runs").voluntary > 0 || live.switches().is_ok());
         go.send(()).expect("it waits");
         thread.join().expect("it ends");
-        assert_eq!(live.cpu_time().expect_err("it has ended").raw_os_error(), Some(libc::ESRCH));
+        assert_eq!(
+            live.cpu_time().expect_err("it has ended").raw_os_error(),
+            Some(libc::ESRCH)
+        );
         assert!(live.switches().is_err());
     }
 }

@@ -27,7 +27,10 @@ pub enum Event {
 impl Event {
     /// Whether the CPU counts it; the rest is counted by the kernel.
     pub fn is_hardware(self) -> bool {
-        !matches!(self, Event::ContextSwitches | Event::PageFaults | Event::CpuMigrations | Event::TaskClock)
+        !matches!(
+            self,
+            Event::ContextSwitches | Event::PageFaults | Event::CpuMigrations | Event::TaskClock
+        )
     }
 
     /// Whether the kernel counts it where it happens, in the kernel: a count of the user's half stays at zero.
@@ -36,7 +39,11 @@ impl Event {
     }
 
     pub(super) fn builder(self) -> Builder<'static> {
-        let load_misses = |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
+        let load_misses = |which| Cache {
+            which,
+            operation: CacheOp::READ,
+            result: CacheResult::MISS,
+        };
         match self {
             Event::Cycles => Builder::new(Hardware::CPU_CYCLES),
             Event::Instructions => Builder::new(Hardware::INSTRUCTIONS),

@@ -33,12 +33,18 @@ pub struct Scripted {
 impl Scripted {
     /// A source of these events.
     pub fn new(scripts: impl IntoIterator<Item = (Event, Script)>) -> Scripted {
-        Scripted { scripts: scripts.into_iter().collect(), counters: None }
+        Scripted {
+            scripts: scripts.into_iter().collect(),
+            counters: None,
+        }
     }
 
     /// The same on a CPU with so many counters: larger groups of hardware events are refused.
     pub fn with_counters(self, counters: usize) -> Scripted {
-        Scripted { counters: Some(counters), ..self }
+        Scripted {
+            counters: Some(counters),
+            ..self
+        }
     }
 }
 
@@ -56,8 +62,13 @@ impl CounterSource for Scripted {
         let scripts = events.iter().map(script).collect::<Result<_, _>>()?;
         let wanted = events.iter().filter(|event| event.is_hardware()).count();
         match self.counters {
-            Some(counters) if wanted > counters => Err(Unavailable(format!("the script has {counters} counters"))),
-            _ => Ok(Box::new(ScriptedGroup { scripts, readings: 0 })),
+            Some(counters) if wanted > counters => {
+                Err(Unavailable(format!("the script has {counters} counters")))
+            }
+            _ => Ok(Box::new(ScriptedGroup {
+                scripts,
+                readings: 0,
+            })),
         }
     }
 }
@@ -76,17 +87,29 @@ impl CounterGroup for ScriptedGroup {
             Script::Counts(n) | Script::CountsUserOnly(n) | Script::Multiplexed(n) => Ok(*n),
             Script::CountsInTurn(first, _) if self.readings == 0 => Ok(*first),
             Script::CountsInTurn(_, later) => Ok(*later),
-            Script::FailsToRead | Script::Absent => Err(io::Error::other("the script fails to read")),
+            Script::FailsToRead | Script::Absent => {
+                Err(io::Error::other("the script fails to read"))
+            }
         };
         let enabled = Duration::from_millis(2);
-        let is_partial = self.scripts.iter().any(|script| matches!(script, Script::Multiplexed(_)));
+        let is_partial = self
+            .scripts
+            .iter()
+            .any(|script| matches!(script, Script::Multiplexed(_)));
         let running = if is_partial { enabled / 2 } else { enabled };
         let values = self.scripts.iter().map(value).collect::<io::Result<_>>()?;
         self.readings += 1;
-        Ok(Reading { values, enabled, running })
+        Ok(Reading {
+            values,
+            enabled,
+            running,
+        })
     }
 
     fn counts_kernel(&self) -> bool {
-        !self.scripts.iter().any(|script| matches!(script, Script::CountsUserOnly(_)))
+        !self
+            .scripts
+            .iter()
+            .any(|script| matches!(script, Script::CountsUserOnly(_)))
     }
 }

@@ -27,9 +27,17 @@ struct KnownAnswer {
 /// Takes a few milliseconds, and up to half a second where the CPU's counters of far caches are there to be tested.
 pub fn admit(source: &dyn CounterSource) -> (Vec<Event>, Vec<SelfTest>) {
     let mut bench = Workbench::default();
-    let tests: Vec<_> = Event::iter().map(|event| (event, test(source, event, &mut bench))).collect();
-    let admitted = tests.iter().filter(|(_, test)| test.outcome == SelfTestOutcome::Admitted).map(|(event, _)| *event);
-    (admitted.collect(), tests.into_iter().map(|(_, test)| test).collect())
+    let tests: Vec<_> = Event::iter()
+        .map(|event| (event, test(source, event, &mut bench)))
+        .collect();
+    let admitted = tests
+        .iter()
+        .filter(|(_, test)| test.outcome == SelfTestOutcome::Admitted)
+        .map(|(event, _)| *event);
+    (
+        admitted.collect(),
+        tests.into_iter().map(|(_, test)| test).collect(),
+    )
 }
 
 /// The same of the counter of cycles alone, in a few milliseconds.
@@ -39,8 +47,13 @@ pub fn test_cycles(source: &dyn CounterSource) -> SelfTest {
 
 fn test(source: &dyn CounterSource, event: Event, bench: &mut Workbench) -> SelfTest {
     let answer = known_answer(event);
-    let outcome = ask(source, event, &answer, bench).unwrap_or_else(|why| SelfTestOutcome::Unavailable { why });
-    SelfTest { instrument: event.to_string(), known_answer: answer.text.to_owned(), outcome }
+    let outcome = ask(source, event, &answer, bench)
+        .unwrap_or_else(|why| SelfTestOutcome::Unavailable { why });
+    SelfTest {
+        instrument: event.to_string(),
+        known_answer: answer.text.to_owned(),
+        outcome,
+    }
 }
 
 fn ask(
@@ -49,16 +62,23 @@ fn ask(
     answer: &KnownAnswer,
     bench: &mut Workbench,
 ) -> Result<SelfTestOutcome, String> {
-    let mut group = source.open(&[event], crate::task::current_tid()).map_err(|error| error.to_string())?;
+    let mut group = source
+        .open(&[event], crate::task::current_tid())
+        .map_err(|error| error.to_string())?;
     if event.happens_in_kernel() && !group.counts_kernel() {
-        return Err(format!("it happens in the kernel's half, which is not counted: {}", needs_level(1)));
+        return Err(format!(
+            "it happens in the kernel's half, which is not counted: {}",
+            needs_level(1)
+        ));
     }
     if event == Event::CpuMigrations && run::allowed_cpus().len() < 2 {
         return Err("found one CPU to run on, need two to be moved between".to_owned());
     }
     let outcome = check(&mut *group, answer.run, answer.low..=answer.high, bench)?;
     match answer.quiet {
-        Some(quiet) if outcome == SelfTestOutcome::Admitted => check(&mut *group, quiet, 0..=answer.low / 4, bench),
+        Some(quiet) if outcome == SelfTestOutcome::Admitted => {
+            check(&mut *group, quiet, 0..=answer.low / 4, bench)
+        }
         _ => Ok(outcome),
     }
 }
@@ -75,7 +95,11 @@ fn check(
 }
 
 /// Counts the workload alone.
-fn count(group: &mut dyn CounterGroup, run: fn(&mut Workbench), bench: &mut Workbench) -> Result<u64, String> {
+fn count(
+    group: &mut dyn CounterGroup,
+    run: fn(&mut Workbench),
+    bench: &mut Workbench,
+) -> Result<u64, String> {
     let broken = |error: io::Error| format!("the counter broke: {error}");
     group.start().map_err(broken)?;
     run(bench);
@@ -84,40 +108,71 @@ fn count(group: &mut dyn CounterGroup, run: fn(&mut Workbench), bench: &mut Work
     if reading.is_multiplexed() {
         return Err("the CPU's counters are taken: it counted only part of the time".to_owned());
     }
-    reading.values.first().copied().ok_or_else(|| "the reading is empty".to_owned())
+    reading
+        .values
+        .first()
+        .copied()
+        .ok_or_else(|| "the reading is empty".to_owned())
 }
 
 /// What a chain of them takes, and no less: 3 cycles each on all x86-64 of the last ten years, 4 on some before.
 #[cfg(not(target_arch = "aarch64"))]
-const MULTIPLICATIONS: (&str, u64) = ("a chain of 1,000,000 dependent multiplications of 3 to 5 cycles", 2_900_000);
+const MULTIPLICATIONS: (&str, u64) = (
+    "a chain of 1,000,000 dependent multiplications of 3 to 5 cycles",
+    2_900_000,
+);
 /// On Arm 2 on the cores of the last years, up to 5 on others (Arm's Software Optimization Guides). A counter of instructions, as
 /// emulators have for cycles, comes to 1.2 million.
 #[cfg(target_arch = "aarch64")]
-const MULTIPLICATIONS: (&str, u64) = ("a chain of 1,000,000 dependent multiplications of 2 to 5 cycles", 1_900_000);
+const MULTIPLICATIONS: (&str, u64) = (
+    "a chain of 1,000,000 dependent multiplications of 2 to 5 cycles",
+    1_900_000,
+);
 
 /// Bounds are the workload's own count, and above it room for the kernel's half: interrupts and the two calls that
 /// start and stop the counter.
 fn known_answer(event: Event) -> KnownAnswer {
-    let answer = |text, low, high, run| KnownAnswer { text, low, high, run, quiet: None };
+    let answer = |text, low, high, run| KnownAnswer {
+        text,
+        low,
+        high,
+        run,
+        quiet: None,
+    };
     match event {
-        Event::Instructions => answer("a loop of 1,000,000 rounds of 2 instructions", 2_000_000, 2_100_000, |_| {
-            run::counted_loop(1_000_000)
+        Event::Instructions => answer(
+            "a loop of 1,000,000 rounds of 2 instructions",
+            2_000_000,
+            2_100_000,
+            |_| run::counted_loop(1_000_000),
+        ),
+        Event::Cycles => answer(MULTIPLICATIONS.0, MULTIPLICATIONS.1, 6_000_000, |_| {
+            core_clock::chain(1_000_000)
         }),
-        Event::Cycles => answer(MULTIPLICATIONS.0, MULTIPLICATIONS.1, 6_000_000, |_| core_clock::chain(1_000_000)),
-        Event::PageFaults => answer("64 base pages touched for the first time", 64, 70, |_| run::touch_pages(64)),
+        Event::PageFaults => answer("64 base pages touched for the first time", 64, 70, |_| {
+            run::touch_pages(64)
+        }),
         Event::ContextSwitches => answer("16 sleeps", 16, 24, |_| run::sleep(16)),
         // Room for a move to the first of the two CPUs, and for one after the pins are taken away.
         Event::CpuMigrations => answer("8 moves between two CPUs", 8, 10, |_| run::migrate(8)),
         // The counter's time goes on while a hypervisor runs another guest, the scheduler's does not: the window is short, so that most
         // have none of that.
-        Event::TaskClock => answer("1 ms of this thread's CPU time", 980_000, 1_080_000, |_| run::burn_cpu_time()),
+        Event::TaskClock => answer("1 ms of this thread's CPU time", 980_000, 1_080_000, |_| {
+            run::burn_cpu_time()
+        }),
         misses => known_misses(misses),
     }
 }
 
 /// Guesses and places that are wrong or far, and as many that are not.
 fn known_misses(event: Event) -> KnownAnswer {
-    let answer = |text, low, high, run, quiet| KnownAnswer { text, low, high, run, quiet: Some(quiet) };
+    let answer = |text, low, high, run, quiet| KnownAnswer {
+        text,
+        low,
+        high,
+        run,
+        quiet: Some(quiet),
+    };
     match event {
         Event::BranchMisses => answer(
             "100,000 branches on random bits, of which half are guessed wrong, and few of as many by turns",
@@ -171,22 +226,42 @@ mod tests {
     #[test]
     fn the_right_answer_is_admitted_and_a_wrong_one_refused() {
         let right = Scripted::new([(Event::Instructions, Script::Counts(2_000_300))]);
-        assert_eq!(outcome(&right, Event::Instructions), SelfTestOutcome::Admitted);
+        assert_eq!(
+            outcome(&right, Event::Instructions),
+            SelfTestOutcome::Admitted
+        );
         let zero = Scripted::new([(Event::Instructions, Script::Counts(0))]);
         assert_eq!(
             outcome(&zero, Event::Instructions),
-            SelfTestOutcome::Wrong { expected_low: 2_000_000, expected_high: 2_100_000, found: 0 }
+            SelfTestOutcome::Wrong {
+                expected_low: 2_000_000,
+                expected_high: 2_100_000,
+                found: 0
+            }
         );
     }
 
     #[test]
     fn a_right_counter_that_was_disturbed_once_is_admitted_and_one_that_counts_too_much_is_not() {
-        let disturbed = Scripted::new([(Event::TaskClock, Script::CountsInTurn(15_000_000, 1_000_700))]);
-        assert_eq!(outcome(&disturbed, Event::TaskClock), SelfTestOutcome::Admitted);
-        let wrong = Scripted::new([(Event::TaskClock, Script::CountsInTurn(15_000_000, 1_500_000))]);
+        let disturbed = Scripted::new([(
+            Event::TaskClock,
+            Script::CountsInTurn(15_000_000, 1_000_700),
+        )]);
+        assert_eq!(
+            outcome(&disturbed, Event::TaskClock),
+            SelfTestOutcome::Admitted
+        );
+        let wrong = Scripted::new([(
+            Event::TaskClock,
+            Script::CountsInTurn(15_000_000, 1_500_000),
+        )]);
         assert_eq!(
             outcome(&wrong, Event::TaskClock),
-            SelfTestOutcome::Wrong { expected_low: 980_000, expected_high: 1_080_000, found: 1_500_000 }
+            SelfTestOutcome::Wrong {
+                expected_low: 980_000,
+                expected_high: 1_080_000,
+                found: 1_500_000
+            }
         );
     }
 
@@ -194,9 +269,17 @@ mod tests {
     fn a_counter_of_something_else_that_grows_along_is_refused() {
         for (quiet, outcome) in [
             (300, SelfTestOutcome::Admitted),
-            (16_400, SelfTestOutcome::Wrong { expected_low: 0, expected_high: 2_048, found: 16_400 }),
+            (
+                16_400,
+                SelfTestOutcome::Wrong {
+                    expected_low: 0,
+                    expected_high: 2_048,
+                    found: 16_400,
+                },
+            ),
         ] {
-            let source = Scripted::new([(Event::L1dLoadMisses, Script::CountsInTurn(16_500, quiet))]);
+            let source =
+                Scripted::new([(Event::L1dLoadMisses, Script::CountsInTurn(16_500, quiet))]);
             assert_eq!(self::outcome(&source, Event::L1dLoadMisses), outcome);
         }
     }
@@ -213,19 +296,30 @@ mod tests {
         for event in [Event::ContextSwitches, Event::CpuMigrations] {
             let source = Scripted::new([(event, Script::CountsUserOnly(0))]);
             match outcome(&source, event) {
-                SelfTestOutcome::Unavailable { why } => assert!(why.contains("need 1 or less"), "{why}"),
+                SelfTestOutcome::Unavailable { why } => {
+                    assert!(why.contains("need 1 or less"), "{why}")
+                }
                 other => panic!("{event} gave {other:?}"),
             }
         }
         let source = Scripted::new([(Event::PageFaults, Script::CountsUserOnly(64))]);
-        assert_eq!(outcome(&source, Event::PageFaults), SelfTestOutcome::Admitted);
+        assert_eq!(
+            outcome(&source, Event::PageFaults),
+            SelfTestOutcome::Admitted
+        );
     }
 
     /// As emulators have one: of the chain, a tenth of whose multiplications end in two instructions of its loop.
     #[test]
     fn a_counter_of_instructions_is_none_of_cycles() {
         let instructions = Scripted::new([(Event::Cycles, Script::Counts(1_200_300))]);
-        assert!(matches!(outcome(&instructions, Event::Cycles), SelfTestOutcome::Wrong { found: 1_200_300, .. }));
+        assert!(matches!(
+            outcome(&instructions, Event::Cycles),
+            SelfTestOutcome::Wrong {
+                found: 1_200_300,
+                ..
+            }
+        ));
     }
 
     #[test]
@@ -237,7 +331,9 @@ mod tests {
         ] {
             let source = Scripted::new([(Event::Cycles, script)]);
             match outcome(&source, Event::Cycles) {
-                SelfTestOutcome::Unavailable { why: found } => assert!(found.contains(why), "{found}"),
+                SelfTestOutcome::Unavailable { why: found } => {
+                    assert!(found.contains(why), "{found}")
+                }
                 other => panic!("{script:?} gave {other:?}"),
             }
         }
@@ -245,7 +341,10 @@ mod tests {
 
     #[test]
     fn only_admitted_events_are_given_out() {
-        let source = Scripted::new([(Event::Cycles, Script::Counts(3_000_000)), (Event::TaskClock, Script::Counts(1))]);
+        let source = Scripted::new([
+            (Event::Cycles, Script::Counts(3_000_000)),
+            (Event::TaskClock, Script::Counts(1)),
+        ]);
         let (admitted, tests) = admit(&source);
         assert_eq!(admitted, [Event::Cycles]);
         assert_eq!(tests.len(), Event::iter().count());
@@ -268,7 +367,12 @@ mod tests {
         assert_eq!(tests.len(), Event::iter().count(), "every event is tested");
         for (event, test) in Event::iter().zip(tests) {
             let is_right = test.outcome == SelfTestOutcome::Admitted;
-            assert_eq!(admitted.contains(&event), is_right, "{event}: {:?}", test.outcome);
+            assert_eq!(
+                admitted.contains(&event),
+                is_right,
+                "{event}: {:?}",
+                test.outcome
+            );
             if let SelfTestOutcome::Unavailable { why } = test.outcome {
                 assert!(!why.is_empty(), "{event} is not to be had without a reason");
             }

@@ -13,10 +13,14 @@ const TRIAL_ROUNDS: u64 = 100_000;
 /// group that does not fit counts nothing at all. Software events need no counter and come in the first share. Left
 /// out is what does not count even alone.
 pub fn shares(source: &dyn CounterSource, events: &[Event]) -> Vec<Vec<Event>> {
-    let (hardware, software): (Vec<Event>, Vec<Event>) = events.iter().partition(|event| event.is_hardware());
+    let (hardware, software): (Vec<Event>, Vec<Event>) =
+        events.iter().partition(|event| event.is_hardware());
     let mut shares: Vec<Vec<Event>> = Vec::new();
     for event in hardware {
-        match shares.iter_mut().find(|share| count_together(source, &with(share, event))) {
+        match shares
+            .iter_mut()
+            .find(|share| count_together(source, &with(share, event)))
+        {
             Some(share) => share.push(event),
             None if count_together(source, &[event]) => shares.push(vec![event]),
             None => {}
@@ -36,7 +40,9 @@ fn with(share: &[Event], event: Event) -> Vec<Event> {
 }
 
 fn count_together(source: &dyn CounterSource, events: &[Event]) -> bool {
-    let Ok(mut group) = source.open(events, crate::task::current_tid()) else { return false };
+    let Ok(mut group) = source.open(events, crate::task::current_tid()) else {
+        return false;
+    };
     let trial = group.start().and_then(|()| {
         counted_loop(TRIAL_ROUNDS);
         group.stop()?;
@@ -63,17 +69,26 @@ mod tests {
     #[test]
     fn what_fits_is_counted_together_and_the_rest_after_it() {
         let shares = shares(&cpu(4), &all());
-        let hardware: Vec<usize> =
-            shares.iter().map(|share| share.iter().filter(|e| e.is_hardware()).count()).collect();
+        let hardware: Vec<usize> = shares
+            .iter()
+            .map(|share| share.iter().filter(|e| e.is_hardware()).count())
+            .collect();
         assert_eq!(hardware, [4, 3]);
-        assert_eq!((shares[0].len(), shares[1].len()), (8, 3), "software events come once");
+        assert_eq!(
+            (shares[0].len(), shares[1].len()),
+            (8, 3),
+            "software events come once"
+        );
         let mut events = shares.concat();
         events.sort();
         assert_eq!(events, all());
         for share in shares {
             assert!(CounterSet::open(&cpu(4), &share, &[1]).is_ok(), "{share:?}");
         }
-        assert!(CounterSet::open(&cpu(4), &all(), &[1]).is_err(), "which all of them together cannot be");
+        assert!(
+            CounterSet::open(&cpu(4), &all(), &[1]).is_err(),
+            "which all of them together cannot be"
+        );
     }
 
     #[test]
@@ -83,7 +98,10 @@ mod tests {
 
     #[test]
     fn what_never_counts_all_the_time_is_left_out() {
-        let source = Scripted::new([(Event::Cycles, Script::Multiplexed(9)), (Event::Instructions, Script::Counts(9))]);
+        let source = Scripted::new([
+            (Event::Cycles, Script::Multiplexed(9)),
+            (Event::Instructions, Script::Counts(9)),
+        ]);
         let wanted = [Event::Cycles, Event::Instructions];
         assert_eq!(super::shares(&source, &wanted), [vec![Event::Instructions]]);
         assert_eq!(super::shares(&source, &[]), Vec::<Vec<Event>>::new());

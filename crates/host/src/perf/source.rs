@@ -77,19 +77,36 @@ impl CounterSource for System {
 /// The first event leads the group. A task clock has to: behind another leader Linux 6.18 reads it as it was at the last
 /// timer tick, which the known-answer test has shown.
 fn open(events: &[Event], thread: i32, counts_kernel: bool) -> io::Result<KernelGroup> {
-    let leader = events.iter().position(|event| *event == Event::TaskClock).unwrap_or(0);
+    let leader = events
+        .iter()
+        .position(|event| *event == Event::TaskClock)
+        .unwrap_or(0);
     let builder = |event: Event| {
         let mut builder = event.builder();
-        builder.observe_pid(thread).any_cpu().exclude_kernel(!counts_kernel).exclude_hv(true);
+        builder
+            .observe_pid(thread)
+            .any_cpu()
+            .exclude_kernel(!counts_kernel)
+            .exclude_hv(true);
         builder
     };
     let times = ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING;
-    let mut group = builder(events[leader]).read_format(ReadFormat::GROUP | ReadFormat::ID | times).build_group()?;
+    let mut group = builder(events[leader])
+        .read_format(ReadFormat::GROUP | ReadFormat::ID | times)
+        .build_group()?;
     let mut members = Vec::with_capacity(events.len());
     for (index, event) in events.iter().enumerate() {
-        members.push(if index == leader { None } else { Some(group.add(&builder(*event))?) });
+        members.push(if index == leader {
+            None
+        } else {
+            Some(group.add(&builder(*event))?)
+        });
     }
-    Ok(KernelGroup { group, members, counts_kernel })
+    Ok(KernelGroup {
+        group,
+        members,
+        counts_kernel,
+    })
 }
 
 fn is_permission(error: &io::Error) -> bool {
@@ -113,7 +130,10 @@ impl CounterGroup for KernelGroup {
             Some(counter) => data.get(counter),
             None => data.get(self.group.as_counter()),
         };
-        let values = self.members.iter().map(|member| counter(member).map(|entry| entry.value()));
+        let values = self
+            .members
+            .iter()
+            .map(|member| counter(member).map(|entry| entry.value()));
         Ok(Reading {
             values: values.collect::<Option<Vec<_>>>().ok_or_else(missing)?,
             enabled: data.time_enabled().ok_or_else(missing)?,

@@ -90,11 +90,21 @@ impl SwitchRecords {
         let ring = |&cpu: &CpuId| {
             let mut counting = event(0, cpu);
             // Before Linux 6.0 what is lost at last is not known.
-            let counter = counting.read_format(ReadFormat::LOST).build().or_else(|_| event(0, cpu).build())?;
+            let counter = counting
+                .read_format(ReadFormat::LOST)
+                .build()
+                .or_else(|_| event(0, cpu).build())?;
             Ok((cpu, counter.sampled(RING)?))
         };
-        let rings = cpus.iter().map(ring).collect::<io::Result<_>>().map_err(|error| why(&error))?;
-        Ok(SwitchRecords { rings, others: Vec::new() })
+        let rings = cpus
+            .iter()
+            .map(ring)
+            .collect::<io::Result<_>>()
+            .map_err(|error| why(&error))?;
+        Ok(SwitchRecords {
+            rings,
+            others: Vec::new(),
+        })
     }
 
     /// Records what another thread and those that it starts from here on do.
@@ -105,7 +115,9 @@ impl SwitchRecords {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         for (cpu, ring) in &self.rings {
             let counter = event(thread, *cpu).read_format(ReadFormat::LOST).build();
-            let counter = counter.or_else(|_| event(thread, *cpu).build()).map_err(|error| why(&error))?;
+            let counter = counter
+                .or_else(|_| event(thread, *cpu).build())
+                .map_err(|error| why(&error))?;
             // SAFETY: takes two descriptors of ours, and no pointer.
             if unsafe { libc::ioctl(counter.as_raw_fd(), IOC_SET_OUTPUT, ring.as_raw_fd()) } < 0 {
                 return Err(why(&io::Error::last_os_error()));
@@ -119,7 +131,11 @@ impl SwitchRecords {
     /// finds room.
     pub fn lost(&mut self) -> u64 {
         let lost = |counter: &mut Counter| counter.read_full().ok()?.lost();
-        let of_rings = self.rings.iter_mut().filter_map(|(_, ring)| lost(ring)).sum::<u64>();
+        let of_rings = self
+            .rings
+            .iter_mut()
+            .filter_map(|(_, ring)| lost(ring))
+            .sum::<u64>();
         of_rings + self.others.iter_mut().filter_map(lost).sum::<u64>()
     }
 
@@ -137,11 +153,21 @@ impl SwitchRecords {
 
 fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
     let mut builder = Builder::new(Software::DUMMY);
-    builder.observe_pid(thread).one_cpu(cpu.0 as usize).inherit(true).enabled(true);
+    builder
+        .observe_pid(thread)
+        .one_cpu(cpu.0 as usize)
+        .inherit(true)
+        .enabled(true);
     // Records are written all the same; events of the kernel itself are not everybody's.
     builder.exclude_kernel(true).exclude_hv(true);
-    builder.context_switch(true).task(true).comm(true).comm_exec(true);
-    builder.sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU).sample_id_all(true);
+    builder
+        .context_switch(true)
+        .task(true)
+        .comm(true)
+        .comm_exec(true);
+    builder
+        .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU)
+        .sample_id_all(true);
     // Whoever reads looks by itself.
     builder.clockid(Clock::MONOTONIC).wakeup_watermark(RING);
     builder
@@ -154,8 +180,10 @@ fn why(error: &io::Error) -> Unavailable {
 /// Who, when and where stands at the end of each record: two numbers of 32 bits, one of 64, and the CPU with 32 bits more.
 fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
     let (body, id) = bytes.split_at_checked(bytes.len().checked_sub(24)?)?;
-    let small = |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(*bytes.get(4 * at..)?.first_chunk()?));
-    let large = |bytes: &[u8], at: usize| Some(u64::from_ne_bytes(*bytes.get(8 * at..)?.first_chunk()?));
+    let small =
+        |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(*bytes.get(4 * at..)?.first_chunk()?));
+    let large =
+        |bytes: &[u8], at: usize| Some(u64::from_ne_bytes(*bytes.get(8 * at..)?.first_chunk()?));
     let mut record = SwitchRecord {
         at: Nanos(large(id, 1)?),
         cpu: CpuId(small(id, 4)?),
@@ -164,11 +192,16 @@ fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
         kind: SwitchKind::Came,
     };
     record.kind = match kind {
-        SWITCH if misc & MISC_SWITCH_OUT != 0 => SwitchKind::Left { could_run: misc & MISC_SWITCH_OUT_PREEMPT != 0 },
+        SWITCH if misc & MISC_SWITCH_OUT != 0 => SwitchKind::Left {
+            could_run: misc & MISC_SWITCH_OUT_PREEMPT != 0,
+        },
         SWITCH => SwitchKind::Came,
         FORK => {
             (record.process, record.thread) = (small(body, 0)?, small(body, 2)?);
-            SwitchKind::Started { by_process: small(body, 1)?, by_thread: small(body, 3)? }
+            SwitchKind::Started {
+                by_process: small(body, 1)?,
+                by_thread: small(body, 3)?,
+            }
         }
         EXIT => {
             (record.process, record.thread) = (small(body, 0)?, small(body, 2)?);
@@ -177,10 +210,17 @@ fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
         COMM => {
             (record.process, record.thread) = (small(body, 0)?, small(body, 1)?);
             let mut name = [0; 16];
-            name.iter_mut().zip(body.get(8..)?).for_each(|(to, from)| *to = *from);
-            SwitchKind::Named { name, is_exec: misc & MISC_COMM_EXEC != 0 }
+            name.iter_mut()
+                .zip(body.get(8..)?)
+                .for_each(|(to, from)| *to = *from);
+            SwitchKind::Named {
+                name,
+                is_exec: misc & MISC_COMM_EXEC != 0,
+            }
         }
-        LOST => SwitchKind::Lost { records: large(body, 1)? },
+        LOST => SwitchKind::Lost {
+            records: large(body, 1)?,
+        },
         _ => return None,
     };
     Some(record)
@@ -192,7 +232,12 @@ mod tests {
 
     fn bytes(body: &[u8]) -> Vec<u8> {
         let id = [7u32.to_ne_bytes(), 8u32.to_ne_bytes()].concat();
-        let rest = [&1234u64.to_ne_bytes()[..], &3u32.to_ne_bytes(), &0u32.to_ne_bytes()].concat();
+        let rest = [
+            &1234u64.to_ne_bytes()[..],
+            &3u32.to_ne_bytes(),
+            &0u32.to_ne_bytes(),
+        ]
+        .concat();
         [body, &id, &rest].concat()
     }
 
@@ -206,18 +251,55 @@ mod tests {
     fn records_are_those_of_the_kernels_header() {
         let out = MISC_SWITCH_OUT;
         assert_eq!(parsed(SWITCH, 0, &[]), (7, 8, SwitchKind::Came));
-        assert_eq!(parsed(SWITCH, out, &[]), (7, 8, SwitchKind::Left { could_run: false }));
-        assert_eq!(parsed(SWITCH, out | MISC_SWITCH_OUT_PREEMPT, &[]), (7, 8, SwitchKind::Left { could_run: true }));
-        let of = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>();
-        let started = SwitchKind::Started { by_process: 7, by_thread: 8 };
-        assert_eq!(parsed(FORK, 0, &of(&[20, 7, 21, 8, 1234, 0])), (20, 21, started));
-        assert_eq!(parsed(EXIT, 0, &of(&[20, 7, 21, 8, 1234, 0])), (20, 21, SwitchKind::Ended));
+        assert_eq!(
+            parsed(SWITCH, out, &[]),
+            (7, 8, SwitchKind::Left { could_run: false })
+        );
+        assert_eq!(
+            parsed(SWITCH, out | MISC_SWITCH_OUT_PREEMPT, &[]),
+            (7, 8, SwitchKind::Left { could_run: true })
+        );
+        let of = |numbers: &[u32]| {
+            numbers
+                .iter()
+                .flat_map(|number| number.to_ne_bytes())
+                .collect::<Vec<u8>>()
+        };
+        let started = SwitchKind::Started {
+            by_process: 7,
+            by_thread: 8,
+        };
+        assert_eq!(
+            parsed(FORK, 0, &of(&[20, 7, 21, 8, 1234, 0])),
+            (20, 21, started)
+        );
+        assert_eq!(
+            parsed(EXIT, 0, &of(&[20, 7, 21, 8, 1234, 0])),
+            (20, 21, SwitchKind::Ended)
+        );
         let named = [&of(&[20, 21])[..], b"sleep\0\0\0"].concat();
         let name = *b"sleep\0\0\0\0\0\0\0\0\0\0\0";
-        assert_eq!(parsed(COMM, MISC_COMM_EXEC, &named), (20, 21, SwitchKind::Named { name, is_exec: true }));
-        assert_eq!(parsed(LOST, 0, &of(&[1, 0, 99, 0])), (7, 8, SwitchKind::Lost { records: 99 }));
         assert_eq!(
-            (parse(SWITCH, 0, &[0; 23]), parse(FORK, 0, &bytes(&[0; 4])), parse(1, 0, &bytes(&[]))),
+            parsed(COMM, MISC_COMM_EXEC, &named),
+            (
+                20,
+                21,
+                SwitchKind::Named {
+                    name,
+                    is_exec: true
+                }
+            )
+        );
+        assert_eq!(
+            parsed(LOST, 0, &of(&[1, 0, 99, 0])),
+            (7, 8, SwitchKind::Lost { records: 99 })
+        );
+        assert_eq!(
+            (
+                parse(SWITCH, 0, &[0; 23]),
+                parse(FORK, 0, &bytes(&[0; 4])),
+                parse(1, 0, &bytes(&[]))
+            ),
             (None, None, None)
         );
     }

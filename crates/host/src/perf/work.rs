@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::unavailable::Unavailable;
 
 /// Where the kernel lists its tracepoints: in a file system of their own, or as part of another one.
-const TRACEPOINTS: [&str; 2] = ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"];
+const TRACEPOINTS: [&str; 2] = [
+    "/sys/kernel/tracing/events",
+    "/sys/kernel/debug/tracing/events",
+];
 
 /// What is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,10 +44,13 @@ impl CallCounter {
     pub fn open(called: &Called, thread: u32) -> Result<CallCounter, Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         match called {
-            Called::SystemCall(name) => build(Builder::new(Tracepoint::with_id(tracepoint(name)?)), thread),
+            Called::SystemCall(name) => {
+                build(Builder::new(Tracepoint::with_id(tracepoint(name)?)), thread)
+            }
             Called::Function { file, offset } => {
                 // The kernel reads the path as it opens the event.
-                let path = CString::new(file.as_os_str().as_bytes()).map_err(|error| Unavailable(error.to_string()))?;
+                let path = CString::new(file.as_os_str().as_bytes())
+                    .map_err(|error| Unavailable(error.to_string()))?;
                 let mut builder = Builder::new(Software::DUMMY);
                 let attributes = builder.attrs_mut();
                 (attributes.type_, attributes.config) = (probes()?, 0);
@@ -65,19 +71,34 @@ impl CallCounter {
 
 fn build(mut builder: Builder<'_>, thread: i32) -> Result<CallCounter, Unavailable> {
     // A system call is entered in the kernel.
-    builder.observe_pid(thread).any_cpu().exclude_kernel(false).enabled(true);
-    builder.build().map(CallCounter).map_err(|error| refused(&error))
+    builder
+        .observe_pid(thread)
+        .any_cpu()
+        .exclude_kernel(false)
+        .enabled(true);
+    builder
+        .build()
+        .map(CallCounter)
+        .map_err(|error| refused(&error))
 }
 
 /// The kernel's number for probes of functions.
 fn probes() -> Result<u32, Unavailable> {
-    let text = std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").unwrap_or_default();
-    let none = || Unavailable("found no probes of functions, need a kernel with CONFIG_UPROBE_EVENTS=y".to_owned());
+    let text =
+        std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").unwrap_or_default();
+    let none = || {
+        Unavailable(
+            "found no probes of functions, need a kernel with CONFIG_UPROBE_EVENTS=y".to_owned(),
+        )
+    };
     text.trim().parse().map_err(|_| none())
 }
 
 fn tracepoint(name: &str) -> Result<u64, Unavailable> {
-    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_name = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let unknown = || {
         Unavailable(format!(
             "found no system call '{}' among the kernel's tracepoints, need one as ls /sys/kernel/tracing/events/syscalls has it \
@@ -88,7 +109,9 @@ fn tracepoint(name: &str) -> Result<u64, Unavailable> {
     if !is_name {
         return Err(unknown());
     }
-    let folder = TRACEPOINTS.iter().find(|folder| std::fs::metadata(format!("{folder}/syscalls")).is_ok());
+    let folder = TRACEPOINTS
+        .iter()
+        .find(|folder| std::fs::metadata(format!("{folder}/syscalls")).is_ok());
     let folder = folder.ok_or_else(|| {
         Unavailable(
             "found no tracepoints of system calls in /sys/kernel/tracing, need them to be readable, and a kernel with \
@@ -98,7 +121,9 @@ fn tracepoint(name: &str) -> Result<u64, Unavailable> {
         )
     })?;
     let text = std::fs::read_to_string(format!("{folder}/syscalls/sys_enter_{name}/id"));
-    text.ok().and_then(|text| text.trim().parse().ok()).ok_or_else(unknown)
+    text.ok()
+        .and_then(|text| text.trim().parse().ok())
+        .ok_or_else(unknown)
 }
 
 fn refused(error: &io::Error) -> Unavailable {
@@ -124,7 +149,9 @@ mod tests {
         };
         let before = counter.read().expect("a counter");
         assert!((0..7).all(|_| rustix::process::getppid().is_some()));
-        std::thread::spawn(rustix::process::getppid).join().expect("it ends");
+        std::thread::spawn(rustix::process::getppid)
+            .join()
+            .expect("it ends");
         assert_eq!(counter.read().expect("a counter") - before, 7);
     }
 
@@ -132,7 +159,10 @@ mod tests {
     fn what_is_no_system_call_is_reported() {
         for name in ["", "../../sched/sched_switch", "wrote\u{1b}"] {
             let why = tracepoint(name).expect_err("no system call").to_string();
-            assert!(why.starts_with("found no system call '") && !why.contains('\u{1b}'), "{why}");
+            assert!(
+                why.starts_with("found no system call '") && !why.contains('\u{1b}'),
+                "{why}"
+            );
         }
         let unknown = tracepoint("wrote").expect_err("no system call").to_string();
         assert!(unknown.starts_with("found no "), "{unknown}");

@@ -80,7 +80,9 @@ fn branches(count: u64, mut bits: impl FnMut() -> u64) {
 /// Touches so many base pages of new memory.
 pub(super) fn touch_pages(pages: u64) {
     let page = rustix::param::page_size();
-    let Ok(memory) = Memory::map(Bytes(pages * page as u64), MapType::Private, Pages::Base) else { return };
+    let Ok(memory) = Memory::map(Bytes(pages * page as u64), MapType::Private, Pages::Base) else {
+        return;
+    };
     for word in memory.iter().step_by(page / size_of::<u64>()) {
         word.store(1, std::sync::atomic::Ordering::Relaxed);
     }
@@ -88,7 +90,9 @@ pub(super) fn touch_pages(pages: u64) {
 
 /// Gives up the CPU so many times by the kernel's accounts: a sleep whose end has come before it begins gives up nothing.
 pub(crate) fn sleep(times: i64) {
-    let Some(start) = voluntary_switches() else { return };
+    let Some(start) = voluntary_switches() else {
+        return;
+    };
     while voluntary_switches().is_some_and(|now| now - start < times) {
         std::thread::sleep(Duration::from_micros(10));
     }
@@ -106,7 +110,9 @@ fn voluntary_switches() -> Option<i64> {
 
 /// Lets itself be moved so many times, an even number, between the first two CPUs that it may run on.
 pub(super) fn migrate(times: u32) {
-    let [first, second, ..] = allowed_cpus()[..] else { return };
+    let [first, second, ..] = allowed_cpus()[..] else {
+        return;
+    };
     let _home = pin(&[first]);
     for _ in 0..times / 2 {
         // There, and back when the guard is dropped.
@@ -116,15 +122,23 @@ pub(super) fn migrate(times: u32) {
 
 /// The CPUs that the calling thread may run on.
 pub(crate) fn allowed_cpus() -> Vec<CpuId> {
-    let Ok(allowed) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| CpuId(cpu as u32)).collect()
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return Vec::new();
+    };
+    (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .map(|cpu| CpuId(cpu as u32))
+        .collect()
 }
 
 /// Burns 1 ms as the scheduler counts it.
 pub(crate) fn burn_cpu_time() {
     let clock = CpuClock::of_thread(crate::task::current_tid());
     let Ok(start) = clock.read() else { return };
-    while clock.read().is_ok_and(|now| now.saturating_sub(start) < Nanos::millis(1)) {}
+    while clock
+        .read()
+        .is_ok_and(|now| now.saturating_sub(start) < Nanos::millis(1))
+    {}
 }
 
 impl Workbench {
@@ -152,7 +166,9 @@ impl Workbench {
             ..WorkingSet::NONE
         };
         if self.chase.as_ref().is_none_or(|(made, _)| *made != set) {
-            let Ok(memory) = Memory::map(set.size_bytes, MapType::Private, Pages::Base) else { return };
+            let Ok(memory) = Memory::map(set.size_bytes, MapType::Private, Pages::Base) else {
+                return;
+            };
             prepare(&memory, &set, 1);
             self.chase = Some((set, memory));
         }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
-    wait,
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
+    set_child_subreaper, wait,
 };
 
 use super::settings::Settings;
@@ -30,7 +30,9 @@ const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"
 /// # Errors
 /// Where it could not be started, or no one reads what came of it.
 pub fn keep(words: &[OsString]) -> io::Result<()> {
-    let [commands, wrapper, undo, program @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let [commands, wrapper, undo, program @ ..] = words else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
     set_child_subreaper(Some(getpid()))?;
     let before = Settings::now();
     let mut shell = shell(&script(commands, wrapper), program)?;
@@ -39,7 +41,9 @@ pub fn keep(words: &[OsString]) -> io::Result<()> {
     let mut complaints: Vec<String> = undone(undo).err().into_iter().collect();
     complaints.extend(before.put_back());
     let first = status.map_or_else(|| "stopped".to_owned(), |status| code(status).to_string());
-    let report = std::iter::once(first).chain(complaints).map(|line| line.replace('\n', " ") + "\n");
+    let report = std::iter::once(first)
+        .chain(complaints)
+        .map(|line| line.replace('\n', " ") + "\n");
     io::stdout().write_all(report.collect::<String>().as_bytes())
 }
 
@@ -57,7 +61,12 @@ fn shell(script: &OsStr, arguments: &[OsString]) -> io::Result<Child> {
     let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
     let mut command = Command::new("sh");
     command.arg("-c").arg(script).arg("sh").args(arguments);
-    command.stdin(Stdio::null()).stdout(log()?).stderr(log()?).process_group(0).spawn()
+    command
+        .stdin(Stdio::null())
+        .stdout(log()?)
+        .stderr(log()?)
+        .process_group(0)
+        .spawn()
 }
 
 /// None where the line was cut before it ended.
@@ -65,7 +74,10 @@ fn await_end(shell: &mut Child) -> Option<ExitStatus> {
     let process = pidfd_open(Pid::from_child(shell), PidfdFlags::empty()).ok()?;
     let stdin = io::stdin();
     loop {
-        let mut files = [PollFd::new(&process, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
+        let mut files = [
+            PollFd::new(&process, PollFlags::IN),
+            PollFd::new(&stdin, PollFlags::IN),
+        ];
         match poll(&mut files, None) {
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return None,
@@ -77,7 +89,10 @@ fn await_end(shell: &mut Child) -> Option<ExitStatus> {
 }
 
 fn code(status: ExitStatus) -> i32 {
-    status.code().or_else(|| status.signal().map(|number| 128 + number)).unwrap_or(1)
+    status
+        .code()
+        .or_else(|| status.signal().map(|number| 128 + number))
+        .unwrap_or(1)
 }
 
 /// All that the shell has started and that still runs, generation by generation: first asked, then ended.
@@ -86,15 +101,18 @@ fn end_all(shell: &Child) {
     let mut asked: Vec<i32> = Vec::new();
     loop {
         while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
-        let Ok(left) = other_children(&[]) else { return end_group(shell) };
+        let Ok(left) = other_children(&[]) else {
+            return end_group(shell);
+        };
         if left.is_empty() {
             return;
         }
         let is_over = start.elapsed() > GRACE;
         for pid in left {
             if is_over || !asked.contains(&pid) {
-                let _ =
-                    Pid::from_raw(pid).map(|pid| kill_process(pid, if is_over { Signal::KILL } else { Signal::TERM }));
+                let _ = Pid::from_raw(pid).map(|pid| {
+                    kill_process(pid, if is_over { Signal::KILL } else { Signal::TERM })
+                });
                 asked.push(pid);
             }
         }
@@ -121,7 +139,10 @@ fn undone(undo: &OsStr) -> Result<(), String> {
             Ok(None) if start.elapsed() < UNDONE_WITHIN => std::thread::sleep(STEP),
             Ok(None) => {
                 let _ = child.kill();
-                return Err(failed(format!("still under way after {} s", UNDONE_WITHIN.as_secs())));
+                return Err(failed(format!(
+                    "still under way after {} s",
+                    UNDONE_WITHIN.as_secs()
+                )));
             }
             Err(error) => return Err(failed(error.to_string())),
         }

@@ -16,13 +16,20 @@ impl Settings {
     /// Those that differ now, as they were; what could not be written is complained about.
     pub(super) fn put_back(&self) -> Vec<String> {
         let now = settings(&Root::system());
-        let changed = self.0.iter().filter(|(name, value)| now.get(*name).is_some_and(|now| now != *value));
-        changed.filter_map(|(name, value)| put_back(name, value)).collect()
+        let changed = self
+            .0
+            .iter()
+            .filter(|(name, value)| now.get(*name).is_some_and(|now| now != *value));
+        changed
+            .filter_map(|(name, value)| put_back(name, value))
+            .collect()
     }
 }
 
 fn put_back(name: &str, value: &str) -> Option<String> {
     let (file, text) = assignment(name, value);
     let refused = std::fs::write(&file, text).err()?;
-    Some(format!("failed to write {value} back to {file} ({refused})"))
+    Some(format!(
+        "failed to write {value} back to {file} ({refused})"
+    ))
 }

@@ -3,7 +3,9 @@
 use libc::c_int;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{self, Errno};
-use rustix::process::{Pid, Signal, chdir, getpid, getppid, set_parent_process_death_signal, setpgid};
+use rustix::process::{
+    Pid, Signal, chdir, getpid, getppid, set_parent_process_death_signal, setpgid,
+};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::sched_setaffinity;
 
@@ -81,6 +83,10 @@ fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> io::Result<
 
 /// The kernel's list of this process's children, as text.
 pub(super) fn read_children(list: &mut [u8]) -> io::Result<usize> {
-    let file = open(c"/proc/thread-self/children", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let file = open(
+        c"/proc/thread-self/children",
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
     io::read(&file, list)
 }

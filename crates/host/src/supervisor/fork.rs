@@ -15,5 +15,9 @@ pub(super) unsafe fn fork(flags: c_int) -> io::Result<Option<Pid>> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
-    if pid < 0 { Err(errno::last()) } else { Ok(Pid::from_raw(pid as i32)) }
+    if pid < 0 {
+        Err(errno::last())
+    } else {
+        Ok(Pid::from_raw(pid as i32))
+    }
 }

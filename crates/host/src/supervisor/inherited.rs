@@ -10,7 +10,10 @@ pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
     let mut inherited = Vec::new();
     for entry in fs::read_dir("/proc/self/fdinfo")? {
         let entry = entry?;
-        let number = entry.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<RawFd>().ok());
         // One that was closed meanwhile has no owner.
         if let (Some(fd @ 3..), Ok(facts)) = (number, fs::read_to_string(entry.path()))
             && !is_closed_by_exec(&facts)

@@ -10,7 +10,8 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Gid, Uid, getegid, geteuid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capability_is_in_bounding_set, remove_capability_from_bounding_set, set_capabilities,
+    CapabilitySet, CapabilitySets, capability_is_in_bounding_set,
+    remove_capability_from_bounding_set, set_capabilities,
 };
 
 /// What may be refused on the way.
@@ -34,11 +35,21 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 7] =
-        [Step::Clone, Step::Identity, Step::Privacy, Step::Processes, Step::Rights, Step::Leave, Step::Show];
+    const ALL: [Step; 7] = [
+        Step::Clone,
+        Step::Identity,
+        Step::Privacy,
+        Step::Processes,
+        Step::Rights,
+        Step::Leave,
+        Step::Show,
+    ];
 
     pub(super) fn from_number(number: u32) -> Step {
-        Step::ALL.into_iter().find(|&step| step as u32 == number).unwrap_or(Step::Leave)
+        Step::ALL
+            .into_iter()
+            .find(|&step| step as u32 == number)
+            .unwrap_or(Step::Leave)
     }
 
     fn name(self) -> &'static str {
@@ -75,10 +86,14 @@ struct User {
 
 impl User {
     fn new(user: Uid, group: Gid) -> User {
-        let is_never = |&right: &u64| matches!(capability_is_in_bounding_set(one(right)), Ok(false));
+        let is_never =
+            |&right: &u64| matches!(capability_is_in_bounding_set(one(right)), Ok(false));
         User {
             maps: [user.as_raw(), group.as_raw()].map(|own| format!("{own} {own} 1\n")),
-            never: (0..u64::BITS.into()).filter(is_never).map(|right| 1 << right).sum(),
+            never: (0..u64::BITS.into())
+                .filter(is_never)
+                .map(|right| 1 << right)
+                .sum(),
         }
     }
 }
@@ -91,12 +106,18 @@ fn one(right: u64) -> CapabilitySet {
 impl PidNamespace {
     pub(crate) fn of_this_user() -> PidNamespace {
         let (user, group) = (geteuid(), getegid());
-        PidNamespace { user: (!user.is_root()).then(|| User::new(user, group)) }
+        PidNamespace {
+            user: (!user.is_root()).then(|| User::new(user, group)),
+        }
     }
 
     /// For clone(2) and unshare(2).
     pub(crate) fn flags(&self) -> c_int {
-        let user = if self.user.is_some() { libc::CLONE_NEWUSER } else { 0 };
+        let user = if self.user.is_some() {
+            libc::CLONE_NEWUSER
+        } else {
+            0
+        };
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | user
     }
 
@@ -116,7 +137,11 @@ impl PidNamespace {
         if let Some(user) = &self.user {
             stay_the_same(&user.maps).map_err(at(Step::Identity))?;
         }
-        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE).map_err(at(Step::Privacy))?;
+        mount_change(
+            c"/",
+            MountPropagationFlags::REC | MountPropagationFlags::PRIVATE,
+        )
+        .map_err(at(Step::Privacy))?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount(c"proc", c"/proc", c"proc", flags, None).map_err(at(Step::Processes))?;
         if let Some(user) = &self.user {
@@ -145,7 +170,14 @@ fn give_up_rights(never: u64) -> rustix::io::Result<()> {
     for right in (0..u64::BITS.into()).filter(|right| never >> right & 1 != 0) {
         remove_capability_from_bounding_set(one(right))?;
     }
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+    set_capabilities(
+        None,
+        CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -173,9 +205,17 @@ mod tests {
     #[test]
     fn who_is_not_root_needs_a_namespace_of_users() {
         let root = PidNamespace { user: None }.flags();
-        assert_eq!(root & (libc::CLONE_NEWUSER | libc::CLONE_NEWPID), libc::CLONE_NEWPID);
-        let user = PidNamespace { user: Some(User::new(Uid::from_raw(7), Gid::from_raw(8))) };
-        assert_eq!(user.user.as_ref().map(|user| &user.maps), Some(&["7 7 1\n".to_owned(), "8 8 1\n".to_owned()]));
+        assert_eq!(
+            root & (libc::CLONE_NEWUSER | libc::CLONE_NEWPID),
+            libc::CLONE_NEWPID
+        );
+        let user = PidNamespace {
+            user: Some(User::new(Uid::from_raw(7), Gid::from_raw(8))),
+        };
+        assert_eq!(
+            user.user.as_ref().map(|user| &user.maps),
+            Some(&["7 7 1\n".to_owned(), "8 8 1\n".to_owned()])
+        );
         let user = user.flags();
         assert_eq!(user, root | libc::CLONE_NEWUSER);
     }

@@ -6,7 +6,9 @@ use std::os::fd::{OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, setsid, wait};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, setsid, wait,
+};
 
 use super::child;
 use super::fork::fork;
@@ -18,7 +20,13 @@ use crate::signal_set::SignalSet;
 /// Forks the supervisor; only the parent returns. What it could not do, it reports.
 pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
     let flags = state.pid_namespace.as_ref().map_or(0, PidNamespace::flags);
-    let refused = |error: Errno| if flags == 0 { error.into() } else { Step::Clone.refused(error) };
+    let refused = |error: Errno| {
+        if flags == 0 {
+            error.into()
+        } else {
+            Step::Clone.refused(error)
+        }
+    };
     // SAFETY: the child makes system calls only, and never returns: it takes no lock and no memory.
     match unsafe { fork(flags) }.map_err(refused)? {
         Some(supervisor) => Ok(supervisor),
@@ -32,7 +40,10 @@ pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
 
 fn supervise(state: &mut State<'_>) -> rustix::io::Result<()> {
     let settled = settle(state);
-    let (step, error) = settled.as_ref().err().map_or((0, 0), |&(step, error)| (step as u32, error.raw_os_error()));
+    let (step, error) = settled
+        .as_ref()
+        .err()
+        .map_or((0, 0), |&(step, error)| (step as u32, error.raw_os_error()));
     reports::send(&state.report_to, SETTLED, step, error)?;
     let signals = settled.map_err(|(_, error)| error)?;
     let outcome = serve(state, &signals);
@@ -81,7 +92,10 @@ fn close_range(first: RawFd, last: RawFd) {
 /// Until the parent closes the pipe or is gone.
 fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     loop {
-        let mut ready = [PollFd::new(&state.orders, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        let mut ready = [
+            PollFd::new(&state.orders, PollFlags::IN),
+            PollFd::new(signals, PollFlags::IN),
+        ];
         poll(&mut ready, None)?;
         let [is_ordered, has_ended] = ready.map(|file| !file.revents().is_empty());
         if is_ordered && !take_order(state)? {
@@ -89,7 +103,8 @@ fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
         }
         if has_ended {
             // Whose end it was does not matter: all that have ended are reaped.
-            while rustix::io::read(signals, &mut [0; size_of::<libc::signalfd_siginfo>()]).is_ok() {}
+            while rustix::io::read(signals, &mut [0; size_of::<libc::signalfd_siginfo>()]).is_ok() {
+            }
             while let Ok(Some((pid, status))) = reap() {
                 report_end(state, pid, status)?;
             }
@@ -104,7 +119,9 @@ fn take_order(state: &mut State<'_>) -> rustix::io::Result<bool> {
         return Ok(false);
     }
     let program = u32::from_le_bytes(bytes);
-    let Some(ready) = state.programs.get(program as usize) else { return Ok(true) };
+    let Some(ready) = state.programs.get(program as usize) else {
+        return Ok(true);
+    };
     match child::start(state, ready, program) {
         Ok(pid) => {
             let pid = pid.as_raw_nonzero().get();
@@ -117,7 +134,9 @@ fn take_order(state: &mut State<'_>) -> rustix::io::Result<bool> {
 }
 
 fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> rustix::io::Result<()> {
-    let Some(program) = state.pids.iter().position(|&own| own == pid) else { return Ok(()) };
+    let Some(program) = state.pids.iter().position(|&own| own == pid) else {
+        return Ok(());
+    };
     state.pids[program] = 0;
     reports::send(&state.report_to, ENDED, program as u32, status)
 }

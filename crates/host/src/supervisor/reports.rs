@@ -34,7 +34,8 @@ pub(super) fn send_refusal(to: &OwnedFd, program: u32, error: Errno) -> rustix::
 }
 
 fn numbers(bytes: [u8; BYTES]) -> (u32, u32, i32) {
-    let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let u32_at =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     (u32_at(0), u32_at(4), u32_at(8) as i32)
 }
 
@@ -49,8 +50,17 @@ pub(super) fn settled(bytes: [u8; BYTES]) -> io::Result<()> {
 pub(super) fn decode(bytes: [u8; BYTES]) -> Report {
     let (kind, program, value) = numbers(bytes);
     match kind {
-        LAUNCHED => Report::Launched { program, pid: value },
-        REFUSED => Report::Refused { program, error: value },
-        _ => Report::Ended { program, status: ExitStatus::from_raw(value) },
+        LAUNCHED => Report::Launched {
+            program,
+            pid: value,
+        },
+        REFUSED => Report::Refused {
+            program,
+            error: value,
+        },
+        _ => Report::Ended {
+            program,
+            status: ExitStatus::from_raw(value),
+        },
     }
 }

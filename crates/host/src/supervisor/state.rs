@@ -21,9 +21,18 @@ pub(super) struct Ready<'a> {
 
 impl<'a> Ready<'a> {
     fn new(program: &'a Program) -> Ready<'a> {
-        let pointers =
-            |texts: &[std::ffi::CString]| texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
-        Ready { program, arguments: pointers(&program.arguments), environment: pointers(&program.environment) }
+        let pointers = |texts: &[std::ffi::CString]| {
+            texts
+                .iter()
+                .map(|text| text.as_ptr())
+                .chain([std::ptr::null()])
+                .collect()
+        };
+        Ready {
+            program,
+            arguments: pointers(&program.arguments),
+            environment: pointers(&program.environment),
+        }
     }
 }
 
@@ -61,9 +70,18 @@ impl<'a> State<'a> {
             kept: crate::temporary::locks(),
         };
         state.kept.extend(
-            [&state.orders, &state.report_to, &setting.input, &setting.output, &setting.errors].map(AsRawFd::as_raw_fd),
+            [
+                &state.orders,
+                &state.report_to,
+                &setting.input,
+                &setting.output,
+                &setting.errors,
+            ]
+            .map(AsRawFd::as_raw_fd),
         );
-        state.kept.extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
+        state
+            .kept
+            .extend(setting.shared.map(|file| file.as_fd().as_raw_fd()));
         if setting.has_callers_files {
             state.kept.extend(inherited()?);
         }

@@ -25,12 +25,22 @@ impl TaskFiles {
 
     /// That of the tasks that process `pid` sees.
     pub(super) fn seen_by(pid: Pid) -> io::Result<TaskFiles> {
-        TaskFiles::at(Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())), Some(pid))
+        TaskFiles::at(
+            Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())),
+            Some(pid),
+        )
     }
 
     fn at(path: &Path, first: Option<Pid>) -> io::Result<TaskFiles> {
-        let folder = open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(TaskFiles { folder: Arc::new(folder), first })
+        let folder = open(
+            path,
+            OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        Ok(TaskFiles {
+            folder: Arc::new(folder),
+            first,
+        })
     }
 
     /// The file `name` about a task.
@@ -39,7 +49,13 @@ impl TaskFiles {
     /// Where there is no such task, or we may not look.
     pub fn open(&self, pid: u32, tid: u32, name: &str) -> io::Result<File> {
         let path = format!("{pid}/task/{tid}/{name}");
-        Ok(openat(&self.folder, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into())
+        Ok(openat(
+            &self.folder,
+            path.as_str(),
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?
+        .into())
     }
 
     /// The number that a task has in our own namespace: this reads files of all processes.
@@ -47,27 +63,39 @@ impl TaskFiles {
     /// # Errors
     /// Where there is no such task, or none that we see.
     pub fn number_here(&self, pid: u32, tid: u32) -> io::Result<u32> {
-        let Some(first) = self.first else { return Ok(tid) };
+        let Some(first) = self.first else {
+            return Ok(tid);
+        };
         let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/pid"));
         let wanted = namespace(&first.as_raw_nonzero().to_string())?;
         let process = numbers_in("/proc")?
             .find(|process| {
-                inner_number("/proc", process) == Some(pid) && namespace(process).is_ok_and(|own| own == wanted)
+                inner_number("/proc", process) == Some(pid)
+                    && namespace(process).is_ok_and(|own| own == wanted)
             })
             .ok_or(io::ErrorKind::NotFound)?;
         let tasks = format!("/proc/{process}/task");
         let task = numbers_in(&tasks)?.find(|task| inner_number(&tasks, task) == Some(tid));
-        task.and_then(|task| task.parse().ok()).ok_or(io::ErrorKind::NotFound.into())
+        task.and_then(|task| task.parse().ok())
+            .ok_or(io::ErrorKind::NotFound.into())
     }
 }
 
 fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = String>> {
-    let names = std::fs::read_dir(folder)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names = std::fs::read_dir(folder)?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     Ok(names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())))
 }
 
 /// In the innermost namespace of a task.
 fn inner_number(folder: &str, task: &str) -> Option<u32> {
     let status = std::fs::read_to_string(format!("{folder}/{task}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?
+        .split_whitespace()
+        .last()?
+        .parse()
+        .ok()
 }

@@ -19,11 +19,19 @@ fn shell(script: &str) -> Program {
 }
 
 fn null() -> OwnedFd {
-    std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").expect("/dev/null").into()
+    std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+        .expect("/dev/null")
+        .into()
 }
 
 /// None if this machine allows no PID namespaces.
-fn supervisor(programs: &[Program], in_pid_namespace: bool) -> Option<(Supervisor, std::io::PipeReader)> {
+fn supervisor(
+    programs: &[Program],
+    in_pid_namespace: bool,
+) -> Option<(Supervisor, std::io::PipeReader)> {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let setting = Setting {
         in_pid_namespace,
@@ -55,7 +63,10 @@ fn both_ways(programs: &[Program], test: impl Fn(Supervisor, std::io::PipeReader
 }
 
 fn next(supervisor: &mut Supervisor) -> Report {
-    supervisor.report(LONGEST).expect("the supervisor lives").expect("a report in time")
+    supervisor
+        .report(LONGEST)
+        .expect("the supervisor lives")
+        .expect("a report in time")
 }
 
 fn all_of(mut output: std::io::PipeReader) -> String {
@@ -67,14 +78,21 @@ fn all_of(mut output: std::io::PipeReader) -> String {
 #[test]
 fn starts_a_program_as_asked_and_reports_its_end() {
     let script = "echo $ANSWER $(pwd) $(cat /proc/self/personality); grep Cpus_allowed_list /proc/self/status; exit 7";
-    both_ways(&[shell("exit 1"), shell(script)], |mut supervisor, output, _| {
-        supervisor.launch(1).expect("a supervisor at work");
-        assert!(matches!(next(&mut supervisor), Report::Launched { program: 1, pid } if pid > 0));
-        let Report::Ended { program: 1, status } = next(&mut supervisor) else { panic!("an end") };
-        assert_eq!(status.code(), Some(7));
-        supervisor.dismiss();
-        assert_eq!(all_of(output), "42 / 00040000\nCpus_allowed_list:\t0\n");
-    });
+    both_ways(
+        &[shell("exit 1"), shell(script)],
+        |mut supervisor, output, _| {
+            supervisor.launch(1).expect("a supervisor at work");
+            assert!(
+                matches!(next(&mut supervisor), Report::Launched { program: 1, pid } if pid > 0)
+            );
+            let Report::Ended { program: 1, status } = next(&mut supervisor) else {
+                panic!("an end")
+            };
+            assert_eq!(status.code(), Some(7));
+            supervisor.dismiss();
+            assert_eq!(all_of(output), "42 / 00040000\nCpus_allowed_list:\t0\n");
+        },
+    );
 }
 
 #[test]
@@ -83,23 +101,45 @@ fn a_program_that_cannot_start_is_reported() {
     missing.path = CString::new("/no/such/program").expect("no zero inside");
     both_ways(&[missing], |mut supervisor, _output, _| {
         supervisor.launch(0).expect("a supervisor at work");
-        let reports = [next(&mut supervisor), next(&mut supervisor), next(&mut supervisor)];
-        assert!(reports.contains(&Report::Refused { program: 0, error: libc::ENOENT }), "{reports:?}");
+        let reports = [
+            next(&mut supervisor),
+            next(&mut supervisor),
+            next(&mut supervisor),
+        ];
+        assert!(
+            reports.contains(&Report::Refused {
+                program: 0,
+                error: libc::ENOENT
+            }),
+            "{reports:?}"
+        );
     });
 }
 
 /// Processes that were started with this variable in their environment.
 fn living_with(variable: &str) -> usize {
-    let processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();
-    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
-    environments.filter(|text| text.split(|&byte| byte == 0).any(|own| own == variable.as_bytes())).count()
+    let processes = std::fs::read_dir("/proc")
+        .expect("a list of processes")
+        .flatten();
+    let environments =
+        processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments
+        .filter(|text| {
+            text.split(|&byte| byte == 0)
+                .any(|own| own == variable.as_bytes())
+        })
+        .count()
 }
 
 /// A process that is just starting a program has no environment for a moment.
 fn await_living_with(variable: &str, count: usize) {
     let deadline = std::time::Instant::now() + LONGEST;
     while living_with(variable) != count {
-        assert!(std::time::Instant::now() < deadline, "found {}, need {count}", living_with(variable));
+        assert!(
+            std::time::Instant::now() < deadline,
+            "found {}, need {count}",
+            living_with(variable)
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -107,9 +147,12 @@ fn await_living_with(variable: &str, count: usize) {
 #[test]
 fn nothing_is_left_when_the_supervisor_is_dismissed() {
     // One stays, one leaves its parent, one leaves its session.
-    let mut script = shell("sleep 1000 & echo; (sleep 1001 & echo); setsid sleep 1002 & echo; echo; wait");
+    let mut script =
+        shell("sleep 1000 & echo; (sleep 1001 & echo); setsid sleep 1002 & echo; echo; wait");
     let variable = format!("SUPERVISOR_TEST={}", std::process::id());
-    script.environment.push(CString::new(variable.as_str()).expect("no zero inside"));
+    script
+        .environment
+        .push(CString::new(variable.as_str()).expect("no zero inside"));
     both_ways(&[script], |mut supervisor, mut output, _| {
         supervisor.launch(0).expect("a supervisor at work");
         output.read_exact(&mut [0; 4]).expect("four lines");
@@ -123,28 +166,48 @@ fn nothing_is_left_when_the_supervisor_is_dismissed() {
 fn a_killed_supervisor_takes_all_in_its_pid_namespace_with_it() {
     let mut script = shell("setsid sleep 1000 & echo; wait");
     let variable = format!("SUPERVISOR_KILL_TEST={}", std::process::id());
-    script.environment.push(CString::new(variable.as_str()).expect("no zero inside"));
-    let Some((mut supervisor, mut output)) = supervisor(&[script], true) else { return };
+    script
+        .environment
+        .push(CString::new(variable.as_str()).expect("no zero inside"));
+    let Some((mut supervisor, mut output)) = supervisor(&[script], true) else {
+        return;
+    };
     supervisor.launch(0).expect("a supervisor at work");
     output.read_exact(&mut [0]).expect("a line");
     await_living_with(&variable, 2);
-    rustix::process::kill_process(supervisor.pid, rustix::process::Signal::KILL).expect("our own child");
+    rustix::process::kill_process(supervisor.pid, rustix::process::Signal::KILL)
+        .expect("our own child");
     assert!(matches!(next(&mut supervisor), Report::Launched { .. }));
     let error = supervisor.report(LONGEST).expect_err("no more reports");
-    assert_eq!(error.to_string(), "the process that starts the programs was killed");
+    assert_eq!(
+        error.to_string(),
+        "the process that starts the programs was killed"
+    );
     supervisor.dismiss();
     assert_eq!(living_with(&variable), 0);
 }
 
 #[test]
 fn who_lives_in_a_pid_namespace_has_the_same_numbers_each_time_and_sees_no_one_else() {
-    let script = "set -- /proc/[0-9]*; echo $$ $PPID $#; readlink /proc/self/fd/0; kill -KILL -1; exit 3";
+    let script =
+        "set -- /proc/[0-9]*; echo $$ $PPID $#; readlink /proc/self/fd/0; kill -KILL -1; exit 3";
     for _ in 0..2 {
-        let Some((mut supervisor, output)) = supervisor(&[shell(script)], true) else { return };
+        let Some((mut supervisor, output)) = supervisor(&[shell(script)], true) else {
+            return;
+        };
         supervisor.launch(0).expect("a supervisor at work");
-        assert_eq!(next(&mut supervisor), Report::Launched { program: 0, pid: 2 });
-        let Report::Ended { program: 0, status } = next(&mut supervisor) else { panic!("an end") };
-        assert_eq!(status.code(), Some(3), "it spares itself, and its reach ends at the namespace");
+        assert_eq!(
+            next(&mut supervisor),
+            Report::Launched { program: 0, pid: 2 }
+        );
+        let Report::Ended { program: 0, status } = next(&mut supervisor) else {
+            panic!("an end")
+        };
+        assert_eq!(
+            status.code(),
+            Some(3),
+            "it spares itself, and its reach ends at the namespace"
+        );
         supervisor.dismiss();
         assert_eq!(all_of(output), "2 1 2\n/dev/null\n");
     }
@@ -152,24 +215,46 @@ fn who_lives_in_a_pid_namespace_has_the_same_numbers_each_time_and_sees_no_one_e
 
 #[test]
 fn the_tasks_in_a_pid_namespace_are_found_by_their_own_numbers() {
-    both_ways(&[shell("exec sleep 1000")], |mut supervisor, _output, in_pid_namespace| {
-        supervisor.launch(0).expect("a supervisor at work");
-        let Report::Launched { pid, .. } = next(&mut supervisor) else { panic!("a start") };
-        let pid = pid as u32;
-        let files = supervisor.task_files().clone();
-        let mut text = String::new();
-        files.open(pid, pid, "status").expect("it lives").read_to_string(&mut text).expect("text");
-        let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:")).expect("the kernel reports them");
-        assert_eq!(numbers.split_whitespace().next_back(), Some(pid.to_string().as_str()), "{numbers}");
-        assert!(in_pid_namespace || std::path::Path::new(&format!("/proc/{pid}/task/{pid}")).exists());
-        let here = files.number_here(pid, pid).expect("we see it");
-        let status = std::fs::read_to_string(format!("/proc/{here}/status")).expect("it lives");
-        assert!(status.contains(&format!("\nPPid:\t{}\n", supervisor.pid())), "{status}");
-        assert_eq!(here == pid, !in_pid_namespace);
-        supervisor.dismiss();
-        let gone = files.open(pid, pid, "stat").expect_err("none is left");
-        assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
-    });
+    both_ways(
+        &[shell("exec sleep 1000")],
+        |mut supervisor, _output, in_pid_namespace| {
+            supervisor.launch(0).expect("a supervisor at work");
+            let Report::Launched { pid, .. } = next(&mut supervisor) else {
+                panic!("a start")
+            };
+            let pid = pid as u32;
+            let files = supervisor.task_files().clone();
+            let mut text = String::new();
+            files
+                .open(pid, pid, "status")
+                .expect("it lives")
+                .read_to_string(&mut text)
+                .expect("text");
+            let numbers = text
+                .lines()
+                .find_map(|line| line.strip_prefix("NSpid:"))
+                .expect("the kernel reports them");
+            assert_eq!(
+                numbers.split_whitespace().next_back(),
+                Some(pid.to_string().as_str()),
+                "{numbers}"
+            );
+            assert!(
+                in_pid_namespace
+                    || std::path::Path::new(&format!("/proc/{pid}/task/{pid}")).exists()
+            );
+            let here = files.number_here(pid, pid).expect("we see it");
+            let status = std::fs::read_to_string(format!("/proc/{here}/status")).expect("it lives");
+            assert!(
+                status.contains(&format!("\nPPid:\t{}\n", supervisor.pid())),
+                "{status}"
+            );
+            assert_eq!(here == pid, !in_pid_namespace);
+            supervisor.dismiss();
+            let gone = files.open(pid, pid, "stat").expect_err("none is left");
+            assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
+        },
+    );
 }
 
 #[test]
@@ -183,7 +268,12 @@ fn who_lives_in_a_pid_namespace_has_the_rights_of_the_user_and_no_more() {
         texts.borrow_mut().push(all_of(output));
     });
     let texts = texts.into_inner();
-    assert!(texts.iter().all(|text| text.lines().count() == 7 && *text == texts[0]), "{texts:?}");
+    assert!(
+        texts
+            .iter()
+            .all(|text| text.lines().count() == 7 && *text == texts[0]),
+        "{texts:?}"
+    );
 }
 
 #[test]

@@ -22,7 +22,11 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let lock = File::from(openat(&folder, LOCK, flags, Mode::empty())?);
     let is_ours = is_own(&folder, FileType::Directory)? && is_own(&lock, FileType::RegularFile)?;
-    if is_ours { Ok(lock) } else { Err(ErrorKind::PermissionDenied.into()) }
+    if is_ours {
+        Ok(lock)
+    } else {
+        Err(ErrorKind::PermissionDenied.into())
+    }
 }
 
 /// Removes the folder that has this lock, which we hold. The lock goes last: until then the rest is known to be abandoned.
@@ -45,9 +49,15 @@ pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
 /// Control groups that are listed beside the lock. The kernel removes none in which somebody lives.
 fn remove_groups(folder: impl AsFd) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(list) = openat(&folder, GROUPS, flags, Mode::empty()) else { return Ok(()) };
+    let Ok(list) = openat(&folder, GROUPS, flags, Mode::empty()) else {
+        return Ok(());
+    };
     let groups = io::read_to_string(File::from(list))?;
-    let is_ours = |group: &&Path| group.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    let is_ours = |group: &&Path| {
+        group
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
+    };
     for group in groups.lines().map(Path::new).filter(is_ours) {
         match fs::remove_dir(group) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -58,6 +68,9 @@ fn remove_groups(folder: impl AsFd) -> io::Result<()> {
 }
 
 fn has(folder: impl AsFd, lock: &File) -> io::Result<bool> {
-    let (found, ours) = (statat(folder, LOCK, AtFlags::SYMLINK_NOFOLLOW)?, fstat(lock)?);
+    let (found, ours) = (
+        statat(folder, LOCK, AtFlags::SYMLINK_NOFOLLOW)?,
+        fstat(lock)?,
+    );
     Ok((found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino))
 }

@@ -3,13 +3,18 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 fn names(within: &Path) -> Vec<String> {
     let entries = fs::read_dir(within).expect("a folder").flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
 
 fn name(folder: &TemporaryFolder, within: &Path) -> String {
-    let path = folder.path().parent().and_then(|path| path.strip_prefix(within).ok());
+    let path = folder
+        .path()
+        .parent()
+        .and_then(|path| path.strip_prefix(within).ok());
     path.expect("within").to_string_lossy().into_owned()
 }
 
@@ -25,11 +30,24 @@ fn a_folder_has_the_first_name_that_is_free_and_is_gone_when_dropped() {
     let within = tempfile::tempdir().expect("room");
     let one = TemporaryFolder::create_in(within.path()).expect("room");
     let two = TemporaryFolder::create_in(within.path()).expect("room");
-    assert_eq!([name(&one, within.path()), name(&two, within.path())], ["switchcost-1", "switchcost-2"]);
-    assert_eq!(fs::metadata(one.path().parent().expect("its folder")).expect("there").mode() & 0o777, 0o700);
+    assert_eq!(
+        [name(&one, within.path()), name(&two, within.path())],
+        ["switchcost-1", "switchcost-2"]
+    );
+    assert_eq!(
+        fs::metadata(one.path().parent().expect("its folder"))
+            .expect("there")
+            .mode()
+            & 0o777,
+        0o700
+    );
     fs::write(one.path().join("file"), "text").expect("room");
     drop(one);
-    assert_eq!(names(within.path()), ["switchcost-2"], "a living run keeps its own");
+    assert_eq!(
+        names(within.path()),
+        ["switchcost-2"],
+        "a living run keeps its own"
+    );
     let again = TemporaryFolder::create_in(within.path()).expect("room");
     assert_eq!(name(&again, within.path()), "switchcost-1");
     drop((two, again));
@@ -48,14 +66,21 @@ fn what_the_dead_have_left_is_removed() {
 
 #[test]
 fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
-    let (within, elsewhere) = (tempfile::tempdir().expect("room"), tempfile::tempdir().expect("room"));
+    let (within, elsewhere) = (
+        tempfile::tempdir().expect("room"),
+        tempfile::tempdir().expect("room"),
+    );
     let path = |name: &str| within.path().join(name);
     // No lock; a link to such a folder; a lock that is a link; a file; other names.
     fs::create_dir_all(path("switchcost-1").join(FILES)).expect("folders");
     dead(&elsewhere.path().join("folder"));
     symlink(elsewhere.path().join("folder"), path("switchcost-2")).expect("a link");
     fs::create_dir_all(path("switchcost-3").join(FILES)).expect("folders");
-    symlink(elsewhere.path().join("folder").join(LOCK), path("switchcost-3").join(LOCK)).expect("a link");
+    symlink(
+        elsewhere.path().join("folder").join(LOCK),
+        path("switchcost-3").join(LOCK),
+    )
+    .expect("a link");
     fs::write(path("switchcost-4"), "text").expect("a file");
     dead(&path("switchcost-x"));
     dead(&path("switchcost-"));
@@ -63,13 +88,27 @@ fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
     let before = names(within.path());
     // One of ours, with a link to what is not.
     dead(&path("switchcost-6"));
-    symlink(elsewhere.path(), path("switchcost-6").join(FILES).join("link")).expect("a link");
+    symlink(
+        elsewhere.path(),
+        path("switchcost-6").join(FILES).join("link"),
+    )
+    .expect("a link");
     let folder = TemporaryFolder::create_in(within.path()).expect("room");
     assert_eq!(name(&folder, within.path()), "switchcost-5");
     drop(folder);
     assert_eq!(names(within.path()), before);
     assert!(path("switchcost-1").join(FILES).is_dir() && path("switchcost-3").join(FILES).is_dir());
-    assert_eq!(fs::read(elsewhere.path().join("folder").join(FILES).join("deep/file")).expect("as it was"), b"text");
+    assert_eq!(
+        fs::read(
+            elsewhere
+                .path()
+                .join("folder")
+                .join(FILES)
+                .join("deep/file")
+        )
+        .expect("as it was"),
+        b"text"
+    );
 }
 
 #[test]
@@ -96,6 +135,9 @@ fn where_no_name_is_free_it_says_so() {
         fs::File::create_new(within.path().join(format!("{PREFIX}{number}"))).expect("a file");
     }
     let error = TemporaryFolder::create_in(within.path()).expect_err("no name");
-    let expected = format!("9999 folders switchcost-1, switchcost-2 and so on in {}", within.path().display());
+    let expected = format!(
+        "9999 folders switchcost-1, switchcost-2 and so on in {}",
+        within.path().display()
+    );
     assert_eq!(error.to_string(), expected);
 }

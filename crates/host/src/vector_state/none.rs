@@ -13,7 +13,9 @@ pub(super) struct Area;
 
 impl Area {
     pub(super) fn new(state: VectorState) -> Result<Area, String> {
-        Err(format!("found no XSAVE for --vector-state {state}, need x86-64; measure there"))
+        Err(format!(
+            "found no XSAVE for --vector-state {state}, need x86-64; measure there"
+        ))
     }
 
     #[inline(always)]

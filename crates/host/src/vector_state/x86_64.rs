@@ -46,21 +46,33 @@ fn places() -> Option<Vec<Place>> {
     if !std::arch::is_x86_feature_detected!("xsave") {
         return None;
     }
-    let leaves = CpuId::new().get_extended_state_info().filter(|leaves| leaves.has_xgetbv())?;
+    let leaves = CpuId::new()
+        .get_extended_state_info()
+        .filter(|leaves| leaves.has_xgetbv())?;
     let enabled = extended_control(0);
     let place = |number: u32| {
         let found = leaves.iter().find(|one| one.subleaf == number)?;
         Some((number, found.offset() as usize, found.size() as usize))
     };
-    Some((2..32).filter(|number| enabled >> number & 1 == 1).filter_map(place).collect())
+    Some(
+        (2..32)
+            .filter(|number| enabled >> number & 1 == 1)
+            .filter_map(place)
+            .collect(),
+    )
 }
 
 /// What XSAVE writes of a state; none where it cannot be had.
 pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     let (wanted, places) = (components(state), places()?);
-    let there = places.iter().fold(SSE, |there, (number, ..)| there | 1 << number);
+    let there = places
+        .iter()
+        .fold(SSE, |there, (number, ..)| there | 1 << number);
     let legacy = if wanted & SSE == 0 { 0 } else { LEGACY_BYTES };
-    let wanted_sizes = places.iter().filter(|(number, ..)| wanted >> number & 1 == 1).map(|(.., size)| *size as u64);
+    let wanted_sizes = places
+        .iter()
+        .filter(|(number, ..)| wanted >> number & 1 == 1)
+        .map(|(.., size)| *size as u64);
     (wanted & !there == 0).then(|| Bytes(legacy + wanted_sizes.sum::<u64>()))
 }
 
@@ -85,8 +97,11 @@ pub(super) struct Area {
 
 impl Area {
     pub(super) fn new(state: VectorState) -> Result<Area, String> {
-        let missing =
-            || format!("found a processor or kernel without --vector-state {state}, need one with it (lscpu)");
+        let missing = || {
+            format!(
+                "found a processor or kernel without --vector-state {state}, need one with it (lscpu)"
+            )
+        };
         xsave_bytes(state).ok_or_else(missing)?;
         let (wanted, places) = (components(state), places().ok_or_else(missing)?);
         if wanted & AMX != 0 {
@@ -94,12 +109,21 @@ impl Area {
                 format!("found no tiles for --vector-state {state} ({error}), need the kernel's permission")
             })?;
         }
-        let end = places.iter().map(|(_, offset, size)| offset + size).max().unwrap_or(0).max(HEADER * 8 + 64);
-        let memory =
-            Memory::map(Bytes(end as u64), MapType::Private, Pages::Base).map_err(|error| error.to_string())?;
+        let end = places
+            .iter()
+            .map(|(_, offset, size)| offset + size)
+            .max()
+            .unwrap_or(0)
+            .max(HEADER * 8 + 64);
+        let memory = Memory::map(Bytes(end as u64), MapType::Private, Pages::Base)
+            .map_err(|error| error.to_string())?;
         fill(&memory, wanted, &places);
         let touched = extended_control(0) & (SSE | AVX | AVX_512) | wanted;
-        Ok(Area { memory, wanted, touched })
+        Ok(Area {
+            memory,
+            wanted,
+            touched,
+        })
     }
 
     #[inline(always)]
@@ -131,15 +155,24 @@ impl Area {
 }
 
 fn fill(memory: &Memory, wanted: u64, places: &[Place]) {
-    let fill = |words: std::ops::Range<usize>| memory[words].iter().for_each(|word| word.store(FILLING, Relaxed));
+    let fill = |words: std::ops::Range<usize>| {
+        memory[words]
+            .iter()
+            .for_each(|word| word.store(FILLING, Relaxed))
+    };
     fill(XMM);
     memory[MXCSR].store(USUAL_MXCSR, Relaxed);
     memory[HEADER].store(wanted, Relaxed);
-    let wanted_places = places.iter().filter(|(number, ..)| wanted >> number & 1 == 1);
+    let wanted_places = places
+        .iter()
+        .filter(|(number, ..)| wanted >> number & 1 == 1);
     for (number, offset, size) in wanted_places {
         if *number == TILE_CONFIG {
             let words = offset / 8..;
-            memory[words].iter().zip(tile_config()).for_each(|(word, value)| word.store(value, Relaxed));
+            memory[words]
+                .iter()
+                .zip(tile_config())
+                .for_each(|(word, value)| word.store(value, Relaxed));
         } else {
             fill(offset / 8..(offset + size) / 8);
         }
@@ -157,6 +190,16 @@ fn tile_config() -> [u64; 8] {
 fn allow_tiles() -> std::io::Result<()> {
     const ARCH_REQ_XCOMP_PERM: libc::c_ulong = 0x1023;
     // SAFETY: takes two numbers, and changes what this process may use.
-    let done = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, libc::c_ulong::from(TILE_DATA)) };
-    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_arch_prctl,
+            ARCH_REQ_XCOMP_PERM,
+            libc::c_ulong::from(TILE_DATA),
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error())
+    }
 }

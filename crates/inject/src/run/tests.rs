@@ -23,8 +23,16 @@ fn twins(order: &Order, status: [i32; 2]) -> Option<Answer> {
         let is_preempted = place == order.preempted && !order.preempts_nobody;
         let preemptions = if is_preempted { 100 } else { 0 };
         let cpu_ns = Nanos::millis(100) + Nanos::micros(10 * preemptions);
-        let run = TwinRun { cpu_ns, turns_ns: Nanos::millis(100), preemptions, ..TwinRun::default() };
-        Outcome { run, status: status[usize::from(place)] }
+        let run = TwinRun {
+            cpu_ns,
+            turns_ns: Nanos::millis(100),
+            preemptions,
+            ..TwinRun::default()
+        };
+        Outcome {
+            run,
+            status: status[usize::from(place)],
+        }
     };
     // Runs take time.
     std::thread::sleep(Nanos::millis(1).as_duration());
@@ -49,13 +57,19 @@ impl Stop for Count {
     }
 }
 
-const INSTRUMENTS: Instruments =
-    Instruments { clock: Clock::MonotonicRaw, rate: TickRate::NANOSECONDS, overhead: Ticks(0) };
+const INSTRUMENTS: Instruments = Instruments {
+    clock: Clock::MonotonicRaw,
+    rate: TickRate::NANOSECONDS,
+    overhead: Ticks(0),
+};
 
 fn plan(budget: Nanos) -> Plan {
     Plan::plain(
         CpuId(0),
-        Timing { period_ns: Nanos::micros(250), turn_ns: Nanos::millis(8) },
+        Timing {
+            period_ns: Nanos::micros(250),
+            turn_ns: Nanos::millis(8),
+        },
         vec![Bytes(0), Bytes::kib(256), Bytes::mib(1)],
         budget,
     )
@@ -102,17 +116,36 @@ struct Ran {
 
 fn ran(budget: Nanos, until: usize, answer: fn(&Order) -> Option<Answer>) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
-    let subject = Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
-    let mut executor = Scripted { orders: Vec::new(), answer };
-    let mut stop = Count { runs: 0, until, is_asked: Cell::new(0) };
+    let subject =
+        Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
+    let mut executor = Scripted {
+        orders: Vec::new(),
+        answer,
+    };
+    let mut stop = Count {
+        runs: 0,
+        until,
+        is_asked: Cell::new(0),
+    };
     let mut runs = Vec::new();
-    let is_interrupted = inject(&subject, &INSTRUMENTS, &header(plan(budget)), &mut executor, &mut stop, &mut |line| {
-        if let Line::Run(run) = line {
-            runs.push(run);
-        }
-        Ok::<(), Fault>(())
-    });
-    Ran { is_interrupted, runs, orders: executor.orders }
+    let is_interrupted = inject(
+        &subject,
+        &INSTRUMENTS,
+        &header(plan(budget)),
+        &mut executor,
+        &mut stop,
+        &mut |line| {
+            if let Line::Run(run) = line {
+                runs.push(run);
+            }
+            Ok::<(), Fault>(())
+        },
+    );
+    Ran {
+        is_interrupted,
+        runs,
+        orders: executor.orders,
+    }
 }
 
 #[test]
@@ -126,8 +159,15 @@ fn each_pass_has_each_footprint_once_and_preempts_the_same_twin() {
         orders.push(footprints.clone());
         footprints.sort_unstable();
         assert_eq!(footprints, [0, 1, 2]);
-        assert!(pass.iter().all(|run| run.block == block as u32 && run.preempted == pass[0].preempted));
-        assert_eq!(pass[0].preempted == ran.runs[0].preempted, block % 2 == 0, "they alternate");
+        assert!(
+            pass.iter()
+                .all(|run| run.block == block as u32 && run.preempted == pass[0].preempted)
+        );
+        assert_eq!(
+            pass[0].preempted == ran.runs[0].preempted,
+            block % 2 == 0,
+            "they alternate"
+        );
     }
     orders.dedup();
     assert!(orders.len() > 3, "no order: {orders:?}");
@@ -137,14 +177,21 @@ fn each_pass_has_each_footprint_once_and_preempts_the_same_twin() {
 fn what_a_preemption_costs_is_made_up_for_from_the_second_run_on() {
     let ran = ran(Nanos::seconds(60), 6, |order| twins(order, [0, 0]));
     let lost: Vec<Nanos> = ran.orders.iter().map(|order| order.lost).collect();
-    assert_eq!((&lost[..3], &lost[3..]), (&[Nanos(0); 3][..], &[Nanos::micros(10); 3][..]));
+    assert_eq!(
+        (&lost[..3], &lost[3..]),
+        (&[Nanos(0); 3][..], &[Nanos::micros(10); 3][..])
+    );
 }
 
 #[test]
 fn it_ends_before_the_budget_does() {
     let ran = ran(Nanos::millis(60), usize::MAX, |order| twins(order, [0, 0]));
     assert!(matches!(ran.is_interrupted, Ok(false)));
-    assert!((3..=60).contains(&ran.runs.len()), "{} runs of 1 ms in 60 ms", ran.runs.len());
+    assert!(
+        (3..=60).contains(&ran.runs.len()),
+        "{} runs of 1 ms in 60 ms",
+        ran.runs.len()
+    );
 }
 
 #[test]
@@ -152,22 +199,37 @@ fn copies_that_differ_in_a_run_end_it_and_the_runs_before_are_kept() {
     let answer = |order: &Order| twins(order, [0, if order.lost > Nanos(0) { 256 } else { 0 }]);
     let ran = ran(Nanos::seconds(60), usize::MAX, answer);
     let fault = ran.is_interrupted.expect_err("it differs").to_string();
-    assert!(fault.starts_with("found two copies that ended differently"), "{fault}");
+    assert!(
+        fault.starts_with("found two copies that ended differently"),
+        "{fault}"
+    );
     assert_eq!(ran.runs.len(), 3);
 }
 
 #[test]
 fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    let subject = Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
+    let subject =
+        Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
     let tried = |budget, answer: fn(&Order) -> Option<Answer>| {
-        let mut executor = Scripted { orders: Vec::new(), answer };
-        let found = undisturbed(&subject, &INSTRUMENTS, &plan(budget), &mut executor, &|| false);
+        let mut executor = Scripted {
+            orders: Vec::new(),
+            answer,
+        };
+        let found = undisturbed(
+            &subject,
+            &INSTRUMENTS,
+            &plan(budget),
+            &mut executor,
+            &|| false,
+        );
         assert!(executor.orders.iter().all(|order| order.preempts_nobody));
         found.map_err(|fault| fault.to_string())
     };
     let well: fn(&Order) -> Option<Answer> = |order| twins(order, [0, 0]);
-    let found = tried(Nanos::seconds(60), well).expect("it can be measured").expect("it was not stopped");
+    let found = tried(Nanos::seconds(60), well)
+        .expect("it can be measured")
+        .expect("it was not stopped");
     assert_eq!(found.twins[0].cpu_ns, Nanos::millis(100));
     let refused = tried(Nanos::millis(1), well).expect_err("no time");
     assert!(
@@ -178,7 +240,13 @@ fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
     );
     assert_eq!(tried(Nanos::seconds(60), |_| None), Ok(None));
     let fault = |answer| tried(Nanos::seconds(60), answer).expect_err("refused");
-    assert!(fault(|_| Some(Answer::TooLong)).starts_with("found a command that had not ended after 60.00 s"));
-    assert!(fault(|_| Some(Answer::LeftBehind)).starts_with("found a command that ended before processes"));
+    assert!(
+        fault(|_| Some(Answer::TooLong))
+            .starts_with("found a command that had not ended after 60.00 s")
+    );
+    assert!(
+        fault(|_| Some(Answer::LeftBehind))
+            .starts_with("found a command that ended before processes")
+    );
     assert_eq!(fault(|_| Some(Answer::Refused("why".to_owned()))), "why");
 }

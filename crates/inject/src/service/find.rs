@@ -49,10 +49,18 @@ impl Found {
         let Found { id, name, look, .. } = &self;
         let share = look.cpu_ns.0 as f64 / look.wall_ns.0.max(1) as f64;
         if share < LEAST_SHARE {
-            return Err(ServiceFault::AtRest { process: id.process, name: name.clone(), share: share * 100.0 });
+            return Err(ServiceFault::AtRest {
+                process: id.process,
+                name: name.clone(),
+                share: share * 100.0,
+            });
         }
         if look.work == 0 {
-            return Err(ServiceFault::NoWork { work: work.to_owned(), thread: id.thread, name: name.clone() });
+            return Err(ServiceFault::NoWork {
+                work: work.to_owned(),
+                thread: id.thread,
+                name: name.clone(),
+            });
         }
         Ok(self)
     }
@@ -63,7 +71,12 @@ impl Found {
 ///
 /// # Errors
 /// Where there is none, it does nothing, or its work cannot be counted.
-pub fn find(number: u32, counted: &Work, work: &str, cpus: &[CpuId]) -> Result<Found, ServiceFault> {
+pub fn find(
+    number: u32,
+    counted: &Work,
+    work: &str,
+    cpus: &[CpuId],
+) -> Result<Found, ServiceFault> {
     let root = Root::system();
     let before = Census::now(&root);
     let members = members(&before, number)?;
@@ -107,10 +120,16 @@ impl Members {
 /// Of equals the first.
 fn busiest<'a>(now: &'a Census, before: &Census, members: &Members) -> Option<&'a Seen> {
     let used = now.used_since(before).filter(|(seen, _)| members.has(seen));
-    used.reduce(|most, next| if next.1 > most.1 { next } else { most }).map(|(seen, _)| seen)
+    used.reduce(|most, next| if next.1 > most.1 { next } else { most })
+        .map(|(seen, _)| seen)
 }
 
-fn look(seen: &Seen, members: &Members, counted: &Work, cpus: &[CpuId]) -> Result<Found, ServiceFault> {
+fn look(
+    seen: &Seen,
+    members: &Members,
+    counted: &Work,
+    cpus: &[CpuId],
+) -> Result<Found, ServiceFault> {
     let id = seen.id;
     let mut counter = Counter::start(counted, id.thread, cpus)?;
     let began = monotonic();
@@ -118,7 +137,11 @@ fn look(seen: &Seen, members: &Members, counted: &Work, cpus: &[CpuId]) -> Resul
     let mut thread = LiveThread::open(id).map_err(ended)?;
     let root = Root::system();
     let mut read = || -> Result<(u64, Nanos, KernelSwitches), ServiceFault> {
-        Ok((counter.read()?, thread.cpu_time().map_err(ended)?, thread.switches().map_err(ended)?))
+        Ok((
+            counter.read()?,
+            thread.cpu_time().map_err(ended)?,
+            thread.switches().map_err(ended)?,
+        ))
     };
     let (census, (work, cpu, switches)) = (Census::now(&root), read()?);
     let start = monotonic();
@@ -126,11 +149,17 @@ fn look(seen: &Seen, members: &Members, counted: &Work, cpus: &[CpuId]) -> Resul
     let (work_after, cpu_after, after) = read()?;
     let wall_ns = monotonic().saturating_sub(start);
     let now = Census::now(&root);
-    let others = now.used_since(&census).filter(|(other, _)| members.has(other) && other.id != id);
+    let others = now
+        .used_since(&census)
+        .filter(|(other, _)| members.has(other) && other.id != id);
     Ok(Found {
         id,
         name: seen.name.clone(),
-        cpu: now.threads().find(|other| other.id == id).unwrap_or(seen).cpu,
+        cpu: now
+            .threads()
+            .find(|other| other.id == id)
+            .unwrap_or(seen)
+            .cpu,
         look: Look {
             wall_ns,
             cpu_ns: cpu_after.saturating_sub(cpu),
@@ -148,14 +177,33 @@ mod tests {
     use switchcost_host::perf::Called;
 
     fn found(cpu: u64, work: u64) -> Found {
-        let id = ThreadId { process: 7, thread: 8, began: 0 };
-        let look = Look { wall_ns: Nanos::seconds(1), cpu_ns: Nanos(cpu), work, ..Look::default() };
-        Found { id, name: "ser\u{1b}ver".to_owned(), cpu: CpuId(0), look }
+        let id = ThreadId {
+            process: 7,
+            thread: 8,
+            began: 0,
+        };
+        let look = Look {
+            wall_ns: Nanos::seconds(1),
+            cpu_ns: Nanos(cpu),
+            work,
+            ..Look::default()
+        };
+        Found {
+            id,
+            name: "ser\u{1b}ver".to_owned(),
+            cpu: CpuId(0),
+            look,
+        }
     }
 
     #[test]
     fn who_does_nothing_is_reported_as_such() {
-        let said = |found: Found| found.check("syscall:write").map_err(|fault| fault.to_string()).err();
+        let said = |found: Found| {
+            found
+                .check("syscall:write")
+                .map_err(|fault| fault.to_string())
+                .err()
+        };
         assert_eq!(said(found(500_000_000, 10)), None);
         assert_eq!(
             said(found(3_000_000, 10)).as_deref(),
@@ -177,14 +225,24 @@ mod tests {
     fn a_phase_has_enough_work() {
         let calls = Work::Called(Called::SystemCall("write".to_owned()));
         let phase = |work| found(1, work).phase(&calls);
-        assert_eq!([phase(100_000), phase(1_000), phase(3)], [20, 100, 1000].map(Nanos::millis));
-        assert_eq!(found(1, 100_000).phase(&Work::Command("count".to_owned())), Nanos::seconds(1));
+        assert_eq!(
+            [phase(100_000), phase(1_000), phase(3)],
+            [20, 100, 1000].map(Nanos::millis)
+        );
+        assert_eq!(
+            found(1, 100_000).phase(&Work::Command("count".to_owned())),
+            Nanos::seconds(1)
+        );
     }
 
     #[test]
     fn who_is_not_there_is_reported_as_such() {
         let calls = Work::Called(Called::SystemCall("write".to_owned()));
-        let fault = find(u32::MAX, &calls, "syscall:write", &[]).expect_err("no process has that number");
-        assert_eq!(fault.to_string(), "found no process 4294967295, need one that runs; see ps -e");
+        let fault =
+            find(u32::MAX, &calls, "syscall:write", &[]).expect_err("no process has that number");
+        assert_eq!(
+            fault.to_string(),
+            "found no process 4294967295, need one that runs; see ps -e"
+        );
     }
 }

@@ -38,7 +38,12 @@ pub fn follow<E: From<ServiceFault>>(
 ) -> Result<Followed, E> {
     let start = monotonic();
     let mut groups = Vec::new();
-    let followed = |is_interrupted, has_service_ended| Ok(Followed { is_interrupted, has_service_ended });
+    let followed = |is_interrupted, has_service_ended| {
+        Ok(Followed {
+            is_interrupted,
+            has_service_ended,
+        })
+    };
     loop {
         match follower.next(&|| stop.should_stop()) {
             None => return followed(true, false),
@@ -48,7 +53,13 @@ pub fn follow<E: From<ServiceFault>>(
             Some(Reply::Group(group)) => {
                 sink(Line::Group(*group))?;
                 groups.push(*group);
-                stop.progress(Progress { runs: groups.len(), elapsed: monotonic().saturating_sub(start) }, &groups);
+                stop.progress(
+                    Progress {
+                        runs: groups.len(),
+                        elapsed: monotonic().saturating_sub(start),
+                    },
+                    &groups,
+                );
             }
         }
     }
@@ -68,15 +79,26 @@ impl ProcessFollower {
     /// Where there is no process to be had.
     pub fn start(order: ServiceOrder) -> Result<ProcessFollower, ServiceFault> {
         // The last group may begin right before the end.
-        let phase = order.timings.iter().map(|timing| timing.turn_ns).max().unwrap_or(Nanos(0));
+        let phase = order
+            .timings
+            .iter()
+            .map(|timing| timing.turn_ns)
+            .max()
+            .unwrap_or(Nanos(0));
         let latest = order.until + Nanos(phase.0 * 16) + TIMEOUT;
         let tell = || -> io::Result<FreshProcess> {
             let mut process = FreshProcess::start(&[INJECTION_ARGUMENT])?;
             process.tell(&serde_json::to_vec(&Request::Service(order))?)?;
             Ok(process)
         };
-        let process = tell().map_err(|error| ServiceFault::Refused(format!("found no process ({error}), need one")))?;
-        Ok(ProcessFollower { process, latest, text: Vec::new() })
+        let process = tell().map_err(|error| {
+            ServiceFault::Refused(format!("found no process ({error}), need one"))
+        })?;
+        Ok(ProcessFollower {
+            process,
+            latest,
+            text: Vec::new(),
+        })
     }
 
     fn line(&mut self) -> Option<Vec<u8>> {
@@ -95,7 +117,9 @@ impl ProcessFollower {
             Waited::Bytes(count) => self.text.extend_from_slice(&buffer[..count]),
             Waited::Ended => return Ok(Some(Reply::Refused(ended(self.process.exit_status()?)))),
         }
-        self.line().map(|line| serde_json::from_slice(&line).map_err(io::Error::from)).transpose()
+        self.line()
+            .map(|line| serde_json::from_slice(&line).map_err(io::Error::from))
+            .transpose()
     }
 }
 
@@ -106,7 +130,9 @@ impl Follower for ProcessFollower {
                 return None;
             }
             if let Some(line) = self.line() {
-                return Some(serde_json::from_slice(&line).unwrap_or_else(|error| lost(&error.into())));
+                return Some(
+                    serde_json::from_slice(&line).unwrap_or_else(|error| lost(&error.into())),
+                );
             }
             match self.read() {
                 Ok(None) => (),

@@ -58,14 +58,25 @@ pub(crate) fn all(
     let mut random = ChaCha8Rng::seed_from_u64(order.seed);
     let start = service.now();
     for block in 0.. {
-        for Compared { timing, footprint, arms: [first, second] } in block_of(order, &mut random) {
+        for Compared {
+            timing,
+            footprint,
+            arms: [first, second],
+        } in block_of(order, &mut random)
+        {
             let since_start_ns = service.now().saturating_sub(start);
             if service.now() >= order.until {
                 return Ok(());
             }
             let mut phase = |arm| phase(service, order.rate, order.timings[timing], arm, footprint);
             let phases = [phase(first)?, phase(second)?, phase(second)?, phase(first)?];
-            sink(Group { block, footprint: footprint as u32, timing: timing as u32, since_start_ns, phases })?;
+            sink(Group {
+                block,
+                footprint: footprint as u32,
+                timing: timing as u32,
+                since_start_ns,
+                phases,
+            })?;
         }
     }
     Ok(())
@@ -74,11 +85,19 @@ pub(crate) fn all(
 /// Each footprint once at each period, and one against not being preempted at all; each time from the one or the other arm on.
 fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
     let at = |timing| {
-        let of = move |footprint| Compared { timing, footprint, arms: [Arm::Touching, Arm::Spinning] };
+        let of = move |footprint| Compared {
+            timing,
+            footprint,
+            arms: [Arm::Touching, Arm::Spinning],
+        };
         (0..order.footprints.len()).map(of)
     };
     let mut all: Vec<Compared> = (0..order.timings.len()).flat_map(at).collect();
-    all.push(Compared { timing: 0, footprint: order.against_idle, arms: [Arm::Idle, Arm::Spinning] });
+    all.push(Compared {
+        timing: 0,
+        footprint: order.against_idle,
+        arms: [Arm::Idle, Arm::Spinning],
+    });
     all.shuffle(random);
     for compared in &mut all {
         if random.random() {
@@ -108,7 +127,11 @@ impl Tally {
 
     /// As a harmonic mean over CPU time; 0 where there was none.
     fn chain_ps(&self, rate: TickRate) -> u64 {
-        let ticks = if self.chains > 0.0 { self.cpu as f64 / self.chains } else { 0.0 };
+        let ticks = if self.chains > 0.0 {
+            self.cpu as f64 / self.chains
+        } else {
+            0.0
+        };
         (ticks * 1e12 / rate.0 as f64).round() as u64
     }
 }

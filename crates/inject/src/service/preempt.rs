@@ -20,7 +20,9 @@ const LATELY: f64 = 512.0;
 
 /// Preempts to the end, and reports each group as soon as there is one.
 pub(crate) fn preempt(order: &ServiceOrder, output: &mut dyn Write) -> io::Result<()> {
-    let outcome = perform(order, &mut |group| say(output, &Reply::Group(Box::new(group))));
+    let outcome = perform(order, &mut |group| {
+        say(output, &Reply::Group(Box::new(group)))
+    });
     let last = match outcome {
         Ok(()) => Reply::Over,
         Err(ServiceFault::Ended(..)) => Reply::Ended,
@@ -36,8 +38,13 @@ fn say(output: &mut dyn Write, reply: &Reply) -> io::Result<()> {
     output.flush()
 }
 
-fn perform(order: &ServiceOrder, say: &mut dyn FnMut(Group) -> io::Result<()>) -> Result<(), ServiceFault> {
-    let refused = |error: io::Error| ServiceFault::Refused(format!("found {error}, need a task of real-time priority"));
+fn perform(
+    order: &ServiceOrder,
+    say: &mut dyn FnMut(Group) -> io::Result<()>,
+) -> Result<(), ServiceFault> {
+    let refused = |error: io::Error| {
+        ServiceFault::Refused(format!("found {error}, need a task of real-time priority"))
+    };
     // Before this becomes a task that others wait for.
     let counter = Counter::start(&order.work, order.id.thread, &order.other_cpus)?;
     let thread = LiveThread::open(order.id).map_err(|_| ended(order))?;
@@ -47,14 +54,26 @@ fn perform(order: &ServiceOrder, say: &mut dyn FnMut(Group) -> io::Result<()>) -
     let _lock = lock_memory().ok();
     Preemptor::limit().map_err(refused)?;
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).map_err(refused)?;
-    let mut service = OnCpu { order, preemptor, counter, thread, took: Vec::new() };
+    let mut service = OnCpu {
+        order,
+        preemptor,
+        counter,
+        thread,
+        took: Vec::new(),
+    };
     // The first brings the memory to the caches.
     (0..2).for_each(|_| {
-        service.took = order.footprints.iter().map(|size| Took::of(service.preemptor.touch(*size))).collect()
+        service.took = order
+            .footprints
+            .iter()
+            .map(|size| Took::of(service.preemptor.touch(*size)))
+            .collect()
     });
     all(&mut service, order, &mut |group| {
         say(group).map_err(|error| {
-            ServiceFault::Refused(format!("found that the results are no longer read ({error}), need a reader"))
+            ServiceFault::Refused(format!(
+                "found that the results are no longer read ({error}), need a reader"
+            ))
         })
     })
 }
@@ -103,7 +122,10 @@ impl ServiceControl for OnCpu<'_> {
     }
 
     fn counts(&mut self) -> Result<(u64, KernelSwitches), ServiceFault> {
-        Ok((self.counter.read()?, self.thread.switches().map_err(|_| ended(self.order))?))
+        Ok((
+            self.counter.read()?,
+            self.thread.switches().map_err(|_| ended(self.order))?,
+        ))
     }
 
     fn now(&self) -> Nanos {
@@ -120,7 +142,10 @@ struct Took {
 
 impl Took {
     fn of(first: Ticks) -> Took {
-        Took { mean: first.0 as f64, times: 1.0 }
+        Took {
+            mean: first.0 as f64,
+            times: 1.0,
+        }
     }
 
     fn add(&mut self, time: Ticks) {
@@ -142,7 +167,9 @@ mod tests {
     fn who_spins_does_so_for_as_long_as_all_touches_of_a_phase_take_in_the_mean() {
         let mut took = Took::of(Ticks(1_000));
         let phase = (0..40).map(|number| if number < 10 { 2_000 } else { 1_000 });
-        (0..50).flat_map(|_| phase.clone()).for_each(|time| took.add(Ticks(time)));
+        (0..50)
+            .flat_map(|_| phase.clone())
+            .for_each(|time| took.add(Ticks(time)));
         let off = took.lately().0 as f64 / 1_250.0 - 1.0;
         assert!(off.abs() < 0.02, "{off}");
     }

@@ -13,7 +13,11 @@ use super::{ServiceFault, Work};
 /// Reports how much work was done so far.
 pub(crate) enum Counter {
     Calls(CallCounter),
-    Command { ask: Sender<()>, reply: Receiver<Result<u64, String>>, command: String },
+    Command {
+        ask: Sender<()>,
+        reply: Receiver<Result<u64, String>>,
+        command: String,
+    },
 }
 
 impl Counter {
@@ -28,22 +32,42 @@ impl Counter {
                 let serve = move || {
                     // Where there are others.
                     let _pin = pin(&cpus);
-                    asked.iter().map_while(|()| tell.send(counted(&words)).ok()).for_each(drop);
+                    asked
+                        .iter()
+                        .map_while(|()| tell.send(counted(&words)).ok())
+                        .for_each(drop);
                 };
                 let spawned = std::thread::Builder::new().spawn(serve);
-                spawned.map_err(|error| ServiceFault::Refused(format!("found no thread ({error}), need one")))?;
-                Ok(Counter::Command { ask, reply, command: command.clone() })
+                spawned.map_err(|error| {
+                    ServiceFault::Refused(format!("found no thread ({error}), need one"))
+                })?;
+                Ok(Counter::Command {
+                    ask,
+                    reply,
+                    command: command.clone(),
+                })
             }
         }
     }
 
     pub(crate) fn read(&mut self) -> Result<u64, ServiceFault> {
         match self {
-            Counter::Calls(counter) => counter.read().map_err(|error| ServiceFault::Refused(gone(&error))),
-            Counter::Command { ask, reply, command } => {
+            Counter::Calls(counter) => counter
+                .read()
+                .map_err(|error| ServiceFault::Refused(gone(&error))),
+            Counter::Command {
+                ask,
+                reply,
+                command,
+            } => {
                 let _ = ask.send(());
-                let reply = reply.recv().unwrap_or_else(|_| Err("no thread that runs it".to_owned()));
-                reply.map_err(|found| ServiceFault::Command { command: command.clone(), found })
+                let reply = reply
+                    .recv()
+                    .unwrap_or_else(|_| Err("no thread that runs it".to_owned()));
+                reply.map_err(|found| ServiceFault::Command {
+                    command: command.clone(),
+                    found,
+                })
             }
         }
     }
@@ -64,8 +88,14 @@ mod tests {
         let command = format!("echo x >> {count}; wc -l < {count}");
         let mut counter = Counter::start(&Work::Command(command), 1, &[]).expect("a thread");
         assert_eq!([0; 3].map(|_| counter.read().expect("a number")), [1, 2, 3]);
-        let mut counter = Counter::start(&Work::Command("echo \u{1b}".to_owned()), 1, &[]).expect("a thread");
+        let mut counter =
+            Counter::start(&Work::Command("echo \u{1b}".to_owned()), 1, &[]).expect("a thread");
         let why = counter.read().expect_err("no number").to_string();
-        assert!(why.starts_with("found '\\u{1b}' from the command 'echo \\u{1b}' of --work, need a number"), "{why}");
+        assert!(
+            why.starts_with(
+                "found '\\u{1b}' from the command 'echo \\u{1b}' of --work, need a number"
+            ),
+            "{why}"
+        );
     }
 }

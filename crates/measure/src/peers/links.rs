@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use switchcost_host::ipc::{
-    Channel, EventFd, Futex, MessageQueue, MutexCondvar, Notify, Pipe, Semaphore, SignalLink, Stream, Turns, Yield,
-    block_token_signal,
+    Channel, EventFd, Futex, MessageQueue, MutexCondvar, Notify, Pipe, Semaphore, SignalLink,
+    Stream, Turns, Yield, block_token_signal,
 };
 use switchcost_host::memory::Memory;
 use switchcost_record::Mechanism;
@@ -21,7 +21,11 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    pub(super) fn new(mechanism: Mechanism, tasks: usize, words: &Arc<Memory>) -> io::Result<Links> {
+    pub(super) fn new(
+        mechanism: Mechanism,
+        tasks: usize,
+        words: &Arc<Memory>,
+    ) -> io::Result<Links> {
         if mechanism == Mechanism::Signal {
             block_token_signal()?;
         }
@@ -31,16 +35,28 @@ impl Links {
         // A preemption needs no channel: the preemptor takes the CPU. Nor do tasks that hand nothing on.
         let is_without = matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent);
         let tasks = if is_without { 0 } else { tasks };
-        let all = || (0..tasks).map(|receiver| channel(mechanism, receiver, words)).collect::<io::Result<Vec<_>>>();
-        Ok(Links { to: all()?, own: all()? })
+        let all = || {
+            (0..tasks)
+                .map(|receiver| channel(mechanism, receiver, words))
+                .collect::<io::Result<Vec<_>>>()
+        };
+        Ok(Links {
+            to: all()?,
+            own: all()?,
+        })
     }
 
     /// All over one lock, which the plan allows two tasks.
     fn of_turns(tasks: usize) -> io::Result<Links> {
         let turns = Turns::new()?;
         let channel = |sender, receiver| Box::new(turns.channel(sender, receiver)) as AnyChannel;
-        let to = (0..tasks).map(|receiver| channel((receiver + tasks - 1) % tasks, receiver)).collect();
-        Ok(Links { to, own: (0..tasks).map(|task| channel(task, task)).collect() })
+        let to = (0..tasks)
+            .map(|receiver| channel((receiver + tasks - 1) % tasks, receiver))
+            .collect();
+        Ok(Links {
+            to,
+            own: (0..tasks).map(|task| channel(task, task)).collect(),
+        })
     }
 
     /// The channel that task `index` receives from; the index may be one past the last, which is task 0.
@@ -68,9 +84,11 @@ fn channel(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Re
         PosixMq => Box::new(MessageQueue::new()?),
         Signal => Box::new(signal_link(receiver, Arc::clone(words))),
         Yield => Box::new(self::Yield),
-        MutexCondvarHeld | Fiber | Ucontext | Green | GreenPreempt | Async | Preempt | Concurrent | Runtime
-        | Synthetic => {
-            return Err(io::Error::other(format!("{mechanism} is no ring of kernel tasks")));
+        MutexCondvarHeld | Fiber | Ucontext | Green | GreenPreempt | Async | Preempt
+        | Concurrent | Runtime | Synthetic => {
+            return Err(io::Error::other(format!(
+                "{mechanism} is no ring of kernel tasks"
+            )));
         }
     })
 }

@@ -12,7 +12,12 @@ use super::shared::Shared;
 use crate::experiment::Split;
 
 /// The preemptor: it takes the CPU whenever its timer fires, until it is told to stop.
-pub(super) fn run_preemptor(shared: &Shared, memory: &[AtomicU64], set: &WorkingSet, period: Nanos) -> io::Result<()> {
+pub(super) fn run_preemptor(
+    shared: &Shared,
+    memory: &[AtomicU64],
+    set: &WorkingSet,
+    period: Nanos,
+) -> io::Result<()> {
     let timer = PeriodicTimer::start(period)?;
     while !shared.should_stop() {
         timer.wait()?;

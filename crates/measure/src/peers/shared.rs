@@ -13,8 +13,8 @@ use switchcost_workload::{Pages, Sharing, prepare};
 
 use super::links::Links;
 use super::words::{
-    BEGUN, ENDED, HANDOFF_TICKS, INVOLUNTARY, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT, TEXT_LENGTH, THREAD,
-    VOLUNTARY, WAKES, WALK_TICKS, WARM_UP, WORDS, word_index,
+    BEGUN, ENDED, HANDOFF_TICKS, INVOLUNTARY, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT,
+    TEXT_LENGTH, THREAD, VOLUNTARY, WAKES, WALK_TICKS, WARM_UP, WORDS, word_index,
 };
 use crate::experiment::Split;
 
@@ -22,11 +22,19 @@ use crate::experiment::Split;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Pass the token on so many times, then once more without a walk.
-    Ring { walks: bool, warm_up: u64, rounds: u64 },
+    Ring {
+        walks: bool,
+        warm_up: u64,
+        rounds: u64,
+    },
     /// Take the CPU from task 0 once a period, until told to stop.
     Preempt { walks: bool, period: Nanos },
     /// Hand the token to itself.
-    Baseline { walks: bool, warm_up: u64, rounds: u64 },
+    Baseline {
+        walks: bool,
+        warm_up: u64,
+        rounds: u64,
+    },
     /// Walk so many times while all others do, too.
     AtOnce { warm_up: u64, rounds: u64 },
     /// Walk so many times alone.
@@ -53,12 +61,20 @@ impl Shared {
     pub(crate) fn new(case: &Case, clock: Clock, seed: u64) -> Result<Shared, String> {
         let tasks = case.tasks as usize;
         let size = Bytes((tasks * WORDS * 8) as u64);
-        let words = Memory::map(size, MapType::Shared, Pages::Base).map_err(|error| error.to_string())?;
+        let words =
+            Memory::map(size, MapType::Shared, Pages::Base).map_err(|error| error.to_string())?;
         let words = Arc::new(words);
-        let bells = || (0..tasks).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>();
+        let bells = || {
+            (0..tasks)
+                .map(|_| EventFd::new())
+                .collect::<io::Result<Vec<_>>>()
+        };
         let cannot = |error: io::Error| {
             let remedy = switchcost_remedies::for_channels(&error, &case.mechanism.to_string());
-            format!("found no way to make the channels of {tasks} tasks over {} ({error}), {remedy}", case.mechanism)
+            format!(
+                "found no way to make the channels of {tasks} tasks over {} ({error}), {remedy}",
+                case.mechanism
+            )
         };
         Ok(Shared {
             go: bells().map_err(cannot)?,
@@ -81,8 +97,16 @@ impl Shared {
     /// Tells a peer what to do, and wakes it.
     pub(crate) fn command(&self, task: usize, command: Command) -> io::Result<()> {
         let (kind, warm_up, rounds) = match command {
-            Command::Ring { walks, warm_up, rounds } => (u64::from(walks), warm_up, rounds),
-            Command::Baseline { walks, warm_up, rounds } => (2 + u64::from(walks), warm_up, rounds),
+            Command::Ring {
+                walks,
+                warm_up,
+                rounds,
+            } => (u64::from(walks), warm_up, rounds),
+            Command::Baseline {
+                walks,
+                warm_up,
+                rounds,
+            } => (2 + u64::from(walks), warm_up, rounds),
             Command::Preempt { walks, period } => (5 + u64::from(walks), 0, period.0),
             Command::AtOnce { warm_up, rounds } => (7, warm_up, rounds),
             Command::Alone { warm_up, rounds } => (8, warm_up, rounds),
@@ -100,9 +124,20 @@ impl Shared {
         Ok(match self.load(task, KIND) {
             7 => Command::AtOnce { warm_up, rounds },
             8 => Command::Alone { warm_up, rounds },
-            kind @ (5 | 6) => Command::Preempt { walks: kind == 6, period: Nanos(rounds) },
-            kind @ (2 | 3) => Command::Baseline { walks: kind == 3, warm_up, rounds },
-            kind => Command::Ring { walks: kind == 1, warm_up, rounds },
+            kind @ (5 | 6) => Command::Preempt {
+                walks: kind == 6,
+                period: Nanos(rounds),
+            },
+            kind @ (2 | 3) => Command::Baseline {
+                walks: kind == 3,
+                warm_up,
+                rounds,
+            },
+            kind => Command::Ring {
+                walks: kind == 1,
+                warm_up,
+                rounds,
+            },
         })
     }
 
@@ -120,7 +155,11 @@ impl Shared {
     pub(super) fn wait_until_ready(&self, task: usize) -> Result<(), String> {
         self.wait(task).map_err(|error| error.to_string())?;
         let length = self.load(task, TEXT_LENGTH) as usize;
-        if length == 0 { Ok(()) } else { Err(self.failure(task, length)) }
+        if length == 0 {
+            Ok(())
+        } else {
+            Err(self.failure(task, length))
+        }
     }
 
     /// Keeps why a peer cannot be set up; what does not fit is cut off.
@@ -156,7 +195,10 @@ impl Shared {
 
     /// What a peer has timed.
     pub(crate) fn time(&self, task: usize) -> Split {
-        Split { handoffs: Ticks(self.load(task, HANDOFF_TICKS)), walks: Ticks(self.load(task, WALK_TICKS)) }
+        Split {
+            handoffs: Ticks(self.load(task, HANDOFF_TICKS)),
+            walks: Ticks(self.load(task, WALK_TICKS)),
+        }
     }
 
     pub(super) fn set_switches(&self, task: usize, switches: KernelSwitches) {
@@ -166,7 +208,10 @@ impl Shared {
 
     /// What a peer has counted of its own switches.
     pub(crate) fn switches(&self, task: usize) -> KernelSwitches {
-        KernelSwitches { voluntary: self.load(task, VOLUNTARY), involuntary: self.load(task, INVOLUNTARY) }
+        KernelSwitches {
+            voluntary: self.load(task, VOLUNTARY),
+            involuntary: self.load(task, INVOLUNTARY),
+        }
     }
 
     /// Notes that the token is handed on now, for the receiver.
@@ -185,7 +230,9 @@ impl Shared {
 
     /// Before tasks are told to walk at once.
     pub(crate) fn clear_meetings(&self) {
-        [BEGUN, ENDED].into_iter().for_each(|which| self.store(0, which, 0));
+        [BEGUN, ENDED]
+            .into_iter()
+            .for_each(|which| self.store(0, which, 0));
     }
 
     /// Says that one more task begins to walk, and waits until all `tasks` have: each has a CPU of its own, and spins.
@@ -255,7 +302,8 @@ fn shared_array(case: &Case, seed: u64) -> Result<Option<Memory>, String> {
     if set.sharing == Sharing::Private || set.is_empty() {
         return Ok(None);
     }
-    let memory = Memory::map(set.size_bytes, MapType::Shared, set.pages).map_err(|error| error.to_string())?;
+    let memory = Memory::map(set.size_bytes, MapType::Shared, set.pages)
+        .map_err(|error| error.to_string())?;
     prepare(&memory, set, seed);
     if set.pages == Pages::Huge {
         memory.require_huge().map_err(|error| error.to_string())?;

@@ -26,7 +26,9 @@ pub(crate) struct Passed {
 impl Passed {
     /// To be asked behind the receive that follows the last round.
     pub(crate) fn switches_since(&self) -> KernelSwitches {
-        self.first.map(|first| usage::own_switches().since(first)).unwrap_or_default()
+        self.first
+            .map(|first| usage::own_switches().since(first))
+            .unwrap_or_default()
     }
 
     /// Whether they were counted.
@@ -93,10 +95,21 @@ impl Worker {
         let mut guards = controls.pin(index)?;
         let set = case.working_set_of(index);
         let array = private_array(&set, seed.wrapping_add(index as u64))?;
-        let vectors = case.vectors.map(|vectors| Vectors::new(vectors.state)).transpose()?;
+        let vectors = case
+            .vectors
+            .map(|vectors| Vectors::new(vectors.state))
+            .transpose()?;
         controls.apply(&mut guards)?;
         let (tasks, mechanism) = (u64::from(case.tasks), case.mechanism);
-        Ok(Worker { index, tasks, mechanism, array, set, vectors, _guards: guards })
+        Ok(Worker {
+            index,
+            tasks,
+            mechanism,
+            array,
+            set,
+            vectors,
+            _guards: guards,
+        })
     }
 
     /// The life of a peer: it is set up and follows commands until it is killed.
@@ -122,7 +135,11 @@ impl Worker {
 
     fn obey(&self, command: Command, shared: &Shared) -> io::Result<()> {
         match command {
-            Command::Ring { walks, warm_up, rounds } => {
+            Command::Ring {
+                walks,
+                warm_up,
+                rounds,
+            } => {
                 let (from, to) = (shared.links.to(self.index), shared.links.to(self.index + 1));
                 let passed = self.pass_on(shared, from, to, walks, warm_up, rounds)?;
                 shared.set_time(self.index, passed.time);
@@ -141,12 +158,22 @@ impl Worker {
                 shared.set_time(self.index, self.walk_alone(shared, warm_up, rounds));
                 Ok(())
             }
-            Command::Preempt { walks, period } => run_preemptor(shared, self.memory(shared, walks), &self.set, period),
-            Command::Baseline { walks, warm_up, rounds } => {
+            Command::Preempt { walks, period } => {
+                run_preemptor(shared, self.memory(shared, walks), &self.set, period)
+            }
+            Command::Baseline {
+                walks,
+                warm_up,
+                rounds,
+            } => {
                 let time = match self.mechanism {
-                    Mechanism::Preempt => {
-                        run_preemptor_baseline(shared.clock, self.memory(shared, walks), &self.set, warm_up, rounds)?
-                    }
+                    Mechanism::Preempt => run_preemptor_baseline(
+                        shared.clock,
+                        self.memory(shared, walks),
+                        &self.set,
+                        warm_up,
+                        rounds,
+                    )?,
                     _ => self.hand_to_self(shared, walks, warm_up, rounds)?,
                 };
                 shared.set_time(self.index, time);
@@ -157,7 +184,12 @@ impl Worker {
 
     /// What a walk touches: all of the array, or nothing.
     pub(crate) fn memory<'a>(&'a self, shared: &'a Shared, walks: bool) -> &'a [AtomicU64] {
-        match self.array.as_ref().or(shared.array.as_ref()).filter(|_| walks) {
+        match self
+            .array
+            .as_ref()
+            .or(shared.array.as_ref())
+            .filter(|_| walks)
+        {
             Some(memory) => memory,
             None => &[],
         }
@@ -165,7 +197,11 @@ impl Worker {
 
     /// A turn of this task.
     pub(crate) fn turn<'a>(&'a self, shared: &'a Shared, walks: bool) -> Turn<'a> {
-        Turn { memory: self.memory(shared, walks), set: &self.set, vectors: self.vectors.as_ref() }
+        Turn {
+            memory: self.memory(shared, walks),
+            set: &self.set,
+            vectors: self.vectors.as_ref(),
+        }
     }
 
     /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. The switches are counted from behind the
@@ -180,7 +216,11 @@ impl Worker {
         rounds: u64,
     ) -> io::Result<Passed> {
         let turn = self.turn(shared, walks);
-        let first = if warm_up > 0 { Some(first_round(shared, from, to, turn)?) } else { None };
+        let first = if warm_up > 0 {
+            Some(first_round(shared, from, to, turn)?)
+        } else {
+            None
+        };
         pass_on(shared, from, to, turn, warm_up.saturating_sub(1), None)?;
         let time = pass_on(shared, from, to, turn, rounds, None)?;
         turn.check()?;
@@ -209,7 +249,13 @@ impl Worker {
     }
 
     /// The baseline: the very same over the channel to itself.
-    pub(crate) fn hand_to_self(&self, shared: &Shared, walks: bool, warm_up: u64, rounds: u64) -> io::Result<Split> {
+    pub(crate) fn hand_to_self(
+        &self,
+        shared: &Shared,
+        walks: bool,
+        warm_up: u64,
+        rounds: u64,
+    ) -> io::Result<Split> {
         let own = shared.links.own(self.index);
         shared.stamp_sent();
         own.send()?;
@@ -221,7 +267,12 @@ impl Worker {
 }
 
 /// The first of the untimed rounds; gives the switches up to its receive.
-fn first_round(shared: &Shared, from: &dyn Channel, to: &dyn Channel, turn: Turn<'_>) -> io::Result<KernelSwitches> {
+fn first_round(
+    shared: &Shared,
+    from: &dyn Channel,
+    to: &dyn Channel,
+    turn: Turn<'_>,
+) -> io::Result<KernelSwitches> {
     from.recv()?;
     let so_far = usage::own_switches();
     turn.take();

@@ -61,7 +61,9 @@ pub enum PlanError {
         allowed: String,
     },
     /// A task that takes the CPU from another has to be on it.
-    #[error("found {mechanism} across CPUs, need one CPU to take from its victim (--cpu with one number)")]
+    #[error(
+        "found {mechanism} across CPUs, need one CPU to take from its victim (--cpu with one number)"
+    )]
     OneCpuOnly {
         /// The mechanism.
         mechanism: Mechanism,
@@ -77,7 +79,9 @@ pub enum PlanError {
         needed: &'static str,
     },
     /// The reload of nothing.
-    #[error("found a --size of 0 for the reload of a working set, need some, such as --size 64KiB,1MiB")]
+    #[error(
+        "found a --size of 0 for the reload of a working set, need some, such as --size 64KiB,1MiB"
+    )]
     NothingToReload,
     /// A reload where no task can keep the token without a switch.
     #[error(
@@ -173,7 +177,11 @@ pub(super) fn check_repetitions(confidence_per_mille: u32, most: u32) -> Result<
         return Ok(());
     }
     let percent = f64::from(confidence_per_mille) / 10.0;
-    Err(PlanError::Repetitions { most, needed, percent: format!("{percent} %") })
+    Err(PlanError::Repetitions {
+        most,
+        needed,
+        percent: format!("{percent} %"),
+    })
 }
 
 pub(super) fn check(cases: &[Case], host: &HostManifest) -> Result<(), PlanError> {
@@ -183,9 +191,14 @@ pub(super) fn check(cases: &[Case], host: &HostManifest) -> Result<(), PlanError
 fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     case.working_set.check()?;
     check_tasks(case)?;
-    case.placement.cpus.iter().try_for_each(|cpu| check_cpu(*cpu, host))?;
+    case.placement
+        .cpus
+        .iter()
+        .try_for_each(|cpu| check_cpu(*cpu, host))?;
     if case.mechanism == Mechanism::Preempt && case.placement.cpus.len() > 1 {
-        return Err(PlanError::OneCpuOnly { mechanism: case.mechanism });
+        return Err(PlanError::OneCpuOnly {
+            mechanism: case.mechanism,
+        });
     }
     check_at_once(case)?;
     check_reload(case)?;
@@ -197,8 +210,15 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
 fn check_vectors(case: &Case) -> Result<(), PlanError> {
     let mechanism = case.mechanism;
     let is_ring = case.between != Between::User
-        && !matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic);
-    if case.vectors.is_none() || is_ring { Ok(()) } else { Err(PlanError::Vectors { mechanism }) }
+        && !matches!(
+            mechanism,
+            Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic
+        );
+    if case.vectors.is_none() || is_ring {
+        Ok(())
+    } else {
+        Err(PlanError::Vectors { mechanism })
+    }
 }
 
 /// Two cores that share a cache: hardware threads of one core slow each other down without any cache, and what shares none has nothing
@@ -210,12 +230,19 @@ fn check_at_once(case: &Case) -> Result<(), PlanError> {
     let not = |found: String, needed| Err(PlanError::NotAtOnce { found, needed });
     let cpus = &case.placement.cpus;
     match (&cpus[..], case.placement.relation) {
-        _ if case.working_set.is_empty() => not("a --size of 0".to_owned(), "some, such as --size 64KiB,1MiB"),
-        _ if case.tasks != 2 => not(format!("{} tasks", case.tasks), "2, one on each of two CPUs"),
+        _ if case.working_set.is_empty() => not(
+            "a --size of 0".to_owned(),
+            "some, such as --size 64KiB,1MiB",
+        ),
+        _ if case.tasks != 2 => not(
+            format!("{} tasks", case.tasks),
+            "2, one on each of two CPUs",
+        ),
         ([a, b], Relation::SharedCache) if a != b => Ok(()),
-        ([a, b], relation) if a != b => {
-            not(format!("CPUs {a} and {b} ({relation})"), "two cores of which the machine says that they share a cache")
-        }
+        ([a, b], relation) if a != b => not(
+            format!("CPUs {a} and {b} ({relation})"),
+            "two cores of which the machine says that they share a cache",
+        ),
         _ => not(format!("{} CPUs", cpus.len()), "two: --placement pair"),
     }
 }
@@ -247,22 +274,40 @@ fn check_tasks(case: &Case) -> Result<(), PlanError> {
         Mechanism::MutexCondvarHeld => "whoever is notified is the other one",
         _ => return Ok(()),
     };
-    if case.tasks == 2 { Ok(()) } else { Err(PlanError::TwoOnly { mechanism: case.mechanism, tasks: case.tasks, who }) }
+    if case.tasks == 2 {
+        Ok(())
+    } else {
+        Err(PlanError::TwoOnly {
+            mechanism: case.mechanism,
+            tasks: case.tasks,
+            who,
+        })
+    }
 }
 
 fn check_cpu(cpu: CpuId, host: &HostManifest) -> Result<(), PlanError> {
     if !host.cpus_online.contains(&cpu) {
-        return Err(PlanError::Offline { cpu, online: format_cpu_list(&host.cpus_online) });
+        return Err(PlanError::Offline {
+            cpu,
+            online: format_cpu_list(&host.cpus_online),
+        });
     }
     if !host.cpus_allowed.contains(&cpu) {
-        return Err(PlanError::NotAllowed { cpu, allowed: format_cpu_list(&host.cpus_allowed) });
+        return Err(PlanError::NotAllowed {
+            cpu,
+            allowed: format_cpu_list(&host.cpus_allowed),
+        });
     }
     Ok(())
 }
 
 fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     let set = &case.working_set;
-    let arrays = if set.sharing == Sharing::Shared { 1 } else { case.tasks };
+    let arrays = if set.sharing == Sharing::Shared {
+        1
+    } else {
+        case.tasks
+    };
     let other = case.working_set_of(1).size_bytes;
     let others = other.0.saturating_mul(u64::from(arrays) - 1);
     let needed = Bytes(set.size_bytes.0.saturating_add(others));
@@ -270,10 +315,18 @@ fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     // An eighth stays free, so that the run does not push the rest of the machine into swap.
     if needed.0 > available.0 / 8 * 7 {
         let arrays = match case.away {
-            Some(_) => format!("an array of {} and {} of {other} (--away)", set.size_bytes, arrays - 1),
+            Some(_) => format!(
+                "an array of {} and {} of {other} (--away)",
+                set.size_bytes,
+                arrays - 1
+            ),
             None => format!("{arrays} arrays of {}", set.size_bytes),
         };
-        return Err(PlanError::Memory { available, needed, arrays });
+        return Err(PlanError::Memory {
+            available,
+            needed,
+            arrays,
+        });
     }
     Ok(())
 }
@@ -281,16 +334,23 @@ fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
 /// Refuses a plan whose arrays cannot be prepared and walked as often as an interval takes at least, however fast the
 /// machine. Repetitions are spread over all cases alike until each has enough, so a budget that is too short for all of
 /// them leaves next to none with a number. The last repetition may end behind the budget.
-pub(super) fn check_time(cases: &[Case], budget: Nanos, confidence_per_mille: u32) -> Result<(), PlanError> {
+pub(super) fn check_time(
+    cases: &[Case],
+    budget: Nanos,
+    confidence_per_mille: u32,
+) -> Result<(), PlanError> {
     let repetitions = fewest_repetitions(confidence_per_mille);
-    let Some(longest) = cases.iter().max_by_key(|case| least_time(case)) else { return Ok(()) };
+    let Some(longest) = cases.iter().max_by_key(|case| least_time(case)) else {
+        return Ok(());
+    };
     let once: u128 = cases.iter().map(least_time).sum();
     let needed = once * u128::from(repetitions) - least_time(longest);
     if needed <= u128::from(budget.0) {
         return Ok(());
     }
     let set = &longest.working_set;
-    let fits = u128::from(set.size_bytes.0) * u128::from(longest.tasks) * u128::from(budget.0) / needed;
+    let fits =
+        u128::from(set.size_bytes.0) * u128::from(longest.tasks) * u128::from(budget.0) / needed;
     Err(PlanError::Time {
         budget,
         needed: Nanos(u64::try_from(needed).unwrap_or(u64::MAX)),
@@ -313,7 +373,12 @@ pub(super) fn check_pauses(
     let repetitions = u64::from(fewest_repetitions(confidence_per_mille)) * cases as u64;
     let batches = 2 * repetitions.saturating_sub(1);
     match pause.map(|pause| (pause, Nanos(pause.0.saturating_mul(batches)))) {
-        Some((pause, needed)) if needed > budget => Err(PlanError::Pauses { budget, needed, pause, batches }),
+        Some((pause, needed)) if needed > budget => Err(PlanError::Pauses {
+            budget,
+            needed,
+            pause,
+            batches,
+        }),
         _ => Ok(()),
     }
 }
@@ -330,16 +395,24 @@ fn and_others(others: usize) -> String {
 fn least_time(case: &Case) -> u128 {
     let set = &case.working_set;
     let tasks = u128::from(case.tasks);
-    let arrays = if set.sharing == Sharing::Shared { 1 } else { tasks };
+    let arrays = if set.sharing == Sharing::Shared {
+        1
+    } else {
+        tasks
+    };
     let others = case.working_set_of(1);
     let sum = |own: u64, other: u64, tasks: u128| u128::from(own) + u128::from(other) * (tasks - 1);
     let prepared = sum(set.size_bytes.0, others.size_bytes.0, arrays) / u128::from(PREPARED_PER_NS);
-    let walked = sum(set.touches() as u64, others.touches() as u64, tasks) * size_of::<f64>() as u128;
+    let walked =
+        sum(set.touches() as u64, others.touches() as u64, tasks) * size_of::<f64>() as u128;
     prepared + u128::from(WALKS) * walked / u128::from(WALKED_PER_NS)
 }
 
 /// A size that reads well, and is no larger.
 fn rounded_down(size: Bytes) -> Bytes {
-    let unit = [1 << 30, 1 << 20, 1 << 10].into_iter().find(|unit| size.0 >= 8 * unit).unwrap_or(1);
+    let unit = [1 << 30, 1 << 20, 1 << 10]
+        .into_iter()
+        .find(|unit| size.0 >= 8 * unit)
+        .unwrap_or(1);
     Bytes(size.0 / unit * unit)
 }

@@ -25,23 +25,43 @@ pub(super) fn pace(preset: Preset, is_selected: bool, has_runtimes: bool, cases:
         repetition: Nanos::millis(25),
     };
     match preset {
-        _ if has_runtimes => Pace { budget: RUNTIMES_BUDGET, precision_per_mille: 50, max_repetitions: 30, ..usual },
+        _ if has_runtimes => Pace {
+            budget: RUNTIMES_BUDGET,
+            precision_per_mille: 50,
+            max_repetitions: 30,
+            ..usual
+        },
         Preset::Quick if is_selected => Pace {
             budget: Nanos::seconds(cases as u64),
             precision_per_mille: 50,
             repetition: Nanos::millis(10),
             ..usual
         },
-        _ if is_selected => Pace { budget: Nanos::seconds(5 * cases as u64), ..usual },
+        _ if is_selected => Pace {
+            budget: Nanos::seconds(5 * cases as u64),
+            ..usual
+        },
         Preset::Default => usual,
-        Preset::Quick => {
-            Pace { budget: Nanos::seconds(6), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
-        }
-        Preset::Observe => {
-            Pace { budget: Nanos::seconds(5), precision_per_mille: 50, repetition: Nanos::millis(10), ..usual }
-        }
-        Preset::Full => Pace { budget: Nanos::seconds(170), ..usual },
-        Preset::Lmbench => Pace { budget: Nanos::seconds(30), ..usual },
+        Preset::Quick => Pace {
+            budget: Nanos::seconds(6),
+            precision_per_mille: 50,
+            repetition: Nanos::millis(10),
+            ..usual
+        },
+        Preset::Observe => Pace {
+            budget: Nanos::seconds(5),
+            precision_per_mille: 50,
+            repetition: Nanos::millis(10),
+            ..usual
+        },
+        Preset::Full => Pace {
+            budget: Nanos::seconds(170),
+            ..usual
+        },
+        Preset::Lmbench => Pace {
+            budget: Nanos::seconds(30),
+            ..usual
+        },
     }
 }
 
@@ -49,14 +69,19 @@ fn all_direct(is_first_only: bool) -> Vec<Draft> {
     let variants = |mechanism: Mechanism| {
         let betweens = mechanism.betweens();
         let count = if is_first_only { 1 } else { betweens.len() };
-        betweens[..count].iter().map(move |between| Draft::direct(mechanism, *between))
+        betweens[..count]
+            .iter()
+            .map(move |between| Draft::direct(mechanism, *between))
     };
     Mechanism::real().flat_map(variants).collect()
 }
 
 /// The pipe under the ordinary scheduler, too: what programs pay, where real-time priority is there to measure well.
 fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
-    betweens.iter().map(|between| Draft { policy: Some(Policy::Other), ..Draft::direct(Mechanism::Pipe, *between) })
+    betweens.iter().map(|between| Draft {
+        policy: Some(Policy::Other),
+        ..Draft::direct(Mechanism::Pipe, *between)
+    })
 }
 
 /// The largest arrays of the default and of the quick preset, of which eight repetitions take two seconds, or half of one; the
@@ -74,13 +99,20 @@ fn up_to(top: Bytes, sizes: Vec<Bytes>) -> Vec<Bytes> {
 }
 
 fn sweep(sizes: &[Bytes], stride: Bytes, access: Access) -> impl Iterator<Item = Draft> {
-    sizes.iter().filter(move |size| **size >= stride).map(move |size| Draft::pipe(*size, stride, access))
+    sizes
+        .iter()
+        .filter(move |size| **size >= stride)
+        .map(move |size| Draft::pipe(*size, stride, access))
 }
 
 pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(false);
     drafts.extend(ordinary(&[Between::Process, Between::Thread]));
-    drafts.extend(sweep(&up_to(DEFAULT_TOP, sizes::sweep_sizes(host)), Bytes(8), Access::Rmw));
+    drafts.extend(sweep(
+        &up_to(DEFAULT_TOP, sizes::sweep_sizes(host)),
+        Bytes(8),
+        Access::Rmw,
+    ));
     let few = up_to(DEFAULT_TOP, sizes::stride_sizes(host)[2..4].to_vec());
     for stride in [64, 512, 4096] {
         drafts.extend(sweep(&few, Bytes(stride), Access::Rmw));
@@ -91,13 +123,19 @@ pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
 pub(super) fn quick(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(true);
     drafts.extend(ordinary(&[Between::Process]));
-    drafts.extend(sweep(&up_to(QUICK_TOP, sizes::quick_sizes(host)), Bytes(8), Access::Rmw));
+    drafts.extend(sweep(
+        &up_to(QUICK_TOP, sizes::quick_sizes(host)),
+        Bytes(8),
+        Access::Rmw,
+    ));
     drafts
 }
 
 pub(super) fn observe(host: &HostManifest) -> Vec<Draft> {
     let direct = |mechanism| Draft::direct(mechanism, Between::Process);
-    let mut drafts = [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt].map(direct).to_vec();
+    let mut drafts = [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt]
+        .map(direct)
+        .to_vec();
     drafts.extend(ordinary(&[Between::Process]));
     drafts.extend(sweep(&sizes::observe_sizes(host), Bytes(8), Access::Rmw));
     drafts
@@ -107,23 +145,48 @@ pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
     let mut drafts = all_direct(false);
     drafts.extend(ordinary(&[Between::Process, Between::Thread]));
     for access in [Access::Read, Access::Write, Access::Rmw] {
-        drafts.extend(sweep(&up_to(FULL_TOP, sizes::sweep_sizes(host)), Bytes(8), access));
+        drafts.extend(sweep(
+            &up_to(FULL_TOP, sizes::sweep_sizes(host)),
+            Bytes(8),
+            access,
+        ));
     }
     for stride in [8, 64, 128, 512, 4096] {
-        drafts.extend(sweep(&up_to(FULL_TOP, sizes::stride_sizes(host)), Bytes(stride), Access::Rmw));
+        drafts.extend(sweep(
+            &up_to(FULL_TOP, sizes::stride_sizes(host)),
+            Bytes(stride),
+            Access::Rmw,
+        ));
     }
     drafts
 }
 
 /// McVoy and Staelin 1996; each task sums up its array.
 pub(super) fn lmbench() -> Vec<Draft> {
-    let columns = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
-    let draft = |(tasks, kib)| Draft { tasks, ..Draft::pipe(Bytes::kib(kib), Bytes(8), Access::Read) };
+    let columns = [
+        (2, 0),
+        (2, 16),
+        (2, 64),
+        (8, 16),
+        (8, 64),
+        (16, 16),
+        (16, 64),
+    ];
+    let draft = |(tasks, kib)| Draft {
+        tasks,
+        ..Draft::pipe(Bytes::kib(kib), Bytes(8), Access::Read)
+    };
     columns.into_iter().map(draft).collect()
 }
 
 /// Sizes whose reload is measured unless some are named: about those of the caches of a core.
-const RELOAD_SIZES: [Bytes; 5] = [Bytes::kib(16), Bytes::kib(64), Bytes::kib(256), Bytes::mib(1), Bytes::mib(4)];
+const RELOAD_SIZES: [Bytes; 5] = [
+    Bytes::kib(16),
+    Bytes::kib(64),
+    Bytes::kib(256),
+    Bytes::mib(1),
+    Bytes::mib(4),
+];
 
 /// So small that two of it leave every cache as it was: what walking at once costs with it, no cache takes.
 const CONTROL: Bytes = Bytes::kib(4);
@@ -135,32 +198,69 @@ fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
         (false, true) => RELOAD_SIZES.to_vec(),
         (false, false) => vec![Bytes(0)],
     };
-    let named = if selection.sizes.is_empty() { usual } else { selection.sizes.clone() };
-    let control = selection.is_concurrent.then_some(CONTROL).filter(|control| !named.contains(control));
+    let named = if selection.sizes.is_empty() {
+        usual
+    } else {
+        selection.sizes.clone()
+    };
+    let control = selection
+        .is_concurrent
+        .then_some(CONTROL)
+        .filter(|control| !named.contains(control));
     control.into_iter().chain(named).collect()
 }
 
 /// The mechanisms that are named, or the pipe; and walks at once where they are asked for.
 fn mechanisms(selection: &Selection) -> Vec<Mechanism> {
-    let named = if selection.mechanisms.is_empty() { vec![Mechanism::Pipe] } else { selection.mechanisms.clone() };
+    let named = if selection.mechanisms.is_empty() {
+        vec![Mechanism::Pipe]
+    } else {
+        selection.mechanisms.clone()
+    };
     let at_once = selection.is_concurrent.then_some(Mechanism::Concurrent);
     let at_once = at_once.filter(|concurrent| !named.contains(concurrent));
     named.into_iter().chain(at_once).collect()
 }
 
 pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft> {
-    let usual_stride = if selection.pattern == Pattern::Chase { 64 } else { 8 };
+    let usual_stride = if selection.pattern == Pattern::Chase {
+        64
+    } else {
+        8
+    };
     let sizes = sizes(selection, host);
-    let strides = if selection.strides.is_empty() { vec![Bytes(usual_stride)] } else { selection.strides.clone() };
-    let accesses = if selection.accesses.is_empty() { vec![Access::Rmw] } else { selection.accesses.clone() };
-    let tasks = if selection.tasks.is_empty() { vec![2] } else { selection.tasks.clone() };
+    let strides = if selection.strides.is_empty() {
+        vec![Bytes(usual_stride)]
+    } else {
+        selection.strides.clone()
+    };
+    let accesses = if selection.accesses.is_empty() {
+        vec![Access::Rmw]
+    } else {
+        selection.accesses.clone()
+    };
+    let tasks = if selection.tasks.is_empty() {
+        vec![2]
+    } else {
+        selection.tasks.clone()
+    };
     let mut drafts = Vec::new();
     for how in how(selection) {
         let sets = working_sets(selection, &sizes, &strides, &accesses);
         for tasks in &tasks {
-            for working_set in sets.iter().copied().filter(|set| set.is_empty() || walks(selection, &how)) {
+            for working_set in sets
+                .iter()
+                .copied()
+                .filter(|set| set.is_empty() || walks(selection, &how))
+            {
                 for away in away(selection, working_set.size_bytes) {
-                    let draft = |vectors| Draft { tasks: *tasks, working_set, away, vectors, ..how.clone() };
+                    let draft = |vectors| Draft {
+                        tasks: *tasks,
+                        working_set,
+                        away,
+                        vectors,
+                        ..how.clone()
+                    };
                     drafts.extend(vectors(selection).into_iter().map(draft));
                 }
             }
@@ -178,23 +278,35 @@ fn how(selection: &Selection) -> Vec<Draft> {
     };
     let runtimes = selection.runtimes.iter().map(of_runtime);
     if selection.mechanisms.is_empty() && !selection.runtimes.is_empty() {
-        return BESIDE_RUNTIMES.iter().map(|(how, between)| Draft::direct(*how, *between)).chain(runtimes).collect();
+        return BESIDE_RUNTIMES
+            .iter()
+            .map(|(how, between)| Draft::direct(*how, *between))
+            .chain(runtimes)
+            .collect();
     }
     let mechanisms = mechanisms(selection).into_iter().flat_map(|mechanism| {
-        betweens(mechanism, &selection.betweens).into_iter().map(move |between| Draft::direct(mechanism, between))
+        betweens(mechanism, &selection.betweens)
+            .into_iter()
+            .map(move |between| Draft::direct(mechanism, between))
     });
     mechanisms.chain(runtimes).collect()
 }
 
 /// Whether this hand-off is measured with arrays, too.
 fn walks(selection: &Selection, how: &Draft) -> bool {
-    let walks = |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.runtime.as_ref();
-    !selection.is_ladder || how.mechanism == Mechanism::Futex || selection.runtimes.iter().any(walks)
+    let walks =
+        |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.runtime.as_ref();
+    !selection.is_ladder
+        || how.mechanism == Mechanism::Futex
+        || selection.runtimes.iter().any(walks)
 }
 
 /// What the tasks of runtimes stand beside: the kernel's threads and processes, and what a bare switch of registers takes.
-const BESIDE_RUNTIMES: [(Mechanism, Between); 3] =
-    [(Mechanism::Fiber, Between::User), (Mechanism::Futex, Between::Thread), (Mechanism::Pipe, Between::Process)];
+const BESIDE_RUNTIMES: [(Mechanism, Between); 3] = [
+    (Mechanism::Fiber, Between::User),
+    (Mechanism::Futex, Between::Thread),
+    (Mechanism::Pipe, Between::Process),
+];
 
 /// What the others touch while a task with an array of this size is away, where its reload is asked for.
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
@@ -216,17 +328,42 @@ fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
 /// The wanted variants of a mechanism; its usual one where none is named.
 fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
     let own = mechanism.betweens();
-    let chosen: Vec<Between> = own.iter().copied().filter(|between| wanted.contains(between)).collect();
-    if chosen.is_empty() { vec![own[0]] } else { chosen }
+    let chosen: Vec<Between> = own
+        .iter()
+        .copied()
+        .filter(|between| wanted.contains(between))
+        .collect();
+    if chosen.is_empty() {
+        vec![own[0]]
+    } else {
+        chosen
+    }
 }
 
-fn working_sets(selection: &Selection, sizes: &[Bytes], strides: &[Bytes], accesses: &[Access]) -> Vec<WorkingSet> {
-    let Selection { pattern, sharing, pages, .. } = *selection;
+fn working_sets(
+    selection: &Selection,
+    sizes: &[Bytes],
+    strides: &[Bytes],
+    accesses: &[Access],
+) -> Vec<WorkingSet> {
+    let Selection {
+        pattern,
+        sharing,
+        pages,
+        ..
+    } = *selection;
     let mut sets = Vec::new();
     for &size_bytes in sizes {
         for &stride_bytes in strides {
             for &access in accesses {
-                sets.push(WorkingSet { size_bytes, stride_bytes, access, pattern, sharing, pages });
+                sets.push(WorkingSet {
+                    size_bytes,
+                    stride_bytes,
+                    access,
+                    pattern,
+                    sharing,
+                    pages,
+                });
             }
         }
     }

@@ -11,17 +11,32 @@ const SWEEP: usize = 16;
 
 /// Data and unified caches, nearest first.
 fn capacities(host: &HostManifest) -> Vec<Bytes> {
-    let holds_data = host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
-    let mut sizes: Vec<Bytes> = holds_data.map(|cache| cache.size_bytes).filter(|size| size.0 >= 4096).collect();
+    let holds_data = host
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != CacheKind::Instruction);
+    let mut sizes: Vec<Bytes> = holds_data
+        .map(|cache| cache.size_bytes)
+        .filter(|size| size.0 >= 4096)
+        .collect();
     sizes.sort_unstable();
     sizes.dedup();
-    if sizes.is_empty() { USUAL_CACHES.to_vec() } else { sizes }
+    if sizes.is_empty() {
+        USUAL_CACHES.to_vec()
+    } else {
+        sizes
+    }
 }
 
 fn tlb_reaches(host: &HostManifest) -> Vec<Bytes> {
     let tlbs = host.plausible_tlbs();
-    let holds_data = tlbs.iter().filter(|tlb| tlb.kind != TlbKind::Instruction && tlb.page_bytes == host.page_bytes);
-    holds_data.map(|tlb| tlb.reach()).filter(|reach| reach.0 > 0).collect()
+    let holds_data = tlbs
+        .iter()
+        .filter(|tlb| tlb.kind != TlbKind::Instruction && tlb.page_bytes == host.page_bytes);
+    holds_data
+        .map(|tlb| tlb.reach())
+        .filter(|reach| reach.0 > 0)
+        .collect()
 }
 
 /// The largest size of which two arrays leave half of the free memory alone.
@@ -34,14 +49,21 @@ pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = *caches.last().unwrap_or(&USUAL_CACHES[2]);
     let mut wanted: Vec<u64> = vec![1 << 10, 4 << 10, last.0 * 4];
-    wanted.extend(caches.iter().flat_map(|cache| [cache.0 / 2, cache.0, cache.0 * 2]));
+    wanted.extend(
+        caches
+            .iter()
+            .flat_map(|cache| [cache.0 / 2, cache.0, cache.0 * 2]),
+    );
     wanted.extend(tlb_reaches(host).iter().map(|reach| reach.0));
     let top = ceiling(host).0;
     wanted.retain(|size| *size >= 1 << 10 && *size <= top);
     wanted.sort_unstable();
     thin(&mut wanted);
     while wanted.len() < SWEEP && fill_widest_gap(&mut wanted) {}
-    wanted.into_iter().map(|size| Bytes(size / 64 * 64)).collect()
+    wanted
+        .into_iter()
+        .map(|size| Bytes(size / 64 * 64))
+        .collect()
 }
 
 /// Drops sizes that are less than a third larger than the one before.
@@ -59,8 +81,13 @@ fn thin(sizes: &mut Vec<u64>) {
 /// Puts the geometric mean into the widest gap, if there is one of a factor above 1.5.
 fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
     let ratio = |pair: &[u64]| pair[1] * 1000 / pair[0];
-    let widest = sizes.windows(2).enumerate().max_by_key(|(_, pair)| ratio(pair));
-    let Some((index, pair)) = widest.filter(|(_, pair)| ratio(pair) > 1500) else { return false };
+    let widest = sizes
+        .windows(2)
+        .enumerate()
+        .max_by_key(|(_, pair)| ratio(pair));
+    let Some((index, pair)) = widest.filter(|(_, pair)| ratio(pair) > 1500) else {
+        return false;
+    };
     let middle = (pair[0] * pair[1]).isqrt();
     let middle = middle.next_multiple_of(if middle >= 64 << 10 { 4096 } else { 64 });
     if middle <= pair[0] || middle >= pair[1] {
@@ -77,7 +104,14 @@ pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     let near = caches[0];
     let middle = caches[caches.len().min(2) - 1];
     let top = ceiling(host);
-    let sizes = [near, Bytes(middle.0 / 4), middle, Bytes(middle.0 * 2), Bytes(middle.0 * 4), Bytes(middle.0 * 8)];
+    let sizes = [
+        near,
+        Bytes(middle.0 / 4),
+        middle,
+        Bytes(middle.0 * 2),
+        Bytes(middle.0 * 4),
+        Bytes(middle.0 * 8),
+    ];
     sizes.into_iter().map(|size| size.min(top)).collect()
 }
 
@@ -85,7 +119,12 @@ pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
 pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = caches[caches.len() - 1].min(ceiling(host));
-    let mut sizes = vec![Bytes(caches[0].0 / 2), caches[caches.len().min(2) - 1], Bytes(last.0 / 4), last];
+    let mut sizes = vec![
+        Bytes(caches[0].0 / 2),
+        caches[caches.len().min(2) - 1],
+        Bytes(last.0 / 4),
+        last,
+    ];
     sizes.dedup();
     sizes
 }
@@ -98,9 +137,20 @@ const OBSERVE_TOP: Bytes = Bytes::mib(4);
 /// second, which two arrays fit; the second, and beyond it.
 pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
-    let (near, middle, last) = (caches[0], caches[caches.len().min(2) - 1], caches[caches.len() - 1]);
-    let mut sizes = vec![Bytes(near.0 / 2), Bytes(middle.0 / 2), middle, last.min(OBSERVE_TOP).max(middle)];
-    sizes.iter_mut().for_each(|size| *size = ceiling(host).min(*size));
+    let (near, middle, last) = (
+        caches[0],
+        caches[caches.len().min(2) - 1],
+        caches[caches.len() - 1],
+    );
+    let mut sizes = vec![
+        Bytes(near.0 / 2),
+        Bytes(middle.0 / 2),
+        middle,
+        last.min(OBSERVE_TOP).max(middle),
+    ];
+    sizes
+        .iter_mut()
+        .for_each(|size| *size = ceiling(host).min(*size));
     sizes.sort_unstable();
     sizes.dedup();
     sizes
@@ -110,9 +160,21 @@ pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
 /// twice the second, half of the last and all of it.
 pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
-    let (near, middle, last) = (caches[0], caches[caches.len().min(2) - 1], caches[caches.len() - 1]);
-    let mut sizes = vec![Bytes(near.0 / 2), Bytes(middle.0 / 2), Bytes(middle.0 * 2), Bytes(last.0 / 2), last];
-    sizes.iter_mut().for_each(|size| *size = Bytes(ceiling(host).min(*size).0 / 4096 * 4096));
+    let (near, middle, last) = (
+        caches[0],
+        caches[caches.len().min(2) - 1],
+        caches[caches.len() - 1],
+    );
+    let mut sizes = vec![
+        Bytes(near.0 / 2),
+        Bytes(middle.0 / 2),
+        Bytes(middle.0 * 2),
+        Bytes(last.0 / 2),
+        last,
+    ];
+    sizes
+        .iter_mut()
+        .for_each(|size| *size = Bytes(ceiling(host).min(*size).0 / 4096 * 4096));
     sizes.sort_unstable();
     sizes.dedup();
     sizes
@@ -144,11 +206,15 @@ pub fn latency_plan(host: &HostManifest) -> LatencyPlan {
     let caches = capacities(host);
     let last_level = caches[caches.len() - 1];
     LatencyPlan {
-        line: host.caches.first().map_or(Bytes(64), |cache| cache.line_bytes),
+        line: host
+            .caches
+            .first()
+            .map_or(Bytes(64), |cache| cache.line_bytes),
         page: host.page_bytes,
         sizes: latency_sizes(host, &caches),
         last_level,
-        flush: Some(Bytes(last_level.0 * 2)).filter(|size| *size <= ceiling(host).min(LARGEST_FLUSH)),
+        flush: Some(Bytes(last_level.0 * 2))
+            .filter(|size| *size <= ceiling(host).min(LARGEST_FLUSH)),
     }
 }
 
@@ -161,8 +227,13 @@ fn latency_sizes(host: &HostManifest, caches: &[Bytes]) -> Vec<Bytes> {
         .collect();
     sizes.extend(caches.iter().map(|cache| Bytes(cache.0 * 2)));
     sizes.retain(|size| *size <= ceiling(host));
-    sizes.iter_mut().for_each(|size| *size = LARGEST_CHASE.min(*size));
+    sizes
+        .iter_mut()
+        .for_each(|size| *size = LARGEST_CHASE.min(*size));
     sizes.sort_unstable();
     sizes.dedup();
-    sizes.into_iter().map(|size| Bytes(size.0 / 4096 * 4096)).collect()
+    sizes
+        .into_iter()
+        .map(|size| Bytes(size.0 / 4096 * 4096))
+        .collect()
 }

@@ -55,50 +55,106 @@ fn what_is_not_selected_is_not_run() {
         ..selection()
     };
     let plan = make(&wanted).expect("a plan");
-    let names: Vec<String> =
-        plan.cases.iter().map(|c| format!("{} {}", c.mechanism, c.working_set.size_bytes)).collect();
-    assert_eq!(names, ["pipe 0 B", "pipe 64 KiB", "futex 0 B", "futex 64 KiB"]);
-    assert!(plan.cases.iter().all(|c| c.between == Between::Process && c.tasks == 2));
+    let names: Vec<String> = plan
+        .cases
+        .iter()
+        .map(|c| format!("{} {}", c.mechanism, c.working_set.size_bytes))
+        .collect();
+    assert_eq!(
+        names,
+        ["pipe 0 B", "pipe 64 KiB", "futex 0 B", "futex 64 KiB"]
+    );
+    assert!(
+        plan.cases
+            .iter()
+            .all(|c| c.between == Between::Process && c.tasks == 2)
+    );
 }
 
 #[test]
 fn without_flags_all_mechanisms_and_a_sweep_are_run() {
     let plan = make(&selection()).expect("a plan");
     for mechanism in Mechanism::real() {
-        assert!(plan.cases.iter().any(|c| c.mechanism == mechanism), "{mechanism}");
+        assert!(
+            plan.cases.iter().any(|c| c.mechanism == mechanism),
+            "{mechanism}"
+        );
     }
-    assert!(!plan.cases.iter().any(|c| c.mechanism == Mechanism::Synthetic));
-    let sizes: Vec<u64> = plan.cases.iter().map(|c| c.working_set.size_bytes.0).collect();
-    assert!(sizes.contains(&(1 << 10)) && sizes.contains(&(64 << 20)), "1 KiB to 64 MiB: {sizes:?}");
+    assert!(
+        !plan
+            .cases
+            .iter()
+            .any(|c| c.mechanism == Mechanism::Synthetic)
+    );
+    let sizes: Vec<u64> = plan
+        .cases
+        .iter()
+        .map(|c| c.working_set.size_bytes.0)
+        .collect();
+    assert!(
+        sizes.contains(&(1 << 10)) && sizes.contains(&(64 << 20)),
+        "1 KiB to 64 MiB: {sizes:?}"
+    );
 }
 
 #[test]
 fn the_full_grid_is_the_papers() {
-    let plan = make(&Selection { preset: Preset::Full, ..selection() }).expect("a plan");
+    let plan = make(&Selection {
+        preset: Preset::Full,
+        ..selection()
+    })
+    .expect("a plan");
     let count = |access, stride| {
-        let sets = plan.cases.iter().map(|c| c.working_set).filter(|s| s.size_bytes.0 > 0);
-        sets.filter(|s| s.access == access && s.stride_bytes == Bytes(stride)).count()
+        let sets = plan
+            .cases
+            .iter()
+            .map(|c| c.working_set)
+            .filter(|s| s.size_bytes.0 > 0);
+        sets.filter(|s| s.access == access && s.stride_bytes == Bytes(stride))
+            .count()
     };
     assert_eq!((count(Access::Read, 8), count(Access::Write, 8)), (16, 16));
     assert!(count(Access::Rmw, 8) >= 16);
-    assert_eq!([64, 128, 512, 4096].map(|stride| count(Access::Rmw, stride)), [6; 4]);
+    assert_eq!(
+        [64, 128, 512, 4096].map(|stride| count(Access::Rmw, stride)),
+        [6; 4]
+    );
 }
 
 #[test]
 fn lmbenchs_columns_are_its_own() {
-    let plan = make(&Selection { preset: Preset::Lmbench, ..selection() }).expect("a plan");
-    let columns: Vec<String> =
-        plan.cases.iter().map(|c| format!("{}p/{}K", c.tasks, c.working_set.size_bytes.0 >> 10)).collect();
-    assert_eq!(columns, ["2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"]);
+    let plan = make(&Selection {
+        preset: Preset::Lmbench,
+        ..selection()
+    })
+    .expect("a plan");
+    let columns: Vec<String> = plan
+        .cases
+        .iter()
+        .map(|c| format!("{}p/{}K", c.tasks, c.working_set.size_bytes.0 >> 10))
+        .collect();
+    assert_eq!(
+        columns,
+        [
+            "2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"
+        ]
+    );
 }
 
 #[test]
 fn a_matrix_has_every_cpu_and_every_pair() {
     let placement = PlacementChoice::Matrix(vec![CpuId(0), CpuId(1)]);
-    let plan = make(&Selection { placement, ..selection() }).expect("a plan");
+    let plan = make(&Selection {
+        placement,
+        ..selection()
+    })
+    .expect("a plan");
     let cpus: Vec<usize> = plan.cases.iter().map(|c| c.placement.cpus.len()).collect();
     assert_eq!(cpus, [1, 1, 2]);
-    assert!(plan.cases[2].switches.is_none(), "across CPUs the count is not judged");
+    assert!(
+        plan.cases[2].switches.is_none(),
+        "across CPUs the count is not judged"
+    );
 }
 
 #[test]
@@ -108,8 +164,14 @@ fn bad_wishes_are_refused_with_advice() {
         change(&mut wanted);
         message(&wanted)
     };
-    assert_eq!(with(&|s| s.tasks = vec![65]), "found 65 tasks, need 2 to 64 (--tasks)");
-    assert_eq!(with(&|s| s.tasks = vec![1]), "found 1 task, need 2 to 64 (--tasks)");
+    assert_eq!(
+        with(&|s| s.tasks = vec![65]),
+        "found 65 tasks, need 2 to 64 (--tasks)"
+    );
+    assert_eq!(
+        with(&|s| s.tasks = vec![1]),
+        "found 1 task, need 2 to 64 (--tasks)"
+    );
     assert_eq!(
         with(&|s| s.placement = PlacementChoice::One(CpuId(7))),
         "found no CPU 7 online, need one of 0-1; choose it with --cpu, or bring it online: echo 1 | sudo tee \
@@ -153,45 +215,102 @@ fn bad_wishes_are_refused_with_advice() {
         "found 22 GiB of free memory, need 65 GiB for an array of 1 GiB and 1 of 64 GiB (--away); use a smaller --size or \
          fewer --tasks"
     );
-    assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("found a size of 4 B, need 0 or a multiple"));
+    assert!(
+        with(&|s| s.sizes = vec![Bytes(4)])
+            .starts_with("found a size of 4 B, need 0 or a multiple")
+    );
 }
 
 #[test]
 fn the_reload_is_planned_for_each_pair_of_footprints() {
     let footprints = |wanted: &Selection| -> Vec<(Bytes, Option<Bytes>)> {
         let cases = make(wanted).expect("a plan").cases;
-        cases.iter().map(|case| (case.working_set.size_bytes, case.away)).collect()
+        cases
+            .iter()
+            .map(|case| (case.working_set.size_bytes, case.away))
+            .collect()
     };
     let (small, large) = (Bytes::kib(64), Bytes::mib(1));
-    let own = Selection { sizes: vec![small, large], reload: true, ..selection() };
-    assert_eq!(footprints(&own), [(small, Some(small)), (large, Some(large))], "as much as one's own");
-    let named = Selection { sizes: vec![small], away: vec![Bytes(0), large], ..selection() };
-    assert_eq!(footprints(&named), [(small, Some(Bytes(0))), (small, Some(large))]);
-    assert_eq!(footprints(&Selection { reload: true, ..selection() }).len(), 5, "sizes of its own");
-    assert!(make(&selection()).expect("a plan").cases.iter().all(|case| case.away.is_none()));
+    let own = Selection {
+        sizes: vec![small, large],
+        reload: true,
+        ..selection()
+    };
+    assert_eq!(
+        footprints(&own),
+        [(small, Some(small)), (large, Some(large))],
+        "as much as one's own"
+    );
+    let named = Selection {
+        sizes: vec![small],
+        away: vec![Bytes(0), large],
+        ..selection()
+    };
+    assert_eq!(
+        footprints(&named),
+        [(small, Some(Bytes(0))), (small, Some(large))]
+    );
+    assert_eq!(
+        footprints(&Selection {
+            reload: true,
+            ..selection()
+        })
+        .len(),
+        5,
+        "sizes of its own"
+    );
+    assert!(
+        make(&selection())
+            .expect("a plan")
+            .cases
+            .iter()
+            .all(|case| case.away.is_none())
+    );
 }
 
 #[test]
 fn a_reload_that_cannot_be_measured_is_refused() {
     let with = |change: &dyn Fn(&mut Selection)| {
-        let mut wanted = Selection { sizes: vec![Bytes::kib(64)], reload: true, ..selection() };
+        let mut wanted = Selection {
+            sizes: vec![Bytes::kib(64)],
+            reload: true,
+            ..selection()
+        };
         change(&mut wanted);
         message(&wanted)
     };
     assert!(with(&|s| s.sizes = vec![Bytes(0)]).starts_with("found a --size of 0 for the reload"));
     assert!(with(&|s| s.away = vec![Bytes(12)]).starts_with("found a size of 12 B"));
-    for mechanism in [Mechanism::Yield, Mechanism::Preempt, Mechanism::Fiber, Mechanism::Synthetic] {
+    for mechanism in [
+        Mechanism::Yield,
+        Mechanism::Preempt,
+        Mechanism::Fiber,
+        Mechanism::Synthetic,
+    ] {
         let refused = with(&|s| s.mechanisms = vec![mechanism]);
-        assert!(refused.starts_with(&format!("found {mechanism} for the reload")), "{refused}");
+        assert!(
+            refused.starts_with(&format!("found {mechanism} for the reload")),
+            "{refused}"
+        );
     }
-    assert!(with(&|s| s.sharing = Sharing::Shared).starts_with("found one array for all for the reload"));
+    assert!(
+        with(&|s| s.sharing = Sharing::Shared)
+            .starts_with("found one array for all for the reload")
+    );
     let pair = PlacementChoice::Pair(CpuId(0), CpuId(1));
-    assert!(with(&|s| s.placement = pair.clone()).starts_with("found more than one CPU for the reload"));
+    assert!(
+        with(&|s| s.placement = pair.clone()).starts_with("found more than one CPU for the reload")
+    );
 }
 
 /// A plan of 64 tasks with 256 MiB each: 16 GiB fit into this machine's memory, but not into five seconds.
 fn large(budget: Nanos) -> Selection {
-    Selection { tasks: vec![64], sizes: vec![Bytes::mib(256)], budget: Some(budget), ..selection() }
+    Selection {
+        tasks: vec![64],
+        sizes: vec![Bytes::mib(256)],
+        budget: Some(budget),
+        ..selection()
+    }
 }
 
 #[test]
@@ -202,22 +321,35 @@ fn a_plan_that_no_machine_can_do_in_time_is_refused() {
          the fastest of machines; raise --budget, or use fewer --tasks or a smaller --size (8 GiB of all these tasks \
          together would fit)"
     );
-    let several = Selection { mechanisms: vec![Mechanism::Pipe, Mechanism::Futex], ..large(Nanos::seconds(5)) };
+    let several = Selection {
+        mechanisms: vec![Mechanism::Pipe, Mechanism::Futex],
+        ..large(Nanos::seconds(5))
+    };
     assert_eq!(
         message(&several),
         "found a budget of 5.00 s, need more than 20.10 s for 64 tasks to prepare and walk 256 MiB each, 5 times over, \
          and another case as often, on the fastest of machines; raise --budget, or use fewer --tasks or a smaller --size \
          (4075 MiB of all these tasks together would fit)"
     );
-    let surer = Selection { confidence_per_mille: 990, ..large(Nanos::seconds(9)) };
-    assert!(message(&surer).contains(" 8 times over"), "more repetitions for a surer interval");
+    let surer = Selection {
+        confidence_per_mille: 990,
+        ..large(Nanos::seconds(9))
+    };
+    assert!(
+        message(&surer).contains(" 8 times over"),
+        "more repetitions for a surer interval"
+    );
 }
 
 #[test]
 fn what_the_refusal_says_would_fit_does() {
     assert!(make(&large(Nanos::seconds(9))).is_ok(), "a longer budget");
     for (tasks, size) in [(32, Bytes::mib(256)), (64, Bytes::mib(128))] {
-        let smaller = Selection { tasks: vec![tasks], sizes: vec![size], ..large(Nanos::seconds(5)) };
+        let smaller = Selection {
+            tasks: vec![tasks],
+            sizes: vec![size],
+            ..large(Nanos::seconds(5))
+        };
         assert!(make(&smaller).is_ok(), "{tasks} x {size}");
     }
 }
@@ -227,15 +359,35 @@ fn what_the_refusal_says_would_fit_does() {
 fn what_is_not_touched_takes_no_time() {
     let large = large(Nanos::seconds(8));
     assert!(make(&large).is_err());
-    assert!(make(&Selection { sharing: Sharing::Shared, ..large.clone() }).is_ok());
-    assert!(make(&Selection { pattern: Pattern::Chase, ..large }).is_ok());
+    assert!(
+        make(&Selection {
+            sharing: Sharing::Shared,
+            ..large.clone()
+        })
+        .is_ok()
+    );
+    assert!(
+        make(&Selection {
+            pattern: Pattern::Chase,
+            ..large
+        })
+        .is_ok()
+    );
 }
 
 #[test]
 fn pauses_that_take_longer_than_the_budget_are_refused() {
     let paused = |pause, budget| {
-        let rounds = Rounds { pause_ns: Some(pause), ..Rounds::default() };
-        Selection { rounds, sizes: vec![Bytes(0)], budget: Some(budget), ..selection() }
+        let rounds = Rounds {
+            pause_ns: Some(pause),
+            ..Rounds::default()
+        };
+        Selection {
+            rounds,
+            sizes: vec![Bytes(0)],
+            budget: Some(budget),
+            ..selection()
+        }
     };
     assert_eq!(
         message(&paused(Nanos::seconds(10), Nanos::seconds(5))),
@@ -248,33 +400,77 @@ fn pauses_that_take_longer_than_the_budget_are_refused() {
 #[test]
 fn a_preset_with_its_own_budget_is_never_refused_for_want_of_time() {
     let mut giant = host();
-    giant.caches.iter_mut().filter(|cache| cache.level == 3).for_each(|cache| cache.size_bytes = Bytes(16 << 30));
+    giant
+        .caches
+        .iter_mut()
+        .filter(|cache| cache.level == 3)
+        .for_each(|cache| cache.size_bytes = Bytes(16 << 30));
     giant.memory_available_bytes = Bytes(4 << 40);
     let plan = |selection: &Selection| plan(selection, &giant, &|_, _| Relation::SharedCache);
-    let quick = Selection { preset: Preset::Quick, ..selection() };
+    let quick = Selection {
+        preset: Preset::Quick,
+        ..selection()
+    };
     assert!(plan(&quick).is_ok());
-    let hurried = Selection { budget: Some(Nanos::millis(1)), ..quick };
+    let hurried = Selection {
+        budget: Some(Nanos::millis(1)),
+        ..quick
+    };
     assert!(matches!(plan(&hurried), Err(PlanError::Time { .. })));
 }
 
 /// Far from being refused: a twentieth of the time that each has would do.
 #[test]
 fn no_preset_is_refused_for_want_of_time() {
-    for preset in [Preset::Default, Preset::Quick, Preset::Observe, Preset::Full, Preset::Lmbench] {
-        let usual = make(&Selection { preset, ..selection() }).expect("a plan");
+    for preset in [
+        Preset::Default,
+        Preset::Quick,
+        Preset::Observe,
+        Preset::Full,
+        Preset::Lmbench,
+    ] {
+        let usual = make(&Selection {
+            preset,
+            ..selection()
+        })
+        .expect("a plan");
         let least = Nanos(usual.budget_ns.0 / 20);
-        assert!(make(&Selection { preset, budget: Some(least), ..selection() }).is_ok(), "{preset} in {least}");
+        assert!(
+            make(&Selection {
+                preset,
+                budget: Some(least),
+                ..selection()
+            })
+            .is_ok(),
+            "{preset} in {least}"
+        );
     }
 }
 
 #[test]
 fn what_observe_needs_has_every_price_and_little_else() {
-    let plan = make(&Selection { preset: Preset::Observe, ..selection() }).expect("a plan");
+    let plan = make(&Selection {
+        preset: Preset::Observe,
+        ..selection()
+    })
+    .expect("a plan");
     let direct = plan.cases.iter().filter(|case| case.working_set.is_empty());
     let mechanisms: Vec<Mechanism> = direct.map(|case| case.mechanism).collect();
-    assert_eq!(mechanisms, [Mechanism::Pipe, Mechanism::Yield, Mechanism::Preempt, Mechanism::Pipe]);
-    let sizes: Vec<Bytes> =
-        plan.cases.iter().map(|case| case.working_set.size_bytes).filter(|size| size.0 > 0).collect();
+    assert_eq!(
+        mechanisms,
+        [
+            Mechanism::Pipe,
+            Mechanism::Yield,
+            Mechanism::Preempt,
+            Mechanism::Pipe
+        ]
+    );
+    let sizes: Vec<Bytes> = plan
+        .cases
+        .iter()
+        .map(|case| case.working_set.size_bytes)
+        .filter(|size| size.0 > 0)
+        .collect();
     assert_eq!(sizes.len(), 4, "{sizes:?}");
     assert!(
         sizes.iter().all(|size| *size <= Bytes::mib(4)),
@@ -285,24 +481,46 @@ fn what_observe_needs_has_every_price_and_little_else() {
 #[test]
 fn caches_are_emptied_by_more_than_they_hold_where_there_is_so_much() {
     let plan = latency_plan(&host());
-    assert!(plan.flush.is_some_and(|size| size.0 >= 2 * plan.last_level.0), "{plan:?}");
-    let small = HostManifest { memory_available_bytes: Bytes(plan.last_level.0), ..host() };
+    assert!(
+        plan.flush
+            .is_some_and(|size| size.0 >= 2 * plan.last_level.0),
+        "{plan:?}"
+    );
+    let small = HostManifest {
+        memory_available_bytes: Bytes(plan.last_level.0),
+        ..host()
+    };
     assert_eq!(latency_plan(&small).flush, None);
 }
 
 #[test]
 fn a_whole_preset_may_run_on_a_pair_of_cpus() {
     let placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
-    let plan = make(&Selection { preset: Preset::Lmbench, placement, ..selection() }).expect("a plan");
+    let plan = make(&Selection {
+        preset: Preset::Lmbench,
+        placement,
+        ..selection()
+    })
+    .expect("a plan");
     assert_eq!((plan.preset.as_str(), plan.cases.len()), ("lmbench", 7));
 }
 
 #[test]
 fn a_selection_under_quick_keeps_its_pace() {
-    let wanted = Selection { preset: Preset::Quick, mechanisms: vec![Mechanism::Futex], ..selection() };
+    let wanted = Selection {
+        preset: Preset::Quick,
+        mechanisms: vec![Mechanism::Futex],
+        ..selection()
+    };
     let plan = make(&wanted).expect("a plan");
-    assert_eq!((plan.cases.len(), plan.cases[0].mechanism), (1, Mechanism::Futex));
-    assert_eq!((plan.budget_ns, plan.repetition_ns), (Nanos::seconds(1), Nanos::millis(10)));
+    assert_eq!(
+        (plan.cases.len(), plan.cases[0].mechanism),
+        (1, Mechanism::Futex)
+    );
+    assert_eq!(
+        (plan.budget_ns, plan.repetition_ns),
+        (Nanos::seconds(1), Nanos::millis(10))
+    );
 }
 
 #[test]
@@ -316,8 +534,13 @@ fn the_fewest_repetitions_are_those_of_the_signed_rank_test() {
 fn a_cpu_outside_the_cpuset_is_named_as_such() {
     let mut narrow = host();
     narrow.cpus_allowed = vec![CpuId(0)];
-    let error = plan(&selection(), &narrow, &|_, _| Relation::Smt).expect_err("CPU 1 is not allowed");
-    assert!(error.to_string().starts_with("found CPU 1 online but not allowed to this process, need one of 0;"));
+    let error =
+        plan(&selection(), &narrow, &|_, _| Relation::Smt).expect_err("CPU 1 is not allowed");
+    assert!(
+        error
+            .to_string()
+            .starts_with("found CPU 1 online but not allowed to this process, need one of 0;")
+    );
 }
 
 #[test]
@@ -339,26 +562,41 @@ fn sizes_follow_the_caches_of_the_machine() {
         assert!(sizes.contains(&Bytes::kib(kib)), "{kib} KiB in {sizes:?}");
     }
     odd.caches.clear();
-    assert_eq!(sweep_sizes(&odd).first(), Some(&Bytes::kib(1)), "a machine that reports nothing is still measured");
+    assert_eq!(
+        sweep_sizes(&odd).first(),
+        Some(&Bytes::kib(1)),
+        "a machine that reports nothing is still measured"
+    );
     assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]));
 }
 
 #[test]
 fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
     let one = Placement::one_cpu(CpuId(0));
-    let high = |mechanism, policy| switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille);
+    let high = |mechanism, policy| {
+        switch_plan(mechanism, Between::Thread, &one, policy).map(|p| p.high_per_mille)
+    };
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::MutexCondvar, Policy::Fifo), Some(1000));
     assert_eq!(high(Mechanism::MutexCondvarHeld, Policy::Other), Some(2500));
     assert_eq!(high(Mechanism::Futex, Policy::Other), Some(2500));
-    assert_eq!(high(Mechanism::Yield, Policy::Other), Some(1000), "no task is woken");
+    assert_eq!(
+        high(Mechanism::Yield, Policy::Other),
+        Some(1000),
+        "no task is woken"
+    );
 }
 
 /// Each size in turn on the first CPU and at once on both, and a control that no cache takes part in.
 #[test]
 fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
     let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
-    let wanted = Selection { is_concurrent: true, placement: pair, sizes: vec![Bytes::mib(1)], ..selection() };
+    let wanted = Selection {
+        is_concurrent: true,
+        placement: pair,
+        sizes: vec![Bytes::mib(1)],
+        ..selection()
+    };
     let plan = make(&wanted).expect("a plan");
     let names: Vec<String> = plan
         .cases
@@ -372,25 +610,56 @@ fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
             )
         })
         .collect();
-    let expected = ["pipe 4 KiB on 1", "pipe 1 MiB on 1", "concurrent 4 KiB on 1,0", "concurrent 1 MiB on 1,0"];
+    let expected = [
+        "pipe 4 KiB on 1",
+        "pipe 1 MiB on 1",
+        "concurrent 4 KiB on 1,0",
+        "concurrent 1 MiB on 1,0",
+    ];
     assert_eq!(names, expected);
-    assert!(plan.cases.iter().all(|case| case.switches.is_some() == case.mechanism.hands_over()));
-    let usual = make(&Selection { sizes: vec![], ..wanted }).expect("a plan");
-    let sizes: Vec<Bytes> = usual.cases.iter().map(|case| case.working_set.size_bytes).collect();
+    assert!(
+        plan.cases
+            .iter()
+            .all(|case| case.switches.is_some() == case.mechanism.hands_over())
+    );
+    let usual = make(&Selection {
+        sizes: vec![],
+        ..wanted
+    })
+    .expect("a plan");
+    let sizes: Vec<Bytes> = usual
+        .cases
+        .iter()
+        .map(|case| case.working_set.size_bytes)
+        .collect();
     assert!(sizes.len() >= 8 && sizes[0] == Bytes::kib(4), "{sizes:?}");
-    assert!(make(&selection()).expect("a plan").cases.iter().all(|case| case.mechanism.hands_over()));
+    assert!(
+        make(&selection())
+            .expect("a plan")
+            .cases
+            .iter()
+            .all(|case| case.mechanism.hands_over())
+    );
 }
 
 #[test]
 fn who_shares_no_cache_has_none_to_compare() {
     let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
-    let wanted = Selection { is_concurrent: true, placement: pair, ..selection() };
-    let reported = |selection: &Selection, related| {
-        plan(selection, &host(), &|_, _| related).expect_err("no such plan").to_string()
+    let wanted = Selection {
+        is_concurrent: true,
+        placement: pair,
+        ..selection()
     };
-    for (relation, name) in
-        [(Relation::Smt, "smt"), (Relation::SameSocket, "same-socket"), (Relation::Unknown, "unknown")]
-    {
+    let reported = |selection: &Selection, related| {
+        plan(selection, &host(), &|_, _| related)
+            .expect_err("no such plan")
+            .to_string()
+    };
+    for (relation, name) in [
+        (Relation::Smt, "smt"),
+        (Relation::SameSocket, "same-socket"),
+        (Relation::Unknown, "unknown"),
+    ] {
         assert_eq!(
             reported(&wanted, relation),
             format!(
@@ -404,37 +673,79 @@ fn who_shares_no_cache_has_none_to_compare() {
         change(&mut changed);
         reported(&changed, Relation::SharedCache)
     };
-    assert!(with(&|s| s.sizes = vec![Bytes(0)]).starts_with("found a --size of 0 for tasks that run at once"));
-    assert!(with(&|s| s.tasks = vec![4]).starts_with("found 4 tasks for tasks that run at once, need 2"));
+    assert!(
+        with(&|s| s.sizes = vec![Bytes(0)])
+            .starts_with("found a --size of 0 for tasks that run at once")
+    );
+    assert!(
+        with(&|s| s.tasks = vec![4])
+            .starts_with("found 4 tasks for tasks that run at once, need 2")
+    );
     assert!(with(&|s| s.placement = PlacementChoice::One(CpuId(1))).contains("found 1 CPUs"));
 }
 
 fn runtime(handoff: &str, is_usual: bool) -> RuntimeSelection {
-    let case =
-        RuntimeCase { runtime: "go".to_owned(), handoff: handoff.to_owned(), class: switchcost_record::Class::HandOff };
-    RuntimeSelection { case, between: Between::User, across_cpus: is_usual, walks_in_ladder: is_usual }
+    let case = RuntimeCase {
+        runtime: "go".to_owned(),
+        handoff: handoff.to_owned(),
+        class: switchcost_record::Class::HandOff,
+    };
+    RuntimeSelection {
+        case,
+        between: Between::User,
+        across_cpus: is_usual,
+        walks_in_ladder: is_usual,
+    }
 }
 
 #[test]
 fn runtimes_stand_beside_the_kernel_and_walk_by_one_hand_off_each() {
     let runtimes = vec![runtime("channel", true), runtime("cond", false)];
-    let wanted = Selection { runtimes, sizes: vec![Bytes(0), Bytes::kib(256)], is_ladder: true, ..selection() };
+    let wanted = Selection {
+        runtimes,
+        sizes: vec![Bytes(0), Bytes::kib(256)],
+        is_ladder: true,
+        ..selection()
+    };
     let names = |selection: &Selection| -> Vec<String> {
         let plan = make(selection).expect("a plan");
-        plan.cases.iter().map(|case| format!("{} {}", case.name(), case.working_set.size_bytes)).collect()
+        plan.cases
+            .iter()
+            .map(|case| format!("{} {}", case.name(), case.working_set.size_bytes))
+            .collect()
     };
-    let ladder =
-        ["fiber 0 B", "futex 0 B", "futex 256 KiB", "pipe 0 B", "go/channel 0 B", "go/channel 256 KiB", "go/cond 0 B"];
+    let ladder = [
+        "fiber 0 B",
+        "futex 0 B",
+        "futex 256 KiB",
+        "pipe 0 B",
+        "go/channel 0 B",
+        "go/channel 256 KiB",
+        "go/cond 0 B",
+    ];
     assert_eq!(names(&wanted), ladder);
-    let whole = Selection { is_ladder: false, mechanisms: vec![Mechanism::Yield], ..wanted };
+    let whole = Selection {
+        is_ladder: false,
+        mechanisms: vec![Mechanism::Yield],
+        ..wanted
+    };
     assert_eq!(names(&whole).len(), 6);
 }
 
 #[test]
 fn a_runtime_may_use_both_cpus_and_its_switches_are_not_judged() {
     let placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
-    let plan = make(&Selection { runtimes: vec![runtime("channel", true)], placement, ..selection() }).expect("a plan");
-    let case = plan.cases.iter().find(|case| case.runtime.is_some()).expect("it was selected");
+    let plan = make(&Selection {
+        runtimes: vec![runtime("channel", true)],
+        placement,
+        ..selection()
+    })
+    .expect("a plan");
+    let case = plan
+        .cases
+        .iter()
+        .find(|case| case.runtime.is_some())
+        .expect("it was selected");
     assert_eq!((case.placement.cpus.len(), case.switches), (2, None));
 }
 
@@ -442,9 +753,18 @@ fn a_runtime_may_use_both_cpus_and_its_switches_are_not_judged() {
 fn on_one_cpu_and_on_two_those_that_stay_on_one_are_measured_once() {
     let placement = PlacementChoice::OneAndPair(CpuId(0), CpuId(1));
     let runtimes = vec![runtime("channel", true), runtime("await", false)];
-    let plan = make(&Selection { runtimes, placement, ..selection() }).expect("a plan");
+    let plan = make(&Selection {
+        runtimes,
+        placement,
+        ..selection()
+    })
+    .expect("a plan");
     let on = |name: &str| -> Vec<usize> {
-        plan.cases.iter().filter(|case| case.name() == name).map(|case| case.placement.cpus.len()).collect()
+        plan.cases
+            .iter()
+            .filter(|case| case.name() == name)
+            .map(|case| case.placement.cpus.len())
+            .collect()
     };
     assert_eq!((on("go/channel"), on("futex")), (vec![1, 2], vec![1, 2]));
     assert_eq!((on("go/await"), on("fiber")), (vec![1], vec![1]));
@@ -452,15 +772,24 @@ fn on_one_cpu_and_on_two_those_that_stay_on_one_are_measured_once() {
 
 #[test]
 fn each_state_of_the_vector_registers_is_a_case_of_its_own() {
-    let case = |state, bytes| VectorCase { state, xsave_bytes: Bytes(bytes) };
+    let case = |state, bytes| VectorCase {
+        state,
+        xsave_bytes: Bytes(bytes),
+    };
     let vectors = vec![case(VectorState::Init, 0), case(VectorState::Avx512, 2368)];
-    let wanted = Selection { vectors, ..selection() };
+    let wanted = Selection {
+        vectors,
+        ..selection()
+    };
     let plan = make(&wanted).expect("a plan");
     let names: Vec<String> = plan.cases.iter().map(Case::name).collect();
     assert_eq!(names, ["pipe/init", "pipe/avx512"]);
     for mechanism in [Mechanism::Fiber, Mechanism::Preempt] {
         assert_eq!(
-            message(&Selection { mechanisms: vec![mechanism], ..wanted.clone() }),
+            message(&Selection {
+                mechanisms: vec![mechanism],
+                ..wanted.clone()
+            }),
             format!(
                 "found {mechanism} with --vector-state, need a token that tasks of the kernel hand on: --mechanism pipe, eventfd, futex and the \
                  like"

@@ -69,7 +69,10 @@ impl Array {
 /// Memory that is there.
 pub(super) fn touched(size: Bytes) -> io::Result<Memory> {
     let memory = Memory::map(size, MapType::Private, Pages::Base).map_err(io::Error::other)?;
-    memory.iter().step_by(LINE).for_each(|word| word.store(1, Relaxed));
+    memory
+        .iter()
+        .step_by(LINE)
+        .for_each(|word| word.store(1, Relaxed));
     Ok(memory)
 }
 
@@ -130,11 +133,17 @@ fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
 /// About 0.618 of them, and without a divisor in common.
 fn golden_step(lines: usize) -> usize {
     let about = (lines as f64 * 0.618_034) as usize;
-    (about.max(1)..).find(|step| are_coprime(*step, lines)).unwrap_or(1)
+    (about.max(1)..)
+        .find(|step| are_coprime(*step, lines))
+        .unwrap_or(1)
 }
 
 fn are_coprime(a: usize, b: usize) -> bool {
-    if b == 0 { a == 1 } else { are_coprime(b, a % b) }
+    if b == 0 {
+        a == 1
+    } else {
+        are_coprime(b, a % b)
+    }
 }
 
 #[cfg(test)]
@@ -147,7 +156,9 @@ mod tests {
     #[test]
     fn every_walk_of_lines_that_stand_alone_touches_each_once_and_none_beside_it() {
         for lines in [1, 2, 3, 192, 768, 1000] {
-            let memory: Vec<AtomicU64> = (0..lines * LINE * SPREAD).map(|_| AtomicU64::new(0)).collect();
+            let memory: Vec<AtomicU64> = (0..lines * LINE * SPREAD)
+                .map(|_| AtomicU64::new(0))
+                .collect();
             golden(&memory, |word| word.fetch_add(1, Relaxed));
             let counts: Vec<u64> = memory.chunks(LINE * SPREAD).map(sum).collect();
             assert_eq!(counts, vec![1; lines]);
@@ -156,7 +167,9 @@ mod tests {
 
     #[test]
     fn a_chain_leads_through_all_lines_and_back() {
-        let memory: Vec<AtomicU64> = (0..100 * LINE * SPREAD).map(|_| AtomicU64::new(u64::MAX)).collect();
+        let memory: Vec<AtomicU64> = (0..100 * LINE * SPREAD)
+            .map(|_| AtomicU64::new(u64::MAX))
+            .collect();
         chain(&memory, &order(100, &mut ChaCha8Rng::seed_from_u64(1)));
         let (mut word, mut met) = (word_of(0), std::collections::BTreeSet::new());
         for _ in 0..100 {

@@ -9,8 +9,17 @@ fn order(script: &str) -> Order {
     let words = ["sh", "-c", script].map(str::to_owned);
     Order {
         case: Case {
-            runtime: Some(RuntimeCase { runtime, handoff, class: Class::HandOff }),
-            ..Case::plain(Mechanism::Runtime, Between::User, Placement::unpinned(), Policy::Other)
+            runtime: Some(RuntimeCase {
+                runtime,
+                handoff,
+                class: Class::HandOff,
+            }),
+            ..Case::plain(
+                Mechanism::Runtime,
+                Between::User,
+                Placement::unpinned(),
+                Policy::Other,
+            )
         },
         case_index: 0,
         repetition: 0,
@@ -51,16 +60,43 @@ fn a_window_is_what_the_program_says_of_it() {
     for handoff_ns in [300, 2_100, 20_100] {
         let order = order(&ring(handoff_ns));
         let mut runtime = Runtimes::start(&order).expect("a shell");
-        let mut run = |arm| runtime.run(Batch { arm, rounds: 50, warm_up: 4 }).expect("an answer");
+        let mut run = |arm| {
+            runtime
+                .run(Batch {
+                    arm,
+                    rounds: 50,
+                    warm_up: 4,
+                })
+                .expect("an answer")
+        };
         let (switch, own) = (run(Arm::SwitchDirect), run(Arm::BaselineDirect));
-        assert_eq!((switch.time.handoffs.0, own.time.handoffs.0), (100 * handoff_ns, 100 * 100));
-        assert_eq!((switch.handoffs, switch.switching_handoffs, own.switching_handoffs), (100, 108, 0));
-        assert_eq!((switch.counted.switches.total(), own.counted.handoffs), (7, 0));
+        assert_eq!(
+            (switch.time.handoffs.0, own.time.handoffs.0),
+            (100 * handoff_ns, 100 * 100)
+        );
+        assert_eq!(
+            (
+                switch.handoffs,
+                switch.switching_handoffs,
+                own.switching_handoffs
+            ),
+            (100, 108, 0)
+        );
+        assert_eq!(
+            (switch.counted.switches.total(), own.counted.handoffs),
+            (7, 0)
+        );
         let reported = runtime.runtime_run().expect("a runtime");
-        assert_eq!((reported.version.as_str(), reported.collections), ("made-up 2.10", Some(2)));
+        assert_eq!(
+            (reported.version.as_str(), reported.collections),
+            ("made-up 2.10", Some(2))
+        );
         assert!(
             !reported.warm_up.is_empty()
-                && reported.warm_up.iter().all(|window| window.wall_ns.0 == window.handoffs * handoff_ns)
+                && reported
+                    .warm_up
+                    .iter()
+                    .all(|window| window.wall_ns.0 == window.handoffs * handoff_ns)
         );
     }
 }
@@ -69,9 +105,14 @@ fn a_window_is_what_the_program_says_of_it() {
 fn refused(script: &str) -> String {
     match Runtimes::start(&order(script)) {
         Err(why) => why,
-        Ok(mut runtime) => {
-            runtime.run(Batch { arm: Arm::SwitchDirect, rounds: 300, warm_up: 0 }).expect_err("no answer").to_string()
-        }
+        Ok(mut runtime) => runtime
+            .run(Batch {
+                arm: Arm::SwitchDirect,
+                rounds: 300,
+                warm_up: 0,
+            })
+            .expect_err("no answer")
+            .to_string(),
     }
 }
 
@@ -83,49 +124,97 @@ fn what_is_no_runtime_is_refused_by_name_with_its_last_lines() {
             "echo no such module >&2; exit 3".to_owned(),
             "found it ended early (exit status: 3), need an answer of made-up as switchcost.runtime/1 has it; it printed: no such module",
         ),
-        ("kill -KILL $$".to_owned(), "found it ended early (signal: 9 (SIGKILL)"),
-        ("kill -SYS $$".to_owned(), "(seccomp) does not allow one of its system calls"),
         (
-            "(echo FATAL ERROR: heap out of memory; seq 90 | sed 's/^/ at frame /') >&2; exit 134".to_owned(),
+            "kill -KILL $$".to_owned(),
+            "found it ended early (signal: 9 (SIGKILL)",
+        ),
+        (
+            "kill -SYS $$".to_owned(),
+            "(seccomp) does not allow one of its system calls",
+        ),
+        (
+            "(echo FATAL ERROR: heap out of memory; seq 90 | sed 's/^/ at frame /') >&2; exit 134"
+                .to_owned(),
             "it printed: FATAL ERROR: heap out of memory | at frame 87 | at frame 88 |",
         ),
-        ("(sleep 60 &) ; exit 0".to_owned(), "found it ended early (exit status: 0)"),
+        (
+            "(sleep 60 &) ; exit 0".to_owned(),
+            "found it ended early (exit status: 0)",
+        ),
         ("exec sleep 60".to_owned(), "found no answer within 2.00 s"),
-        ("exec >&-; exec sleep 60".to_owned(), "found its output closed"),
-        ("read plan; echo rubbish".to_owned(), "found 'rubbish' in place of an answer"),
+        (
+            "exec >&-; exec sleep 60".to_owned(),
+            "found its output closed",
+        ),
+        (
+            "read plan; echo rubbish".to_owned(),
+            "found 'rubbish' in place of an answer",
+        ),
         (
             "read plan; printf '%s\\n' '{\"refused\":\"no \\u001b[2J heap\"}'".to_owned(),
             "made-up refused: no \\u{1b}[2J heap",
         ),
-        ("read plan; echo '{}'".to_owned(), "found neither ready nor refused"),
+        (
+            "read plan; echo '{}'".to_owned(),
+            "found neither ready nor refused",
+        ),
         (
             "read plan; echo '{\"ready\":\"2.9\"}'".to_owned(),
             "found 2.9 in a program of version 2.10, need one version of both",
         ),
-        ("read plan; head -c 200000 /dev/zero | tr '\\0' x; sleep 60".to_owned(), "found a line of more than 64 KiB"),
-        (format!("{ready} exec sleep 60"), "found no answer within 500.00 ms"),
-        (format!("{ready} echo '{{\"ns\":5,\"handoffs\":9}}'; sleep 60"), "found 9 hand-offs, need 2"),
-        (ring(0).replace("each=100", "each=0"), "found a window of 0 ns, need a clock that advances"),
+        (
+            "read plan; head -c 200000 /dev/zero | tr '\\0' x; sleep 60".to_owned(),
+            "found a line of more than 64 KiB",
+        ),
+        (
+            format!("{ready} exec sleep 60"),
+            "found no answer within 500.00 ms",
+        ),
+        (
+            format!("{ready} echo '{{\"ns\":5,\"handoffs\":9}}'; sleep 60"),
+            "found 9 hand-offs, need 2",
+        ),
+        (
+            ring(0).replace("each=100", "each=0"),
+            "found a window of 0 ns, need a clock that advances",
+        ),
         (
             format!("{ready} echo '{{\"ns\":5,\"walk_ns\":6,\"handoffs\":2}}'; sleep 60"),
             "found walks of 6 ns in a window of 5 ns",
         ),
-        (format!("{ready} echo '{{\"ns\":-5,\"handoffs\":2}}'; sleep 60"), "in place of an answer"),
+        (
+            format!("{ready} echo '{{\"ns\":-5,\"handoffs\":2}}'; sleep 60"),
+            "in place of an answer",
+        ),
     ] {
         let said = refused(&script);
         assert!(said.contains(why), "{script}: {said}");
     }
     let mut none = order("");
-    none.runtime = Some(Launch { command: vec!["/nonexistent".to_owned()], ..none.runtime.expect("a launch") });
-    assert!(Runtimes::start(&none).err().expect("no program").contains("found no way to start made-up (No such file"));
+    none.runtime = Some(Launch {
+        command: vec!["/nonexistent".to_owned()],
+        ..none.runtime.expect("a launch")
+    });
+    assert!(
+        Runtimes::start(&none)
+            .err()
+            .expect("no program")
+            .contains("found no way to start made-up (No such file")
+    );
 }
 
 #[test]
 fn a_program_that_had_less_of_its_cpu_is_warmed_up_for_longer() {
     let warmed_up = |script: &str| {
         let mut order = order(script);
-        order.runtime = order.runtime.map(|launch| Launch { warm_up_ns: Nanos::millis(60), ..launch });
-        let reported = Runtimes::start(&order).expect("a shell").runtime_run().expect("a runtime");
+        order.runtime = order.runtime.map(|launch| Launch {
+            warm_up_ns: Nanos::millis(60),
+            ..launch
+        });
+        let reported = Runtimes::start(&order)
+            .expect("a shell")
+            .runtime_run()
+            .expect("a runtime");
         reported.warm_up.last().expect("a window").at_ns
     };
     let waiting = ring(300).replace("do\n", "do sleep 0.01;\n");
@@ -144,11 +233,17 @@ fn rounds_grow_towards_the_length_of_a_batch() {
 
 #[test]
 fn of_a_long_warm_up_the_beginning_is_reported_whole() {
-    let window = |at: u64| WarmUp { at_ns: Nanos(at), ..WarmUp::default() };
+    let window = |at: u64| WarmUp {
+        at_ns: Nanos(at),
+        ..WarmUp::default()
+    };
     let reported = thinned((0..10_000).map(window).collect());
     assert!(
         reported.len() <= MOST_WARM_UP
-            && reported[..100].iter().enumerate().all(|(at, reported)| reported.at_ns.0 == at as u64)
+            && reported[..100]
+                .iter()
+                .enumerate()
+                .all(|(at, reported)| reported.at_ns.0 == at as u64)
     );
     assert_eq!(thinned((0..30).map(window).collect()).len(), 30);
 }

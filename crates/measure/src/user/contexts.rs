@@ -76,9 +76,10 @@ impl Experiment for Greens {
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         if !batch.arm.switches() {
             self.bodies.choose_arm(batch);
-            return Ok(self
-                .green
-                .alone(|_| self.bodies.one_after_the_other(batch, |task, rounds| self.rounds(task, rounds))));
+            return Ok(self.green.alone(|_| {
+                self.bodies
+                    .one_after_the_other(batch, |task, rounds| self.rounds(task, rounds))
+            }));
         }
         self.bodies.switching(batch, |rounds| {
             let before = self.green.scheduler().yields();

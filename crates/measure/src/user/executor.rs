@@ -22,7 +22,10 @@ pub(super) struct Tasks {
 
 impl Tasks {
     pub(super) fn new(bodies: Rc<Bodies>) -> io::Result<Tasks> {
-        Ok(Tasks { bodies, runtime: Builder::new_current_thread().build()? })
+        Ok(Tasks {
+            bodies,
+            runtime: Builder::new_current_thread().build()?,
+        })
     }
 
     /// All tasks in turn; returns how often one gave the thread to the executor and got it back, and the part behind the warm-up.
@@ -32,7 +35,11 @@ impl Tasks {
         let turns = Rc::new(Cell::new(0));
         let marks = Rc::new(Cell::new([Mark::default(); 2]));
         for task in 0..self.bodies.tasks {
-            let (bodies, switches, marks) = (Rc::clone(&self.bodies), Rc::clone(&switches), Rc::clone(&marks));
+            let (bodies, switches, marks) = (
+                Rc::clone(&self.bodies),
+                Rc::clone(&switches),
+                Rc::clone(&marks),
+            );
             let turns = Rc::clone(&turns);
             set.spawn_local(async move {
                 let pass = async |rounds| {
@@ -73,14 +80,21 @@ struct Mark {
 
 impl Mark {
     fn of(bodies: &Bodies, turns: u64) -> Mark {
-        Mark { at: bodies.clock.now(), walked: bodies.walked.get(), turns }
+        Mark {
+            at: bodies.clock.now(),
+            walked: bodies.walked.get(),
+            turns,
+        }
     }
 
     fn since(self, start: Mark) -> Part {
         let mut time = Split::default();
         time.add_walk(start.walked, self.walked);
         time.add_handoff(Ticks(start.at.0.wrapping_add(time.walks.0)), self.at);
-        Part { turns: self.turns - start.turns, time }
+        Part {
+            turns: self.turns - start.turns,
+            time,
+        }
     }
 }
 
@@ -96,7 +110,13 @@ impl Experiment for Tasks {
         self.bodies.choose_arm(batch);
         let (user_switches, Part { turns, time }) = self.together(batch);
         let switching_handoffs = batch.all_rounds() * self.bodies.tasks as u64;
-        Ok(Timed { handoffs: turns, time, switching_handoffs, user_switches, ..Timed::default() })
+        Ok(Timed {
+            handoffs: turns,
+            time,
+            switching_handoffs,
+            user_switches,
+            ..Timed::default()
+        })
     }
 }
 
@@ -110,9 +130,17 @@ mod tests {
     fn the_turns_that_were_timed_are_counted() {
         let tasks = Tasks::new(Rc::new(Bodies::bare(2))).expect("a runtime");
         for rounds in 1..6 {
-            let (switches, part) = tasks.together(Batch { arm: Arm::SwitchDirect, rounds, warm_up: 1 });
+            let (switches, part) = tasks.together(Batch {
+                arm: Arm::SwitchDirect,
+                rounds,
+                warm_up: 1,
+            });
             assert_eq!(switches, 2 * (rounds + 1));
-            assert!(part.turns.abs_diff(2 * rounds) <= 1, "{} of {rounds} rounds", part.turns);
+            assert!(
+                part.turns.abs_diff(2 * rounds) <= 1,
+                "{} of {rounds} rounds",
+                part.turns
+            );
         }
     }
 }

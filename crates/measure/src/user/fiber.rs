@@ -19,7 +19,9 @@ pub(super) struct Fibers {
 
 impl Fibers {
     pub(super) fn new(bodies: Rc<Bodies>) -> io::Result<Fibers> {
-        let fibers = (1..bodies.tasks).map(|task| fiber(task, Rc::clone(&bodies))).collect::<io::Result<_>>()?;
+        let fibers = (1..bodies.tasks)
+            .map(|task| fiber(task, Rc::clone(&bodies)))
+            .collect::<io::Result<_>>()?;
         Ok(Fibers { bodies, fibers })
     }
 

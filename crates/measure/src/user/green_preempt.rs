@@ -46,7 +46,14 @@ struct Gaps {
 impl Gaps {
     fn new(clock: Clock) -> Gaps {
         let zero = || AtomicU64::new(0);
-        Gaps { clock, looked: zero(), seen: zero(), left: zero(), gaps: zero(), walks: zero() }
+        Gaps {
+            clock,
+            looked: zero(),
+            seen: zero(),
+            left: zero(),
+            gaps: zero(),
+            walks: zero(),
+        }
     }
 
     fn begin(&self, scheduler: &Scheduler, signals: u64) {
@@ -63,13 +70,18 @@ impl Gaps {
 
     /// The gaps as hand-offs, and the walks behind them.
     fn time(&self) -> Split {
-        Split { handoffs: Ticks(self.gaps.load(SeqCst)), walks: Ticks(self.walks.load(SeqCst)) }
+        Split {
+            handoffs: Ticks(self.gaps.load(SeqCst)),
+            walks: Ticks(self.walks.load(SeqCst)),
+        }
     }
 
     /// One signal less to wait for. Two threads may come here for the last one, where the next signal takes the CPU from
     /// the first before it has counted: below zero there is nothing to count.
     fn count_one(&self) {
-        let _ = self.left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        let _ = self
+            .left
+            .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
     }
 
     /// Looks until enough signals were seen, by this thread or another.
@@ -86,7 +98,8 @@ impl Gaps {
             let noticed = self.clock.now();
             walk();
             let end = self.clock.now();
-            self.gaps.fetch_add(noticed.0.wrapping_sub(self.looked.load(SeqCst)), SeqCst);
+            self.gaps
+                .fetch_add(noticed.0.wrapping_sub(self.looked.load(SeqCst)), SeqCst);
             self.walks.fetch_add(end.0.wrapping_sub(noticed.0), SeqCst);
             self.count_one();
             self.looked.fetch_max(self.clock.now().0, SeqCst);
@@ -105,17 +118,27 @@ impl PreemptedGreens {
         };
         let green = Green::new(bodies.tasks, Box::new(turn))?;
         let walking_period = walking_period(&bodies);
-        Ok(PreemptedGreens { bodies, gaps, green, walking_period })
+        Ok(PreemptedGreens {
+            bodies,
+            gaps,
+            green,
+            walking_period,
+        })
     }
 
     fn period(&self, arm: Arm) -> Nanos {
-        if arm.walks() { self.walking_period } else { PERIOD }
+        if arm.walks() {
+            self.walking_period
+        } else {
+            PERIOD
+        }
     }
 
     /// So many signals, with the caller as the thread that has `task`'s array.
     fn signals(&self, scheduler: &Scheduler, task: usize, signals: u64) -> Split {
         self.gaps.begin(scheduler, signals);
-        self.gaps.look(scheduler, || self.bodies.walk_if_asked(task));
+        self.gaps
+            .look(scheduler, || self.bodies.walk_if_asked(task));
         self.gaps.time()
     }
 
@@ -126,7 +149,13 @@ impl PreemptedGreens {
             let time = self.signals(scheduler, 0, batch.rounds);
             let user_switches = (scheduler.preemptions() - before).min(batch.rounds);
             let switching_handoffs = batch.rounds;
-            Timed { handoffs: batch.rounds, time, switching_handoffs, user_switches, ..Timed::default() }
+            Timed {
+                handoffs: batch.rounds,
+                time,
+                switching_handoffs,
+                user_switches,
+                ..Timed::default()
+            }
         })
     }
 
@@ -138,7 +167,11 @@ impl PreemptedGreens {
                 time += self.signals(scheduler, task, batch.rounds);
             }
         })?;
-        Ok(Timed { handoffs: self.bodies.handoffs(batch), time, ..Timed::default() })
+        Ok(Timed {
+            handoffs: self.bodies.handoffs(batch),
+            time,
+            ..Timed::default()
+        })
     }
 }
 
@@ -158,12 +191,20 @@ impl Experiment for PreemptedGreens {
 
     fn fixed_rounds(&self, arm: Arm) -> Option<u64> {
         // Long periods mean fewer signals.
-        Some(if self.period(arm) > PERIOD { SIGNALS / 2 } else { SIGNALS })
+        Some(if self.period(arm) > PERIOD {
+            SIGNALS / 2
+        } else {
+            SIGNALS
+        })
     }
 
     fn run(&mut self, batch: Batch) -> io::Result<Timed> {
         self.bodies.choose_arm(batch);
-        if batch.arm.switches() { self.switching(batch) } else { self.green.alone(|_| self.baseline(batch)) }
+        if batch.arm.switches() {
+            self.switching(batch)
+        } else {
+            self.green.alone(|_| self.baseline(batch))
+        }
     }
 }
 
@@ -177,6 +218,10 @@ mod tests {
         gaps.left.store(1, SeqCst);
         gaps.count_one();
         gaps.count_one();
-        assert!(gaps.is_over(), "{} signals to wait for", gaps.left.load(SeqCst));
+        assert!(
+            gaps.is_over(),
+            "{} signals to wait for",
+            gaps.left.load(SeqCst)
+        );
     }
 }

@@ -24,7 +24,12 @@ impl Synthetic {
     pub(super) fn new(bodies: Rc<Bodies>, order: &Order) -> Synthetic {
         let ticks = |nanos| order.rate.ticks(nanos);
         let burner = Burner::new(order.clock, &bodies);
-        Synthetic { bodies, switch: ticks(order.synthetic_switch_ns), reload: ticks(order.synthetic_reload_ns), burner }
+        Synthetic {
+            bodies,
+            switch: ticks(order.synthetic_switch_ns),
+            reload: ticks(order.synthetic_reload_ns),
+            burner,
+        }
     }
 }
 
@@ -58,8 +63,19 @@ const CALIBRATION_TICKS: Ticks = Ticks(2_000);
 
 impl Burner {
     fn new(clock: Clock, bodies: &Bodies) -> Burner {
-        let costs = (0..16).map(|_| Burner { clock, overhead: 0, owed: 0 }.cost_beyond(bodies));
-        Burner { clock, overhead: costs.min().unwrap_or(0), owed: 0 }
+        let costs = (0..16).map(|_| {
+            Burner {
+                clock,
+                overhead: 0,
+                owed: 0,
+            }
+            .cost_beyond(bodies)
+        });
+        Burner {
+            clock,
+            overhead: costs.min().unwrap_or(0),
+            owed: 0,
+        }
     }
 
     /// How much longer a loop of turns is with burns than without, less what was burnt.
@@ -106,10 +122,16 @@ impl Experiment for Synthetic {
         }
         if self.switch.0 + self.reload.0 == 0 {
             let timed = bodies.baseline(batch)?;
-            return Ok(Timed { user_switches: timed.handoffs, switching_handoffs: timed.handoffs, ..timed });
+            return Ok(Timed {
+                user_switches: timed.handoffs,
+                switching_handoffs: timed.handoffs,
+                ..timed
+            });
         }
         let (switch, reload) = (self.switch, self.reload);
         self.burner.owed = 0;
-        bodies.switching(batch, |count| rounds(&bodies, &mut self.burner, switch, reload, count))
+        bodies.switching(batch, |count| {
+            rounds(&bodies, &mut self.burner, switch, reload, count)
+        })
     }
 }

@@ -33,22 +33,33 @@ pub(super) type Field = (String, usize, usize);
 impl Btf {
     pub(super) fn of_object(object: &[u8]) -> Btf {
         let file = object::File::parse(object).expect("clang's");
-        let section = file.section_by_name(".BTF").expect("it is compiled with -g");
+        let section = file
+            .section_by_name(".BTF")
+            .expect("it is compiled with -g");
         Btf::read(section.data().expect("it is in the file"))
     }
 
     fn read(data: &[u8]) -> Btf {
         let word = |at: usize| u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes"));
         let header = word(4) as usize;
-        let (types, length, strings) = (header + word(8) as usize, word(12) as usize, header + word(16) as usize);
+        let (types, length, strings) = (
+            header + word(8) as usize,
+            word(12) as usize,
+            header + word(16) as usize,
+        );
         let text = |offset: u32| {
             let text = &data[strings + offset as usize..];
             let end = text.iter().position(|&byte| byte == 0).expect("it ends");
             String::from_utf8_lossy(&text[..end]).into_owned()
         };
         // The first type is none.
-        let mut found =
-            vec![Type { kind: 0, name: String::new(), size_or_type: 0, parts: Vec::new(), elements: (0, 0) }];
+        let mut found = vec![Type {
+            kind: 0,
+            name: String::new(),
+            size_or_type: 0,
+            parts: Vec::new(),
+            elements: (0, 0),
+        }];
         let mut at = types;
         while at < types + length {
             let (info, behind) = (word(at + 4), at + 12);
@@ -64,14 +75,26 @@ impl Btf {
             };
             let part = |part: usize| {
                 let at = behind + part * each;
-                (text(word(at)), word(at + 4), if each == 12 { word(at + 8) } else { 0 })
+                (
+                    text(word(at)),
+                    word(at + 4),
+                    if each == 12 { word(at + 8) } else { 0 },
+                )
             };
             found.push(Type {
                 kind,
                 name: text(word(at)),
                 size_or_type: word(at + 8),
-                parts: if matches!(kind, STRUCT | UNION | ENUM) { (0..count).map(part).collect() } else { Vec::new() },
-                elements: if kind == ARRAY { (word(behind + 8), word(behind)) } else { (0, 0) },
+                parts: if matches!(kind, STRUCT | UNION | ENUM) {
+                    (0..count).map(part).collect()
+                } else {
+                    Vec::new()
+                },
+                elements: if kind == ARRAY {
+                    (word(behind + 8), word(behind))
+                } else {
+                    (0, 0)
+                },
             });
             at = behind + fixed + each * count;
         }
@@ -79,8 +102,13 @@ impl Btf {
     }
 
     fn of(&self, kind: u32, name: &str) -> &Type {
-        let mut found = self.types.iter().filter(|of| of.kind == kind && of.name == name);
-        found.next().unwrap_or_else(|| panic!("the program has {name}"))
+        let mut found = self
+            .types
+            .iter()
+            .filter(|of| of.kind == kind && of.name == name);
+        found
+            .next()
+            .unwrap_or_else(|| panic!("the program has {name}"))
     }
 
     /// The size of a structure, and its fields; those of a structure or union without a name within it are its own.
@@ -96,7 +124,9 @@ impl Btf {
                 return vec![(name.clone(), offset, self.size(*of))];
             }
             let within = self.fields(&self.types[*of as usize]).into_iter();
-            within.map(|(name, at, size)| (name, offset + at, size)).collect()
+            within
+                .map(|(name, at, size)| (name, offset + at, size))
+                .collect()
         });
         fields.collect()
     }
@@ -114,14 +144,22 @@ impl Btf {
 
     /// Enumerators by name.
     pub(super) fn enumeration(&self, name: &str) -> BTreeMap<String, u32> {
-        self.of(ENUM, name).parts.iter().map(|(name, value, _)| (name.clone(), *value)).collect()
+        self.of(ENUM, name)
+            .parts
+            .iter()
+            .map(|(name, value, _)| (name.clone(), *value))
+            .collect()
     }
 
     /// How many entries a map has: as the header of BPF writes it down, a pointer to an array of so many.
     pub(super) fn entries_of(&self, map: &str) -> usize {
         let variable = self.of(14, map);
         let map = &self.types[variable.size_or_type as usize];
-        let (_, entries, _) = map.parts.iter().find(|(name, ..)| name == "max_entries").expect("it has so many");
+        let (_, entries, _) = map
+            .parts
+            .iter()
+            .find(|(name, ..)| name == "max_entries")
+            .expect("it has so many");
         let array = self.types[*entries as usize].size_or_type;
         self.types[array as usize].elements.0 as usize
     }

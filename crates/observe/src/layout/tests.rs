@@ -25,7 +25,11 @@ fn structures_have_the_same_fields_at_the_same_places_on_both_sides() {
         ("wait", size_of::<Wait>(), Wait::FIELDS),
         ("task", size_of::<Task>(), Task::FIELDS),
         ("cpu", size_of::<Cpu>(), Cpu::FIELDS),
-        ("in_scheduler", size_of::<InScheduler>(), InScheduler::FIELDS),
+        (
+            "in_scheduler",
+            size_of::<InScheduler>(),
+            InScheduler::FIELDS,
+        ),
         ("thread", size_of::<Thread>(), Thread::FIELDS),
         ("event", size_of::<Event>(), Event::FIELDS),
     ];
@@ -33,7 +37,10 @@ fn structures_have_the_same_fields_at_the_same_places_on_both_sides() {
         let (theirs, mut of_program) = program.structure(name);
         // Both halves of it once more.
         of_program.retain(|(field, ..)| (name, field.as_str()) != ("cause", "key"));
-        let ours: Vec<_> = fields.iter().map(|&(name, at, size)| (name.to_owned(), at, size)).collect();
+        let ours: Vec<_> = fields
+            .iter()
+            .map(|&(name, at, size)| (name.to_owned(), at, size))
+            .collect();
         assert_eq!((size, ours), (theirs, of_program), "{name}");
     }
 }
@@ -42,19 +49,32 @@ fn structures_have_the_same_fields_at_the_same_places_on_both_sides() {
 fn words_of_control_are_in_the_same_order() {
     let Some(program) = program() else { return };
     use Control::{All, Count, Generation, Group, Hierarchy, NoCause, NoEvent, NoPair, NoRoom};
-    let ours = [Generation, All, NoRoom, NoCause, NoPair, NoEvent, Group, Hierarchy];
+    let ours = [
+        Generation, All, NoRoom, NoCause, NoPair, NoEvent, Group, Hierarchy,
+    ];
     let (size, theirs) = program.structure("control");
     assert_eq!((size, theirs.len()), (8 * Count as usize, ours.len()));
     for ((name, at, size), which) in theirs.into_iter().zip(ours) {
-        assert_eq!((name.replace('_', ""), at, size), (format!("{which:?}").to_lowercase(), 8 * which as usize, 8));
+        assert_eq!(
+            (name.replace('_', ""), at, size),
+            (format!("{which:?}").to_lowercase(), 8 * which as usize, 8)
+        );
     }
 }
 
 #[test]
 fn enumerators_are_the_same() {
     let Some(program) = program() else { return };
-    let in_c = |why: Why| format!("REASON_{}", why.to_string().to_uppercase().replace('-', "_"));
-    assert_eq!(program.enumeration("reason"), Why::all().map(|why| (in_c(why), why as u32)).collect());
+    let in_c = |why: Why| {
+        format!(
+            "REASON_{}",
+            why.to_string().to_uppercase().replace('-', "_")
+        )
+    };
+    assert_eq!(
+        program.enumeration("reason"),
+        Why::all().map(|why| (in_c(why), why as u32)).collect()
+    );
     let all = [
         ("entry", "ENTRY_", entry::ALL),
         ("task_state", "TASK_", task_state::ALL),
@@ -62,7 +82,10 @@ fn enumerators_are_the_same() {
         ("target", "TARGET_", target::ALL),
     ];
     for (name, prefix, ours) in all {
-        let ours = ours.iter().map(|(name, value)| (format!("{prefix}{name}"), *value)).collect();
+        let ours = ours
+            .iter()
+            .map(|(name, value)| (format!("{prefix}{name}"), *value))
+            .collect();
         assert_eq!(program.enumeration(name), ours, "{name}");
     }
 }

@@ -25,7 +25,14 @@ impl Script {
     fn new() -> Script {
         let folder = tempfile::tempdir().expect("a folder");
         let (now, events, alive) = (Nanos::seconds(100), BTreeMap::new(), BTreeSet::new());
-        Script { folder, now, events, observed: Vec::new(), threads: Vec::new(), alive }
+        Script {
+            folder,
+            now,
+            events,
+            observed: Vec::new(),
+            threads: Vec::new(),
+            alive,
+        }
     }
 
     fn root(&self) -> Root {
@@ -39,8 +46,14 @@ impl Script {
     }
 
     fn process(&mut self, number: u32, name: &str) {
-        self.file(&format!("/proc/{number}/stat"), &format!("{number} ({name}) S 1"));
-        self.file(&format!("/proc/{number}/status"), &format!("Name:\t{name}\nTgid:\t{number}\n"));
+        self.file(
+            &format!("/proc/{number}/stat"),
+            &format!("{number} ({name}) S 1"),
+        );
+        self.file(
+            &format!("/proc/{number}/status"),
+            &format!("Name:\t{name}\nTgid:\t{number}\n"),
+        );
         self.file(&format!("/proc/{number}/comm"), &format!("{name}\n"));
         self.alive.insert(number);
     }
@@ -57,7 +70,8 @@ impl Script {
 
     fn end(&mut self, number: u32) {
         self.alive.remove(&number);
-        fs::remove_dir_all(self.folder.path().join(format!("proc/{number}"))).expect("it was there");
+        fs::remove_dir_all(self.folder.path().join(format!("proc/{number}")))
+            .expect("it was there");
     }
 
     /// A control group of version 2 with these threads, that has been throttled so often for a millisecond each.
@@ -65,13 +79,17 @@ impl Script {
         let folder = format!("/sys/fs/cgroup/{name}");
         self.file(&format!("{folder}/cgroup.procs"), "");
         self.file(&format!("{folder}/cgroup.threads"), threads);
-        let stat = format!("nr_throttled {throttled}\nthrottled_usec {}\n", throttled * 1000);
+        let stat = format!(
+            "nr_throttled {throttled}\nthrottled_usec {}\n",
+            throttled * 1000
+        );
         self.file(&format!("{folder}/cpu.stat"), &stat);
     }
 
     /// At so many milliseconds after the start.
     fn at(mut self, ms: u64, step: impl Fn(&mut Script) + 'static) -> Script {
-        self.events.insert(self.now.0 + ms * 1_000_000, Box::new(step));
+        self.events
+            .insert(self.now.0 + ms * 1_000_000, Box::new(step));
         self
     }
 }
@@ -114,7 +132,10 @@ impl Backend for &mut Script {
     }
 
     fn totals(&self) -> Totals {
-        Totals { voluntary: self.now.0 / 1_000_000, ..Totals::default() }
+        Totals {
+            voluntary: self.now.0 / 1_000_000,
+            ..Totals::default()
+        }
     }
 
     fn so_far(&mut self) -> Result<Observation, NoBpf> {
@@ -139,7 +160,10 @@ impl Listener for Said {
 
     fn take(&mut self, _: Event) {}
 
-    fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), ObserveError> {
+    fn look(
+        &mut self,
+        so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
+    ) -> Result<(), ObserveError> {
         so_far().map(drop).map_err(ObserveError::from)
     }
 
@@ -148,11 +172,24 @@ impl Listener for Said {
     }
 }
 
-fn observed(script: &mut Script, target: Target, duration: Option<Nanos>) -> (Observation, Vec<String>) {
+fn observed(
+    script: &mut Script,
+    target: Target,
+    duration: Option<Nanos>,
+) -> (Observation, Vec<String>) {
     let (root, mut said) = (script.root(), Said::default());
     let (is_endless, wants_scheduler_time, requests) = (false, false, Requests::Unknown);
-    let task = Task { target, duration, is_endless, wants_scheduler_time, requests };
-    (observe(script, task, &root, &mut said).expect("nothing is refused"), said.0)
+    let task = Task {
+        target,
+        duration,
+        is_endless,
+        wants_scheduler_time,
+        requests,
+    };
+    (
+        observe(script, task, &root, &mut said).expect("nothing is refused"),
+        said.0,
+    )
 }
 
 #[test]
@@ -160,13 +197,27 @@ fn it_ends_with_the_last_process() {
     let mut script = Script::new();
     script.process(7, "a");
     script.process(8, "b");
-    let mut script = script.at(300, |script| script.end(7)).at(700, |script| script.end(8));
+    let mut script = script
+        .at(300, |script| script.end(7))
+        .at(700, |script| script.end(8));
     let target = Target::processes(&script.root(), vec![7, 8]).expect("both are there");
     let (observation, _) = observed(&mut script, target, None);
-    assert!((700..=720).contains(&(observation.window_ns.0 / 1_000_000)), "{}", observation.window_ns);
+    assert!(
+        (700..=720).contains(&(observation.window_ns.0 / 1_000_000)),
+        "{}",
+        observation.window_ns
+    );
     assert_eq!(script.observed, [[7, 8]]);
-    let switches: u64 = observation.moments.iter().map(|moment| moment.voluntary).sum();
-    assert!(observation.moments.len() >= 6 && switches > 0, "{:?}", observation.moments);
+    let switches: u64 = observation
+        .moments
+        .iter()
+        .map(|moment| moment.voluntary)
+        .sum();
+    assert!(
+        observation.moments.len() >= 6 && switches > 0,
+        "{:?}",
+        observation.moments
+    );
 }
 
 #[test]
@@ -186,7 +237,10 @@ fn children_that_were_there_before_are_counted_and_not_observed() {
     assert_eq!(script.observed, [[7, 8]]);
     let older = observation.older_children.expect("there are some");
     // One that is observed itself is none of them.
-    assert_eq!((older.processes, older.parents, older.switches), (2, vec![7, 9], 1100));
+    assert_eq!(
+        (older.processes, older.parents, older.switches),
+        (2, vec![7, 9], 1100)
+    );
     let target = Target::processes(&script.root(), vec![8, 10]).expect("they are there");
     let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
     assert_eq!(observation.older_children, None);
@@ -207,12 +261,24 @@ fn a_number_of_a_thread_is_refused_with_that_of_its_process() {
     script.process(7, "server");
     script.file("/proc/9/status", "Name:\tworker\nTgid:\t7\n");
     script.file("/proc/9/stat", "9 (worker) S 1");
-    let refused =
-        |numbers: &[u32]| Target::processes(&script.root(), numbers.to_vec()).expect_err("refused").to_string();
-    assert_eq!(refused(&[7, 9]), "found that 9 is a thread of process 7 (server), need a process; observe that: -p 7");
-    assert_eq!(refused(&[10]), "found no process 10, need one that runs; see ps -e");
+    let refused = |numbers: &[u32]| {
+        Target::processes(&script.root(), numbers.to_vec())
+            .expect_err("refused")
+            .to_string()
+    };
+    assert_eq!(
+        refused(&[7, 9]),
+        "found that 9 is a thread of process 7 (server), need a process; observe that: -p 7"
+    );
+    assert_eq!(
+        refused(&[10]),
+        "found no process 10, need one that runs; see ps -e"
+    );
     script.file("/proc/7/stat", "7 (server) Z 1");
-    assert_eq!(refused(&[7]), "found no process 7, need one that runs; see ps -e");
+    assert_eq!(
+        refused(&[7]),
+        "found no process 7, need one that runs; see ps -e"
+    );
 }
 
 #[test]
@@ -224,14 +290,20 @@ fn threads_of_a_control_group_are_observed_and_those_that_come_to_it() {
     let target = Target::group(&script.root(), "pods").expect("a group");
     let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
     assert_eq!(script.threads, [vec![21, 22], vec![23]]);
-    assert_eq!(observation.subject, Subject::ControlGroup("pods".to_owned()));
+    assert_eq!(
+        observation.subject,
+        Subject::ControlGroup("pods".to_owned())
+    );
 }
 
 #[test]
 fn the_observer_is_not_observed_in_a_group_that_it_is_in() {
     let mut script = Script::new();
     script.group("pods", "21\n22\n", 0);
-    script.file(&format!("/proc/{}/task/22/comm", std::process::id()), "switchcost\n");
+    script.file(
+        &format!("/proc/{}/task/22/comm", std::process::id()),
+        "switchcost\n",
+    );
     let target = Target::group(&script.root(), "pods").expect("a group");
     observed(&mut script, target, Some(Nanos::millis(200)));
     assert_eq!(script.threads, [[21]]);
@@ -253,7 +325,10 @@ fn threads_of_a_group_of_version_1_are_in_its_file_of_tasks() {
 fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
     let mut script = Script::new();
     script.process(7, "a");
-    script.file("/proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    script.file(
+        "/proc/self/mountinfo",
+        "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+    );
     script.file("/proc/7/cgroup", "0::/free\n");
     script.group("free", "7\n", 0);
     script.group("tight", "", 1000);
@@ -261,10 +336,21 @@ fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
     script = script.at(2000, |script| script.group("tight", "7\n", 1005));
     let target = Target::processes(&script.root(), vec![7]).expect("it is there");
     let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(3)));
-    let [Throttled { group, times, throttled_ns, joined_after_ns: Some(joined) }] = &observation.throttled[..] else {
+    let [
+        Throttled {
+            group,
+            times,
+            throttled_ns,
+            joined_after_ns: Some(joined),
+        },
+    ] = &observation.throttled[..]
+    else {
         panic!("{:?}", observation.throttled)
     };
-    assert_eq!((group.as_str(), *times, *throttled_ns), ("tight", 5, Nanos::millis(5)));
+    assert_eq!(
+        (group.as_str(), *times, *throttled_ns),
+        ("tight", 5, Nanos::millis(5))
+    );
     assert!((1000..=1300).contains(&(joined.0 / 1_000_000)), "{joined}");
 }
 
@@ -293,21 +379,31 @@ fn nor_has_one_of_a_process_that_had_not_switched_yet() {
 }
 
 fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
-    observation.throttled.iter().map(|group| (group.times, group.joined_after_ns)).collect()
+    observation
+        .throttled
+        .iter()
+        .map(|group| (group.times, group.joined_after_ns))
+        .collect()
 }
 
 /// A process that is throttled twice in the middle, in a group in which it has been before.
 fn quota_from_the_start() -> Script {
     let mut script = Script::new();
     script.process(7, "a");
-    script.file("/proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    script.file(
+        "/proc/self/mountinfo",
+        "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+    );
     script.file("/proc/7/cgroup", "0::/tight\n");
     script.group("tight", "7\n", 1000);
     script.at(500, |script| script.group("tight", "7\n", 1002))
 }
 
 fn command(script: &str) -> Target {
-    Target::Command(crate::Command::new(["sh", "-c", script].map(Into::into).to_vec(), true))
+    Target::Command(crate::Command::new(
+        ["sh", "-c", script].map(Into::into).to_vec(),
+        true,
+    ))
 }
 
 #[test]
@@ -323,7 +419,10 @@ fn a_command_is_observed_before_it_runs() {
 #[test]
 fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
     for (duration, words) in [
-        (None, "; to observe that: switchcost observe -p 70,71 -d 10s, or -d with the command"),
+        (
+            None,
+            "; to observe that: switchcost observe -p 70,71 -d 10s, or -d with the command",
+        ),
         (Some(Nanos::seconds(60)), ", and is observed further"),
     ] {
         let mut script = Script::new();
@@ -334,7 +433,12 @@ fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
             script.end(71);
         });
         let (observation, said) = observed(&mut script, command("exit 0"), duration);
-        assert_eq!(said, [format!("'sh -c exit 0' ended, and what it started goes on (daemon 70, worker 71){words}")]);
+        assert_eq!(
+            said,
+            [format!(
+                "'sh -c exit 0' ended, and what it started goes on (daemon 70, worker 71){words}"
+            )]
+        );
         let goes_on = observation.window_ns >= Nanos::seconds(50);
         assert_eq!(goes_on, duration.is_some(), "{}", observation.window_ns);
     }
@@ -343,7 +447,12 @@ fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
 #[test]
 fn processes_of_a_name_are_those_that_pgrep_finds() {
     let mut script = Script::new();
-    for (number, name) in [(7, "redis-server"), (8, "redis-cli"), (9, "redis-server"), (11, "a name that is ")] {
+    for (number, name) in [
+        (7, "redis-server"),
+        (8, "redis-cli"),
+        (9, "redis-server"),
+        (11, "a name that is "),
+    ] {
         script.process(number, name);
     }
     let named = |name: &str| match Target::named(&script.root(), &[name.to_owned()]) {
@@ -351,6 +460,9 @@ fn processes_of_a_name_are_those_that_pgrep_finds() {
         other => Err(format!("{other:?}")),
     };
     assert_eq!(named("redis-server"), Ok(vec![7, 9]));
-    assert_eq!(named("a name that is longer than what is kept"), Ok(vec![11]));
+    assert_eq!(
+        named("a name that is longer than what is kept"),
+        Ok(vec![11])
+    );
     assert!(named("redis").is_err_and(|why| why.contains("NoName")));
 }

@@ -29,7 +29,9 @@ struct Mapping {
 impl Mappings {
     /// Of the text of `/proc/PID/maps`.
     pub(crate) fn of(text: &str) -> Mappings {
-        Mappings { by_end: text.lines().filter_map(line).collect() }
+        Mappings {
+            by_end: text.lines().filter_map(line).collect(),
+        }
     }
 
     /// What is at an address; none where nothing is mapped that may be executed.
@@ -37,8 +39,15 @@ impl Mappings {
         let (_, mapping) = self.by_end.range(address.saturating_add(1)..).next()?;
         let from = address.checked_sub(mapping.start)?;
         // An offset into memory that is in no file says nothing.
-        let offset = if mapping.module.0 == ANONYMOUS { 0 } else { from + mapping.offset };
-        Some(Place { module: mapping.module.clone(), offset })
+        let offset = if mapping.module.0 == ANONYMOUS {
+            0
+        } else {
+            from + mapping.offset
+        };
+        Some(Place {
+            module: mapping.module.clone(),
+            offset,
+        })
     }
 }
 
@@ -51,8 +60,19 @@ fn line(line: &str) -> Option<(u64, Mapping)> {
     let offset = hexadecimal(fields.next()?)?;
     let inode = fields.nth(1)?.parse().ok()?;
     let path = fields.next().map_or("", |path| path.trim_start());
-    let module = if path.is_empty() { (ANONYMOUS.to_owned(), 0) } else { (path.to_owned(), inode) };
-    is_code.then_some((hexadecimal(end)?, Mapping { start: hexadecimal(start)?, offset, module }))
+    let module = if path.is_empty() {
+        (ANONYMOUS.to_owned(), 0)
+    } else {
+        (path.to_owned(), inode)
+    };
+    is_code.then_some((
+        hexadecimal(end)?,
+        Mapping {
+            start: hexadecimal(start)?,
+            offset,
+            module,
+        },
+    ))
 }
 
 #[cfg(test)]
@@ -69,8 +89,15 @@ mod tests {
     #[test]
     fn an_address_is_of_the_file_that_is_mapped_there() {
         let mappings = Mappings::of(TEXT);
-        let at = |address| mappings.at(address).map(|place| (place.module.0, place.module.1, place.offset));
-        assert_eq!(at(0x55d0_c000_2010), Some(("/usr/bin/a name".to_owned(), 1234, 0x2010)));
+        let at = |address| {
+            mappings
+                .at(address)
+                .map(|place| (place.module.0, place.module.1, place.offset))
+        };
+        assert_eq!(
+            at(0x55d0_c000_2010),
+            Some(("/usr/bin/a name".to_owned(), 1234, 0x2010))
+        );
         assert_eq!(at(0x55d0_c000_0010), None, "no code");
         assert_eq!(at(0x55d0_c000_4000), None, "behind its end");
         assert_eq!(at(0x7f00_0000_0010), Some((ANONYMOUS.to_owned(), 0, 0)));

@@ -56,8 +56,12 @@ impl Sums {
     fn frames_of(&mut self, sample: &Sample) -> Vec<u32> {
         let frames = sample.frames().iter().enumerate();
         // An address to return to lies behind the call, and may be in another function already.
-        let places =
-            frames.map(|(depth, &address)| self.place(sample.process, address - u64::from(depth > 0 && address > 0)));
+        let places = frames.map(|(depth, &address)| {
+            self.place(
+                sample.process,
+                address - u64::from(depth > 0 && address > 0),
+            )
+        });
         let places: Vec<Place> = places.collect();
         let number = |place: Place| {
             let module = self.modules.of(place.module);
@@ -67,18 +71,26 @@ impl Sums {
     }
 
     fn place(&mut self, process: u32, address: u64) -> Place {
-        let known = |mappings: &HashMap<u32, (Mappings, Instant)>| mappings.get(&process)?.0.at(address);
+        let known =
+            |mappings: &HashMap<u32, (Mappings, Instant)>| mappings.get(&process)?.0.at(address);
         if let Some(place) = known(&self.mappings) {
             return place;
         }
         // It is new, has called exec, or has loaded a library.
-        if self.mappings.get(&process).is_none_or(|(_, read)| read.elapsed() >= EACH)
+        if self
+            .mappings
+            .get(&process)
+            .is_none_or(|(_, read)| read.elapsed() >= EACH)
             && let Ok(text) = fs::read_to_string(format!("/proc/{process}/maps"))
             && !text.is_empty()
         {
-            self.mappings.insert(process, (Mappings::of(&text), Instant::now()));
+            self.mappings
+                .insert(process, (Mappings::of(&text), Instant::now()));
         }
-        known(&self.mappings).unwrap_or_else(|| Place { module: (UNKNOWN.to_owned(), 0), offset: 0 })
+        known(&self.mappings).unwrap_or_else(|| Place {
+            module: (UNKNOWN.to_owned(), 0),
+            offset: 0,
+        })
     }
 
     /// A process is gone; another may get its number.
@@ -95,13 +107,22 @@ impl Sums {
             switches,
             frames: stack.frames,
         };
-        let frame = |(module, offset)| Frame { module, offset, function: None };
+        let frame = |(module, offset)| Frame {
+            module,
+            offset,
+            function: None,
+        };
         let mut stacks: Vec<UserStack> = self.stacks.into_iter().map(stack).collect();
         stacks.sort_by_key(|stack| std::cmp::Reverse(stack.switches));
         SampledStacks {
             per_second,
             lost_switches: lost + self.no_room,
-            modules: self.modules.values.into_iter().map(|(path, inode)| Module { path, inode }).collect(),
+            modules: self
+                .modules
+                .values
+                .into_iter()
+                .map(|(path, inode)| Module { path, inode })
+                .collect(),
             frames: self.frames.values.into_iter().map(frame).collect(),
             stacks,
         }
@@ -116,7 +137,10 @@ struct Numbers<T> {
 
 impl<T> Default for Numbers<T> {
     fn default() -> Self {
-        Numbers { numbers: BTreeMap::new(), values: Vec::new() }
+        Numbers {
+            numbers: BTreeMap::new(),
+            values: Vec::new(),
+        }
     }
 }
 

@@ -14,17 +14,22 @@ const TARGETS: usize = 60;
 /// Each target is a pipeline of four programs.
 fn makefile() -> String {
     let names: Vec<String> = (0..TARGETS).map(|at| format!("t{at}")).collect();
-    let rules = names.iter().map(|name| format!("{name}:\n\tseq 3000 | sort -r | sort | cksum > $@\n"));
+    let rules = names
+        .iter()
+        .map(|name| format!("{name}:\n\tseq 3000 | sort -r | sort | cksum > $@\n"));
     format!("all: {}\n{}", names.join(" "), rules.collect::<String>())
 }
 
 fn check(options: Options) {
     let _turn = turn();
-    let Some(mut observer) = observer(options) else { return };
+    let Some(mut observer) = observer(options) else {
+        return;
+    };
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("Makefile"), makefile()).expect("a file");
     let mut make = Command::new("make");
-    make.args(["-s", "-j", "8", "all"]).current_dir(folder.path());
+    make.args(["-s", "-j", "8", "all"])
+        .current_dir(folder.path());
     let child = begin(&mut make, &mut observer).expect("make is there");
     let ended = std::thread::spawn(move || switchcost_host::usage::wait(child));
     while !ended.is_finished() {
@@ -37,12 +42,23 @@ fn check(options: Options) {
     if options.without_bpf && counted.source == switchcost_observation::Source::Proc {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
-    let sum = |of: fn(&switchcost_observation::Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
-    let (tasks, voluntary, involuntary) = (sum(|t| t.count), sum(|t| t.voluntary), sum(|t| t.involuntary));
+    let sum =
+        |of: fn(&switchcost_observation::Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
+    let (tasks, voluntary, involuntary) = (
+        sum(|t| t.count),
+        sum(|t| t.voluntary),
+        sum(|t| t.involuntary),
+    );
     // Four programs and their shell for each target, and make; perhaps a process of a shell's own.
-    assert!((5 * TARGETS as u64 + 1..=6 * TARGETS as u64 + 1).contains(&tasks), "{tasks} tasks");
+    assert!(
+        (5 * TARGETS as u64 + 1..=6 * TARGETS as u64 + 1).contains(&tasks),
+        "{tasks} tasks"
+    );
     // Its parent may wait for a process before this one's last switch, and before it is preempted on its way there.
-    let (all, reported) = ((usage.voluntary, usage.involuntary), format!("{usage:?}, {tasks} tasks"));
+    let (all, reported) = (
+        (usage.voluntary, usage.involuntary),
+        format!("{usage:?}, {tasks} tasks"),
+    );
     let least = if options.without_bpf {
         // Records end a little before their task does, which may wait for the other records' locks then.
         (all.0.saturating_sub(tasks), 0)
@@ -50,8 +66,14 @@ fn check(options: Options) {
         // But for the switch with which make was held before it was observed, on the way to which it may have been preempted.
         (all.0.saturating_sub(1), all.1.saturating_sub(2))
     };
-    assert!((least.0..=all.0 + tasks).contains(&voluntary), "{voluntary} voluntary; the kernel: {reported}");
-    assert!((least.1..=all.1 + tasks).contains(&involuntary), "{involuntary} involuntary; the kernel: {reported}");
+    assert!(
+        (least.0..=all.0 + tasks).contains(&voluntary),
+        "{voluntary} voluntary; the kernel: {reported}"
+    );
+    assert!(
+        (least.1..=all.1 + tasks).contains(&involuntary),
+        "{involuntary} involuntary; the kernel: {reported}"
+    );
     assert!(voluntary > tasks, "they waited for each other");
     assert_eq!((counted.lost.tasks, counted.lost.records), (0, 0));
 }

@@ -11,7 +11,10 @@ use crate::{call, observed, program_traced, switches, turn};
 const ON_ONE_CPU: &str = r#"system("taskset", "-pc", "0", $$) == 0 or die; "#;
 
 fn script(rest: &str) -> String {
-    ON_ONE_CPU.replace("system(", r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("#) + rest
+    ON_ONE_CPU.replace(
+        "system(",
+        r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("#,
+    ) + rest
 }
 
 #[test]
@@ -21,12 +24,17 @@ fn reads_that_wait_are_reported_as_such() {
         r#"pipe(my $a, my $b); if (!fork) { for (1..500) { sysread($a, my $x, 1) } exit }
            for (1..500) { syswrite($b, "x"); select(undef, undef, undef, 0.0002) } wait;"#,
     );
-    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let Some((_, counted)) = observed(&script, Options::default()) else {
+        return;
+    };
     let (reads, sleeps) = (
         switches(&counted.tasks, Why::Blocked, &call("read")),
         switches(&counted.tasks, Why::Blocked, &call("pselect6")),
     );
-    assert!((480..540).contains(&reads), "{reads} of 500 reads that wait");
+    assert!(
+        (480..540).contains(&reads),
+        "{reads} of 500 reads that wait"
+    );
     assert!((490..540).contains(&sleeps), "{sleeps} of 500 sleeps");
 }
 
@@ -54,16 +62,32 @@ fn what_a_program_does_all_the_time_is_reported_whatever_it_did_before() {
                $wait == 61 ? syscall(61, $p, 0, 0, 0) : syscall(247, 1, $p, $room, 4, 0) }
            $ts = pack("q2", 0, 1e5); for (1..300) { syscall(230, 1, 0, $ts, 0) }"#,
     );
-    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let Some((_, counted)) = observed(&script, Options::default()) else {
+        return;
+    };
     let sleeps = switches(&counted.tasks, Why::Blocked, &call("clock_nanosleep"));
-    assert!((290..330).contains(&sleeps), "{sleeps} of 300 sleeps: {:?}", counted.tasks);
+    assert!(
+        (290..330).contains(&sleeps),
+        "{sleeps} of 300 sleeps: {:?}",
+        counted.tasks
+    );
     let (others, reported) = (counted.tasks.iter().flat_map(|tasks| &tasks.causes))
         .partition::<Vec<_>, _>(|cause| cause.entry == Entry::Other);
     assert!(reported.len() >= 19, "the table is full: {reported:?}");
     let others: u64 = others.iter().map(|cause| cause.switches).sum();
-    assert!((1..20).contains(&others) && others == counted.lost.causes, "{others} elsewhere: {reported:?}");
+    assert!(
+        (1..20).contains(&others) && others == counted.lost.causes,
+        "{others} elsewhere: {reported:?}"
+    );
     let of_causes = reported.iter().map(|cause| cause.switches).sum::<u64>() + others;
-    assert_eq!(of_causes, counted.tasks.iter().map(switchcost_observation::Tasks::switches).sum::<u64>());
+    assert_eq!(
+        of_causes,
+        counted
+            .tasks
+            .iter()
+            .map(switchcost_observation::Tasks::switches)
+            .sum::<u64>()
+    );
 }
 
 #[test]
@@ -77,7 +101,9 @@ fn preemptions_in_more_calls_than_are_distinguished_are_no_waits() {
            if (!fork) { for (1..20000) { select(undef, undef, undef, 0.00005) } exit }
            while ((times)[0] < 1.5) { for my $call (@calls) { syscall($call, -1, 0, 0) for 1..50 } } 1 while wait > 0"#,
     );
-    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let Some((_, counted)) = observed(&script, Options::default()) else {
+        return;
+    };
     let others = |is_wait: bool| -> u64 {
         let of_all = counted.tasks.iter().flat_map(|tasks| &tasks.causes);
         of_all
@@ -85,21 +111,44 @@ fn preemptions_in_more_calls_than_are_distinguished_are_no_waits() {
             .map(|cause| cause.switches)
             .sum()
     };
-    assert!(counted.lost.causes > 50, "the table is full: {:?}", counted.tasks);
-    assert!(others(true) < 10 && others(false) > 40, "{} and {}", others(true), others(false));
+    assert!(
+        counted.lost.causes > 50,
+        "the table is full: {:?}",
+        counted.tasks
+    );
+    assert!(
+        others(true) < 10 && others(false) > 40,
+        "{} and {}",
+        others(true),
+        others(false)
+    );
 }
 
 #[test]
 fn yields_are_reported_as_such() {
     let _turn = turn();
     // Two that yield to each other. One that is alone goes on.
-    let number = if cfg!(target_arch = "x86_64") { 24 } else { 124 };
-    let script = script(&format!("my $p = fork; for (1..2000) {{ syscall({number}) }} waitpid($p, 0) if $p;"));
-    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let number = if cfg!(target_arch = "x86_64") {
+        24
+    } else {
+        124
+    };
+    let script = script(&format!(
+        "my $p = fork; for (1..2000) {{ syscall({number}) }} waitpid($p, 0) if $p;"
+    ));
+    let Some((_, counted)) = observed(&script, Options::default()) else {
+        return;
+    };
     let yields = switches(&counted.tasks, Why::Yielded, &call("sched_yield"));
-    assert!((1800..4020).contains(&yields), "{yields} of at most 4000 yields");
+    assert!(
+        (1800..4020).contains(&yields),
+        "{yields} of at most 4000 yields"
+    );
     let involuntary: u64 = counted.tasks.iter().map(|tasks| tasks.involuntary).sum();
-    assert!(involuntary < yields + 200, "{involuntary}: hardly anything else was involuntary");
+    assert!(
+        involuntary < yields + 200,
+        "{involuntary}: hardly anything else was involuntary"
+    );
 }
 
 #[test]
@@ -119,18 +168,38 @@ fn yields_of_32_bit_programs_are_reported_as_such() {
             return child && wait(0) < 0;
         }"#;
     let folder = tempfile::tempdir().expect("a folder");
-    let (file, program) = (folder.path().join("yield32.c"), folder.path().join("yield32"));
+    let (file, program) = (
+        folder.path().join("yield32.c"),
+        folder.path().join("yield32"),
+    );
     std::fs::write(&file, source).expect("a file");
     let mut compiler = Command::new("cc");
-    if !compiler.arg("-O1").arg(&file).arg("-o").arg(&program).status().is_ok_and(|status| status.success()) {
+    if !compiler
+        .arg("-O1")
+        .arg(&file)
+        .arg("-o")
+        .arg(&program)
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         return println!("skipped: there is no C compiler");
     }
-    if !Command::new(&program).status().is_ok_and(|status| status.success()) {
+    if !Command::new(&program)
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         return println!("skipped: this kernel runs no 32-bit programs");
     }
-    let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default()) else { return };
+    let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default())
+    else {
+        return;
+    };
     let yields = switches(&counted.tasks, Why::Yielded, &call("sched_yield"));
-    assert!((1800..4020).contains(&yields), "{yields} of at most 4000 yields: {:?}", counted.tasks);
+    assert!(
+        (1800..4020).contains(&yields),
+        "{yields} of at most 4000 yields: {:?}",
+        counted.tasks
+    );
 }
 
 #[test]
@@ -138,12 +207,21 @@ fn time_slices_that_end_are_reported_as_such() {
     let _turn = turn();
     // Two that compute on one CPU, for 0.4 s of CPU time each: slices of some milliseconds. The clock is a system call, and looked
     // at seldom.
-    let script = script("my $p = fork; while ((times)[0] < 0.4) { for (1..200000) { $x++ } } waitpid($p, 0) if $p;");
-    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let script = script(
+        "my $p = fork; while ((times)[0] < 0.4) { for (1..200000) { $x++ } } waitpid($p, 0) if $p;",
+    );
+    let Some((_, counted)) = observed(&script, Options::default()) else {
+        return;
+    };
     let ended = switches(&counted.tasks, Why::SliceEnded, &Entry::Interrupt);
     assert!(ended >= 20, "{ended} slices ended in 0.8 s");
     // On a busy machine others take their turns, too.
-    let own = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.preempted).sum::<u64>();
+    let own = counted
+        .pairs
+        .iter()
+        .filter(|pair| pair.name == "perl")
+        .map(|pair| pair.preempted)
+        .sum::<u64>();
     assert!(own > 3, "{own} times they took the CPU from each other");
 }
 
@@ -167,16 +245,29 @@ fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
             while (time < $end) { for ($clients->can_read) { sysread($_, my $x, 1); syswrite($_, "y") } }
             exit;
         } 1 while wait > 0;"#;
-    let Some((_, counted)) = observed(script, Options::default()) else { return };
+    let Some((_, counted)) = observed(script, Options::default()) else {
+        return;
+    };
     let of = |is: fn(Why) -> bool| {
-        let causes = counted.tasks.iter().flat_map(|tasks| &tasks.causes).filter(|cause| is(cause.why));
+        let causes = counted
+            .tasks
+            .iter()
+            .flat_map(|tasks| &tasks.causes)
+            .filter(|cause| is(cause.why));
         causes.map(|cause| cause.switches).sum::<u64>()
     };
     let run_ns: u64 = counted.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
     let (ended, preempted) = (of(|why| why == Why::SliceEnded), of(Why::is_preemption));
-    assert!(preempted > 100, "they take CPUs from one another: {preempted}");
+    assert!(
+        preempted > 100,
+        "they take CPUs from one another: {preempted}"
+    );
     // A slice is 0.7 ms at least, the shortest that the kernel gives unless a task asks for less.
-    assert!(ended * 700_000 <= run_ns, "{ended} of {preempted} in {run_ns} ns: {:?}", counted.tasks);
+    assert!(
+        ended * 700_000 <= run_ns,
+        "{ended} of {preempted} in {run_ns} ns: {:?}",
+        counted.tasks
+    );
 }
 
 #[test]
@@ -187,13 +278,31 @@ fn who_is_woken_takes_the_cpu_and_is_reported_as_such() {
         "use Time::HiRes 'time'; my $p = fork; my $t = time + 0.6;
          if ($p) { while (time < $t) { $x++ } waitpid($p, 0) } else { while (time < $t) { select(undef, undef, undef, 0.001) } }",
     );
-    let Some((_, counted)) = observed(&script, Options { wants_wakers: true, ..Options::default() }) else { return };
+    let Some((_, counted)) = observed(
+        &script,
+        Options {
+            wants_wakers: true,
+            ..Options::default()
+        },
+    ) else {
+        return;
+    };
     let preempted = switches(&counted.tasks, Why::PreemptedByWoken, &Entry::Interrupt);
     assert!(preempted > 60, "{preempted} preemptions by who was woken");
-    let by_it = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.preempted).sum::<u64>();
+    let by_it = counted
+        .pairs
+        .iter()
+        .filter(|pair| pair.name == "perl")
+        .map(|pair| pair.preempted)
+        .sum::<u64>();
     assert!(by_it > 45, "{by_it} times it let itself in");
     // The interrupt of the timer comes while the other runs.
-    let woke: u64 = counted.pairs.iter().filter(|pair| pair.name == "perl").map(|pair| pair.woke).sum();
+    let woke: u64 = counted
+        .pairs
+        .iter()
+        .filter(|pair| pair.name == "perl")
+        .map(|pair| pair.woke)
+        .sum();
     assert!(woke > 60, "{woke} wake-ups while the other ran");
 }
 
@@ -205,14 +314,28 @@ fn waits_in_futex(number: u32, operation: u32, word: u32, timeout: &str) -> Opti
          if (fork) {{ syscall({number}, $word, {operation}, {word}, {timeout}, 0, 0xffffffff) }} else {{ select(undef, undef, undef, 0.05) }}"
     );
     let (_, counted) = observed(&script, Options::default())?;
-    Some(counted.tasks.into_iter().flat_map(|tasks| tasks.causes).filter(|cause| cause.why == Why::Blocked).collect())
+    Some(
+        counted
+            .tasks
+            .into_iter()
+            .flat_map(|tasks| tasks.causes)
+            .filter(|cause| cause.why == Why::Blocked)
+            .collect(),
+    )
 }
 
 #[test]
 fn waits_in_futex_are_distinguished_by_what_they_are_for() {
     let _turn = turn();
-    let number = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
-    let (lock, timed) = (Entry::Futex(FutexWait::Lock), Entry::Futex(FutexWait::Timed));
+    let number = if cfg!(target_arch = "x86_64") {
+        202
+    } else {
+        98
+    };
+    let (lock, timed) = (
+        Entry::Futex(FutexWait::Lock),
+        Entry::Futex(FutexWait::Timed),
+    );
     let cases = [
         // A lock of glibc: 2 is taken and waited for. One of musl, and one with FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG.
         (0, 2, "0", &lock),
@@ -226,8 +349,11 @@ fn waits_in_futex_are_distinguished_by_what_they_are_for() {
         (128, 0x8000_0000, "0", &call("futex")),
     ];
     for (operation, word, timeout, expected) in cases {
-        let Some(causes) = waits_in_futex(number, operation, word, timeout) else { return };
-        let is_futex = |cause: &&Cause| matches!(cause.entry, Entry::Futex(_)) || cause.entry == call("futex");
+        let Some(causes) = waits_in_futex(number, operation, word, timeout) else {
+            return;
+        };
+        let is_futex =
+            |cause: &&Cause| matches!(cause.entry, Entry::Futex(_)) || cause.entry == call("futex");
         let reported: Vec<&Cause> = causes.iter().filter(is_futex).collect();
         assert!(
             reported.len() == 1 && reported[0].entry == *expected && reported[0].switches == 1,
@@ -276,8 +402,15 @@ fn a_word_in_the_waiter_s_own_frame_is_no_lock() {
     {
         return println!("skipped: there is no C compiler");
     }
-    let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default()) else { return };
+    let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default())
+    else {
+        return;
+    };
     let lock = switches(&counted.tasks, Why::Blocked, &Entry::Futex(FutexWait::Lock));
     let waits = switches(&counted.tasks, Why::Blocked, &call("futex"));
-    assert!(lock < 20 && waits > 150, "{lock} waits for a lock, {waits} others: {:?}", counted.tasks);
+    assert!(
+        lock < 20 && waits > 150,
+        "{lock} waits for a lock, {waits} others: {:?}",
+        counted.tasks
+    );
 }

@@ -23,19 +23,34 @@ const PING_PONG: &str = r#"
 #[test]
 fn counts_equal_the_kernels() {
     let _turn = turn();
-    let Some((reported, counted)) = observed(PING_PONG, Options::default()) else { return };
+    let Some((reported, counted)) = observed(PING_PONG, Options::default()) else {
+        return;
+    };
     check_counts(&reported, &counted);
     // Each switch has a cause.
-    let causes: u64 = counted.tasks.iter().flat_map(|tasks| &tasks.causes).map(|cause| cause.switches).sum();
-    assert_eq!(causes, counted.tasks.iter().map(Tasks::switches).sum::<u64>());
+    let causes: u64 = counted
+        .tasks
+        .iter()
+        .flat_map(|tasks| &tasks.causes)
+        .map(|cause| cause.switches)
+        .sum();
+    assert_eq!(
+        causes,
+        counted.tasks.iter().map(Tasks::switches).sum::<u64>()
+    );
     assert_eq!((counted.lost.tasks, counted.lost.pairs), (0, 0));
 }
 
 #[test]
 fn the_scheduler_is_entered_and_left_at_each_switch() {
     let _turn = turn();
-    let options = Options { wants_scheduler_time: true, ..Options::default() };
-    let Some((reported, counted)) = observed(PING_PONG, options) else { return };
+    let options = Options {
+        wants_scheduler_time: true,
+        ..Options::default()
+    };
+    let Some((reported, counted)) = observed(PING_PONG, options) else {
+        return;
+    };
     let Some(inside) = &counted.in_scheduler else {
         println!("skipped: the kernel has no tracepoints at its scheduler's entry and exit");
         return;
@@ -44,18 +59,31 @@ fn the_scheduler_is_entered_and_left_at_each_switch() {
     // Each time that one of them left a CPU, and each that one came to it, which mostly is the same switch.
     let switches = own.0 + own.1;
     let times = inside.times.count();
-    assert!((switches - switches / 1000 - 2..=2 * switches).contains(&times), "{times} times, {switches} switches");
+    assert!(
+        (switches - switches / 1000 - 2..=2 * switches).contains(&times),
+        "{times} times, {switches} switches"
+    );
     // It is a part of what a task is off its CPU, and no less than some loads and stores.
     let mean = inside.ns.0 as f64 / times as f64;
-    let off = counted.tasks.iter().map(|tasks| tasks.off_ns.0).sum::<u64>() as f64 / switches as f64;
-    assert!(mean > 50.0 && mean < off, "{mean} ns inside, {off} ns off the CPU");
+    let off = counted
+        .tasks
+        .iter()
+        .map(|tasks| tasks.off_ns.0)
+        .sum::<u64>() as f64
+        / switches as f64;
+    assert!(
+        mean > 50.0 && mean < off,
+        "{mean} ns inside, {off} ns off the CPU"
+    );
 }
 
 #[test]
 fn counts_of_the_kernels_records_equal_its_counters() {
     let _turn = turn();
     let options = by_records();
-    let Some((reported, counted)) = observed(PING_PONG, options) else { return };
+    let Some((reported, counted)) = observed(PING_PONG, options) else {
+        return;
+    };
     check_counts(&reported, &counted);
     assert_eq!((counted.lost.tasks, counted.lost.records), (0, 0));
 }
@@ -63,19 +91,47 @@ fn counts_of_the_kernels_records_equal_its_counters() {
 #[test]
 fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
     let _turn = turn();
-    let options = Options { counts_only: true, ..Options::default() };
-    let Some((reported, counted)) = observed(PING_PONG, options) else { return };
+    let options = Options {
+        counts_only: true,
+        ..Options::default()
+    };
+    let Some((reported, counted)) = observed(PING_PONG, options) else {
+        return;
+    };
     check_switches(&reported, &counted);
-    let causes: u64 = counted.tasks.iter().flat_map(|tasks| &tasks.causes).map(|cause| cause.switches).sum();
-    assert_eq!(causes, counted.tasks.iter().map(Tasks::switches).sum::<u64>());
+    let causes: u64 = counted
+        .tasks
+        .iter()
+        .flat_map(|tasks| &tasks.causes)
+        .map(|cause| cause.switches)
+        .sum();
+    assert_eq!(
+        causes,
+        counted.tasks.iter().map(Tasks::switches).sum::<u64>()
+    );
     let has_times = |tasks: &Tasks| tasks.off.count() + tasks.off_ns.0 + tasks.others.count() > 0;
-    assert!(!counted.tasks.iter().any(has_times) && counted.pairs.is_empty() && counted.cpus.is_empty());
+    assert!(
+        !counted.tasks.iter().any(has_times) && counted.pairs.is_empty() && counted.cpus.is_empty()
+    );
     let computes = "while ((times)[0] < 0.5) { for (1..100000) { $x++ } } print join(' ', times)";
-    let Some((reported, counted)) = observed(computes, options) else { return };
-    let seconds: f64 = reported.split(' ').take(2).filter_map(|time| time.parse::<f64>().ok()).sum();
-    let ran = counted.tasks.iter().map(|tasks| tasks.run_ns.0 as f64 / 1e9).sum::<f64>();
+    let Some((reported, counted)) = observed(computes, options) else {
+        return;
+    };
+    let seconds: f64 = reported
+        .split(' ')
+        .take(2)
+        .filter_map(|time| time.parse::<f64>().ok())
+        .sum();
+    let ran = counted
+        .tasks
+        .iter()
+        .map(|tasks| tasks.run_ns.0 as f64 / 1e9)
+        .sum::<f64>();
     // The kernel gives a process its time in hundredths, and what is left of it is its end.
-    assert!((seconds - 0.02..seconds + 0.1).contains(&ran), "{ran} s, the kernel: {seconds}");
+    assert!(
+        (seconds - 0.02..seconds + 0.1).contains(&ran),
+        "{ran} s, the kernel: {seconds}"
+    );
 }
 
 fn check_counts(reported: &str, counted: &Observation) {
@@ -84,27 +140,60 @@ fn check_counts(reported: &str, counted: &Observation) {
     let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
     // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
     let ended = own.0 + own.1 - 2;
-    assert!(off <= ended, "the last switch of each task has no end: {off} of {ended}");
-    assert!(ended - off <= ended / 1000, "all others have one: {off} of {ended}: {:?}", counted.tasks);
-    assert!(counted.tasks.iter().all(|tasks| tasks.wait_ns <= tasks.off_ns), "waiting is a part of being off");
-    assert_eq!(counted.tasks.iter().map(|tasks| tasks.count).sum::<u64>(), 2);
+    assert!(
+        off <= ended,
+        "the last switch of each task has no end: {off} of {ended}"
+    );
+    assert!(
+        ended - off <= ended / 1000,
+        "all others have one: {off} of {ended}: {:?}",
+        counted.tasks
+    );
+    assert!(
+        counted
+            .tasks
+            .iter()
+            .all(|tasks| tasks.wait_ns <= tasks.off_ns),
+        "waiting is a part of being off"
+    );
+    assert_eq!(
+        counted.tasks.iter().map(|tasks| tasks.count).sum::<u64>(),
+        2
+    );
 }
 
 /// Voluntary switches, and others.
 fn check_switches(reported: &str, counted: &Observation) -> (u64, u64) {
     let of = |name: &str| -> u64 {
-        reported.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok()).sum()
+        reported
+            .lines()
+            .filter_map(|line| {
+                line.strip_prefix(name)?
+                    .strip_prefix(' ')?
+                    .parse::<u64>()
+                    .ok()
+            })
+            .sum()
     };
     let (voluntary, involuntary) = (of("voluntary"), of("nonvoluntary"));
     assert!(voluntary > 2000, "they did wait for each other: {reported}");
     let counted_of = |of: fn(&Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
-    let own = (counted_of(|tasks| tasks.voluntary), counted_of(|tasks| tasks.involuntary));
+    let own = (
+        counted_of(|tasks| tasks.voluntary),
+        counted_of(|tasks| tasks.involuntary),
+    );
     // After they have reported, each ends: a switch that the kernel counts as voluntary, and what comes between. The first was held before
     // it was observed: one that waits, and on its way there it may have been preempted.
-    assert!((voluntary + 1..voluntary + 20).contains(&own.0), "{own:?}, the kernel: {reported}");
+    assert!(
+        (voluntary + 1..voluntary + 20).contains(&own.0),
+        "{own:?}, the kernel: {reported}"
+    );
     // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
     let missed = 2 + (voluntary + involuntary) / 1000;
-    assert!((involuntary.saturating_sub(missed)..involuntary + 20).contains(&own.1), "{own:?}, the kernel: {reported}");
+    assert!(
+        (involuntary.saturating_sub(missed)..involuntary + 20).contains(&own.1),
+        "{own:?}, the kernel: {reported}"
+    );
     own
 }
 
@@ -113,8 +202,15 @@ fn many_short_processes_are_counted_though_their_places_are_used_again() {
     let _turn = turn();
     // More than there are places for at a time would take long; enough that places are used again.
     let script = r#"for (1..2000) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }"#;
-    let Some((_, counted)) = observed(script, Options::default()) else { return };
-    let ended: u64 = counted.tasks.iter().filter(|tasks| tasks.name == "true").map(|tasks| tasks.count).sum();
+    let Some((_, counted)) = observed(script, Options::default()) else {
+        return;
+    };
+    let ended: u64 = counted
+        .tasks
+        .iter()
+        .filter(|tasks| tasks.name == "true")
+        .map(|tasks| tasks.count)
+        .sum();
     assert_eq!(ended, 2000);
     assert_eq!(counted.lost.tasks, 0);
 }
@@ -122,24 +218,54 @@ fn many_short_processes_are_counted_though_their_places_are_used_again() {
 #[test]
 fn each_switch_is_an_event_where_they_are_wanted() {
     let _turn = turn();
-    let options = Options { wants_events: true, ..Options::default() };
-    let Some((_, counted, events)) = traced(PING_PONG, options) else { return };
+    let options = Options {
+        wants_events: true,
+        ..Options::default()
+    };
+    let Some((_, counted, events)) = traced(PING_PONG, options) else {
+        return;
+    };
     assert_eq!(counted.lost.events, 0);
-    let switches = || events.iter().filter(|event| matches!(event.kind, EventKind::Switch { .. }));
+    let switches = || {
+        events
+            .iter()
+            .filter(|event| matches!(event.kind, EventKind::Switch { .. }))
+    };
     // Before its exec a child still has another name.
     let named = switches().filter(|event| event.from.name() == "perl");
     let processes: BTreeSet<u32> = named.map(|event| event.from.process).collect();
-    let own: Vec<&Event> = switches().filter(|event| processes.contains(&event.from.process)).collect();
-    let all: u64 = counted.tasks.iter().map(|tasks| tasks.voluntary + tasks.involuntary).sum();
+    let own: Vec<&Event> = switches()
+        .filter(|event| processes.contains(&event.from.process))
+        .collect();
+    let all: u64 = counted
+        .tasks
+        .iter()
+        .map(|tasks| tasks.voluntary + tasks.involuntary)
+        .sum();
     assert_eq!(own.len() as u64, all);
     // A byte that was waited for came with a wake-up, in the kernel's order on each CPU.
-    let waits = own.iter().filter(|event| event.kind == EventKind::Switch { state: 1 }).count();
-    let woken = events.iter().filter(|event| event.kind == EventKind::Wakeup).count();
-    assert!(waits > 2000 && woken >= waits, "{waits} waits, {woken} wake-ups");
+    let waits = own
+        .iter()
+        .filter(|event| event.kind == EventKind::Switch { state: 1 })
+        .count();
+    let woken = events
+        .iter()
+        .filter(|event| event.kind == EventKind::Wakeup)
+        .count();
+    assert!(
+        waits > 2000 && woken >= waits,
+        "{waits} waits, {woken} wake-ups"
+    );
     let mut latest: BTreeMap<CpuId, Nanos> = BTreeMap::new();
-    assert!(events.iter().all(|event| latest.insert(event.cpu, event.at).is_none_or(|before| before <= event.at)));
+    assert!(events.iter().all(|event| {
+        latest
+            .insert(event.cpu, event.at)
+            .is_none_or(|before| before <= event.at)
+    }));
     // They were not asked for, and there are none.
-    let Some((_, _, none)) = traced(PING_PONG, Options::default()) else { return };
+    let Some((_, _, none)) = traced(PING_PONG, Options::default()) else {
+        return;
+    };
     assert_eq!(none, []);
 }
 
@@ -147,7 +273,9 @@ fn each_switch_is_an_event_where_they_are_wanted() {
 fn a_process_that_no_one_has_waited_for_has_ended() {
     let _turn = turn();
     for options in [Options::default(), by_records()] {
-        let Some(mut observer) = observer(options) else { return };
+        let Some(mut observer) = observer(options) else {
+            return;
+        };
         let mut perl = Command::new("perl");
         perl.args(["-e", "if (!fork) { exit } sleep 60"]);
         let mut child = begin(&mut perl, &mut observer).expect("perl is there");
@@ -161,9 +289,18 @@ fn a_process_that_no_one_has_waited_for_has_ended() {
         if options.without_bpf && counted.source == Source::Proc {
             return println!("skipped: {}", counted.not_counted_by.join("; "));
         }
-        let count =
-            |of: fn(&Tasks) -> bool| counted.tasks.iter().filter(|tasks| of(tasks)).map(|t| t.count).sum::<u64>();
-        let found = (count(|tasks| tasks.process.is_none()), count(|tasks| tasks.process.is_some()));
+        let count = |of: fn(&Tasks) -> bool| {
+            counted
+                .tasks
+                .iter()
+                .filter(|tasks| of(tasks))
+                .map(|t| t.count)
+                .sum::<u64>()
+        };
+        let found = (
+            count(|tasks| tasks.process.is_none()),
+            count(|tasks| tasks.process.is_some()),
+        );
         assert_eq!(found, (1, 1), "{:?}", counted.tasks);
     }
 }
@@ -172,5 +309,7 @@ fn a_process_that_no_one_has_waited_for_has_ended() {
 fn has_zombie(process: u32) -> bool {
     let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
     let children = read(format!("/proc/{process}/task/{process}/children"));
-    children.split_whitespace().any(|child| read(format!("/proc/{child}/stat")).contains(") Z "))
+    children
+        .split_whitespace()
+        .any(|child| read(format!("/proc/{child}/stat")).contains(") Z "))
 }

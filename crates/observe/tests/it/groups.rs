@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use switchcost_facts::Root;
 use switchcost_observation::{Event, Observation};
-use switchcost_observe::{Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Target, Task, observe};
+use switchcost_observe::{
+    Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Target, Task, observe,
+};
 use switchcost_units::Nanos;
 
 use crate::{observer, turn};
@@ -23,10 +25,12 @@ impl Group {
     /// A new group where `controller` is to be had, of version 1 or 2; none where it is not, which is said.
     pub(crate) fn with(controller: &str) -> Option<Group> {
         let found = hierarchies(controller).into_iter().next();
-        found.and_then(|hierarchy| Group::below(&hierarchy)).or_else(|| {
-            println!("skipped: there is no control group with {controller} to be had");
-            None
-        })
+        found
+            .and_then(|hierarchy| Group::below(&hierarchy))
+            .or_else(|| {
+                println!("skipped: there is no control group with {controller} to be had");
+                None
+            })
     }
 
     /// A new group of a hierarchy.
@@ -42,7 +46,9 @@ impl Group {
     /// A number in one of its files.
     pub(crate) fn number(&self, file: &str, field: &str) -> u64 {
         let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix(field)?.trim().parse().ok());
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(field)?.trim().parse().ok());
         line.unwrap_or_else(|| panic!("{file} has {field}: {text}"))
     }
 }
@@ -63,22 +69,39 @@ impl Drop for Group {
 pub(crate) fn hierarchies(controller: &str) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let of = |kind: &str, has: &dyn Fn(&str, &str) -> bool| -> Vec<PathBuf> {
-        let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        let found = fields.filter(|fields| fields.len() > 3 && fields[2] == kind && has(fields[1], fields[3]));
+        let fields = mounts
+            .lines()
+            .map(|line| line.split(' ').collect::<Vec<_>>());
+        let found = fields
+            .filter(|fields| fields.len() > 3 && fields[2] == kind && has(fields[1], fields[3]));
         found.map(|fields| PathBuf::from(fields[1])).collect()
     };
-    let first = of("cgroup", &|_, options| options.split(',').any(|option| option == controller));
+    let first = of("cgroup", &|_, options| {
+        options.split(',').any(|option| option == controller)
+    });
     let second = of("cgroup2", &|folder, _| {
-        let _ = fs::write(format!("{folder}/cgroup.subtree_control"), format!("+{controller}"));
-        let controllers = fs::read_to_string(format!("{folder}/cgroup.subtree_control")).unwrap_or_default();
-        controller == "freezer" || controllers.split_whitespace().any(|each| each == controller)
+        let _ = fs::write(
+            format!("{folder}/cgroup.subtree_control"),
+            format!("+{controller}"),
+        );
+        let controllers =
+            fs::read_to_string(format!("{folder}/cgroup.subtree_control")).unwrap_or_default();
+        controller == "freezer"
+            || controllers
+                .split_whitespace()
+                .any(|each| each == controller)
     });
     [first, second].concat()
 }
 
 /// Short programs that come to a group from outside, one after another, and how many tasks of this name are observed; none where there is
 /// no group to be had.
-fn observed_of(name: &str, hierarchy: &Path, runs: usize, program: fn(&Path) -> Command) -> Option<u64> {
+fn observed_of(
+    name: &str,
+    hierarchy: &Path,
+    runs: usize,
+    program: fn(&Path) -> Command,
+) -> Option<u64> {
     let Some(group) = Group::below(hierarchy) else {
         println!("skipped: no group in {}", hierarchy.display());
         return None;
@@ -89,7 +112,8 @@ fn observed_of(name: &str, hierarchy: &Path, runs: usize, program: fn(&Path) -> 
         let _ = fs::remove_dir(&below);
         return None;
     };
-    let target = Target::group(&Root::system(), &group.folder.to_string_lossy()).expect("it is one");
+    let target =
+        Target::group(&Root::system(), &group.folder.to_string_lossy()).expect("it is one");
     let task = Task {
         target,
         duration: Some(Nanos::seconds(60)),
@@ -105,13 +129,17 @@ fn observed_of(name: &str, hierarchy: &Path, runs: usize, program: fn(&Path) -> 
             std::thread::sleep(Duration::from_millis(150));
             for at in 0..runs {
                 let status = program(&folders[at % 2]).status();
-                assert!(status.is_ok_and(|status| status.success()), "it comes to the group");
+                assert!(
+                    status.is_ok_and(|status| status.success()),
+                    "it comes to the group"
+                );
             }
             done.store(true, Relaxed);
         }
     });
     observer.tick();
-    let counted = observe(observer, task, &Root::system(), &mut Until(done)).expect("it is observed");
+    let counted =
+        observe(observer, task, &Root::system(), &mut Until(done)).expect("it is observed");
     runner.join().expect("they ran");
     for _ in 0..100 {
         if fs::remove_dir(&below).is_ok() {
@@ -119,7 +147,14 @@ fn observed_of(name: &str, hierarchy: &Path, runs: usize, program: fn(&Path) -> 
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Some(counted.tasks.iter().filter(|tasks| tasks.name == name).map(|tasks| tasks.count).sum())
+    Some(
+        counted
+            .tasks
+            .iter()
+            .filter(|tasks| tasks.name == name)
+            .map(|tasks| tasks.count)
+            .sum(),
+    )
 }
 
 /// No one listens; it ends when all is done.
@@ -134,7 +169,10 @@ impl Listener for Until {
 
     fn take(&mut self, _: Event) {}
 
-    fn look(&mut self, _: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), ObserveError> {
+    fn look(
+        &mut self,
+        _: &mut dyn FnMut() -> Result<Observation, NoBpf>,
+    ) -> Result<(), ObserveError> {
         Ok(())
     }
 
@@ -153,10 +191,20 @@ fn short_programs_that_come_to_a_group_are_observed() {
     for hierarchy in all {
         let seen = observed_of("true", &hierarchy, 40, |folder| {
             let mut command = Command::new("sh");
-            command.args(["-c", &format!("echo $$ > {}/cgroup.procs && exec /bin/true", folder.display())]);
+            command.args([
+                "-c",
+                &format!(
+                    "echo $$ > {}/cgroup.procs && exec /bin/true",
+                    folder.display()
+                ),
+            ]);
             command
         });
-        assert!(seen.is_none_or(|seen| seen == 40), "{seen:?} of 40 in {}", hierarchy.display());
+        assert!(
+            seen.is_none_or(|seen| seen == 40),
+            "{seen:?} of 40 in {}",
+            hierarchy.display()
+        );
     }
 }
 
@@ -164,7 +212,10 @@ fn short_programs_that_come_to_a_group_are_observed() {
 #[test]
 fn threads_of_a_process_that_comes_to_a_group_are_observed_at_once() {
     let _turn = turn();
-    let has_threads = Command::new("perl").args(["-Mthreads", "-e", "1"]).status().is_ok_and(|status| status.success());
+    let has_threads = Command::new("perl")
+        .args(["-Mthreads", "-e", "1"])
+        .status()
+        .is_ok_and(|status| status.success());
     if !has_threads {
         return println!("skipped: there is no perl with threads");
     }
@@ -181,6 +232,10 @@ fn threads_of_a_process_that_comes_to_a_group_are_observed_at_once() {
             command.args(["-e", &script]);
             command
         });
-        assert!(seen.is_none_or(|seen| seen == 8 * 4), "{seen:?} of 32 in {}", hierarchy.display());
+        assert!(
+            seen.is_none_or(|seen| seen == 8 * 4),
+            "{seen:?} of 32 in {}",
+            hierarchy.display()
+        );
     }
 }

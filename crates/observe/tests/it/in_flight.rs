@@ -20,7 +20,12 @@ const TICK: u64 = 20_000_000;
 /// Whether there is a CPU for a real-time task, and this thread is on another.
 fn has_room() -> bool {
     let own = rustix::thread::gettid().as_raw_nonzero().to_string();
-    let can = |command: &mut Command| command.stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    let can = |command: &mut Command| {
+        command
+            .stdout(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
     let has = can(Command::new("taskset").args(["-c", THEIRS, "chrt", "-f", "1", "true"]));
     if !has {
         println!("skipped: there is one CPU, or no real-time task is to be had here");
@@ -31,10 +36,17 @@ fn has_room() -> bool {
 /// Computes for so many seconds, then sleeps; of SCHED_FIFO, so that nothing takes its CPU from it but the kernel's reserve for others.
 /// Whatever happens, it ends.
 fn computes(policy: &[&str], seconds: f64) -> Child {
-    let script = format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t; sleep 4");
+    let script =
+        format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t; sleep 4");
     let mut command = Command::new("timeout");
-    command.args(["5", "taskset", "-c", THEIRS]).args(policy).args(["perl", "-e", &script]);
-    let child = command.stdout(Stdio::null()).spawn().expect("they are there");
+    command
+        .args(["5", "taskset", "-c", THEIRS])
+        .args(policy)
+        .args(["perl", "-e", &script]);
+    let child = command
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("they are there");
     // timeout starts a child, which becomes perl.
     let began = Instant::now();
     while of_perl(&child).is_none() {
@@ -45,7 +57,8 @@ fn computes(policy: &[&str], seconds: f64) -> Child {
 }
 
 fn of_perl(timeout: &Child) -> Option<u32> {
-    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", timeout.id())).ok()?;
+    let children =
+        std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", timeout.id())).ok()?;
     let child: u32 = children.split_whitespace().next()?.parse().ok()?;
     let name = std::fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
     (name.trim() == "perl").then_some(child)
@@ -53,21 +66,40 @@ fn of_perl(timeout: &Child) -> Option<u32> {
 
 /// What the kernel has counted: CPU time, and switches.
 fn kernels(process: u32) -> (u64, u64) {
-    let schedstat = std::fs::read_to_string(format!("/proc/{process}/schedstat")).expect("it lives");
+    let schedstat =
+        std::fs::read_to_string(format!("/proc/{process}/schedstat")).expect("it lives");
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
-    let field = |name| status.lines().find_map(|line| line.strip_prefix(name)).and_then(|it| it.trim().parse().ok());
+    let field = |name| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .and_then(|it| it.trim().parse().ok())
+    };
     let switches = |name| -> u64 { field(name).expect("it is counted") };
-    let ran = schedstat.split(' ').next().and_then(|it| it.parse().ok()).expect("it is counted");
-    (ran, switches("voluntary_ctxt_switches:") + switches("nonvoluntary_ctxt_switches:"))
+    let ran = schedstat
+        .split(' ')
+        .next()
+        .and_then(|it| it.parse().ok())
+        .expect("it is counted");
+    (
+        ran,
+        switches("voluntary_ctxt_switches:") + switches("nonvoluntary_ctxt_switches:"),
+    )
 }
 
 fn end(mut timeout: Child, process: u32) {
-    let kill = Command::new("kill").args(["-9", &process.to_string()]).status();
+    let kill = Command::new("kill")
+        .args(["-9", &process.to_string()])
+        .status();
     assert!(kill.is_ok_and(|status| status.success()) && timeout.wait().is_ok());
 }
 
 /// Observes a program from soon after its start on, for a while: what the kernel has counted meanwhile, and what the observer has.
-fn observe(begin: impl FnOnce() -> Child, options: Options, time: Duration) -> Option<((u64, u64), Observation)> {
+fn observe(
+    begin: impl FnOnce() -> Child,
+    options: Options,
+    time: Duration,
+) -> Option<((u64, u64), Observation)> {
     // It takes a while.
     let mut observer = observer(options)?;
     let timeout = begin();
@@ -84,7 +116,10 @@ fn observe(begin: impl FnOnce() -> Child, options: Options, time: Duration) -> O
     let after = kernels(process);
     end(timeout, process);
     let ran = sum(&counted, |tasks| tasks.run_ns.0);
-    assert!(totals.run <= Nanos(ran) && ran - totals.run.0 <= 5 * TICK, "{totals:?}, in the end {ran}");
+    assert!(
+        totals.run <= Nanos(ran) && ran - totals.run.0 <= 5 * TICK,
+        "{totals:?}, in the end {ran}"
+    );
     Some(((after.0 - before.0, after.1 - before.1), counted))
 }
 
@@ -94,7 +129,14 @@ fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
 
 /// By BPF, by counts alone, and by the records of perf.
 fn ways() -> [Options; 3] {
-    [Options::default(), Options { counts_only: true, ..Options::default() }, by_records()]
+    [
+        Options::default(),
+        Options {
+            counts_only: true,
+            ..Options::default()
+        },
+        by_records(),
+    ]
 }
 
 #[test]
@@ -103,13 +145,22 @@ fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
     for options in ways().into_iter().filter(|_| has_room()) {
         let begin = || computes(&["chrt", "-f", "1"], 3.0);
         let observed = observe(begin, options, Duration::from_millis(600));
-        let Some(((ran, switches), counted)) = observed else { return };
+        let Some(((ran, switches), counted)) = observed else {
+            return;
+        };
         assert!(ran > 400_000_000, "the kernel gave it a CPU: {ran} ns");
         let own = sum(&counted, |tasks| tasks.run_ns.0);
-        assert!(own.abs_diff(ran) <= TICK, "{own} ns, the kernel: {ran} with {switches} switches; {options:?}");
+        assert!(
+            own.abs_diff(ran) <= TICK,
+            "{own} ns, the kernel: {ran} with {switches} switches; {options:?}"
+        );
         assert_eq!(counted.tasks.len(), 1, "{:?}", counted.tasks);
         let busy = counted.cpus.iter().map(|cpu| cpu.busy_ns.0).max();
-        assert!(busy.is_none_or(|busy| busy >= ran / 2 || switches == 0), "{:?}", counted.cpus);
+        assert!(
+            busy.is_none_or(|busy| busy >= ran / 2 || switches == 0),
+            "{:?}",
+            counted.cpus
+        );
     }
 }
 
@@ -119,10 +170,18 @@ fn who_runs_when_it_begins_and_leaves_its_cpu_later_has_run_until_then() {
     for options in ways().into_iter().filter(|_| has_room()) {
         let begin = || computes(&["chrt", "-f", "1"], 1.0);
         let observed = observe(begin, options, Duration::from_millis(1500));
-        let Some(((ran, switches), counted)) = observed else { return };
-        assert!(ran > 200_000_000 && switches > 0, "it ran, and sleeps: {ran} ns, {switches} switches");
+        let Some(((ran, switches), counted)) = observed else {
+            return;
+        };
+        assert!(
+            ran > 200_000_000 && switches > 0,
+            "it ran, and sleeps: {ran} ns, {switches} switches"
+        );
         let own = sum(&counted, |tasks| tasks.run_ns.0);
-        assert!(own.abs_diff(ran) <= TICK, "{own} ns, the kernel: {ran}; {options:?}");
+        assert!(
+            own.abs_diff(ran) <= TICK,
+            "{own} ns, the kernel: {ran}; {options:?}"
+        );
     }
 }
 
@@ -145,20 +204,36 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
         let other = of_perl(&spinner).expect("it runs");
         end(spinner, other);
     }
-    let Some(((ran, _), counted)) = observed else { return };
-    let (wait, own) = (sum(&counted, |tasks| tasks.wait_ns.0), sum(&counted, |tasks| tasks.run_ns.0));
+    let Some(((ran, _), counted)) = observed else {
+        return;
+    };
+    let (wait, own) = (
+        sum(&counted, |tasks| tasks.wait_ns.0),
+        sum(&counted, |tasks| tasks.run_ns.0),
+    );
     // What is between one look and the next, of what it did not run.
     assert!(
         wait + own > 550_000_000 && wait + own < 800_000_000,
         "{wait} ns, and ran {own} (the kernel: {ran}) of 600 ms"
     );
-    let shared: u64 = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>()
+    let shared: u64 = counted
+        .pairs
+        .iter()
+        .map(|pair| pair.kept_waiting_ns.0)
+        .sum::<u64>()
         + counted.waits.iter().map(|waits| waits.sum().0).sum::<u64>();
     assert_eq!(shared, wait, "all of it is shared out");
     let longest = counted.longest_waits.first().expect("it waited");
-    assert!(longest.wait_ns.0 > wait / 8 && longest.name == "perl", "{:?}", counted.longest_waits);
+    assert!(
+        longest.wait_ns.0 > wait / 8 && longest.name == "perl",
+        "{:?}",
+        counted.longest_waits
+    );
     let unknown = matches!(longest.behind, Behind::Others);
-    assert!(unknown || longest.behind == Behind::Process("perl".to_owned()), "{longest:?}");
+    assert!(
+        unknown || longest.behind == Behind::Process("perl".to_owned()),
+        "{longest:?}"
+    );
 }
 
 #[test]
@@ -167,31 +242,64 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     if !has_room() {
         return;
     }
-    let Some(mut observer) = observer(Options::default()) else { return };
+    let Some(mut observer) = observer(Options::default()) else {
+        return;
+    };
     // It waits for a line, and then again.
     let mut victim = Command::new("taskset");
-    victim.args(["-c", THEIRS, "perl", "-e", "$| = 1; while (<STDIN>) { print $_ }"]);
-    let mut victim = victim.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it is there");
+    victim.args([
+        "-c",
+        THEIRS,
+        "perl",
+        "-e",
+        "$| = 1; while (<STDIN>) { print $_ }",
+    ]);
+    let mut victim = victim
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it is there");
     observer.add(&[victim.id()]).expect("there is room for one");
     let mut lines = victim.stdin.take().expect("a pipe");
     let mut answer = [0; 2];
     lines.write_all(b"a\n").expect("it reads");
-    victim.stdout.as_mut().expect("a pipe").read_exact(&mut answer).expect("it answers");
+    victim
+        .stdout
+        .as_mut()
+        .expect("a pipe")
+        .read_exact(&mut answer)
+        .expect("it answers");
     let spinner = computes(&["chrt", "-f", "1"], 3.0);
     let other = of_perl(&spinner).expect("it runs");
     std::thread::sleep(Duration::from_millis(50));
-    let before = sum(&observer.so_far().expect("it counts"), |tasks| tasks.wait_ns.0);
+    let before = sum(&observer.so_far().expect("it counts"), |tasks| {
+        tasks.wait_ns.0
+    });
     lines.write_all(b"b\n").expect("it is in the pipe");
     std::thread::sleep(Duration::from_millis(500));
     let counted = observer.finish().expect("the tables are there");
     end(spinner, other);
-    victim.kill().and_then(|()| victim.wait()).expect("our child");
+    victim
+        .kill()
+        .and_then(|()| victim.wait())
+        .expect("our child");
     // The kernel keeps some of each second for others than real-time tasks.
     let wait = sum(&counted, |tasks| tasks.wait_ns.0) - before;
-    assert!((400_000_000..600_000_000).contains(&wait), "{wait} ns of 500 ms: {:?}", counted.tasks);
+    assert!(
+        (400_000_000..600_000_000).contains(&wait),
+        "{wait} ns of 500 ms: {:?}",
+        counted.tasks
+    );
     let longest = counted.longest_waits.first().expect("it waited");
-    assert!(longest.thread == victim.id() && longest.wait_ns.0 > wait / 2, "{:?}", counted.longest_waits);
-    assert!(longest.behind == Behind::Process("perl".to_owned()), "{longest:?}");
+    assert!(
+        longest.thread == victim.id() && longest.wait_ns.0 > wait / 2,
+        "{:?}",
+        counted.longest_waits
+    );
+    assert!(
+        longest.behind == Behind::Process("perl".to_owned()),
+        "{longest:?}"
+    );
 }
 
 /// Hands a byte back and forth for longer than there is room for records, on one CPU; then each tells what the kernel has counted of it.
@@ -208,14 +316,23 @@ const MANY: &str = r#"
 #[test]
 fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
     let _turn = turn();
-    let Some(mut observer) = observer(by_records()) else { return };
+    let Some(mut observer) = observer(by_records()) else {
+        return;
+    };
     let mut command = Command::new("perl");
-    let mut child =
-        crate::begin(command.args(["-e", MANY]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
+    let mut child = crate::begin(
+        command.args(["-e", MANY]).stdout(Stdio::piped()),
+        &mut observer,
+    )
+    .expect("perl is there");
     // Nothing is read meanwhile.
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
-    let reported: Vec<String> =
-        std::iter::from_fn(|| lines.next()?.ok()).filter(|line| !line.contains("affinity")).take(2).collect();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(
+        child.stdout.take().expect("a pipe"),
+    ));
+    let reported: Vec<String> = std::iter::from_fn(|| lines.next()?.ok())
+        .filter(|line| !line.contains("affinity"))
+        .take(2)
+        .collect();
     std::thread::sleep(Duration::from_millis(100));
     let counted = observer.finish().expect("it is read");
     child.kill().and_then(|()| child.wait()).expect("our child");
@@ -223,10 +340,24 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
     assert!(counted.lost.records > 100_000, "{:?}", counted.lost);
-    let of = |at| reported.iter().filter_map(|line| line.split(' ').nth(at)?.parse::<u64>().ok()).sum::<u64>();
-    let (switches, ran) = (sum(&counted, Tasks::switches), sum(&counted, |tasks| tasks.run_ns.0));
-    assert!((of(0)..of(0) + 100).contains(&switches), "{switches} switches, the kernel: {reported:?}");
-    assert!((of(1)..of(1) + TICK).contains(&ran), "{ran} ns, the kernel: {reported:?}");
+    let of = |at| {
+        reported
+            .iter()
+            .filter_map(|line| line.split(' ').nth(at)?.parse::<u64>().ok())
+            .sum::<u64>()
+    };
+    let (switches, ran) = (
+        sum(&counted, Tasks::switches),
+        sum(&counted, |tasks| tasks.run_ns.0),
+    );
+    assert!(
+        (of(0)..of(0) + 100).contains(&switches),
+        "{switches} switches, the kernel: {reported:?}"
+    );
+    assert!(
+        (of(1)..of(1) + TICK).contains(&ran),
+        "{ran} ns, the kernel: {reported:?}"
+    );
     assert!(counted.lost.unfollowed > 100_000, "{:?}", counted.lost);
 }
 
@@ -234,7 +365,9 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
 /// What is between that and its end is little.
 fn is_the_kernels(script: &str, least: f64) {
     for options in ways() {
-        let Some((reported, counted)) = crate::observed(script, options) else { return };
+        let Some((reported, counted)) = crate::observed(script, options) else {
+            return;
+        };
         let kernels: f64 = reported.trim().parse().expect("a number");
         let own = sum(&counted, |tasks| tasks.run_ns.0) as f64;
         let share = own / kernels;

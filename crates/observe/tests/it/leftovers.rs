@@ -10,9 +10,19 @@ use crate::{observer, turn};
 
 /// Programs of ours that are loaded, by the names of their functions.
 fn ours() -> usize {
-    let names = ["on_switch", "on_waking", "on_fork", "on_free", "on_rename", "on_fault"];
-    let is_ours =
-        |program: &aya::programs::ProgramInfo| program.name_as_str().is_some_and(|name| names.contains(&name));
+    let names = [
+        "on_switch",
+        "on_waking",
+        "on_fork",
+        "on_free",
+        "on_rename",
+        "on_fault",
+    ];
+    let is_ours = |program: &aya::programs::ProgramInfo| {
+        program
+            .name_as_str()
+            .is_some_and(|name| names.contains(&name))
+    };
     loaded_programs().flatten().filter(is_ours).count()
 }
 
@@ -29,8 +39,12 @@ fn left_after_a_while() -> usize {
 fn started_and_stopped_many_times_nothing_is_left() {
     let _turn = turn();
     for _ in 0..15 {
-        let Some(mut observer) = observer(Options::default()) else { return };
-        observer.add(&[std::process::id()]).expect("there is room for one");
+        let Some(mut observer) = observer(Options::default()) else {
+            return;
+        };
+        observer
+            .add(&[std::process::id()])
+            .expect("there is room for one");
         assert!(ours() > 0, "it is at work");
         observer.finish().expect("the tables are there");
     }
@@ -41,7 +55,9 @@ fn started_and_stopped_many_times_nothing_is_left() {
 #[test]
 #[ignore = "observes until it is killed, for another test"]
 fn observes_until_it_is_killed() {
-    let Some(mut observer) = observer(Options::default()) else { return };
+    let Some(mut observer) = observer(Options::default()) else {
+        return;
+    };
     observer.add_all();
     loop {
         observer.tick();
@@ -57,12 +73,18 @@ fn killed_nothing_is_left() {
     }
     let own = std::env::current_exe().expect("a test is a program");
     let name = "leftovers::observes_until_it_is_killed";
-    let mut child = Command::new(own).args([name, "--exact", "--ignored"]).spawn().expect("it was run once already");
+    let mut child = Command::new(own)
+        .args([name, "--exact", "--ignored"])
+        .spawn()
+        .expect("it was run once already");
     let since = Instant::now();
     while ours() == 0 && since.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(ours() > 0, "it is at work");
-    child.kill().and_then(|()| child.wait()).expect("it is our child");
+    child
+        .kill()
+        .and_then(|()| child.wait())
+        .expect("it is our child");
     assert_eq!(left_after_a_while(), 0);
 }

@@ -31,13 +31,22 @@ fn turn() -> MutexGuard<'static, ()> {
 
 /// By the records of perf, without BPF.
 fn by_records() -> Options {
-    Options { without_bpf: true, ..Options::default() }
+    Options {
+        without_bpf: true,
+        ..Options::default()
+    }
 }
 
 /// An observer at work in the kernel; none where that is not to be had, which is said.
 fn observer(options: Options) -> Option<Observer> {
-    let observer = Observer::start(Observation::empty(manifest(&Root::system()), String::new()), options);
-    match observer.bpf_unavailable_because().filter(|_| !options.without_bpf) {
+    let observer = Observer::start(
+        Observation::empty(manifest(&Root::system()), String::new()),
+        options,
+    );
+    match observer
+        .bpf_unavailable_because()
+        .filter(|_| !options.without_bpf)
+    {
         Some(reason) => {
             // A kernel may take no programs; one that does and finds fault with ours is no reason to test nothing.
             assert!(!reason.to_string().contains("Verifier output"), "{reason}");
@@ -60,17 +69,25 @@ fn traced(script: &str, options: Options) -> Option<(String, Observation, Vec<Ev
 }
 
 /// The same of any program; none where there is none.
-fn program_traced(command: &mut Command, options: Options) -> Option<(String, Observation, Vec<Event>)> {
+fn program_traced(
+    command: &mut Command,
+    options: Options,
+) -> Option<(String, Observation, Vec<Event>)> {
     let mut observer = observer(options)?;
     let mut events = Vec::new();
     let child = begin(command.stdout(Stdio::piped()), &mut observer);
-    let child = child.inspect_err(|error| println!("skipped: {command:?} cannot be run ({error})")).ok()?;
+    let child = child
+        .inspect_err(|error| println!("skipped: {command:?} cannot be run ({error})"))
+        .ok()?;
     // What it prints fits into a pipe.
     let output = std::thread::spawn(move || child.wait_with_output());
     // Who has been waited for may have its last switch before it; where there are no programs in the kernel, nothing sees that.
     let is_over = |observer: &mut Observer| {
         let lives = |tasks: &Tasks| tasks.process.is_some();
-        options.without_bpf || observer.so_far().is_ok_and(|counted| !counted.tasks.iter().any(lives))
+        options.without_bpf
+            || observer
+                .so_far()
+                .is_ok_and(|counted| !counted.tasks.iter().any(lives))
     };
     while !output.is_finished() || !is_over(&mut observer) {
         observer.tick();
@@ -78,7 +95,10 @@ fn program_traced(command: &mut Command, options: Options) -> Option<(String, Ob
         std::thread::sleep(Duration::from_millis(10));
     }
     observer.take_events(&mut |event| events.push(event));
-    let output = output.join().expect("it only waits").expect("it is our child");
+    let output = output
+        .join()
+        .expect("it only waits")
+        .expect("it is our child");
     assert!(output.status.success());
     let counted = observer.finish().expect("the tables are there");
     let by = match (options.without_bpf, options.counts_only) {
@@ -91,13 +111,19 @@ fn program_traced(command: &mut Command, options: Options) -> Option<(String, Ob
         return None;
     }
     assert_eq!(counted.source, by);
-    Some((String::from_utf8(output.stdout).expect("it prints text"), counted, events))
+    Some((
+        String::from_utf8(output.stdout).expect("it prints text"),
+        counted,
+        events,
+    ))
 }
 
 /// Starts a program that is observed from its first instruction on.
 fn begin(command: &mut Command, observer: &mut Observer) -> std::io::Result<Child> {
     let held = Held::start(std::mem::replace(command, Command::new("")))?;
-    observer.add(&[held.process()]).expect("there is room for one");
+    observer
+        .add(&[held.process()])
+        .expect("there is room for one");
     let (child, parent) = held.release()?;
     // It lives as long as the tests do.
     std::mem::forget(parent);
@@ -107,7 +133,10 @@ fn begin(command: &mut Command, observer: &mut Observer) -> std::io::Result<Chil
 /// Switches of one cause, over all observed.
 fn switches(tasks: &[Tasks], why: Why, entry: &Entry) -> u64 {
     let causes = tasks.iter().flat_map(|tasks| &tasks.causes);
-    causes.filter(|cause| cause.why == why && cause.entry == *entry).map(|cause| cause.switches).sum()
+    causes
+        .filter(|cause| cause.why == why && cause.entry == *entry)
+        .map(|cause| cause.switches)
+        .sum()
 }
 
 fn call(name: &str) -> Entry {

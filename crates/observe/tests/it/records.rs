@@ -12,25 +12,51 @@ use crate::{begin, by_records, observed, observer, program_traced, turn};
 fn short_processes_and_their_names_are_report() {
     let _turn = turn();
     let script = r#"for (1..300) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }"#;
-    let Some((_, counted)) = observed(script, by_records()) else { return };
-    let of = |name: &str, of: fn(&Tasks) -> u64| -> u64 {
-        counted.tasks.iter().filter(|tasks| tasks.name == name).map(of).sum()
+    let Some((_, counted)) = observed(script, by_records()) else {
+        return;
     };
-    assert_eq!((of("true", |tasks| tasks.count), counted.lost.records), (300, 0));
+    let of = |name: &str, of: fn(&Tasks) -> u64| -> u64 {
+        counted
+            .tasks
+            .iter()
+            .filter(|tasks| tasks.name == name)
+            .map(of)
+            .sum()
+    };
+    assert_eq!(
+        (of("true", |tasks| tasks.count), counted.lost.records),
+        (300, 0)
+    );
     assert_eq!(of("perl", |tasks| tasks.count), 1);
-    assert!(of("true", |tasks| tasks.run_ns.0) > 300 * 50_000, "each ran for a part of a millisecond");
+    assert!(
+        of("true", |tasks| tasks.run_ns.0) > 300 * 50_000,
+        "each ran for a part of a millisecond"
+    );
 }
 
 #[test]
 fn time_off_the_cpu_is_that_of_sleeps() {
     let _turn = turn();
-    let Some((_, counted)) = observed("for (1..50) { select(undef, undef, undef, 0.004) }", by_records()) else {
+    let Some((_, counted)) = observed(
+        "for (1..50) { select(undef, undef, undef, 0.004) }",
+        by_records(),
+    ) else {
         return;
     };
-    let off = counted.tasks.iter().map(|tasks| tasks.off_ns.0).sum::<u64>();
-    assert!((200_000_000..500_000_000).contains(&off), "{off} ns of fifty sleeps of 4 ms");
+    let off = counted
+        .tasks
+        .iter()
+        .map(|tasks| tasks.off_ns.0)
+        .sum::<u64>();
     assert!(
-        counted.tasks.iter().all(|tasks| tasks.causes.is_empty() && tasks.wait_ns.0 == 0),
+        (200_000_000..500_000_000).contains(&off),
+        "{off} ns of fifty sleeps of 4 ms"
+    );
+    assert!(
+        counted
+            .tasks
+            .iter()
+            .all(|tasks| tasks.causes.is_empty() && tasks.wait_ns.0 == 0),
         "what is not reported is not 0"
     );
 }
@@ -38,34 +64,59 @@ fn time_off_the_cpu_is_that_of_sleeps() {
 #[test]
 fn what_finds_no_room_is_counted() {
     let _turn = turn();
-    let Some(mut observer) = observer(by_records()) else { return };
+    let Some(mut observer) = observer(by_records()) else {
+        return;
+    };
     let script = r#"
         pipe(my $a, my $b); pipe(my $c, my $d);
         if (!fork) { for (1..30000) { sysread($a, my $x, 1); syswrite($d, "x") } exit }
         for (1..30000) { syswrite($b, "x"); sysread($c, my $x, 1) }
         wait; open(my $f, "<", "/proc/self/status"); for (<$f>) { print "$1\n" if /^voluntary_ctxt_switches:\s+(\d+)/ }"#;
     let mut perl = Command::new("perl");
-    let child = begin(perl.args(["-e", script]).stdout(Stdio::piped()), &mut observer).expect("perl is there");
+    let child = begin(
+        perl.args(["-e", script]).stdout(Stdio::piped()),
+        &mut observer,
+    )
+    .expect("perl is there");
     // Nothing looks meanwhile.
     let output = child.wait_with_output().expect("it is our child");
-    let reported: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a count");
+    let reported: u64 = String::from_utf8_lossy(&output.stdout)
+        .trim()
+        .parse()
+        .expect("a count");
     let counted = observer.finish().expect("records are read");
     if counted.source != Source::Perf {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
     let voluntary: u64 = counted.tasks.iter().map(|tasks| tasks.voluntary).sum();
-    assert!(counted.lost.records > 0 && voluntary < 2 * reported, "{voluntary} of some {} were seen", 2 * reported);
-    assert!(voluntary + counted.lost.records > reported, "what is missing is counted: {:?}", counted.lost);
+    assert!(
+        counted.lost.records > 0 && voluntary < 2 * reported,
+        "{voluntary} of some {} were seen",
+        2 * reported
+    );
+    assert!(
+        voluntary + counted.lost.records > reported,
+        "what is missing is counted: {:?}",
+        counted.lost
+    );
     let ran: u64 = counted.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
-    assert!(Duration::from_nanos(ran) < Duration::from_secs(60), "times over a gap are left out");
+    assert!(
+        Duration::from_nanos(ran) < Duration::from_secs(60),
+        "times over a gap are left out"
+    );
 }
 
 #[test]
 fn threads_that_run_already_are_recorded() {
     let _turn = turn();
-    let Some(mut observer) = observer(by_records()) else { return };
+    let Some(mut observer) = observer(by_records()) else {
+        return;
+    };
     let script = "for (1..200) { select(undef, undef, undef, 0.005) } sleep 60";
-    let mut child = Command::new("perl").args(["-e", script]).spawn().expect("perl is there");
+    let mut child = Command::new("perl")
+        .args(["-e", script])
+        .spawn()
+        .expect("perl is there");
     std::thread::sleep(Duration::from_millis(100));
     let since = Instant::now();
     observer.add(&[child.id()]).expect("there is room");
@@ -76,10 +127,21 @@ fn threads_that_run_already_are_recorded() {
     if counted.source != Source::Perf {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
-    let own: Vec<&Tasks> = counted.tasks.iter().filter(|tasks| tasks.process == Some(child.id())).collect();
-    assert_eq!((own.len(), own[0].name.as_str(), own[0].count), (1, "perl", 1));
+    let own: Vec<&Tasks> = counted
+        .tasks
+        .iter()
+        .filter(|tasks| tasks.process == Some(child.id()))
+        .collect();
+    assert_eq!(
+        (own.len(), own[0].name.as_str(), own[0].count),
+        (1, "perl", 1)
+    );
     let most = since.elapsed().as_millis() as u64 / 5 + 2;
-    assert!((20..=most).contains(&own[0].voluntary), "{} sleeps of 5 ms, at most {most}", own[0].voluntary);
+    assert!(
+        (20..=most).contains(&own[0].voluntary),
+        "{} sleeps of 5 ms, at most {most}",
+        own[0].voluntary
+    );
 }
 
 #[test]
@@ -92,19 +154,38 @@ def run():
     os.execv("/bin/sleep", ["sleep", "0.05"])
 threading.Thread(target=run).start()
 time.sleep(60)"#;
-    let Some(counted) = of_python(script, by_records()) else { return };
+    let Some(counted) = of_python(script, by_records()) else {
+        return;
+    };
     check_exec(&counted);
-    let Some(counted) = of_python(script, Options::default()) else { return };
+    let Some(counted) = of_python(script, Options::default()) else {
+        return;
+    };
     check_exec(&counted);
 }
 
 fn check_exec(counted: &Observation) {
-    let of = |name: &str| counted.tasks.iter().filter(|tasks| tasks.name == name).collect::<Vec<_>>();
+    let of = |name: &str| {
+        counted
+            .tasks
+            .iter()
+            .filter(|tasks| tasks.name == name)
+            .collect::<Vec<_>>()
+    };
     let (sleep, python) = (of("sleep"), of("python3"));
-    let sum = |tasks: &[&Tasks], of: fn(&Tasks) -> u64| tasks.iter().map(|tasks| of(tasks)).sum::<u64>();
+    let sum =
+        |tasks: &[&Tasks], of: fn(&Tasks) -> u64| tasks.iter().map(|tasks| of(tasks)).sum::<u64>();
     // The thread with all that it did before, and the first one, which ended as the other took its number.
-    assert_eq!((sum(&sleep, |t| t.count), sum(&python, |t| t.count)), (1, 1), "{:?}", counted.tasks);
-    assert!(sum(&sleep, |t| t.voluntary) >= 21, "its sleeps before and after: {sleep:?}");
+    assert_eq!(
+        (sum(&sleep, |t| t.count), sum(&python, |t| t.count)),
+        (1, 1),
+        "{:?}",
+        counted.tasks
+    );
+    assert!(
+        sum(&sleep, |t| t.voluntary) >= 21,
+        "its sleeps before and after: {sleep:?}"
+    );
 }
 
 #[test]
@@ -117,12 +198,28 @@ def run():
 threading.Thread(target=run).start()
 ctypes.CDLL(None).syscall(60 if ctypes.sizeof(ctypes.c_void_p) == 8 and __import__("platform").machine() == "x86_64" else 93, 0)"#;
     for options in [by_records(), Options::default()] {
-        let Some(counted) = of_python(script, options) else { return };
-        let own: Vec<&Tasks> = counted.tasks.iter().filter(|tasks| tasks.name == "python3").collect();
-        assert!(own.iter().all(|tasks| tasks.process.is_none()), "both have ended: {own:?}");
-        assert_eq!(own.iter().map(|tasks| tasks.count).sum::<u64>(), 2, "{own:?}");
+        let Some(counted) = of_python(script, options) else {
+            return;
+        };
+        let own: Vec<&Tasks> = counted
+            .tasks
+            .iter()
+            .filter(|tasks| tasks.name == "python3")
+            .collect();
+        assert!(
+            own.iter().all(|tasks| tasks.process.is_none()),
+            "both have ended: {own:?}"
+        );
+        assert_eq!(
+            own.iter().map(|tasks| tasks.count).sum::<u64>(),
+            2,
+            "{own:?}"
+        );
         let voluntary: u64 = own.iter().map(|tasks| tasks.voluntary).sum();
-        assert!(voluntary >= 31, "sleeps of the second are counted to its end: {own:?}");
+        assert!(
+            voluntary >= 31,
+            "sleeps of the second are counted to its end: {own:?}"
+        );
     }
 }
 

@@ -10,21 +10,32 @@ use crate::{call, observed, switches, turn};
 
 /// Switches of one kind, wherever they were.
 fn all(tasks: &[Tasks], why: Why) -> u64 {
-    tasks.iter().flat_map(|tasks| &tasks.causes).filter(|cause| cause.why == why).map(|cause| cause.switches).sum()
+    tasks
+        .iter()
+        .flat_map(|tasks| &tasks.causes)
+        .filter(|cause| cause.why == why)
+        .map(|cause| cause.switches)
+        .sum()
 }
 
 /// Computes on a CPU for so many seconds, unobserved.
 pub(crate) fn loop_on(cpu: usize, seconds: f64) -> Child {
     let script = format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t");
     let cpu = cpu.to_string();
-    Command::new("taskset").args(["-c", &cpu, "perl", "-e", &script]).spawn().expect("taskset and perl are there")
+    Command::new("taskset")
+        .args(["-c", &cpu, "perl", "-e", &script])
+        .spawn()
+        .expect("taskset and perl are there")
 }
 
 #[test]
 fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
     let _turn = turn();
-    let Some(group) = Group::with("cpu") else { return };
-    let has_quota = (group.write("cpu.cfs_period_us", "25000") && group.write("cpu.cfs_quota_us", "5000"))
+    let Some(group) = Group::with("cpu") else {
+        return;
+    };
+    let has_quota = (group.write("cpu.cfs_period_us", "25000")
+        && group.write("cpu.cfs_quota_us", "5000"))
         || group.write("cpu.max", "5000 25000");
     assert!(has_quota, "a group with a quota");
     let mut outside = loop_on(0, 2.5);
@@ -36,13 +47,25 @@ fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
         group.folder.display()
     );
     let counted = observed(&script, Options::default());
-    outside.kill().and_then(|()| outside.wait()).expect("our child");
+    outside
+        .kill()
+        .and_then(|()| outside.wait())
+        .expect("our child");
     let Some((_, counted)) = counted else { return };
     assert_is_not_blamed_for_quota(&counted, outside.id());
-    let (throttled, periods) = (all(&counted.tasks, Why::Throttled), group.number("cpu.stat", "nr_throttled "));
+    let (throttled, periods) = (
+        all(&counted.tasks, Why::Throttled),
+        group.number("cpu.stat", "nr_throttled "),
+    );
     // A period in which it never runs, for it has overdrawn the one before, is one more for the kernel.
-    assert!(throttled >= 5 && throttled <= periods + 2, "{throttled} switches, {periods} periods");
-    assert!(3 * throttled >= periods, "{throttled} switches, {periods} periods");
+    assert!(
+        throttled >= 5 && throttled <= periods + 2,
+        "{throttled} switches, {periods} periods"
+    );
+    assert!(
+        3 * throttled >= periods,
+        "{throttled} switches, {periods} periods"
+    );
     let off: u64 = counted
         .tasks
         .iter()
@@ -57,40 +80,76 @@ fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
 /// no longer than it waited after that.
 fn assert_is_not_blamed_for_quota(counted: &Observation, other: u32) {
     let causes = counted.tasks.iter().flat_map(|tasks| &tasks.causes);
-    let preemptions: u64 = causes.clone().filter(|cause| cause.why.is_preemption()).map(|cause| cause.switches).sum();
-    let waited: u64 = causes.filter(|cause| cause.why != Why::Throttled).map(|cause| cause.wait_ns.0).sum();
-    let blamed: Vec<&Pair> = counted.pairs.iter().filter(|pair| pair.other == Some(other)).collect();
-    assert!(blamed.iter().any(|pair| pair.ran_ns.0 > 0), "it ran on that CPU meanwhile: {:?}", counted.pairs);
+    let preemptions: u64 = causes
+        .clone()
+        .filter(|cause| cause.why.is_preemption())
+        .map(|cause| cause.switches)
+        .sum();
+    let waited: u64 = causes
+        .filter(|cause| cause.why != Why::Throttled)
+        .map(|cause| cause.wait_ns.0)
+        .sum();
+    let blamed: Vec<&Pair> = counted
+        .pairs
+        .iter()
+        .filter(|pair| pair.other == Some(other))
+        .collect();
+    assert!(
+        blamed.iter().any(|pair| pair.ran_ns.0 > 0),
+        "it ran on that CPU meanwhile: {:?}",
+        counted.pairs
+    );
     assert!(
         blamed.iter().map(|pair| pair.preempted).sum::<u64>() <= preemptions,
         "{blamed:?}, {preemptions} preemptions"
     );
-    assert!(blamed.iter().map(|pair| pair.kept_waiting_ns.0).sum::<u64>() <= waited, "{blamed:?}, {waited} ns");
+    assert!(
+        blamed
+            .iter()
+            .map(|pair| pair.kept_waiting_ns.0)
+            .sum::<u64>()
+            <= waited,
+        "{blamed:?}, {waited} ns"
+    );
 }
 
 #[test]
 fn the_end_of_the_time_of_a_deadline_task_is_reported_as_such_though_another_task_is_next() {
     let _turn = turn();
-    let number = if cfg!(target_arch = "x86_64") { 314 } else { 274 };
+    let number = if cfg!(target_arch = "x86_64") {
+        314
+    } else {
+        274
+    };
     // 2 ms of each 10 ms; while all CPUs have something else to do.
     let script = format!(
         r#"use Time::HiRes 'time'; my $a = pack("LLQlLQQQ", 48, 6, 0, 0, 0, 2e6, 1e7, 1e7);
            if (syscall({number}, 0, $a, 0) != 0) {{ print "refused"; exit }}
            my $t = time + 0.3; 1 while time < $t"#
     );
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let cpus = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(4);
     let mut others: Vec<Child> = (0..cpus).map(|cpu| loop_on(cpu, 2.0)).collect();
     let counted = observed(&script, Options::default());
     for other in &mut others {
         other.kill().and_then(|()| other.wait()).expect("our child");
     }
-    let Some((reported, counted)) = counted else { return };
+    let Some((reported, counted)) = counted else {
+        return;
+    };
     if reported == "refused" {
         return println!("skipped: the kernel takes no SCHED_DEADLINE task here");
     }
-    let (throttled, slices) = (all(&counted.tasks, Why::Throttled), all(&counted.tasks, Why::SliceEnded));
+    let (throttled, slices) = (
+        all(&counted.tasks, Why::Throttled),
+        all(&counted.tasks, Why::SliceEnded),
+    );
     assert!((15..=35).contains(&throttled), "{throttled} of 30 periods");
-    assert!(slices < throttled / 2, "{slices} time slices ended of a task that goes before all others");
+    assert!(
+        slices < throttled / 2,
+        "{slices} time slices ended of a task that goes before all others"
+    );
 }
 
 #[test]
@@ -103,25 +162,55 @@ fn stopped_is_not_a_wait_of_the_programs_and_what_is_resumed_keeps_its_name() {
         my $c = fork; if (!$c) { my $t = time + 30; 1 while time < $t; exit } pause(0.02);
         for (1..5) { kill("STOP", $s, $c); pause(0.015); kill("CONT", $s, $c); pause(0.015) }
         kill("TERM", $s, $c); waitpid($s, 0); waitpid($c, 0)"#;
-    let Some((_, counted)) = observed(script, Options::default()) else { return };
-    let of_sleep: Vec<Tasks> = counted.tasks.iter().filter(|tasks| tasks.name == "sleep").cloned().collect();
+    let Some((_, counted)) = observed(script, Options::default()) else {
+        return;
+    };
+    let of_sleep: Vec<Tasks> = counted
+        .tasks
+        .iter()
+        .filter(|tasks| tasks.name == "sleep")
+        .cloned()
+        .collect();
     assert_eq!(all(&of_sleep, Why::Stopped), 5, "{of_sleep:?}");
     assert_eq!(all(&counted.tasks, Why::Stopped), 10);
-    assert_eq!(switches(&of_sleep, Why::Blocked, &call("clock_nanosleep")), 6, "the first time, and after each stop");
-    assert_eq!(switches(&counted.tasks, Why::Blocked, &call("restart_syscall")), 0);
-    assert_eq!(switches(&counted.tasks, Why::Blocked, &Entry::Interrupt), 0, "on its way back to its own code");
+    assert_eq!(
+        switches(&of_sleep, Why::Blocked, &call("clock_nanosleep")),
+        6,
+        "the first time, and after each stop"
+    );
+    assert_eq!(
+        switches(&counted.tasks, Why::Blocked, &call("restart_syscall")),
+        0
+    );
+    assert_eq!(
+        switches(&counted.tasks, Why::Blocked, &Entry::Interrupt),
+        0,
+        "on its way back to its own code"
+    );
 }
 
 #[test]
 fn stops_for_a_debugger_are_reported_as_such() {
     let _turn = turn();
-    let number = if cfg!(target_arch = "x86_64") { 101 } else { 117 };
+    let number = if cfg!(target_arch = "x86_64") {
+        101
+    } else {
+        117
+    };
     let script = format!(
         r#"my $p = fork; if (!$p) {{ syscall({number}, 0, 0, 0, 0); kill(10, $$) for 1..5; exit }}
            for (1..5) {{ waitpid($p, 0); syscall({number}, 7, $p, 0, 0) }} waitpid($p, 0)"#
     );
-    let Some((_, counted)) = observed(&script, Options::default()) else { return };
-    assert_eq!((all(&counted.tasks, Why::Traced), all(&counted.tasks, Why::Stopped)), (5, 0));
+    let Some((_, counted)) = observed(&script, Options::default()) else {
+        return;
+    };
+    assert_eq!(
+        (
+            all(&counted.tasks, Why::Traced),
+            all(&counted.tasks, Why::Stopped)
+        ),
+        (5, 0)
+    );
 }
 
 #[test]
@@ -129,7 +218,9 @@ fn frozen_is_not_a_wait_of_the_programs() {
     let _turn = turn();
     let mut is_tried = false;
     for hierarchy in hierarchies("freezer") {
-        let Some(group) = Group::below(&hierarchy) else { continue };
+        let Some(group) = Group::below(&hierarchy) else {
+            continue;
+        };
         let (file, on, off) = if group.folder.join("freezer.state").exists() {
             ("freezer.state", "FROZEN", "THAWED")
         } else {
@@ -143,9 +234,20 @@ fn frozen_is_not_a_wait_of_the_programs() {
                kill("TERM", $p); waitpid($p, 0)"#,
             group.folder.display()
         );
-        let Some((_, counted)) = observed(&script, Options::default()) else { return };
-        assert_eq!(all(&counted.tasks, Why::Frozen), 4, "{hierarchy:?}: {:?}", counted.tasks);
-        assert_eq!(switches(&counted.tasks, Why::Blocked, &Entry::Interrupt), 0, "on its way back to its own code");
+        let Some((_, counted)) = observed(&script, Options::default()) else {
+            return;
+        };
+        assert_eq!(
+            all(&counted.tasks, Why::Frozen),
+            4,
+            "{hierarchy:?}: {:?}",
+            counted.tasks
+        );
+        assert_eq!(
+            switches(&counted.tasks, Why::Blocked, &Entry::Interrupt),
+            0,
+            "on its way back to its own code"
+        );
         is_tried = true;
     }
     if !is_tried {

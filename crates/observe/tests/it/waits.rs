@@ -12,17 +12,33 @@ fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
 
 /// What an unobserved process did, to whomever.
 fn by(counted: &Observation, process: u32, of: fn(&Pair) -> u64) -> u64 {
-    counted.pairs.iter().filter(|pair| pair.other == Some(process)).map(of).sum()
+    counted
+        .pairs
+        .iter()
+        .filter(|pair| pair.other == Some(process))
+        .map(of)
+        .sum()
 }
 
 /// Holds of every observation.
 fn check(counted: &Observation) {
     let ran: u64 = counted.pairs.iter().map(|pair| pair.ran_ns.0).sum();
     let off = sum(counted, |tasks| tasks.off_ns.0 + tasks.off_at_end_ns.0);
-    assert!(ran <= off, "neighbours ran for {ran} ns while tasks were off for {off} ns");
-    let kept: u64 = counted.pairs.iter().map(|pair| pair.kept_waiting_ns.0).sum();
+    assert!(
+        ran <= off,
+        "neighbours ran for {ran} ns while tasks were off for {off} ns"
+    );
+    let kept: u64 = counted
+        .pairs
+        .iter()
+        .map(|pair| pair.kept_waiting_ns.0)
+        .sum();
     let others: u64 = counted.waits.iter().map(|waits| waits.sum().0).sum();
-    assert_eq!(kept + others, sum(counted, |tasks| tasks.wait_ns.0), "each wait is shared out, no more and no less");
+    assert_eq!(
+        kept + others,
+        sum(counted, |tasks| tasks.wait_ns.0),
+        "each wait is shared out, no more and no less"
+    );
 }
 
 #[test]
@@ -37,12 +53,18 @@ fn who_runs_on_another_cpu_is_no_neighbour() {
     let script = r#"sub put { system("taskset", "-pc", $_[0], $$) == 0 or die } open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n);
         put(0); select(undef, undef, undef, 0.02); put(1); for (1..10) { select(undef, undef, undef, 0.1) }"#;
     let counted = observed(script, Options::default());
-    beside.kill().and_then(|()| beside.wait()).expect("our child");
+    beside
+        .kill()
+        .and_then(|()| beside.wait())
+        .expect("our child");
     let Some((_, counted)) = counted else { return };
     check(&counted);
     let ran = by(&counted, process, |pair| pair.ran_ns.0);
     let off = sum(&counted, |tasks| tasks.off_ns.0);
-    assert!(off > 1_000_000_000 && ran < 500_000_000, "it ran for {ran} ns of {off} ns on that CPU");
+    assert!(
+        off > 1_000_000_000 && ran < 500_000_000,
+        "it ran for {ran} ns of {off} ns on that CPU"
+    );
 }
 
 /// Of a task that shares a CPU with a loop, once: whether what others do on the machine has left the loop to be named.
@@ -53,25 +75,44 @@ fn is_named_beside_a_loop() -> bool {
     let script = r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("taskset", "-pc", "0", $$) == 0 or die;
         while ((times)[0] < 0.5) { for (1..100000) { $x++ } }"#;
     let counted = observed(script, Options::default());
-    beside.kill().and_then(|()| beside.wait()).expect("our child");
-    let Some((_, counted)) = counted else { return true };
+    beside
+        .kill()
+        .and_then(|()| beside.wait())
+        .expect("our child");
+    let Some((_, counted)) = counted else {
+        return true;
+    };
     check(&counted);
     let wait = sum(&counted, |tasks| tasks.wait_ns.0);
     let kept = by(&counted, process, |pair| pair.kept_waiting_ns.0);
     // Both want the CPU all the time, and so get as much of it, however many others there are.
     let is_fair = (250_000_000..1_000_000_000).contains(&kept) && kept <= wait;
-    assert!(is_fair, "{kept} ns of {wait} ns for half a second of CPU time");
+    assert!(
+        is_fair,
+        "{kept} ns of {wait} ns for half a second of CPU time"
+    );
     let longest = &counted.longest_waits;
-    assert!(longest.is_sorted_by(|a, b| a.wait_ns >= b.wait_ns) && longest.len() == 3, "{longest:?}");
-    assert!(longest.iter().all(|wait| wait.behind_ns <= wait.wait_ns), "{longest:?}");
-    longest.iter().any(|wait| wait.name == "perl" && matches!(wait.behind, Behind::Process(_)))
+    assert!(
+        longest.is_sorted_by(|a, b| a.wait_ns >= b.wait_ns) && longest.len() == 3,
+        "{longest:?}"
+    );
+    assert!(
+        longest.iter().all(|wait| wait.behind_ns <= wait.wait_ns),
+        "{longest:?}"
+    );
+    longest
+        .iter()
+        .any(|wait| wait.name == "perl" && matches!(wait.behind, Behind::Process(_)))
 }
 
 #[test]
 fn who_has_the_cpu_is_who_keeps_others_waiting_for_it() {
     let _turn = turn();
     // On a busy machine the longest waits are behind more than are remembered.
-    assert!((0..5).any(|_| is_named_beside_a_loop()), "no process is named in five times three waits");
+    assert!(
+        (0..5).any(|_| is_named_beside_a_loop()),
+        "no process is named in five times three waits"
+    );
 }
 
 #[test]
@@ -84,8 +125,10 @@ fn a_neighbour_that_executes_another_program_has_the_name_of_that() {
          exec perl -e 'while ((times)[0] < 5) {{ }}'",
         begun.display()
     );
-    let mut beside =
-        std::process::Command::new("taskset").args(["-c", "0", "sh", "-c", &line]).spawn().expect("taskset");
+    let mut beside = std::process::Command::new("taskset")
+        .args(["-c", "0", "sh", "-c", &line])
+        .spawn()
+        .expect("taskset");
     let process = beside.id();
     let script = format!(
         r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("taskset", "-pc", "0", $$) == 0 or die;
@@ -93,20 +136,32 @@ fn a_neighbour_that_executes_another_program_has_the_name_of_that() {
         begun.display()
     );
     let counted = observed(&script, Options::default());
-    beside.kill().and_then(|()| beside.wait()).expect("our child");
+    beside
+        .kill()
+        .and_then(|()| beside.wait())
+        .expect("our child");
     let _ = std::fs::remove_file(&begun);
     let Some((_, counted)) = counted else { return };
-    let names: Vec<&str> =
-        counted.pairs.iter().filter(|pair| pair.other == Some(process)).map(|pair| pair.name.as_str()).collect();
-    assert!(!names.is_empty() && names.iter().all(|name| *name == "perl"), "{:?}", counted.pairs);
+    let names: Vec<&str> = counted
+        .pairs
+        .iter()
+        .filter(|pair| pair.other == Some(process))
+        .map(|pair| pair.name.as_str())
+        .collect();
+    assert!(
+        !names.is_empty() && names.iter().all(|name| *name == "perl"),
+        "{:?}",
+        counted.pairs
+    );
 }
 
 #[test]
 fn waits_of_tasks_that_go_wherever_there_is_room_add_up() {
     let _turn = turn();
-    let script =
-        "for (1..6) { if (!fork) { for (1..300) { select(undef, undef, undef, 0.001) } exit } } 1 while wait > 0";
-    let Some((_, counted)) = observed(script, Options::default()) else { return };
+    let script = "for (1..6) { if (!fork) { for (1..300) { select(undef, undef, undef, 0.001) } exit } } 1 while wait > 0";
+    let Some((_, counted)) = observed(script, Options::default()) else {
+        return;
+    };
     check(&counted);
 }
 
@@ -114,12 +169,18 @@ fn waits_of_tasks_that_go_wherever_there_is_room_add_up() {
 fn waits_behind_more_runs_than_are_remembered_add_up() {
     let _turn = turn();
     // Of forty that yield to one another on one CPU each waits for all others.
-    let number = if cfg!(target_arch = "x86_64") { 24 } else { 124 };
+    let number = if cfg!(target_arch = "x86_64") {
+        24
+    } else {
+        124
+    };
     let script = format!(
         r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("taskset", "-pc", "0", $$) == 0 or die;
            for (1..40) {{ if (!fork) {{ select(undef, undef, undef, 0.3); syscall({number}) for 1..300; exit }} }} 1 while wait > 0"#
     );
-    let Some((_, counted)) = observed(&script, Options::default()) else { return };
+    let Some((_, counted)) = observed(&script, Options::default()) else {
+        return;
+    };
     check(&counted);
     let others: u64 = counted.waits.iter().map(|waits| waits.others_ns.0).sum();
     assert!(others > 0, "{:?}", counted.waits);

@@ -50,7 +50,10 @@ impl Chain {
     /// # Errors
     /// Where it has none, or that of something else.
     pub fn open(self, line: &mut Vec<u8>) -> Result<Chain, BrokenChain> {
-        let body = line.len().checked_sub(SEAL_BYTES).ok_or(BrokenChain::NoCheck)?;
+        let body = line
+            .len()
+            .checked_sub(SEAL_BYTES)
+            .ok_or(BrokenChain::NoCheck)?;
         let found = check(&line[body..]).ok_or(BrokenChain::NoCheck)?;
         let right = xxh3_64_with_seed(&line[..body], self.0);
         if found != right {
@@ -66,7 +69,9 @@ impl Chain {
 fn check(seal: &[u8]) -> Option<u64> {
     let digits = seal.strip_prefix(FIELD)?.strip_suffix(CLOSE)?;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|byte| is_digit(&byte)))?;
+    let digits = std::str::from_utf8(digits)
+        .ok()
+        .filter(|digits| digits.bytes().all(|byte| is_digit(&byte)))?;
     u64::from_str_radix(digits, 16).ok()
 }
 
@@ -92,7 +97,15 @@ mod tests {
             .iter()
             .map(|line| check(&line[line.len() - SEAL_BYTES..]))
             .collect::<Vec<_>>();
-        assert_eq!(checks, [0xf809_0a35_9785_f186, 0x035d_4be4_8c54_0360, 0x7a2b_3b9a_faa4_fbea].map(Some));
+        assert_eq!(
+            checks,
+            [
+                0xf809_0a35_9785_f186,
+                0x035d_4be4_8c54_0360,
+                0x7a2b_3b9a_faa4_fbea
+            ]
+            .map(Some)
+        );
     }
 
     #[test]
@@ -100,16 +113,28 @@ mod tests {
         let lines = sealed(&[r#"{"line":"a"}"#, r#"{"line":"b"}"#]);
         let [mut first, mut second] = [lines[0].clone(), lines[1].clone()];
         let chain = Chain::default().open(&mut first).expect("sealed");
-        assert!(matches!(Chain::default().open(&mut second), Err(BrokenChain::Changed { .. })));
+        assert!(matches!(
+            Chain::default().open(&mut second),
+            Err(BrokenChain::Changed { .. })
+        ));
         chain.open(&mut second).expect("in its place");
-        assert_eq!((&first[..], &second[..]), (&br#"{"line":"a"}"#[..], &br#"{"line":"b"}"#[..]));
-        assert!(matches!(chain.open(&mut lines[0].clone()), Err(BrokenChain::Changed { .. })));
+        assert_eq!(
+            (&first[..], &second[..]),
+            (&br#"{"line":"a"}"#[..], &br#"{"line":"b"}"#[..])
+        );
+        assert!(matches!(
+            chain.open(&mut lines[0].clone()),
+            Err(BrokenChain::Changed { .. })
+        ));
     }
 
     #[test]
     fn a_checksum_has_one_spelling() {
-        let is_sealed =
-            |line: &str| line.len().checked_sub(SEAL_BYTES).is_some_and(|at| check(&line.as_bytes()[at..]).is_some());
+        let is_sealed = |line: &str| {
+            line.len()
+                .checked_sub(SEAL_BYTES)
+                .is_some_and(|at| check(&line.as_bytes()[at..]).is_some())
+        };
         assert!(is_sealed(r#"{"line":"a","check":"00000000000000ab"}"#));
         for other in [
             "",
@@ -122,7 +147,11 @@ mod tests {
             r#"{"line":"a","check":"00000000000000ab"} "#,
         ] {
             assert!(!is_sealed(other), "{other}");
-            assert_eq!(Chain::default().open(&mut other.as_bytes().to_vec()), Err(BrokenChain::NoCheck), "{other}");
+            assert_eq!(
+                Chain::default().open(&mut other.as_bytes().to_vec()),
+                Err(BrokenChain::NoCheck),
+                "{other}"
+            );
         }
     }
 }

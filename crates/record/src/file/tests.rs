@@ -19,7 +19,11 @@ fn limit_of(bytes: usize) -> Bytes {
 
 #[test]
 fn a_line_as_long_as_the_limit_is_read() {
-    let longest = sample_lines().iter().map(|line| line.len() + 1).max().expect("lines");
+    let longest = sample_lines()
+        .iter()
+        .map(|line| line.len() + 1)
+        .max()
+        .expect("lines");
     let file = record_of(SAMPLE.as_bytes());
     assert!(MeasureRecord::read_limited(file.path(), limit_of(longest)).is_ok());
     assert!(MeasureRecord::read_limited(file.path(), limit_of(longest - 1)).is_err());
@@ -27,7 +31,9 @@ fn a_line_as_long_as_the_limit_is_read() {
 
 #[test]
 fn a_line_above_the_limit_is_refused_without_being_read_to_its_end() {
-    let limit = limit_of(sample_lines()[0].len() + 1).0.next_multiple_of(1024);
+    let limit = limit_of(sample_lines()[0].len() + 1)
+        .0
+        .next_multiple_of(1024);
     let file = record_of(format!("{}\n", sample_lines()[0]).as_bytes());
     // A gibibyte of nothing, which takes no room on disk.
     file.as_file().set_len(1 << 30).expect("a hole");
@@ -65,9 +71,18 @@ fn no_piece_holds_more_than_the_limit() {
 #[test]
 fn says_how_many_lines_a_full_disk_took() {
     let path = PathBuf::from("run.jsonl");
-    let file = OpenOptions::new().append(true).open("/dev/full").expect("the full device");
+    let file = OpenOptions::new()
+        .append(true)
+        .open("/dev/full")
+        .expect("the full device");
     let chain = Chain::default();
-    let mut writer = MeasureWriter { file, path, lines: 41, whole_bytes: 4_100, chain };
+    let mut writer = MeasureWriter {
+        file,
+        path,
+        lines: 41,
+        whole_bytes: 4_100,
+        chain,
+    };
     let line: Line = serde_json::from_str(sample_lines()[1]).expect("a line");
     let error = writer.append(&line).expect_err("full");
     assert_eq!(
@@ -77,6 +92,13 @@ fn says_how_many_lines_a_full_disk_took() {
     );
     writer.path = PathBuf::from("my run.jsonl");
     let error = writer.append(&line).expect_err("full").to_string();
-    assert!(error.ends_with("What was written is whole: switchcost report 'my run.jsonl'"), "{error}");
-    assert_eq!((writer.lines, writer.whole_bytes, writer.chain), (41, 4_100, chain), "what did not fit does not count");
+    assert!(
+        error.ends_with("What was written is whole: switchcost report 'my run.jsonl'"),
+        "{error}"
+    );
+    assert_eq!(
+        (writer.lines, writer.whole_bytes, writer.chain),
+        (41, 4_100, chain),
+        "what did not fit does not count"
+    );
 }

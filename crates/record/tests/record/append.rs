@@ -15,12 +15,22 @@ const PATH: &str = "SWITCHCOST_TEST_LIMITED_RECORD";
 /// The child's part: appends until there is no room, and says how that reads. As a test of its own it has no file.
 #[test]
 fn the_child_fills_its_file() {
-    let Some(path) = std::env::var_os(PATH) else { return };
+    let Some(path) = std::env::var_os(PATH) else {
+        return;
+    };
     let lines: Vec<Line> = SAMPLE.lines().map(parsed).collect();
-    let Line::Header(header) = &lines[0] else { panic!("a header first") };
-    let mut writer = MeasureWriter::create(Path::new(&path), (**header).clone()).expect("room for the header");
-    let sample = lines.iter().find(|line| matches!(line, Line::Sample(_))).expect("one");
-    let error = (0..1_000).find_map(|_| writer.append(sample).err()).expect("a limit");
+    let Line::Header(header) = &lines[0] else {
+        panic!("a header first")
+    };
+    let mut writer =
+        MeasureWriter::create(Path::new(&path), (**header).clone()).expect("room for the header");
+    let sample = lines
+        .iter()
+        .find(|line| matches!(line, Line::Sample(_)))
+        .expect("one");
+    let error = (0..1_000)
+        .find_map(|_| writer.append(sample).err())
+        .expect("a limit");
     eprintln!("<{error}>");
 }
 
@@ -37,7 +47,11 @@ fn a_line_that_does_not_fit_is_taken_back() {
         .expect("a shell");
     let said = String::from_utf8_lossy(&child.stderr);
     let record = MeasureRecord::read(&folder.file()).expect("a record");
-    assert!(!record.has_cut_line && record.samples.len() > 10, "{} samples: {said}", record.samples.len());
+    assert!(
+        !record.has_cut_line && record.samples.len() > 10,
+        "{} samples: {said}",
+        record.samples.len()
+    );
     let (path, lines) = (folder.file(), record.samples.len() + 1);
     let path = path.display();
     let expected = format!(

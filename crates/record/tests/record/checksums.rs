@@ -41,11 +41,15 @@ fn is_seen(folder: &Folder, original: &[u8], at: usize, byte: u8) -> Result<(), 
     let is_last_newline = at + 1 == original.len();
     let refused = refused_line_in(folder, &bytes);
     if refused == Some(line)
-        || (is_last_newline && line > 1 && folder.read(&bytes).is_ok_and(|record| record.has_cut_line))
+        || (is_last_newline
+            && line > 1
+            && folder.read(&bytes).is_ok_and(|record| record.has_cut_line))
     {
         return Ok(());
     }
-    Err(format!("byte {at} of line {line} as {byte:#x}: {refused:?}"))
+    Err(format!(
+        "byte {at} of line {line} as {byte:#x}: {refused:?}"
+    ))
 }
 
 #[test]
@@ -56,19 +60,28 @@ fn the_sample_is_sealed_as_its_page_says() {
 #[test]
 fn what_is_written_is_sealed_as_its_page_says() {
     let lines: Vec<Line> = lines().into_iter().map(parsed).collect();
-    let Line::Header(header) = &lines[0] else { panic!("a header first") };
+    let Line::Header(header) = &lines[0] else {
+        panic!("a header first")
+    };
     assert_eq!(written(header, &lines[1..]), SAMPLE.as_bytes());
 }
 
 /// The attack that the checksums are for: a clock ten times as fast made 231 ns of 2.31 us.
 #[test]
 fn a_clock_made_faster_is_refused() {
-    let rate = read(SAMPLE.as_bytes()).expect("a record").header.clock.ticks_per_second;
+    let rate = read(SAMPLE.as_bytes())
+        .expect("a record")
+        .header
+        .clock
+        .ticks_per_second;
     let field = format!("\"ticks_per_second\":{}", rate.0);
     let faster = SAMPLE.replacen(&field, &format!("{field}0"), 1);
     assert_ne!(faster, SAMPLE);
     let folder = Folder::new();
-    let error = folder.read(faster.as_bytes()).expect_err("changed").to_string();
+    let error = folder
+        .read(faster.as_bytes())
+        .expect_err("changed")
+        .to_string();
     let [found, right] = checks_of_first_line(&faster);
     assert_eq!(
         error,
@@ -82,25 +95,50 @@ fn a_clock_made_faster_is_refused() {
 
 /// The checksum that the first line says, and the one that it should have.
 fn checks_of_first_line(text: &str) -> [String; 2] {
-    let (body, rest) = text.lines().next().and_then(|line| line.rsplit_once(",\"check\":\"")).expect("a checksum");
-    [rest.trim_end_matches("\"}").to_owned(), format!("{:016x}", xxh3_64_with_seed(body.as_bytes(), 0))]
+    let (body, rest) = text
+        .lines()
+        .next()
+        .and_then(|line| line.rsplit_once(",\"check\":\""))
+        .expect("a checksum");
+    [
+        rest.trim_end_matches("\"}").to_owned(),
+        format!("{:016x}", xxh3_64_with_seed(body.as_bytes(), 0)),
+    ]
 }
 
 /// The sample with a digit of its first latency for another, and the number of that line.
 fn with_another_latency() -> (usize, String) {
-    let changed = SAMPLE.replacen("\"latency\",\"size_bytes\":2", "\"latency\",\"size_bytes\":3", 1);
+    let changed = SAMPLE.replacen(
+        "\"latency\",\"size_bytes\":2",
+        "\"latency\",\"size_bytes\":3",
+        1,
+    );
     assert_ne!(changed, SAMPLE);
-    (1 + lines().iter().position(|line| line.contains("latency")).expect("one"), changed)
+    (
+        1 + lines()
+            .iter()
+            .position(|line| line.contains("latency"))
+            .expect("one"),
+        changed,
+    )
 }
 
 #[test]
 fn says_which_line_was_changed_and_how_to_rescue_the_rest() {
     let folder = Folder::new();
     let (number, changed) = with_another_latency();
-    let error = folder.read(changed.as_bytes()).expect_err("changed").to_string();
+    let error = folder
+        .read(changed.as_bytes())
+        .expect_err("changed")
+        .to_string();
     let path = folder.file();
     let path = path.display();
-    assert!(error.starts_with(&format!("{path} is damaged at line {number} (its checksum is ")), "{error}");
+    assert!(
+        error.starts_with(&format!(
+            "{path} is damaged at line {number} (its checksum is "
+        )),
+        "{error}"
+    );
     let rescue = format!(
         ": it was changed, or a line before it is missing, doubled or out of place), need a line as switchcost wrote \
          it; the {whole} lines before it are whole: head -n {whole} {path} > rescued.jsonl",
@@ -113,9 +151,16 @@ fn says_which_line_was_changed_and_how_to_rescue_the_rest() {
 fn a_line_without_a_checksum_is_damage() {
     let all = lines();
     let bare = body(all[1]);
-    assert_eq!(damage(&joined(&[all[0], &bare])), (2, "it does not end in its checksum".to_owned()));
+    assert_eq!(
+        damage(&joined(&[all[0], &bare])),
+        (2, "it does not end in its checksum".to_owned())
+    );
     let windows = SAMPLE.replacen("}\n", "}\r\n", 1);
-    assert_eq!(refused_line(windows.as_bytes()), Some(1), "not the bytes that were written");
+    assert_eq!(
+        refused_line(windows.as_bytes()),
+        Some(1),
+        "not the bytes that were written"
+    );
 }
 
 #[test]
@@ -124,14 +169,21 @@ fn a_lost_line_is_seen() {
         let mut left = lines();
         left.remove(lost - 1);
         let is_last = lost == lines().len();
-        assert_eq!(refused_line(&joined(&left)), (!is_last).then_some(lost as u64), "line {lost}");
+        assert_eq!(
+            refused_line(&joined(&left)),
+            (!is_last).then_some(lost as u64),
+            "line {lost}"
+        );
     }
 }
 
 #[test]
 fn a_record_without_its_end_is_one_that_was_cut_off() {
     let all = lines();
-    assert_eq!(read(&joined(&all[..all.len() - 1])).expect("a record").end, None);
+    assert_eq!(
+        read(&joined(&all[..all.len() - 1])).expect("a record").end,
+        None
+    );
 }
 
 #[test]
@@ -139,7 +191,11 @@ fn a_doubled_line_is_seen() {
     for doubled in 1..=lines().len() {
         let mut more = lines();
         more.insert(doubled, more[doubled - 1]);
-        assert_eq!(refused_line(&joined(&more)), Some(doubled as u64 + 1), "line {doubled}");
+        assert_eq!(
+            refused_line(&joined(&more)),
+            Some(doubled as u64 + 1),
+            "line {doubled}"
+        );
     }
 }
 
@@ -149,7 +205,11 @@ fn lines_out_of_place_are_seen() {
         for second in first + 1..=lines().len() {
             let mut moved = lines();
             moved.swap(first - 1, second - 1);
-            assert_eq!(refused_line(&joined(&moved)), Some(first as u64), "lines {first} and {second}");
+            assert_eq!(
+                refused_line(&joined(&moved)),
+                Some(first as u64),
+                "lines {first} and {second}"
+            );
         }
     }
 }
@@ -175,7 +235,10 @@ fn the_rescue_that_is_offered_works_at_every_line() {
         let (line, _) = damage(&joined(&changed));
         assert_eq!(line, number as u64);
         let rescued = read(&joined(&changed[..number - 1])).expect("whole");
-        assert!(rescued.end.is_none() && !rescued.has_cut_line, "line {number}");
+        assert!(
+            rescued.end.is_none() && !rescued.has_cut_line,
+            "line {number}"
+        );
     }
 }
 
@@ -184,7 +247,10 @@ fn the_rescue_that_is_offered_works_at_every_line() {
 fn a_record_cannot_be_passed_off_as_one_without_checksums() {
     for version in [0, 1, 3] {
         let other = SAMPLE.replacen("record.measure/2", &format!("record.measure/{version}"), 1);
-        assert!(matches!(read(other.as_bytes()), Err(ReadRecordError::Version { .. })), "{version}");
+        assert!(
+            matches!(read(other.as_bytes()), Err(ReadRecordError::Version { .. })),
+            "{version}"
+        );
     }
 }
 
@@ -192,7 +258,11 @@ fn a_record_cannot_be_passed_off_as_one_without_checksums() {
 fn any_wrong_byte_is_seen() {
     let folder = Folder::new();
     for (at, was) in SAMPLE.bytes().enumerate() {
-        let byte = if at.is_multiple_of(2) && was != b'\n' { b'\n' } else { was ^ 1 };
+        let byte = if at.is_multiple_of(2) && was != b'\n' {
+            b'\n'
+        } else {
+            was ^ 1
+        };
         is_seen(&folder, SAMPLE.as_bytes(), at, byte).unwrap_or_else(|error| panic!("{error}"));
     }
 }
@@ -216,24 +286,45 @@ proptest! {
 fn a_record_may_be_sealed_anew() {
     let mut bodies = bodies();
     let last = bodies.len() - 1;
-    bodies[last] = r#"{"line":"end","reason":"complete","elapsed_ns":1,"ticks_per_second":7}"#.to_owned();
+    bodies[last] =
+        r#"{"line":"end","reason":"complete","elapsed_ns":1,"ticks_per_second":7}"#.to_owned();
     let record = read(&sealed(&bodies)).expect("a record");
-    assert!(matches!(record.end, Some(End { ticks_per_second: TickRate(7), .. })));
+    assert!(matches!(
+        record.end,
+        Some(End {
+            ticks_per_second: TickRate(7),
+            ..
+        })
+    ));
 }
 
 /// The example of docs/formats/measure-record.md, taken from the page.
 fn example() -> String {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/measure-record.md"));
+    let page = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/formats/measure-record.md"
+    ));
     let page = page.expect("the page");
-    let blocks = page.split("```python\n").skip(1).filter_map(|rest| rest.split("```").next());
-    blocks.filter(|block| block.contains("xxhash")).map(str::to_owned).next().expect("an example")
+    let blocks = page
+        .split("```python\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
+    blocks
+        .filter(|block| block.contains("xxhash"))
+        .map(str::to_owned)
+        .next()
+        .expect("an example")
 }
 
 #[test]
 fn another_program_checks_a_record_as_the_page_shows() {
     // The system's own has what its packages brought, which another one in the PATH has not.
-    let has_xxhash =
-        |python: &&str| Command::new(python).args(["-c", "import xxhash"]).output().is_ok_and(|o| o.status.success());
+    let has_xxhash = |python: &&str| {
+        Command::new(python)
+            .args(["-c", "import xxhash"])
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
     let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(has_xxhash) else {
         eprintln!("skipped: python3 has no module xxhash; scripts/setup.sh test installs it");
         return;
@@ -242,24 +333,40 @@ fn another_program_checks_a_record_as_the_page_shows() {
     let checks = |text: &str| {
         std::fs::write(folder.file(), text).expect("room");
         let place = folder.file().parent().expect("a folder").to_owned();
-        let output = Command::new(python).args(["-c", &example()]).current_dir(place).output().expect("python3");
-        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let output = Command::new(python)
+            .args(["-c", &example()])
+            .current_dir(place)
+            .output()
+            .expect("python3");
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
     };
     assert_eq!(checks(SAMPLE), (true, String::new()));
     let (number, changed) = with_another_latency();
     let (is_sound, said) = checks(&changed);
-    assert!(!is_sound && said.contains(&format!("line {number} ")), "{said}");
+    assert!(
+        !is_sound && said.contains(&format!("line {number} ")),
+        "{said}"
+    );
 }
 
 /// Reading takes the checksum off before the parser sees the line: what is parsed is what was given to the writer.
 #[test]
 fn a_field_named_as_the_checksum_is_no_trouble() {
     let text = r#","check":"0123456789abcdef"}"#;
-    let refusal = format!(r#"{{"line":"refusal","case":0,"repetition":0,"why":{}}}"#, serde_json::json!(text));
+    let refusal = format!(
+        r#"{{"line":"refusal","case":0,"repetition":0,"why":{}}}"#,
+        serde_json::json!(text)
+    );
     let record = read(&sealed(&[&bodies()[0], &refusal])).expect("a record");
     assert_eq!(record.refusals[0].why, text);
     assert_eq!(
         record,
-        MeasureRecord { refusals: record.refusals.clone(), ..MeasureRecord::new(record.header.clone()) }
+        MeasureRecord {
+            refusals: record.refusals.clone(),
+            ..MeasureRecord::new(record.header.clone())
+        }
     );
 }

@@ -13,34 +13,83 @@ use crate::{SAMPLE, bodies, damage, parsed, read, sealed};
 fn the_sample_stays_readable_for_good() {
     let record = read(SAMPLE.as_bytes()).expect("readable for good");
     let header = &record.header;
-    assert_eq!((header.program_version.as_str(), header.seed), ("0.1.0", 15_875_123_926_964_133_608));
-    assert_eq!((header.clock.source.as_str(), header.clock.ticks_per_second), ("tsc", TickRate(2_299_998_044)));
+    assert_eq!(
+        (header.program_version.as_str(), header.seed),
+        ("0.1.0", 15_875_123_926_964_133_608)
+    );
+    assert_eq!(
+        (header.clock.source.as_str(), header.clock.ticks_per_second),
+        ("tsc", TickRate(2_299_998_044))
+    );
     let core = &header.core_clock;
-    assert_eq!((core.chain_length, core.multiplication_cycles, core.additions), (600, Some(3), 1800));
-    assert_eq!((header.plan.cases.len(), header.plan.repetition_ns), (4, Nanos::millis(10)));
+    assert_eq!(
+        (
+            core.chain_length,
+            core.multiplication_cycles,
+            core.additions
+        ),
+        (600, Some(3), 1800)
+    );
+    assert_eq!(
+        (header.plan.cases.len(), header.plan.repetition_ns),
+        (4, Nanos::millis(10))
+    );
     assert_eq!(record.self_tests[0].outcome, SelfTestOutcome::Admitted);
-    assert_eq!(record.latencies[1].walk_ticks, [367_560, 367_210, 516_804].map(Ticks));
+    assert_eq!(
+        record.latencies[1].walk_ticks,
+        [367_560, 367_210, 516_804].map(Ticks)
+    );
     assert_eq!(record.cycles.len(), 3);
     let first = record.cycles[0].batches.iter().next().expect("a batch");
     assert_eq!(
         (first.arm, first.handoff_ticks, first.chain_ticks),
-        (Arm::SwitchDirect, Ticks(37_864), (Ticks(1_432), Ticks(1_430)))
+        (
+            Arm::SwitchDirect,
+            Ticks(37_864),
+            (Ticks(1_432), Ticks(1_430))
+        )
     );
-    assert_eq!(record.samples[0].handoff_ticks, [3_912, 3_882, 3_884, 3_856]);
-    assert_eq!(record.samples[1].counters.as_ref().expect("counted")["task-clock"], 109_562);
-    assert!(record.refusals[0].why.starts_with("found no room for the channels of 60 tasks"));
+    assert_eq!(
+        record.samples[0].handoff_ticks,
+        [3_912, 3_882, 3_884, 3_856]
+    );
+    assert_eq!(
+        record.samples[1].counters.as_ref().expect("counted")["task-clock"],
+        109_562
+    );
+    assert!(
+        record.refusals[0]
+            .why
+            .starts_with("found no room for the channels of 60 tasks")
+    );
     assert_eq!(record.end.expect("an end").elapsed_ns, Nanos(1_343_303_248));
 }
 
 #[test]
 fn the_sample_has_every_kind_of_line_of_the_kernels_mechanisms() {
-    for kind in ["header", "self-test", "latency", "sample", "cycles", "refusal", "end"] {
-        assert!(SAMPLE.lines().any(|line| line.starts_with(&format!("{{\"line\":\"{kind}\""))), "{kind}");
+    for kind in [
+        "header",
+        "self-test",
+        "latency",
+        "sample",
+        "cycles",
+        "refusal",
+        "end",
+    ] {
+        assert!(
+            SAMPLE
+                .lines()
+                .any(|line| line.starts_with(&format!("{{\"line\":\"{kind}\""))),
+            "{kind}"
+        );
     }
 }
 
 fn values() -> Vec<Value> {
-    bodies().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    bodies()
+        .iter()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 fn written(values: &[Value]) -> Vec<u8> {
@@ -55,21 +104,30 @@ fn objects(line: &Value) -> Vec<String> {
 }
 
 fn collect_objects(value: &Value, place: &str, found: &mut Vec<String>) {
-    let is_free = ["/mitigations", "/counters", "/outcome"].iter().any(|name| place.ends_with(name));
+    let is_free = ["/mitigations", "/counters", "/outcome"]
+        .iter()
+        .any(|name| place.ends_with(name));
     match value {
         Value::Object(fields) => {
             found.extend((!is_free).then(|| place.to_owned()));
-            fields.iter().for_each(|(name, value)| collect_objects(value, &format!("{place}/{name}"), found));
+            fields.iter().for_each(|(name, value)| {
+                collect_objects(value, &format!("{place}/{name}"), found)
+            });
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, item)| collect_objects(item, &format!("{place}/{i}"), found));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(i, item)| collect_objects(item, &format!("{place}/{i}"), found));
         }
         _ => {}
     }
 }
 
 fn fields_at<'a>(line: &'a mut Value, place: &str) -> &'a mut serde_json::Map<String, Value> {
-    line.pointer_mut(place).and_then(Value::as_object_mut).expect("an object")
+    line.pointer_mut(place)
+        .and_then(Value::as_object_mut)
+        .expect("an object")
 }
 
 #[test]
@@ -115,7 +173,9 @@ fn is_optional(line: &Value, place: &str, field: &str) -> bool {
 /// What a reader says of the sample's line `number`, from 1, without a field.
 fn complaint_without(number: usize, place: &str, field: &str) -> String {
     let mut values = values();
-    fields_at(&mut values[number - 1], place).remove(field).expect("a field");
+    fields_at(&mut values[number - 1], place)
+        .remove(field)
+        .expect("a field");
     if number == 1 {
         return read(&written(&values)).expect_err("no header").to_string();
     }
@@ -130,11 +190,23 @@ fn a_missing_field_is_named() {
     let mut missed = 0;
     for (index, line) in values.iter().enumerate() {
         // A fact is read by trying, so a field inside of one cannot be recognized by name.
-        for place in objects(line).into_iter().filter(|place| place != "/host/tlbs" && place != "/host/governor") {
-            let fields = line.pointer(&place).and_then(Value::as_object).expect("an object");
-            for field in fields.keys().filter(|field| !is_optional(line, &place, field) && *field != "schema") {
+        for place in objects(line)
+            .into_iter()
+            .filter(|place| place != "/host/tlbs" && place != "/host/governor")
+        {
+            let fields = line
+                .pointer(&place)
+                .and_then(Value::as_object)
+                .expect("an object");
+            for field in fields
+                .keys()
+                .filter(|field| !is_optional(line, &place, field) && *field != "schema")
+            {
                 let why = complaint_without(index + 1, &place, field);
-                assert!(why.contains(&format!("missing field `{field}`")), "{place}/{field}: {why}");
+                assert!(
+                    why.contains(&format!("missing field `{field}`")),
+                    "{place}/{field}: {why}"
+                );
                 missed += 1;
             }
         }
@@ -153,20 +225,30 @@ fn an_optional_field_may_be_missing() {
         }
     }
     let record = read(&written(&values)).expect("a record");
-    assert!(record.samples.iter().all(|sample| sample.evidence.run_delay_ns.is_none() && sample.counters.is_none()));
+    assert!(
+        record
+            .samples
+            .iter()
+            .all(|sample| sample.evidence.run_delay_ns.is_none() && sample.counters.is_none())
+    );
 }
 
 #[test]
 fn half_a_fact_is_no_fact() {
     for (place, field) in [("/host/governor", "unknown"), ("/host/tlbs", "unknown")] {
-        assert!(complaint_without(1, place, field).contains("untagged enum Fact"), "{place}");
+        assert!(
+            complaint_without(1, place, field).contains("untagged enum Fact"),
+            "{place}"
+        );
     }
 }
 
 #[test]
 fn the_order_of_fields_means_nothing() {
     let line = &bodies()[1];
-    let Line::SelfTest(test) = parsed(line) else { panic!("a test") };
+    let Line::SelfTest(test) = parsed(line) else {
+        panic!("a test")
+    };
     let turned = format!(
         "{{\"outcome\":\"admitted\",\"known_answer\":{},\"instrument\":\"clock\",\"line\":\"self-test\"}}",
         json!(test.known_answer)

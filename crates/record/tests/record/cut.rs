@@ -23,10 +23,19 @@ fn is_read_to_its_last_whole_line(folder: &Folder, cut: &[u8]) {
     match folder.read(cut) {
         Ok(found) => {
             assert_eq!(count(&found) + 1, whole, "{} bytes", cut.len());
-            assert_eq!(found.has_cut_line, !cut.ends_with(b"\n"), "{} bytes", cut.len());
+            assert_eq!(
+                found.has_cut_line,
+                !cut.ends_with(b"\n"),
+                "{} bytes",
+                cut.len()
+            );
         }
         Err(ReadRecordError::NoHeader { why, .. }) => {
-            let expected = if cut.is_empty() { "it is empty" } else { "its only line is cut off" };
+            let expected = if cut.is_empty() {
+                "it is empty"
+            } else {
+                "its only line is cut off"
+            };
             assert_eq!((whole, why.as_str()), (0, expected));
         }
         Err(error) => panic!("{} bytes: {error}", cut.len()),
@@ -52,7 +61,14 @@ fn a_whole_record_has_no_cut_line() {
 fn what_was_read_before_a_cut_is_what_was_written() {
     let whole = read(SAMPLE.as_bytes()).expect("a record");
     let cut = read(&SAMPLE.as_bytes()[..SAMPLE.len() - 1]).expect("a record");
-    assert_eq!(cut, MeasureRecord { end: None, has_cut_line: true, ..whole });
+    assert_eq!(
+        cut,
+        MeasureRecord {
+            end: None,
+            has_cut_line: true,
+            ..whole
+        }
+    );
 }
 
 proptest! {

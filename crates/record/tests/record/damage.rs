@@ -14,11 +14,19 @@ fn is_named_or_harmless(folder: &Folder, line: &str, at: usize, byte: u8) -> Res
     let mut changed = line.as_bytes().to_vec();
     changed[at] = byte;
     let is_header = header == line.as_bytes();
-    let lines = if is_header { vec![changed] } else { vec![header, changed] };
+    let lines = if is_header {
+        vec![changed]
+    } else {
+        vec![header, changed]
+    };
     match folder.read(&sealed(&lines)) {
         Ok(_) => Ok(()),
-        Err(ReadRecordError::Damaged { line: 2, whole: 1, .. }) if !is_header => Ok(()),
-        Err(ReadRecordError::NoHeader { .. } | ReadRecordError::Version { .. }) if is_header => Ok(()),
+        Err(ReadRecordError::Damaged {
+            line: 2, whole: 1, ..
+        }) if !is_header => Ok(()),
+        Err(ReadRecordError::NoHeader { .. } | ReadRecordError::Version { .. }) if is_header => {
+            Ok(())
+        }
         Err(error) => Err(format!("byte {at} of {line} as {byte:#x}: {error}")),
     }
 }
@@ -30,7 +38,8 @@ fn any_single_byte_may_be_wrong() {
         // The last closes the object, which is sealed.
         for (at, was) in line.bytes().enumerate().take(line.len() - 1) {
             for byte in [b'\n', was ^ 1] {
-                is_named_or_harmless(&folder, &line, at, byte).unwrap_or_else(|error| panic!("{error}"));
+                is_named_or_harmless(&folder, &line, at, byte)
+                    .unwrap_or_else(|error| panic!("{error}"));
             }
         }
     }
@@ -41,9 +50,18 @@ fn a_lost_newline_is_damage_to_the_line_that_it_ended() {
     let lines = bodies();
     let both = format!("{}{}", lines[1], lines[2]);
     let (line, why) = damage(&sealed(&[&lines[0], &both]));
-    assert_eq!((line, why.as_str()), (2, format!("trailing characters at column {}", lines[1].len() + 1).as_str()));
+    assert_eq!(
+        (line, why.as_str()),
+        (
+            2,
+            format!("trailing characters at column {}", lines[1].len() + 1).as_str()
+        )
+    );
     let text = SAMPLE.lines().collect::<Vec<_>>();
-    assert_eq!(damage(format!("{}\n{}{}\n", text[0], text[1], text[2]).as_bytes()).0, 2);
+    assert_eq!(
+        damage(format!("{}\n{}{}\n", text[0], text[1], text[2]).as_bytes()).0,
+        2
+    );
 }
 
 #[test]
@@ -51,7 +69,10 @@ fn a_line_behind_the_end_is_damage() {
     let mut lines = bodies();
     for extra in lines.clone() {
         lines.push(extra);
-        assert_eq!(damage(&sealed(&lines)), (lines.len() as u64, "a line behind the last".to_owned()));
+        assert_eq!(
+            damage(&sealed(&lines)),
+            (lines.len() as u64, "a line behind the last".to_owned())
+        );
         lines.pop();
     }
 }
@@ -59,14 +80,27 @@ fn a_line_behind_the_end_is_damage() {
 #[test]
 fn a_second_header_is_damage() {
     let lines = bodies();
-    assert_eq!(damage(&sealed(&[&lines[0], &lines[1], &lines[0]])), (3, "a second header".to_owned()));
+    assert_eq!(
+        damage(&sealed(&[&lines[0], &lines[1], &lines[0]])),
+        (3, "a second header".to_owned())
+    );
 }
 
 #[test]
 fn a_case_outside_of_the_plan_is_damage() {
-    for (kind, name) in [("\"line\":\"sample\",\"case\":", "sample"), ("\"line\":\"refusal\",\"case\":", "refusal")] {
-        let line = bodies().into_iter().find(|line| line.contains(kind)).expect("one of each");
-        let rest = line.split_once(kind).and_then(|(_, rest)| rest.split_once(',')).expect("a case").1;
+    for (kind, name) in [
+        ("\"line\":\"sample\",\"case\":", "sample"),
+        ("\"line\":\"refusal\",\"case\":", "refusal"),
+    ] {
+        let line = bodies()
+            .into_iter()
+            .find(|line| line.contains(kind))
+            .expect("one of each");
+        let rest = line
+            .split_once(kind)
+            .and_then(|(_, rest)| rest.split_once(','))
+            .expect("a case")
+            .1;
         let with_case = |case: &str| sealed(&[&bodies()[0], &format!("{{{kind}{case},{rest}")]);
         assert!(read(&with_case("3")).is_ok(), "the plan has four cases");
         for case in ["4", "4294967295"] {
@@ -81,11 +115,26 @@ fn a_case_outside_of_the_plan_is_damage() {
 fn a_line_of_no_kind_is_damage() {
     for (line, why) in [
         ("{\"a\":1}", "missing field `line` at column 7"),
-        (r#"{"line":"verdict"}"#, "unknown variant `verdict`, expected one of "),
-        (r#"{"line":"end","reason":"failed","elapsed_ns":1,"ticks_per_second":1}"#, "unknown variant `failed`"),
-        (r#"{"line":"refusal","case":-1,"repetition":0,"why":""}"#, "invalid value: integer `-1`, expected u32"),
-        (r#"{"line":"refusal","case":0.5,"repetition":0,"why":""}"#, "invalid type: floating point `0.5`"),
-        (r#"{"line":"latency","size_bytes":1,"loads":18446744073709551616,"walk_ticks":[]}"#, "invalid type: floating"),
+        (
+            r#"{"line":"verdict"}"#,
+            "unknown variant `verdict`, expected one of ",
+        ),
+        (
+            r#"{"line":"end","reason":"failed","elapsed_ns":1,"ticks_per_second":1}"#,
+            "unknown variant `failed`",
+        ),
+        (
+            r#"{"line":"refusal","case":-1,"repetition":0,"why":""}"#,
+            "invalid value: integer `-1`, expected u32",
+        ),
+        (
+            r#"{"line":"refusal","case":0.5,"repetition":0,"why":""}"#,
+            "invalid type: floating point `0.5`",
+        ),
+        (
+            r#"{"line":"latency","size_bytes":1,"loads":18446744073709551616,"walk_ticks":[]}"#,
+            "invalid type: floating",
+        ),
     ] {
         let (number, found) = damage(&sealed(&[&bodies()[0], line]));
         assert_eq!(number, 2);
@@ -93,7 +142,11 @@ fn a_line_of_no_kind_is_damage() {
     }
     for line in ["", "[]", "null"] {
         let bytes = [sealed(&bodies()[..1]), joined(&[line])].concat();
-        assert_eq!(damage(&bytes), (2, "it does not end in its checksum".to_owned()), "{line:?}");
+        assert_eq!(
+            damage(&bytes),
+            (2, "it does not end in its checksum".to_owned()),
+            "{line:?}"
+        );
     }
 }
 
@@ -101,11 +154,22 @@ fn a_line_of_no_kind_is_damage() {
 fn says_where_the_damage_is_and_how_to_rescue_the_rest() {
     let folder = Folder::new();
     let lines = bodies();
-    let error = folder.read(&sealed(&[&*lines[0], &*lines[1], "{\"line\":\"\\u001b[2J\"}"])).expect_err("damaged");
+    let error = folder
+        .read(&sealed(&[
+            &*lines[0],
+            &*lines[1],
+            "{\"line\":\"\\u001b[2J\"}",
+        ]))
+        .expect_err("damaged");
     let path = folder.file();
     let path = path.display();
     let text = error.to_string();
-    assert!(text.starts_with(&format!("{path} is damaged at line 3 (unknown variant `\\u{{1b}}[2J`, ")), "{text}");
+    assert!(
+        text.starts_with(&format!(
+            "{path} is damaged at line 3 (unknown variant `\\u{{1b}}[2J`, "
+        )),
+        "{text}"
+    );
     let rescue = format!(
         "), need a line as switchcost wrote it; the 2 lines before it are whole: head -n 2 {path} > rescued.jsonl"
     );
@@ -121,9 +185,19 @@ fn the_rescue_that_is_offered_works() {
 
 #[test]
 fn nested_without_end_is_damage_and_not_a_full_stack() {
-    let deep = format!("{{\"line\":\"latency\",\"walk_ticks\":{}}}", "[".repeat(100_000));
-    assert!(damage(&sealed(&[&bodies()[0], &deep])).1.starts_with("recursion limit exceeded"));
-    assert!(matches!(read(&joined(&[&deep])), Err(ReadRecordError::NoHeader { .. })));
+    let deep = format!(
+        "{{\"line\":\"latency\",\"walk_ticks\":{}}}",
+        "[".repeat(100_000)
+    );
+    assert!(
+        damage(&sealed(&[&bodies()[0], &deep]))
+            .1
+            .starts_with("recursion limit exceeded")
+    );
+    assert!(matches!(
+        read(&joined(&[&deep])),
+        Err(ReadRecordError::NoHeader { .. })
+    ));
 }
 
 #[test]
@@ -148,7 +222,9 @@ fn what_is_no_file_cannot_be_read() {
     );
     let folder = path.parent().expect("a folder");
     assert_eq!(
-        MeasureRecord::read(folder).expect_err("a folder").to_string(),
+        MeasureRecord::read(folder)
+            .expect_err("a folder")
+            .to_string(),
         format!(
             "{} cannot be read (Is a directory (os error 21)), need a file written by switchcost measure",
             folder.display()

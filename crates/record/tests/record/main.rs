@@ -73,7 +73,9 @@ fn read(bytes: &[u8]) -> Result<MeasureRecord, ReadRecordError> {
 /// A damaged line, by number, and what is wrong with it.
 fn damage(bytes: &[u8]) -> (u64, String) {
     match read(bytes) {
-        Err(ReadRecordError::Damaged { line, whole, why, .. }) => {
+        Err(ReadRecordError::Damaged {
+            line, whole, why, ..
+        }) => {
             assert_eq!(whole, line - 1);
             (line, why)
         }
@@ -83,13 +85,19 @@ fn damage(bytes: &[u8]) -> (u64, String) {
 
 /// Lines with their newlines.
 fn joined<S: AsRef<str>>(lines: &[S]) -> Vec<u8> {
-    lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect::<String>().into_bytes()
+    lines
+        .iter()
+        .flat_map(|line| [line.as_ref(), "\n"])
+        .collect::<String>()
+        .into_bytes()
 }
 
 /// The bytes of a record that was written, line by line.
 fn written(header: &Header, lines: &[Line]) -> Vec<u8> {
     let folder = Folder::new();
     let mut writer = MeasureWriter::create(&folder.file(), header.clone()).expect("a free name");
-    lines.iter().for_each(|line| writer.append(line).expect("room"));
+    lines
+        .iter()
+        .for_each(|line| writer.append(line).expect("room"));
     std::fs::read(folder.file()).expect("a record")
 }

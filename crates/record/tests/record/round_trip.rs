@@ -66,8 +66,11 @@ proptest! {
 fn a_record_may_be_read_while_it_is_written() {
     let folder = Folder::new();
     let lines: Vec<Line> = SAMPLE.lines().map(parsed).collect();
-    let Line::Header(header) = &lines[0] else { panic!("a header first") };
-    let mut writer = MeasureWriter::create(&folder.file(), (**header).clone()).expect("a free name");
+    let Line::Header(header) = &lines[0] else {
+        panic!("a header first")
+    };
+    let mut writer =
+        MeasureWriter::create(&folder.file(), (**header).clone()).expect("a free name");
     for count in 1..lines.len() {
         writer.append(&lines[count]).expect("room");
         let found = MeasureRecord::read(&folder.file()).expect("a record");

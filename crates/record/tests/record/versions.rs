@@ -5,18 +5,43 @@ use switchcost_record::{MEASURE_SCHEMA, MEASURE_VERSION, ReadRecordError};
 use crate::{Folder, SAMPLE, bodies, joined, read, sealed};
 
 fn with_schema(schema: &str) -> Vec<u8> {
-    SAMPLE.replacen("\"switchcost.record.measure/2\"", &serde_json::to_string(schema).expect("JSON"), 1).into_bytes()
+    SAMPLE
+        .replacen(
+            "\"switchcost.record.measure/2\"",
+            &serde_json::to_string(schema).expect("JSON"),
+            1,
+        )
+        .into_bytes()
 }
 
 #[test]
 fn the_sample_is_of_its_version() {
-    assert_eq!((MEASURE_SCHEMA, MEASURE_VERSION), ("switchcost.record.measure", 2));
-    assert_eq!(with_schema("switchcost.record.measure/2"), SAMPLE.as_bytes());
+    assert_eq!(
+        (MEASURE_SCHEMA, MEASURE_VERSION),
+        ("switchcost.record.measure", 2)
+    );
+    assert_eq!(
+        with_schema("switchcost.record.measure/2"),
+        SAMPLE.as_bytes()
+    );
 }
 
 #[test]
 fn other_versions_are_refused_by_name() {
-    for version in ["0", "1", "3", "999", "", "two", "+2", "02", "2.0", "-2", "18446744073709551618", "2 "] {
+    for version in [
+        "0",
+        "1",
+        "3",
+        "999",
+        "",
+        "two",
+        "+2",
+        "02",
+        "2.0",
+        "-2",
+        "18446744073709551618",
+        "2 ",
+    ] {
         let schema = format!("{MEASURE_SCHEMA}/{version}");
         match read(&with_schema(&schema)) {
             Err(ReadRecordError::Version { found, .. }) => assert_eq!(found, schema),
@@ -28,13 +53,18 @@ fn other_versions_are_refused_by_name() {
 #[test]
 fn a_newer_version_is_refused_even_where_its_header_is_unlike_ours() {
     let newer = format!("{{\"line\":\"start\",\"schema\":\"{MEASURE_SCHEMA}/3\"}}");
-    assert!(matches!(read(&joined(&[newer])), Err(ReadRecordError::Version { .. })));
+    assert!(matches!(
+        read(&joined(&[newer])),
+        Err(ReadRecordError::Version { .. })
+    ));
 }
 
 #[test]
 fn says_which_versions_it_reads() {
     let folder = Folder::new();
-    let error = folder.read(&with_schema("switchcost.record.measure/\u{1b}[2J3")).expect_err("another version");
+    let error = folder
+        .read(&with_schema("switchcost.record.measure/\u{1b}[2J3"))
+        .expect_err("another version");
     assert_eq!(
         error.to_string(),
         format!(
@@ -55,18 +85,38 @@ fn why_no_header(bytes: &[u8]) -> String {
 #[test]
 fn other_files_are_no_records() {
     let not_it = |found: &str| format!("its schema is {found}, not switchcost.record.measure");
-    assert_eq!(why_no_header(&with_schema("switchcost.record.trace/2")), not_it("\"switchcost.record.trace/2\""));
-    assert_eq!(why_no_header(&with_schema("switchcost.record.measure")), not_it("\"switchcost.record.measure\""));
+    assert_eq!(
+        why_no_header(&with_schema("switchcost.record.trace/2")),
+        not_it("\"switchcost.record.trace/2\"")
+    );
+    assert_eq!(
+        why_no_header(&with_schema("switchcost.record.measure")),
+        not_it("\"switchcost.record.measure\"")
+    );
     assert_eq!(
         why_no_header(&with_schema("switchcost.record.measurement/2")),
         not_it("\"switchcost.record.measurement/2\"")
     );
-    assert_eq!(why_no_header(&with_schema("\u{1b}[2J\u{202e}")), not_it("\"\\u{1b}[2J\\u{202e}\""));
-    for line in ["{}", "[]", "1", "null", "{\"schema\":1}", "{\"schema\":null}"] {
+    assert_eq!(
+        why_no_header(&with_schema("\u{1b}[2J\u{202e}")),
+        not_it("\"\\u{1b}[2J\\u{202e}\"")
+    );
+    for line in [
+        "{}",
+        "[]",
+        "1",
+        "null",
+        "{\"schema\":1}",
+        "{\"schema\":null}",
+    ] {
         assert_eq!(why_no_header(&joined(&[line])), not_it("\"\""), "{line}");
     }
     for line in ["", "name,value", "\u{feff}{}", "{} {}"] {
-        assert_eq!(why_no_header(&joined(&[line])), "its first line is not JSON", "{line:?}");
+        assert_eq!(
+            why_no_header(&joined(&[line])),
+            "its first line is not JSON",
+            "{line:?}"
+        );
     }
     assert_eq!(why_no_header(b"\xff\xfe\n"), "its first line is not JSON");
 }
@@ -75,6 +125,9 @@ fn other_files_are_no_records() {
 fn a_first_line_of_another_kind_is_no_header() {
     let end = "{\"schema\":\"switchcost.record.measure/2\",\"line\":\"end\",\"reason\":\"complete\",\"elapsed_ns\":1,\
                \"ticks_per_second\":1}";
-    assert_eq!(why_no_header(&sealed(&[end])), "its first line is of another kind");
+    assert_eq!(
+        why_no_header(&sealed(&[end])),
+        "its first line is of another kind"
+    );
     assert!(why_no_header(&joined(&bodies()[1..])).starts_with("its schema is \"\""));
 }

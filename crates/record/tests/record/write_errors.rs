@@ -14,7 +14,9 @@ fn header() -> Header {
 }
 
 fn message(path: &Path) -> String {
-    MeasureWriter::create(path, header()).expect_err("no record").to_string()
+    MeasureWriter::create(path, header())
+        .expect_err("no record")
+        .to_string()
 }
 
 #[test]
@@ -31,7 +33,10 @@ fn a_record_is_never_overwritten() {
             folder.file().display()
         )
     );
-    assert_eq!(std::fs::read_to_string(folder.file()).expect("there"), "somebody's");
+    assert_eq!(
+        std::fs::read_to_string(folder.file()).expect("there"),
+        "somebody's"
+    );
 }
 
 #[test]
@@ -45,7 +50,10 @@ fn a_link_that_leads_nowhere_is_taken_too() {
 
 #[test]
 fn a_folder_that_is_missing_is_not_made() {
-    let path = Folder::new().file().with_file_name("missing").join("run.jsonl");
+    let path = Folder::new()
+        .file()
+        .with_file_name("missing")
+        .join("run.jsonl");
     assert_eq!(
         message(&path),
         format!(
@@ -58,5 +66,8 @@ fn a_folder_that_is_missing_is_not_made() {
 
 #[test]
 fn a_device_is_no_place_for_a_record() {
-    assert!(message(Path::new("/dev/full")).starts_with("found a file at /dev/full, need a name that is free"));
+    assert!(
+        message(Path::new("/dev/full"))
+            .starts_with("found a file at /dev/full, need a name that is free")
+    );
 }

@@ -1,7 +1,8 @@
 //! The answer in a few sentences, and what it stands on.
 
 use switchcost_analysis::compare::{
-    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity, RunSpread, Subject,
+    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity,
+    RunSpread, Subject,
 };
 
 use super::pairs::{count, nothing};
@@ -16,10 +17,14 @@ const DESIGNS_NAMED: usize = 4;
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let shown = match comparison.basis {
-        Basis::Runs => of_runs(comparison) + &changed_switches(comparison) + &calls::sentence(comparison),
+        Basis::Runs => {
+            of_runs(comparison) + &changed_switches(comparison) + &calls::sentence(comparison)
+        }
         Basis::Injections => of_runs(comparison),
         Basis::Observations => observed::answer(comparison),
-        Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => of_simulations(comparison),
+        Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {
+            of_simulations(comparison)
+        }
     };
     shown + &environment(&comparison.environment)
 }
@@ -35,9 +40,16 @@ fn environment(facts: &[Difference]) -> String {
         [] => String::new(),
         [one] => format!(" One fact of the environment differs, too, and may be the cause: {one}."),
         few if few.len() <= FACTS_NAMED => {
-            format!(" {} facts of the environment differ, too, and may be the cause: {}.", few.len(), few.join("; "))
+            format!(
+                " {} facts of the environment differ, too, and may be the cause: {}.",
+                few.len(),
+                few.join("; ")
+            )
         }
-        many => format!(" {} facts of the environment differ, too: they may be the cause.", many.len()),
+        many => format!(
+            " {} facts of the environment differ, too: they may be the cause.",
+            many.len()
+        ),
     }
 }
 
@@ -54,8 +66,17 @@ fn fact(difference: &Difference) -> String {
 const SUSPECTS_NAMED: usize = 3;
 
 fn of_runs(comparison: &Comparison) -> String {
-    let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
-    let costs = |number: usize| if number == 1 { "1 cost".to_owned() } else { format!("{number} costs") };
+    let (slower, faster) = (
+        count(comparison, Change::Slower),
+        count(comparison, Change::Faster),
+    );
+    let costs = |number: usize| {
+        if number == 1 {
+            "1 cost".to_owned()
+        } else {
+            format!("{number} costs")
+        }
+    };
     let of = costs(comparison.compared);
     let all = match comparison.compared {
         1 => "the one cost that was compared".to_owned(),
@@ -64,11 +85,17 @@ fn of_runs(comparison: &Comparison) -> String {
     };
     match (slower, faster) {
         _ if comparison.compared == 0 => nothing(comparison),
-        (0, 0) => format!("No difference was shown in {of}: this does not mean that there is none: see the intervals."),
+        (0, 0) => format!(
+            "No difference was shown in {of}: this does not mean that there is none: see the intervals."
+        ),
         (slower, 0) if slower == comparison.compared => format!("New is slower in {all}."),
         (0, faster) if faster == comparison.compared => format!("New is faster in {all}."),
-        (slower, 0) => format!("New is slower in {slower} of {of}; no difference was shown in the others."),
-        (0, faster) => format!("New is faster in {faster} of {of}; no difference was shown in the others."),
+        (slower, 0) => {
+            format!("New is slower in {slower} of {of}; no difference was shown in the others.")
+        }
+        (0, faster) => {
+            format!("New is faster in {faster} of {of}; no difference was shown in the others.")
+        }
         (slower, faster) => format!("New is slower in {slower} and faster in {faster} of {of}."),
     }
 }
@@ -84,7 +111,12 @@ fn changed_switches(comparison: &Comparison) -> String {
         )
     };
     let more = comparison.switches.len().saturating_sub(DESIGNS_NAMED);
-    let mut text: String = comparison.switches.iter().take(DESIGNS_NAMED).map(one).collect();
+    let mut text: String = comparison
+        .switches
+        .iter()
+        .take(DESIGNS_NAMED)
+        .map(one)
+        .collect();
     if more > 0 {
         text += &format!(" So do the hand-offs of {more} more cases.");
     }
@@ -95,10 +127,18 @@ fn changed_switches(comparison: &Comparison) -> String {
 fn of_simulations(comparison: &Comparison) -> String {
     let is_cpi = |pair: &&Pair| pair.quantity == Quantity::CyclesPerInstruction;
     let of_design = |cpi: &Pair| {
-        let cost = comparison.pairs.iter().find(|pair| is_cost_of_a_switch(pair) && pair.subject == cpi.subject);
+        let cost = comparison
+            .pairs
+            .iter()
+            .find(|pair| is_cost_of_a_switch(pair) && pair.subject == cpi.subject);
         of_design(cpi, cost)
     };
-    let sentences: Vec<String> = comparison.pairs.iter().filter(is_cpi).filter_map(of_design).collect();
+    let sentences: Vec<String> = comparison
+        .pairs
+        .iter()
+        .filter(is_cpi)
+        .filter_map(of_design)
+        .collect();
     if comparison.compared == 0 && sentences.is_empty() {
         return nothing(comparison);
     }
@@ -107,7 +147,10 @@ fn of_simulations(comparison: &Comparison) -> String {
     if more > 0 {
         text += &format!("The table has {more} more. ");
     }
-    let (slower, faster) = (count(comparison, Change::Slower), count(comparison, Change::Faster));
+    let (slower, faster) = (
+        count(comparison, Change::Slower),
+        count(comparison, Change::Faster),
+    );
     text + &format!(
         "Of {} numbers compared, {slower} are shown to be higher and {faster} to be lower.",
         comparison.compared
@@ -120,13 +163,23 @@ fn is_cost_of_a_switch(pair: &Pair) -> bool {
 }
 
 fn of_design(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
-    let Subject::Simulated(place) = &cpi.subject else { return None };
+    let Subject::Simulated(place) = &cpi.subject else {
+        return None;
+    };
     let judged = |pair: &Pair| judged(pair, "times as many cycles");
     let instruction = cpi.base.zip(cpi.new).map(|(base, new)| {
-        let change = judged(cpi).map(|words| format!(", {words}")).unwrap_or_default();
-        format!("the CPI is {}, and was {}{change}", number(new.value), number(base.value))
+        let change = judged(cpi)
+            .map(|words| format!(", {words}"))
+            .unwrap_or_default();
+        format!(
+            "the CPI is {}, and was {}{change}",
+            number(new.value),
+            number(base.value)
+        )
     });
-    let switch = cost.and_then(judged).map(|words| format!("a switch costs {words}"));
+    let switch = cost
+        .and_then(judged)
+        .map(|words| format!("a switch costs {words}"));
     let both: Vec<String> = instruction.into_iter().chain(switch).collect();
     (!both.is_empty()).then(|| format!("{}: {}. ", design(place), both.join("; ")))
 }
@@ -140,8 +193,12 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
             "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \
              trace only; give several traces for a general result."
         }
-        Basis::SameTraces => "Both sides simulate the same traces: intervals are from the traces, in pairs.",
-        Basis::OtherTraces => "Each side has its own traces: intervals are from the spread between them.",
+        Basis::SameTraces => {
+            "Both sides simulate the same traces: intervals are from the traces, in pairs."
+        }
+        Basis::OtherTraces => {
+            "Each side has its own traces: intervals are from the spread between them."
+        }
         Basis::SingleTrace => {
             "A side has one trace, and the other has others: the spread between traces cannot be seen, so intervals are from \
              batches of switches within it and may be too narrow. Give the same trace to both sides, or several to each."
@@ -153,12 +210,16 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
 fn of_run_spread(comparison: &Comparison) -> Option<String> {
     let spread = comparison.run_spread?;
     // Given, one holds for all.
-    let across = comparison.run_spread_across_cpus.filter(|across| *across != spread);
+    let across = comparison
+        .run_spread_across_cpus
+        .filter(|across| *across != spread);
     let across = across.map(|across| {
         let (share, origin) = of_spread(across);
         format!(" Those of hand-offs across CPUs differ by {share}, {origin}.")
     });
-    let clock = comparison.hertz.map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9));
+    let clock = comparison
+        .hertz
+        .map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9));
     let how_measured = match spread.origin {
         Origin::Assumed => "; give several records of each side to measure it",
         _ => "",
@@ -202,7 +263,10 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
         Basis::Observations => "No number is shown to be higher",
         _ => "No cost is shown to be slower",
     };
-    format!("{none}, with a ratio above the limit of {percent}.{}", could_have_shown(comparison, share))
+    format!(
+        "{none}, with a ratio above the limit of {percent}.{}",
+        could_have_shown(comparison, share)
+    )
 }
 
 /// What is shown as a growth of more than 0.0 %.
@@ -211,12 +275,17 @@ const SMALLEST_GROWTH: f64 = 0.0005;
 /// What a gate that found nothing would have found.
 fn could_have_shown(comparison: &Comparison, share: f64) -> String {
     // Of what is counted and not sampled, any growth is shown.
-    let Some(shown) = comparison.shown_growths(share).filter(|shown| shown.most >= SMALLEST_GROWTH) else {
+    let Some(shown) = comparison
+        .shown_growths(share)
+        .filter(|shown| shown.most >= SMALLEST_GROWTH)
+    else {
         return String::new();
     };
     let percent = |growth: f64| format!("{:.1} %", growth * 100.0);
     let range = match (percent(shown.least), percent(shown.most)) {
-        (least, _) if shown.most.is_infinite() => format!("{least} or more, by number, in some not at all,"),
+        (least, _) if shown.most.is_infinite() => {
+            format!("{least} or more, by number, in some not at all,")
+        }
         (least, most) if least == most => format!("{least} or more"),
         (least, most) => format!("{least} to {most} or more, by number,"),
     };
@@ -225,7 +294,10 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
         // A limit of nothing is below whatever can be shown.
         _ if share == 0.0 => String::new(),
         missed => {
-            format!(" In {missed} of {} that is more than the limit: give more records of each side.", shown.numbers)
+            format!(
+                " In {missed} of {} that is more than the limit: give more records of each side.",
+                shown.numbers
+            )
         }
     };
     format!(" What grew by {range} would have been shown.{missed}")
@@ -233,11 +305,29 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
 
 /// Which records the stars are for.
 pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
-    let is_one = |name: &&str| comparison.pairs.iter().any(|pair| pair.suspect_records.iter().any(|one| one == name));
-    let records = comparison.base_records.iter().chain(&comparison.new_records).map(String::as_str);
+    let is_one = |name: &&str| {
+        comparison
+            .pairs
+            .iter()
+            .any(|pair| pair.suspect_records.iter().any(|one| one == name))
+    };
+    let records = comparison
+        .base_records
+        .iter()
+        .chain(&comparison.new_records)
+        .map(String::as_str);
     let mut names: Vec<&str> = records.filter(is_one).collect();
     let more = names.len().saturating_sub(SUSPECTS_NAMED);
     names.truncate(SUSPECTS_NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| format!("* suspect: switchcost report says why, of {}{more}", names.join(", ")))
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "* suspect: switchcost report says why, of {}{more}",
+            names.join(", ")
+        )
+    })
 }

@@ -20,14 +20,25 @@ pub(super) enum Which {
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     let is_wanted = |case: &&[Pair]| which == Which::All || case.iter().any(is_changed);
-    let mut cases: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).filter(is_wanted).collect();
-    let most = if which == Which::All { usize::MAX } else { MOST_CASES };
+    let mut cases: Vec<&[Pair]> = comparison
+        .calls
+        .chunks(CALLS_OF_A_CASE)
+        .filter(is_wanted)
+        .collect();
+    let most = if which == Which::All {
+        usize::MAX
+    } else {
+        MOST_CASES
+    };
     let more = cases.len().saturating_sub(most);
     cases.truncate(most);
     if cases.is_empty() {
         return;
     }
-    page.heading("System calls of a hand-off", "both arms make them: what changes them is in no cost above");
+    page.heading(
+        "System calls of a hand-off",
+        "both arms make them: what changes them is in no cost above",
+    );
     page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), false));
     if more > 0 {
         page.prose(&format!("and of {more} more: --details"));
@@ -52,8 +63,17 @@ fn of_one(calls: &Pair, with_calls: &Pair) -> String {
 }
 
 fn of_many(comparison: &Comparison) -> String {
-    let calls: Vec<&Pair> = comparison.calls.iter().filter(|pair| pair.quantity == Quantity::Calls).collect();
-    let count = |change| calls.iter().filter(|pair| verdict_of(pair) == Some(change)).count();
+    let calls: Vec<&Pair> = comparison
+        .calls
+        .iter()
+        .filter(|pair| pair.quantity == Quantity::Calls)
+        .collect();
+    let count = |change| {
+        calls
+            .iter()
+            .filter(|pair| verdict_of(pair) == Some(change))
+            .count()
+    };
     let (slower, faster) = (count(Change::Slower), count(Change::Faster));
     let found = match (slower, faster) {
         (0, 0) => return String::new(),
@@ -61,7 +81,10 @@ fn of_many(comparison: &Comparison) -> String {
         (0, faster) => format!("faster in {faster}"),
         (slower, faster) => format!("slower in {slower} and faster in {faster}"),
     };
-    format!(" The system calls of a hand-off, which both arms make, are {found} of {} cases.", calls.len())
+    format!(
+        " The system calls of a hand-off, which both arms make, are {found} of {} cases.",
+        calls.len()
+    )
 }
 
 /// `545 ns, and took 412 ns: 1.323 times (1.301 to 1.346), slower`.

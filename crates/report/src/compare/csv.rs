@@ -1,4 +1,6 @@
-use switchcost_analysis::compare::{Basis, Comparison, Cost, Outcome, Pair, Place, Ratio, Subject, Who};
+use switchcost_analysis::compare::{
+    Basis, Comparison, Cost, Outcome, Pair, Place, Ratio, Subject, Who,
+};
 
 use switchcost_units::{Bytes, Nanos};
 
@@ -7,20 +9,37 @@ use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, Table};
 
 const PLACE_COLUMNS: [Column<Place>; 4] = [
-    ("base_design", |place| place.base_design.clone().unwrap_or_default()),
-    ("new_design", |place| place.new_design.clone().unwrap_or_default()),
+    ("base_design", |place| {
+        place.base_design.clone().unwrap_or_default()
+    }),
+    ("new_design", |place| {
+        place.new_design.clone().unwrap_or_default()
+    }),
     ("kind", |place| place.part.kind_and_name().kind.to_owned()),
-    ("name", |place| place.part.kind_and_name().name.unwrap_or_default().into_owned()),
+    ("name", |place| {
+        place
+            .part
+            .kind_and_name()
+            .name
+            .unwrap_or_default()
+            .into_owned()
+    }),
 ];
 
 const WHO_COLUMNS: [Column<Who>; 2] = [
     ("kind", |of| of.kind_and_name().kind.to_owned()),
-    ("name", |of| of.kind_and_name().name.unwrap_or_default().into_owned()),
+    ("name", |of| {
+        of.kind_and_name().name.unwrap_or_default().into_owned()
+    }),
 ];
 
 const INJECTED_COLUMNS: [Column<(Bytes, Option<Nanos>)>; 2] = [
     ("footprint_bytes", |(size, _)| size.0.to_string()),
-    ("period_ns", |(_, period)| period.map(|period| period.0.to_string()).unwrap_or_default()),
+    ("period_ns", |(_, period)| {
+        period
+            .map(|period| period.0.to_string())
+            .unwrap_or_default()
+    }),
 ];
 
 const COLUMNS: [Column<Pair>; 14] = [
@@ -33,7 +52,9 @@ const COLUMNS: [Column<Pair>; 14] = [
     ("new", |p| float(p.new.map(|cost| cost.value))),
     ("new_low", |p| float(low(p.new))),
     ("new_high", |p| float(high(p.new))),
-    ("ratio", |p| p.ratio().map(|ratio| ratio.to_string()).unwrap_or_default()),
+    ("ratio", |p| {
+        p.ratio().map(|ratio| ratio.to_string()).unwrap_or_default()
+    }),
     ("ratio_low", |p| end(p, |ratio| ratio.low)),
     ("ratio_high", |p| end(p, |ratio| ratio.high)),
     ("verdict", verdict),
@@ -43,7 +64,10 @@ const COLUMNS: [Column<Pair>; 14] = [
 /// A line of names, then a row for each pair: the subject's columns first, those of cases, of simulations or of observations.
 pub(super) fn table(comparison: &Comparison) -> Table {
     let names = |subject: &mut dyn Iterator<Item = &'static str>| -> Vec<String> {
-        subject.chain(COLUMNS.iter().map(|(name, _)| *name)).map(str::to_owned).collect()
+        subject
+            .chain(COLUMNS.iter().map(|(name, _)| *name))
+            .map(str::to_owned)
+            .collect()
     };
     let names = match comparison.basis {
         Basis::Runs => {
@@ -57,21 +81,33 @@ pub(super) fn table(comparison: &Comparison) -> Table {
             names(&mut PLACE_COLUMNS.iter().map(|(name, _)| *name))
         }
     };
-    std::iter::once(names).chain(comparison.pairs.iter().chain(&comparison.calls).map(row)).collect()
+    std::iter::once(names)
+        .chain(comparison.pairs.iter().chain(&comparison.calls).map(row))
+        .collect()
 }
 
 fn row(pair: &Pair) -> Vec<String> {
     let mut row: Vec<String> = match &pair.subject {
         Subject::Case(case) => CASE_COLUMNS.iter().map(|(_, field)| field(case)).collect(),
-        Subject::Simulated(place) => PLACE_COLUMNS.iter().map(|(_, field)| field(place)).collect(),
-        Subject::Injected { footprint_bytes, period_ns } => {
-            INJECTED_COLUMNS.iter().map(|(_, field)| field(&(*footprint_bytes, *period_ns))).collect()
-        }
+        Subject::Simulated(place) => PLACE_COLUMNS
+            .iter()
+            .map(|(_, field)| field(place))
+            .collect(),
+        Subject::Injected {
+            footprint_bytes,
+            period_ns,
+        } => INJECTED_COLUMNS
+            .iter()
+            .map(|(_, field)| field(&(*footprint_bytes, *period_ns)))
+            .collect(),
         Subject::Observed(who) => WHO_COLUMNS.iter().map(|(_, field)| field(who)).collect(),
     };
     row.extend(COLUMNS.iter().map(|(_, field)| field(pair)));
     // In what the sides of a measured case differ.
-    row.extend(pair.case().map(|_| words::across(pair).trim_start_matches(", ").to_owned()));
+    row.extend(
+        pair.case()
+            .map(|_| words::across(pair).trim_start_matches(", ").to_owned()),
+    );
     row
 }
 
@@ -84,7 +120,10 @@ fn high(cost: Option<Cost>) -> Option<f64> {
 }
 
 fn float(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+    value
+        .filter(|value| value.is_finite())
+        .map(|value| value.to_string())
+        .unwrap_or_default()
 }
 
 fn end(pair: &Pair, part: fn(&Ratio) -> f64) -> String {

@@ -45,22 +45,42 @@ fn about_intervals(share: f64) -> String {
 
 /// A table of pairs, each with what distinguishes it.
 fn table<'a>(key: &str, rows: impl Iterator<Item = (String, &'a Pair)>) -> Grid {
-    let mut grid =
-        Grid::new(1).left([key]).right(["base (interval)", "new (interval)", "new/base (interval)"]).left(["verdict"]);
+    let mut grid = Grid::new(1)
+        .left([key])
+        .right(["base (interval)", "new (interval)", "new/base (interval)"])
+        .left(["verdict"]);
     for (name, pair) in rows {
         let (ratio, outcome) = match &pair.outcome {
-            Outcome::Compared { ratio, verdict: change } => (
+            Outcome::Compared {
+                ratio,
+                verdict: change,
+            } => (
                 format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high),
                 Entry::new(verdict(*change, pair.quantity), tone(*change)),
             ),
-            Outcome::NotJudged { ratio, why } => (format!("{ratio:.3}"), Entry::from(format!("not judged: {why}"))),
-            Outcome::NotComparable { why } => (NO_NUMBER.to_owned(), Entry::from(format!("not comparable: {why}"))),
+            Outcome::NotJudged { ratio, why } => (
+                format!("{ratio:.3}"),
+                Entry::from(format!("not judged: {why}")),
+            ),
+            Outcome::NotComparable { why } => (
+                NO_NUMBER.to_owned(),
+                Entry::from(format!("not comparable: {why}")),
+            ),
         };
         let unit = pair.quantity.unit();
         let cost = |cost: &Option<Cost>| {
-            Entry::from(cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| with_interval(cost, unit)))
+            Entry::from(
+                cost.as_ref()
+                    .map_or(NO_NUMBER.to_owned(), |cost| with_interval(cost, unit)),
+            )
         };
-        grid.row(vec![Entry::from(name), cost(&pair.base), cost(&pair.new), Entry::from(ratio), outcome]);
+        grid.row(vec![
+            Entry::from(name),
+            cost(&pair.base),
+            cost(&pair.new),
+            Entry::from(ratio),
+            outcome,
+        ]);
     }
     grid
 }

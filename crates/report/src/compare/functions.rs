@@ -11,14 +11,17 @@ use crate::simulate::amount::rounded;
 
 /// So many functions, by how many instructions they changed.
 pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
-    let mut rows: Vec<(&str, String, &Pair)> = comparison.pairs.iter().filter_map(of_function).collect();
+    let mut rows: Vec<(&str, String, &Pair)> =
+        comparison.pairs.iter().filter_map(of_function).collect();
     if rows.is_empty() {
         return;
     }
     rows.sort_by(|a, b| change(b.2).abs().total_cmp(&change(a.2).abs()));
     let all: f64 = rows.iter().map(|(.., pair)| change(pair)).sum();
-    let caption =
-        format!("of those with 1 % of its instructions or more, {} in all; instructions a switch", signed(all));
+    let caption = format!(
+        "of those with 1 % of its instructions or more, {} in all; instructions a switch",
+        signed(all)
+    );
     page.heading("The kernel's functions", &caption);
     let more = rows.len().saturating_sub(most);
     rows.truncate(most);
@@ -29,7 +32,11 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
         .right(["base", "new", "change", "new/base", "interval", "misses"])
         .left(["difference"]);
     for (function, design, pair) in &rows {
-        let name = if has_several { format!("{function}, {design}") } else { (*function).to_owned() };
+        let name = if has_several {
+            format!("{function}, {design}")
+        } else {
+            (*function).to_owned()
+        };
         grid.row(row(name, pair, misses(comparison, pair, function)));
     }
     page.grid(&grid);
@@ -40,8 +47,12 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
 }
 
 fn of_function(pair: &Pair) -> Option<(&str, String, &Pair)> {
-    let Subject::Simulated(place) = &pair.subject else { return None };
-    let Part::Function(function) = &place.part else { return None };
+    let Subject::Simulated(place) = &pair.subject else {
+        return None;
+    };
+    let Part::Function(function) = &place.part else {
+        return None;
+    };
     Some((function, design(place), pair))
 }
 
@@ -55,11 +66,18 @@ fn change(pair: &Pair) -> f64 {
 }
 
 fn signed(number: f64) -> String {
-    if number > 0.0 { format!("+{}", rounded(number)) } else { rounded(number) }
+    if number > 0.0 {
+        format!("+{}", rounded(number))
+    } else {
+        rounded(number)
+    }
 }
 
 fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
-    let side = |cost: &Option<Cost>| cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| rounded(cost.value));
+    let side = |cost: &Option<Cost>| {
+        cost.as_ref()
+            .map_or(NO_NUMBER.to_owned(), |cost| rounded(cost.value))
+    };
     vec![
         name.into(),
         side(&pair.base).into(),
@@ -67,7 +85,9 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
         signed(change(pair)).into(),
         pair.base
             .zip(pair.new)
-            .map_or(NO_NUMBER.to_owned(), |(base, new)| format!("{:.3}", new.value / base.value))
+            .map_or(NO_NUMBER.to_owned(), |(base, new)| {
+                format!("{:.3}", new.value / base.value)
+            })
             .into(),
         interval(pair).into(),
         misses.into(),
@@ -78,8 +98,19 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
 /// Of a function that one side has alone there is no ratio, and no need of one.
 fn difference(pair: &Pair) -> Entry {
     match (&pair.outcome, &pair.base, &pair.new) {
-        (Outcome::Compared { verdict: Change::NoDifferenceShown, .. }, ..) => "none shown".into(),
-        (Outcome::Compared { verdict: change, .. }, ..) => Entry::new(verdict(*change, pair.quantity), tone(*change)),
+        (
+            Outcome::Compared {
+                verdict: Change::NoDifferenceShown,
+                ..
+            },
+            ..,
+        ) => "none shown".into(),
+        (
+            Outcome::Compared {
+                verdict: change, ..
+            },
+            ..,
+        ) => Entry::new(verdict(*change, pair.quantity), tone(*change)),
         (_, None, Some(_)) => "in new alone".into(),
         (_, Some(_), None) => "in base alone".into(),
         _ => "no verdict".into(),
@@ -93,16 +124,28 @@ const LEVELS_NAMED: usize = 2;
 
 /// `L1I +0.82, L1D -1.2`.
 fn misses(comparison: &Comparison, of: &Pair, name: &str) -> String {
-    let Subject::Simulated(whole) = &of.subject else { return String::new() };
+    let Subject::Simulated(whole) = &of.subject else {
+        return String::new();
+    };
     let of_level = |pair: &Pair| {
-        let Subject::Simulated(place) = &pair.subject else { return None };
-        let is_same = (&place.base_design, &place.new_design) == (&whole.base_design, &whole.new_design);
+        let Subject::Simulated(place) = &pair.subject else {
+            return None;
+        };
+        let is_same =
+            (&place.base_design, &place.new_design) == (&whole.base_design, &whole.new_design);
         match &place.part {
             Part::FunctionLevel { function, level } if is_same && function == name => {
-                Some(format!("{level} {}", signed(change(pair)))).filter(|_| change(pair).abs() >= LEAST_MISSES)
+                Some(format!("{level} {}", signed(change(pair))))
+                    .filter(|_| change(pair).abs() >= LEAST_MISSES)
             }
             _ => None,
         }
     };
-    comparison.pairs.iter().filter_map(of_level).take(LEVELS_NAMED).collect::<Vec<_>>().join(", ")
+    comparison
+        .pairs
+        .iter()
+        .filter_map(of_level)
+        .take(LEVELS_NAMED)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -66,7 +66,9 @@ fn add(page: &mut Page, history: &History, states: usize, costs: usize) {
     page.paragraph(&answer(history));
     page.figure(|| figure(history));
     let mut trends: Vec<&Trend> = history.trends.iter().collect();
-    trends.sort_by_key(|trend| std::cmp::Reverse(trend.steps.iter().filter(|step| is_changed(step)).count()));
+    trends.sort_by_key(|trend| {
+        std::cmp::Reverse(trend.steps.iter().filter(|step| is_changed(step)).count())
+    });
     for trend in trends.iter().take(costs) {
         page.heading(&name(history, trend), "from state to state");
         page.grid(&grid(history, trend, states));
@@ -90,7 +92,11 @@ fn add(page: &mut Page, history: &History, states: usize, costs: usize) {
 /// In the words that distinguish it from others.
 fn name(history: &History, trend: &Trend) -> String {
     let cases: Vec<&Case> = history.trends.iter().map(|trend| &trend.case).collect();
-    format!("{}, {}", conditions::label_among(&trend.case, &cases), quantity(trend.quantity))
+    format!(
+        "{}, {}",
+        conditions::label_among(&trend.case, &cases),
+        quantity(trend.quantity)
+    )
 }
 
 fn is_changed(step: &Step) -> bool {
@@ -111,32 +117,54 @@ fn answer(history: &History) -> String {
     format!("{to_before} {to_first}{}", limit(history))
 }
 
-fn against(history: &History, newest: &Dated, other: &Dated, of: fn(&Step) -> &Option<Outcome>) -> String {
+fn against(
+    history: &History,
+    newest: &Dated,
+    other: &Dated,
+    of: fn(&Step) -> &Option<Outcome>,
+) -> String {
     let count = |change: Option<Change>| {
         let is = |step: &Step| match of(step) {
-            Some(Outcome::Compared { verdict, .. }) => change.is_none_or(|change| *verdict == change),
+            Some(Outcome::Compared { verdict, .. }) => {
+                change.is_none_or(|change| *verdict == change)
+            }
             _ => false,
         };
         history.newest().filter(|(_, step)| is(step)).count()
     };
-    let (slower, faster, all) = (count(Some(Change::Slower)), count(Some(Change::Faster)), count(None));
-    let costs = if all == 1 { "1 cost".to_owned() } else { format!("{all} costs") };
+    let (slower, faster, all) = (
+        count(Some(Change::Slower)),
+        count(Some(Change::Faster)),
+        count(None),
+    );
+    let costs = if all == 1 {
+        "1 cost".to_owned()
+    } else {
+        format!("{all} costs")
+    };
     let beside = format!("{} beside {}", newest.name, other.name);
     match (slower, faster) {
         _ if all == 0 => format!("Nothing of {beside} could be compared."),
         (0, 0) => format!("No difference of {beside} was shown in {costs}."),
         (slower, 0) => format!("{beside}: slower in {slower} of {costs}."),
         (0, faster) => format!("{beside}: faster in {faster} of {costs}."),
-        (slower, faster) => format!("{beside}: slower in {slower} and faster in {faster} of {costs}."),
+        (slower, faster) => {
+            format!("{beside}: slower in {slower} and faster in {faster} of {costs}.")
+        }
     }
 }
 
 fn limit(history: &History) -> String {
-    let (Some(share), Some(grown)) = (history.fail_above, history.grown) else { return String::new() };
+    let (Some(share), Some(grown)) = (history.fail_above, history.grown) else {
+        return String::new();
+    };
     match grown {
         0 => format!(" No cost has grown by more than {}.", in_percent(share)),
         1 => format!(" 1 cost has grown by more than {}.", in_percent(share)),
-        many => format!(" {many} costs have grown by more than {}.", in_percent(share)),
+        many => format!(
+            " {many} costs have grown by more than {}.",
+            in_percent(share)
+        ),
     }
 }
 
@@ -147,7 +175,9 @@ fn grid(history: &History, trend: &Trend, most: usize) -> Grid {
         .left(["difference"]);
     let skipped = history.states.len().saturating_sub(most);
     for (state, step) in history.states.iter().zip(&trend.steps).skip(skipped) {
-        let cost = step.cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| value(cost, trend.quantity.unit()));
+        let cost = step.cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| {
+            value(cost, trend.quantity.unit())
+        });
         grid.row(vec![
             Entry::from(&state.name),
             state.records.to_string().into(),
@@ -162,7 +192,9 @@ fn grid(history: &History, trend: &Trend, most: usize) -> Grid {
 
 fn ratio(outcome: &Option<Outcome>) -> String {
     match outcome {
-        Some(Outcome::Compared { ratio, .. }) => format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high),
+        Some(Outcome::Compared { ratio, .. }) => {
+            format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high)
+        }
         Some(Outcome::NotJudged { ratio, .. }) => format!("{ratio:.3}"),
         Some(Outcome::NotComparable { .. }) => NO_NUMBER.to_owned(),
         None => String::new(),
@@ -171,9 +203,12 @@ fn ratio(outcome: &Option<Outcome>) -> String {
 
 fn difference(step: &Step, trend: &Trend) -> Entry {
     let named = |outcome: &Option<Outcome>, than: &str| match outcome {
-        Some(Outcome::Compared { verdict: change, .. }) if *change != Change::NoDifferenceShown => {
-            Some(Entry::new(format!("{} than {than}", verdict(*change, trend.quantity)), tone(*change)))
-        }
+        Some(Outcome::Compared {
+            verdict: change, ..
+        }) if *change != Change::NoDifferenceShown => Some(Entry::new(
+            format!("{} than {than}", verdict(*change, trend.quantity)),
+            tone(*change),
+        )),
         _ => None,
     };
     let why = match &step.to_before {
@@ -181,7 +216,9 @@ fn difference(step: &Step, trend: &Trend) -> Entry {
         Some(Outcome::Compared { .. }) => "none shown".to_owned(),
         None => String::new(),
     };
-    named(&step.to_before, "before").or_else(|| named(&step.to_first, "at first")).unwrap_or_else(|| why.into())
+    named(&step.to_before, "before")
+        .or_else(|| named(&step.to_first, "at first"))
+        .unwrap_or_else(|| why.into())
 }
 
 /// A row for each cost in each state.
@@ -204,9 +241,16 @@ fn rows(history: &History) -> Table {
     ];
     let cases: Vec<&Case> = history.trends.iter().map(|trend| &trend.case).collect();
     let of_trend = |trend: &Trend| -> Table {
-        history.states.iter().zip(&trend.steps).map(|(state, step)| row((trend, &cases), state, step)).collect()
+        history
+            .states
+            .iter()
+            .zip(&trend.steps)
+            .map(|(state, step)| row((trend, &cases), state, step))
+            .collect()
     };
-    std::iter::once(names.map(str::to_owned).to_vec()).chain(history.trends.iter().flat_map(of_trend)).collect()
+    std::iter::once(names.map(str::to_owned).to_vec())
+        .chain(history.trends.iter().flat_map(of_trend))
+        .collect()
 }
 
 fn row((trend, cases): (&Trend, &[&Case]), state: &Dated, step: &Step) -> Vec<String> {
@@ -231,7 +275,11 @@ fn row((trend, cases): (&Trend, &[&Case]), state: &Dated, step: &Step) -> Vec<St
 }
 
 fn figure(history: &History) -> Option<Figure> {
-    let names: Vec<String> = history.states.iter().map(|state| state.name.clone()).collect();
+    let names: Vec<String> = history
+        .states
+        .iter()
+        .map(|state| state.name.clone())
+        .collect();
     let traces: Vec<Box<dyn Trace>> = history
         .trends
         .iter()
@@ -241,7 +289,9 @@ fn figure(history: &History) -> Option<Figure> {
     if traces.is_empty() {
         return None;
     }
-    let layout = layout().x_axis(list_axis("", &names).tick_angle(-40.0)).y_axis(time_axis("cost"));
+    let layout = layout()
+        .x_axis(list_axis("", &names).tick_angle(-40.0))
+        .y_axis(time_axis("cost"));
     Some(Figure {
         name: "history".to_owned(),
         title: "Costs from state to state".to_owned(),
@@ -257,32 +307,46 @@ fn figure(history: &History) -> Option<Figure> {
 
 /// Gaps where a state has no number.
 fn line(number: usize, trend: &Trend, name: String, names: &[String]) -> Option<Box<dyn Trace>> {
-    let costs: Vec<Option<&Cost>> =
-        trend.steps.iter().map(|step| step.cost.as_ref().filter(|cost| cost.value > 0.0)).collect();
+    let costs: Vec<Option<&Cost>> = trend
+        .steps
+        .iter()
+        .map(|step| step.cost.as_ref().filter(|cost| cost.value > 0.0))
+        .collect();
     if costs.iter().all(Option::is_none) {
         return None;
     }
-    let values: Vec<f64> = costs.iter().map(|cost| cost.map_or(0.0, |cost| cost.value / NANOS)).collect();
+    let values: Vec<f64> = costs
+        .iter()
+        .map(|cost| cost.map_or(0.0, |cost| cost.value / NANOS))
+        .collect();
     let end = |(cost, value): (&Option<&Cost>, &f64)| {
         let interval = cost.and_then(|cost| cost.interval);
         interval.map_or((*value, *value), |(low, high)| (low / NANOS, high / NANOS))
     };
     let ends: Vec<(f64, f64)> = costs.iter().zip(&values).map(end).collect();
     let hover = |(cost, state): (&Option<&Cost>, &String)| {
-        let text = cost.map(|cost| with_interval(cost, trend.quantity.unit())).unwrap_or_default();
+        let text = cost
+            .map(|cost| with_interval(cost, trend.quantity.unit()))
+            .unwrap_or_default();
         format!("{}<br>{}: {text}", label(&name), label(state))
     };
     let hovers: Vec<String> = costs.iter().zip(names).map(hover).collect();
-    let heights: Vec<Option<f64>> = costs.iter().map(|cost| cost.map(|cost| cost.value / NANOS)).collect();
+    let heights: Vec<Option<f64>> = costs
+        .iter()
+        .map(|cost| cost.map(|cost| cost.value / NANOS))
+        .collect();
     let colour = colour(number);
     Some(
-        Scatter::new((0..names.len()).map(|place| place as f64).collect(), heights)
-            .name(label(&name))
-            .mode(Mode::LinesMarkers)
-            .error_y(interval_bars(&values, &ends, colour))
-            .line(Line::new().color(colour).width(1.5))
-            .marker(Marker::new().color(colour).size(8))
-            .hover_text_array(hovers)
-            .hover_template("%{hovertext}<extra></extra>"),
+        Scatter::new(
+            (0..names.len()).map(|place| place as f64).collect(),
+            heights,
+        )
+        .name(label(&name))
+        .mode(Mode::LinesMarkers)
+        .error_y(interval_bars(&values, &ends, colour))
+        .line(Line::new().color(colour).width(1.5))
+        .marker(Marker::new().color(colour).size(8))
+        .hover_text_array(hovers)
+        .hover_template("%{hovertext}<extra></extra>"),
     )
 }

@@ -35,8 +35,11 @@ impl InEveryFormat for InTurns {
             None
         } else {
             screen::add_with(page, &self.comparison, Which::All, &notes(self));
-            let [base, new] = ["base", "new"].map(|side| as_argument(format!("{}/{side}", self.folder)));
-            Some(format!("all of it: switchcost compare --details {base} {new}"))
+            let [base, new] =
+                ["base", "new"].map(|side| as_argument(format!("{}/{side}", self.folder)));
+            Some(format!(
+                "all of it: switchcost compare --details {base} {new}"
+            ))
         };
         page.heading("Set-ups", &ran(self));
         let texts = [&self.base, &self.new].map(|arm| [&arm.setup, &arm.wrapper, &arm.undo]);
@@ -69,13 +72,17 @@ fn count(turns: &InTurns, side: Side) -> usize {
 /// `in turns, 9 runs of each in 58.1 s`.
 fn ran(turns: &InTurns) -> String {
     let (base, new) = (count(turns, Side::Base), count(turns, Side::New));
-    let runs =
-        if base == new { format!("{base} runs of each") } else { format!("{base} runs of base and {new} of new") };
+    let runs = if base == new {
+        format!("{base} runs of each")
+    } else {
+        format!("{base} runs of base and {new} of new")
+    };
     format!("{runs} in turns, in {}", time(turns.elapsed_ns.0 as f64))
 }
 
 fn setups(turns: &InTurns) -> Grid {
-    let mut grid = Grid::new(1).left(["side", "before each run", "started with", "behind each run"]);
+    let mut grid =
+        Grid::new(1).left(["side", "before each run", "started with", "behind each run"]);
     for (name, arm) in [("base", &turns.base), ("new", &turns.new)] {
         let [setup, wrapper, undo] = [&arm.setup, &arm.wrapper, &arm.undo].map(String::as_str);
         grid.row([name, setup, wrapper, undo].map(Entry::from).to_vec());
@@ -97,15 +104,24 @@ fn notes(turns: &InTurns) -> Vec<String> {
 
 fn ending(turns: &InTurns) -> String {
     let percent = |share: f64| format!("{:.2} %", share * 100.0);
-    let (asked, power) = (percent(turns.detect), format!("{:.0} %", turns.power * 100.0));
+    let (asked, power) = (
+        percent(turns.detect),
+        format!("{:.0} %", turns.power * 100.0),
+    );
     let shown = match turns.detectable {
-        Some(found) => format!("a change of {} would be shown with a probability of {power}", percent(found)),
+        Some(found) => format!(
+            "a change of {} would be shown with a probability of {power}",
+            percent(found)
+        ),
         None => "of what could not be compared no change would be shown".to_owned(),
     };
     match turns.ended {
         Ended::Power => format!("Enough runs for what was asked for ({asked}): {shown}."),
         Ended::Budget => {
-            format!("The budget of {} ended it before {asked} would be: {shown}.", time(turns.budget_ns.0 as f64))
+            format!(
+                "The budget of {} ended it before {asked} would be: {shown}.",
+                time(turns.budget_ns.0 as f64)
+            )
         }
         Ended::Interrupted => format!("It was interrupted: {shown}."),
     }

@@ -12,16 +12,35 @@ use crate::plain::plain;
 
 /// The text of such a file.
 pub fn junit(comparison: &Comparison) -> String {
-    let tests: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.is_main()).collect();
+    let tests: Vec<&Pair> = comparison
+        .pairs
+        .iter()
+        .filter(|pair| pair.is_main())
+        .collect();
     let count = |is: &dyn Fn(&Pair) -> bool| tests.iter().filter(|pair| is(pair)).count();
-    let (failures, errors) = (count(&|pair| is_grown(comparison, pair)), count(&Pair::is_open));
-    let numbers = format!("tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"", tests.len());
+    let (failures, errors) = (
+        count(&|pair| is_grown(comparison, pair)),
+        count(&Pair::is_open),
+    );
+    let numbers = format!(
+        "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"",
+        tests.len()
+    );
     let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
     let _ = writeln!(text, "<testsuites name=\"switchcost\" {numbers}>");
-    let _ = writeln!(text, "  <testsuite name=\"switchcost compare\" {numbers} skipped=\"0\">");
+    let _ = writeln!(
+        text,
+        "  <testsuite name=\"switchcost compare\" {numbers} skipped=\"0\">"
+    );
     text.push_str(&properties(comparison));
-    tests.iter().for_each(|pair| text.push_str(&test(comparison, pair)));
-    let _ = writeln!(text, "    <system-out>{}</system-out>", escaped(&answer::answer(comparison)));
+    tests
+        .iter()
+        .for_each(|pair| text.push_str(&test(comparison, pair)));
+    let _ = writeln!(
+        text,
+        "    <system-out>{}</system-out>",
+        escaped(&answer::answer(comparison))
+    );
     text + "  </testsuite>\n</testsuites>\n"
 }
 
@@ -29,15 +48,26 @@ pub fn junit(comparison: &Comparison) -> String {
 fn properties(comparison: &Comparison) -> String {
     let facts = comparison.environment.iter().map(|fact| {
         let values = format!("{}, now {}", fact.base.join(" | "), fact.new.join(" | "));
-        format!("      <property name=\"{}\" value=\"{}\"/>\n", escaped(&fact.what), escaped(&values))
+        format!(
+            "      <property name=\"{}\" value=\"{}\"/>\n",
+            escaped(&fact.what),
+            escaped(&values)
+        )
     });
     let facts: String = facts.collect();
-    if facts.is_empty() { facts } else { format!("    <properties>\n{facts}    </properties>\n") }
+    if facts.is_empty() {
+        facts
+    } else {
+        format!("    <properties>\n{facts}    </properties>\n")
+    }
 }
 
 fn test(comparison: &Comparison, pair: &Pair) -> String {
-    let name =
-        format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(quantity(pair.quantity)), escaped(&label(pair)));
+    let name = format!(
+        "    <testcase classname=\"{}\" name=\"{}\"",
+        escaped(quantity(pair.quantity)),
+        escaped(&label(pair))
+    );
     let said = format!("      <system-out>{}</system-out>\n", escaped(&said(pair)));
     let outcome = match &pair.outcome {
         _ if is_grown(comparison, pair) => {
@@ -46,7 +76,10 @@ fn test(comparison: &Comparison, pair: &Pair) -> String {
             format!("      <failure type=\"grown\" message=\"{message}\"/>\n")
         }
         Outcome::NotComparable { why } | Outcome::NotJudged { why, .. } if pair.is_open() => {
-            format!("      <error type=\"not-comparable\" message=\"{}\"/>\n", escaped(why))
+            format!(
+                "      <error type=\"not-comparable\" message=\"{}\"/>\n",
+                escaped(why)
+            )
         }
         _ => String::new(),
     };
@@ -54,14 +87,20 @@ fn test(comparison: &Comparison, pair: &Pair) -> String {
 }
 
 fn is_grown(comparison: &Comparison, pair: &Pair) -> bool {
-    comparison
-        .fail_above
-        .is_some_and(|share| comparison.slower_by_more_than(share).any(|grown| std::ptr::eq(grown, pair)))
+    comparison.fail_above.is_some_and(|share| {
+        comparison
+            .slower_by_more_than(share)
+            .any(|grown| std::ptr::eq(grown, pair))
+    })
 }
 
 /// `2.06 us, now 2.25 us: 1.090 times (1.084 to 1.096), slower`.
 fn said(pair: &Pair) -> String {
-    let sides = format!("{}, now {}", side(pair.base.as_ref(), pair), side(pair.new.as_ref(), pair));
+    let sides = format!(
+        "{}, now {}",
+        side(pair.base.as_ref(), pair),
+        side(pair.new.as_ref(), pair)
+    );
     match (judged(pair, "times"), pair.ratio()) {
         (Some(words), _) => format!("{sides}: {words}"),
         (None, Some(ratio)) => format!("{sides}: {ratio:.3} times, without a verdict"),
@@ -71,5 +110,9 @@ fn said(pair: &Pair) -> String {
 
 /// Text between tags and within quotes.
 fn escaped(text: &str) -> String {
-    plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    plain(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

@@ -9,7 +9,11 @@ use super::words::{in_percent, judged, value};
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let reported = [cost(comparison), often(comparison)];
-    let mut text: String = reported.into_iter().flatten().map(|sentence| sentence + " ").collect();
+    let mut text: String = reported
+        .into_iter()
+        .flatten()
+        .map(|sentence| sentence + " ")
+        .collect();
     if comparison.pricing == Some(Pricing::Nothing) {
         text += "What a switch costs here is not known, so that costs are not compared. ";
     }
@@ -17,20 +21,34 @@ pub(super) fn answer(comparison: &Comparison) -> String {
 }
 
 fn of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
-    comparison.pairs.iter().find(|pair| pair.is_main() && pair.quantity == quantity && pair.ratio().is_some())
+    comparison
+        .pairs
+        .iter()
+        .find(|pair| pair.is_main() && pair.quantity == quantity && pair.ratio().is_some())
 }
 
 /// The cost that is likely, or else the direct one.
 fn cost(comparison: &Comparison) -> Option<String> {
     let likely = of_all(comparison, Quantity::CostShare).map(|pair| (pair, "of the CPU time"));
-    let direct = || of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "of the CPU time directly"));
+    let direct =
+        || of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "of the CPU time directly"));
     let (pair, what) = likely.or_else(direct)?;
-    Some(format!("Switching costs new {} {what}, base {}: {}.", new(pair)?, base(pair)?, ratio(pair)?))
+    Some(format!(
+        "Switching costs new {} {what}, base {}: {}.",
+        new(pair)?,
+        base(pair)?,
+        ratio(pair)?
+    ))
 }
 
 fn often(comparison: &Comparison) -> Option<String> {
     let pair = of_all(comparison, Quantity::Switches)?;
-    Some(format!("New switches {}, base {}: {}.", new(pair)?, base(pair)?, ratio(pair)?))
+    Some(format!(
+        "New switches {}, base {}: {}.",
+        new(pair)?,
+        base(pair)?,
+        ratio(pair)?
+    ))
 }
 
 fn new(pair: &Pair) -> Option<String> {
@@ -55,12 +73,17 @@ fn ratio(pair: &Pair) -> Option<String> {
 }
 
 fn verdicts(comparison: &Comparison) -> String {
-    let not_judged = comparison.pairs.iter().find_map(|pair| match &pair.outcome {
-        Outcome::NotJudged { why, .. } => Some(why),
-        _ => None,
-    });
+    let not_judged = comparison
+        .pairs
+        .iter()
+        .find_map(|pair| match &pair.outcome {
+            Outcome::NotJudged { why, .. } => Some(why),
+            _ => None,
+        });
     match not_judged {
-        Some(why) => format!("Whether that is more than two runs of the same thing differ is not known: {why}."),
+        Some(why) => format!(
+            "Whether that is more than two runs of the same thing differ is not known: {why}."
+        ),
         None if comparison.compared == 0 => nothing(comparison),
         None => format!(
             "Of {} numbers compared, {} are shown to be higher and {} to be lower.",
@@ -85,8 +108,10 @@ pub(super) fn basis(comparison: &Comparison) -> String {
 /// What ratios of costs are about; nothing where no cost is compared.
 pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     let is_cost = |pair: &Pair| {
-        matches!(pair.quantity, Quantity::DirectShare | Quantity::CostShare | Quantity::MostCostShare)
-            && pair.ratio().is_some()
+        matches!(
+            pair.quantity,
+            Quantity::DirectShare | Quantity::CostShare | Quantity::MostCostShare
+        ) && pair.ratio().is_some()
     };
     if !comparison.pairs.iter().any(is_cost) {
         return None;

@@ -6,7 +6,12 @@ use super::words::design;
 
 pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
     let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
-    comparison.pairs.iter().filter(|pair| !pair.is_of_a_function()).filter(is).count()
+    comparison
+        .pairs
+        .iter()
+        .filter(|pair| !pair.is_of_a_function())
+        .filter(is)
+        .count()
 }
 
 /// The first reason; the others stand with the numbers.
@@ -21,7 +26,10 @@ pub(super) fn nothing(comparison: &Comparison) -> String {
 pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
     let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
     for pair in pairs.iter().filter(|pair| !pair.is_of_a_function()) {
-        let (Outcome::NotJudged { why, .. } | Outcome::NotComparable { why }) = &pair.outcome else { continue };
+        let (Outcome::NotJudged { why, .. } | Outcome::NotComparable { why }) = &pair.outcome
+        else {
+            continue;
+        };
         match reasons.iter_mut().find(|(other, _)| other == why) {
             Some((_, pairs)) => pairs.push(pair),
             None => reasons.push((why, vec![pair])),

@@ -43,15 +43,25 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
     add_costs(page, comparison);
     calls::add(page, comparison, calls);
     functions::add(page, comparison, MOST_FUNCTIONS);
-    let mut notes: Vec<String> =
-        comparison.fail_above.map(|share| answer::limit(comparison, share, MOST_NAMED)).into_iter().collect();
+    let mut notes: Vec<String> = comparison
+        .fail_above
+        .map(|share| answer::limit(comparison, share, MOST_NAMED))
+        .into_iter()
+        .collect();
     if comparison.compared > 0 {
         notes.extend(answer::basis(comparison));
         let percent = confidence(comparison.confidence);
-        notes.push(format!("All intervals ({}) together hold with {percent} confidence.", comparison.compared));
+        notes.push(format!(
+            "All intervals ({}) together hold with {percent} confidence.",
+            comparison.compared
+        ));
     }
     notes.extend(observed::pricing(comparison).map(str::to_owned));
-    notes.extend(reasons(&comparison.pairs).into_iter().map(|(why, pairs)| not_comparable(why, &pairs)));
+    notes.extend(
+        reasons(&comparison.pairs)
+            .into_iter()
+            .map(|(why, pairs)| not_comparable(why, &pairs)),
+    );
     notes.extend(further.iter().cloned());
     if !notes.is_empty() {
         page.gap();
@@ -65,31 +75,61 @@ fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
         return;
     }
     let more = facts.len().saturating_sub(MOST_FACTS);
-    let rest = if more > 0 { format!("what differs; {more} more: --details") } else { "what differs".to_owned() };
+    let rest = if more > 0 {
+        format!("what differs; {more} more: --details")
+    } else {
+        "what differs".to_owned()
+    };
     page.heading(title, &rest);
-    page.grid(&environment(Grid::with_one_line_a_row(1), &facts[..facts.len().min(MOST_FACTS)]));
+    page.grid(&environment(
+        Grid::with_one_line_a_row(1),
+        &facts[..facts.len().min(MOST_FACTS)],
+    ));
 }
 
 fn not_comparable(why: &str, pairs: &[&Pair]) -> String {
-    let costs = if pairs.len() == 1 { "1 number".to_owned() } else { format!("{} numbers", pairs.len()) };
+    let costs = if pairs.len() == 1 {
+        "1 number".to_owned()
+    } else {
+        format!("{} numbers", pairs.len())
+    };
     let is_judged = pairs.iter().all(|pair| pair.ratio().is_none());
-    if is_judged { format!("{costs} not comparable: {why}") } else { format!("{costs} without a verdict: {why}") }
+    if is_judged {
+        format!("{costs} not comparable: {why}")
+    } else {
+        format!("{costs} without a verdict: {why}")
+    }
 }
 
 /// What changed, by how much first; then the others in their order.
 fn add_costs(page: &mut Page, comparison: &Comparison) {
     let is_observed = comparison.basis == Basis::Observations;
-    let mut pairs: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.ratio().is_some() || is_observed).collect();
+    let mut pairs: Vec<&Pair> = comparison
+        .pairs
+        .iter()
+        .filter(|pair| pair.ratio().is_some() || is_observed)
+        .collect();
     pairs.retain(|pair| !pair.is_of_a_function());
     if pairs.is_empty() {
         return;
     }
     pairs.sort_by(|a, b| b.is_main().cmp(&a.is_main()).then_with(|| by_change(a, b)));
     let has_functions = comparison.pairs.iter().any(Pair::is_of_a_function);
-    let rows = if has_functions { MOST_ROWS - MOST_FUNCTIONS - 4 } else { MOST_ROWS };
+    let rows = if has_functions {
+        MOST_ROWS - MOST_FUNCTIONS - 4
+    } else {
+        MOST_ROWS
+    };
     let more = pairs.len().saturating_sub(rows);
-    let largest = if more > 0 { "; those that changed most" } else { "" };
-    page.heading(title(comparison), &format!("{}{largest}", sides(comparison)));
+    let largest = if more > 0 {
+        "; those that changed most"
+    } else {
+        ""
+    };
+    page.heading(
+        title(comparison),
+        &format!("{}{largest}", sides(comparison)),
+    );
     pairs.truncate(rows);
     page.grid(&grid(&pairs, has_several_designs(pairs.iter().copied())));
     if more > 0 {
@@ -106,5 +146,7 @@ fn by_change(a: &Pair, b: &Pair) -> Ordering {
         return Ordering::Equal;
     }
     let seeming = |pair: &Pair| pair.ratio().map_or(0.0, |ratio| ratio.ln().abs());
-    b.least_change().total_cmp(&a.least_change()).then(seeming(b).total_cmp(&seeming(a)))
+    b.least_change()
+        .total_cmp(&a.least_change())
+        .then(seeming(b).total_cmp(&seeming(a)))
 }

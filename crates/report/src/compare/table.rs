@@ -16,11 +16,22 @@ const NAMED: usize = 4;
 /// The table. Of a simulation in a terminal, reasons stand below it, put together, and with them the many parts that have
 /// no verdict.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
-    let is_simulated = comparison.pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
+    let is_simulated = comparison
+        .pairs
+        .iter()
+        .any(|pair| matches!(pair.subject, Subject::Simulated(_)));
     let is_short = is_simulated && !page.has_figures();
     let is_shown = |pair: &&Pair| !is_short || pair.is_main() || pair.ratio().is_some();
-    let shown: Vec<&Pair> = comparison.pairs.iter().filter(is_shown).filter(|pair| !pair.is_of_a_function()).collect();
-    let look = Look { is_short, has_designs: has_several_designs(&comparison.pairs) };
+    let shown: Vec<&Pair> = comparison
+        .pairs
+        .iter()
+        .filter(is_shown)
+        .filter(|pair| !pair.is_of_a_function())
+        .collect();
+    let look = Look {
+        is_short,
+        has_designs: has_several_designs(&comparison.pairs),
+    };
     page.grid(&grid(&shown, look));
     if let Some(whose) = answer::suspects(comparison) {
         page.prose(&whose);
@@ -62,14 +73,22 @@ fn add_reasons(page: &mut Page, comparison: &Comparison, look: Look) {
         if more > 0 {
             names.push(format!("and {more} more"));
         }
-        let what = if pairs.iter().all(|pair| pair.ratio().is_none()) { "not comparable" } else { "no verdict" };
+        let what = if pairs.iter().all(|pair| pair.ratio().is_none()) {
+            "not comparable"
+        } else {
+            "no verdict"
+        };
         page.item(&format!("{what}: {}: {why}", names.join("; ")));
     }
 }
 
 fn grid(pairs: &[&Pair], look: Look) -> Grid {
-    let is_simulated = pairs.iter().any(|pair| matches!(pair.subject, Subject::Simulated(_)));
-    let is_observed = pairs.iter().any(|pair| matches!(pair.subject, Subject::Observed(_)));
+    let is_simulated = pairs
+        .iter()
+        .any(|pair| matches!(pair.subject, Subject::Simulated(_)));
+    let is_observed = pairs
+        .iter()
+        .any(|pair| matches!(pair.subject, Subject::Observed(_)));
     let keys: &[&str] = match (is_simulated, is_observed) {
         (true, _) => &["design", "of", "number"],
         (_, true) => &["of", "number"],
@@ -89,26 +108,47 @@ fn row(pair: &Pair, look: Look) -> Vec<Entry> {
             vec![format!("{}{star}", label(pair)).into()]
         }
         Subject::Simulated(place) => {
-            let name = if look.has_designs { design(place) } else { String::new() };
-            vec![name.into(), format!("{}{star}", part_of(place, pair.quantity)).into()]
+            let name = if look.has_designs {
+                design(place)
+            } else {
+                String::new()
+            };
+            vec![
+                name.into(),
+                format!("{}{star}", part_of(place, pair.quantity)).into(),
+            ]
         }
     };
     row.push(quantity(pair.quantity).into());
     row.extend([&pair.base, &pair.new].map(|cost| Entry::from(side(cost.as_ref(), pair))));
     match &pair.outcome {
-        Outcome::Compared { ratio, verdict: change } => {
+        Outcome::Compared {
+            ratio,
+            verdict: change,
+        } => {
             row.push(Entry::from(format!("{:.3}", ratio.ratio)));
-            row.push(Entry::from(format!("{:.3} to {:.3}", ratio.low, ratio.high)));
+            row.push(Entry::from(format!(
+                "{:.3} to {:.3}",
+                ratio.low, ratio.high
+            )));
             row.push(Entry::new(verdict(*change, pair.quantity), tone(*change)));
         }
         Outcome::NotJudged { ratio, why } => {
             row.extend([Entry::from(format!("{ratio:.3}")), Entry::from(NO_NUMBER)]);
-            let text = if look.is_short { "no verdict".to_owned() } else { format!("not judged: {why}") };
+            let text = if look.is_short {
+                "no verdict".to_owned()
+            } else {
+                format!("not judged: {why}")
+            };
             row.push(Entry::new(text, Tone::Suspect));
         }
         Outcome::NotComparable { why } => {
             row.extend([Entry::from(NO_NUMBER), Entry::from(NO_NUMBER)]);
-            let text = if look.is_short { "not comparable".to_owned() } else { format!("not comparable: {why}") };
+            let text = if look.is_short {
+                "not comparable".to_owned()
+            } else {
+                format!("not comparable: {why}")
+            };
             row.push(Entry::new(text, Tone::Suspect));
         }
     }

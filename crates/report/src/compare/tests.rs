@@ -1,6 +1,6 @@
 use switchcost_analysis::compare::{
-    Arm, Change, ChangedSwitches, Cost, Dated, Ended, History, InTurns, Origin, Outcome, Pair, Quantity, Ratio,
-    Request, RunSpread, Side, Step, Subject, Trend,
+    Arm, Change, ChangedSwitches, Cost, Dated, Ended, History, InTurns, Origin, Outcome, Pair,
+    Quantity, Ratio, Request, RunSpread, Side, Step, Subject, Trend,
 };
 use switchcost_record::{Between, Case, Mechanism, Placement, Policy};
 use switchcost_units::{CpuId, Nanos};
@@ -8,8 +8,19 @@ use switchcost_units::{CpuId, Nanos};
 use super::*;
 
 fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
-    let case = Case::plain(mechanism, Between::Process, Placement::one_cpu(CpuId(1)), Policy::Fifo);
-    let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 1 });
+    let case = Case::plain(
+        mechanism,
+        Between::Process,
+        Placement::one_cpu(CpuId(1)),
+        Policy::Fifo,
+    );
+    let cost = |ns: f64| {
+        Some(Cost {
+            value: ns,
+            interval: Some((ns * 0.98, ns * 1.02)),
+            records: 1,
+        })
+    };
     Pair {
         subject: Subject::Case(case),
         new_case: None,
@@ -23,7 +34,14 @@ fn pair(mechanism: Mechanism, outcome: Outcome) -> Pair {
 }
 
 fn compared(ratio: f64, verdict: Change) -> Outcome {
-    Outcome::Compared { ratio: Ratio { ratio, low: ratio - 0.05, high: ratio + 0.05 }, verdict }
+    Outcome::Compared {
+        ratio: Ratio {
+            ratio,
+            low: ratio - 0.05,
+            high: ratio + 0.05,
+        },
+        verdict,
+    }
 }
 
 fn comparison() -> Comparison {
@@ -34,11 +52,24 @@ fn comparison_with(fail_above: Option<f64>) -> Comparison {
     let pairs = vec![
         pair(Mechanism::Pipe, compared(1.2, Change::Slower)),
         pair(Mechanism::Futex, compared(0.99, Change::NoDifferenceShown)),
-        pair(Mechanism::Eventfd, Outcome::NotComparable { why: "the base record has no such case".to_owned() }),
+        pair(
+            Mechanism::Eventfd,
+            Outcome::NotComparable {
+                why: "the base record has no such case".to_owned(),
+            },
+        ),
     ];
     let (base, new) = (["a.jsonl".to_owned()], ["b.jsonl".to_owned()]);
-    let request = Request { base: &base, new: &new, fail_above, ..Request::default() };
-    let spread = RunSpread { share: 0.01, origin: Origin::Assumed };
+    let request = Request {
+        base: &base,
+        new: &new,
+        fail_above,
+        ..Request::default()
+    };
+    let spread = RunSpread {
+        share: 0.01,
+        origin: Origin::Assumed,
+    };
     Comparison {
         environment: vec![Difference {
             what: "kernel".to_owned(),
@@ -51,7 +82,15 @@ fn comparison_with(fail_above: Option<f64>) -> Comparison {
 }
 
 fn rendered(format: Format, fail_above: Option<f64>) -> String {
-    styled(format, fail_above, Style { width: Some(120), is_detailed: true, ..Style::default() })
+    styled(
+        format,
+        fail_above,
+        Style {
+            width: Some(120),
+            is_detailed: true,
+            ..Style::default()
+        },
+    )
 }
 
 fn styled(format: Format, fail_above: Option<f64>, style: Style) -> String {
@@ -62,16 +101,27 @@ fn styled(format: Format, fail_above: Option<f64>, style: Style) -> String {
 fn the_answer_comes_first_and_the_environment_before_the_costs() {
     let text = rendered(Format::Table, Some(0.05));
     assert!(text.starts_with("New is slower in 1 of 2 costs"), "{text}");
-    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
+    let place = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("no '{words}' in {text}"))
+    };
     assert!(place("kernel") < place("pipe process"), "{text}");
-    for words in ["1.200", "1.150 to 1.250", "slower", "no difference shown", "not comparable: the base record has no"]
-    {
+    for words in [
+        "1.200",
+        "1.150 to 1.250",
+        "slower",
+        "no difference shown",
+        "not comparable: the base record has no",
+    ] {
         place(words);
     }
     place("Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed");
     place("for a core at 3.00 GHz");
     place("Grown by more than 5 %: pipe process (hand-off).");
-    assert!(!text.contains('\u{1b}'), "a record's text reaches the terminal: {text:?}");
+    assert!(
+        !text.contains('\u{1b}'),
+        "a record's text reaches the terminal: {text:?}"
+    );
 }
 
 /// One sentence where one spread holds for all, two where it would be untrue of hand-offs across CPUs.
@@ -80,8 +130,15 @@ fn the_spread_across_cpus_is_said_beside_that_on_one() {
     let text = |across: Option<(f64, Origin)>| {
         let run_spread_across_cpus = across.map(|(share, origin)| RunSpread { share, origin });
         text_of(
-            &Comparison { run_spread_across_cpus, ..comparison() },
-            Style { width: Some(120), is_detailed: true, ..Style::default() },
+            &Comparison {
+                run_spread_across_cpus,
+                ..comparison()
+            },
+            Style {
+                width: Some(120),
+                is_detailed: true,
+                ..Style::default()
+            },
             None,
         )
         .split_whitespace()
@@ -91,16 +148,27 @@ fn the_spread_across_cpus_is_said_beside_that_on_one() {
     let one = "Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed; give several records of each side to \
                measure it.";
     let both = format!("{one} Those of hand-offs across CPUs differ by 15 %, which is assumed.");
-    assert!(text(Some((0.15, Origin::Assumed))).contains(&both), "{}", text(Some((0.15, Origin::Assumed))));
+    assert!(
+        text(Some((0.15, Origin::Assumed))).contains(&both),
+        "{}",
+        text(Some((0.15, Origin::Assumed)))
+    );
     for alike in [None, Some((0.01, Origin::Assumed))] {
-        assert!(text(alike).contains(one) && !text(alike).contains("across CPUs"), "{}", text(alike));
+        assert!(
+            text(alike).contains(one) && !text(alike).contains("across CPUs"),
+            "{}",
+            text(alike)
+        );
     }
 }
 
 #[test]
 fn junit_has_a_test_for_each_number_and_fails_those_beyond_the_limit() {
     let xml = junit(&comparison_with(Some(0.05)));
-    assert!(xml.contains("<testsuites name=\"switchcost\" tests=\"3\" failures=\"1\" errors=\"1\">"), "{xml}");
+    assert!(
+        xml.contains("<testsuites name=\"switchcost\" tests=\"3\" failures=\"1\" errors=\"1\">"),
+        "{xml}"
+    );
     for line in [
         "<testcase classname=\"hand-off\" name=\"pipe process\">\n      <failure type=\"grown\" message=\"grown by more than 5 %: 1.70 us, \
          now 2.04 us: 1.200 times (1.150 to 1.250), slower\"/>",
@@ -111,14 +179,21 @@ fn junit_has_a_test_for_each_number_and_fails_those_beyond_the_limit() {
     }
     assert!(!xml.contains('\u{1b}'), "{xml}");
     let unlimited = junit(&comparison());
-    assert!(unlimited.contains("failures=\"0\""), "nothing is forbidden: {unlimited}");
+    assert!(
+        unlimited.contains("failures=\"0\""),
+        "nothing is forbidden: {unlimited}"
+    );
 }
 
 #[test]
 fn text_in_junit_ends_no_tag() {
     let mut odd = comparison();
     odd.environment[0].new = vec!["\"/><failure a='b'>&".to_owned()];
-    assert!(junit(&odd).contains("now &quot;/&gt;&lt;failure a='b'&gt;&amp;\"/>"), "{}", junit(&odd));
+    assert!(
+        junit(&odd).contains("now &quot;/&gt;&lt;failure a='b'&gt;&amp;\"/>"),
+        "{}",
+        junit(&odd)
+    );
 }
 
 #[test]
@@ -135,13 +210,21 @@ fn markdown_is_a_table_with_what_differs_below() {
     }
     let mut odd = comparison();
     odd.environment[0].new = vec!["a|b</details>`@x".to_owned()];
-    assert!(markdown(&odd).contains("a\\|b&lt;/details&gt;\\`\\@x |"), "{}", markdown(&odd));
+    assert!(
+        markdown(&odd).contains("a\\|b&lt;/details&gt;\\`\\@x |"),
+        "{}",
+        markdown(&odd)
+    );
 }
 
 fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
     InTurns {
         base: Arm::default(),
-        new: Arm { wrapper: "perf stat --".to_owned(), undo: "true".to_owned(), ..Arm::default() },
+        new: Arm {
+            wrapper: "perf stat --".to_owned(),
+            undo: "true".to_owned(),
+            ..Arm::default()
+        },
         flags: vec!["--mechanism".to_owned(), "pipe".to_owned()],
         order: [Side::Base, Side::New, Side::New, Side::Base].to_vec(),
         seed: 1,
@@ -164,7 +247,11 @@ fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
 
 #[test]
 fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
-    let text = render_in_turns(&in_turns(Ended::Budget, Some(0.031)), Format::Table, Style::default());
+    let text = render_in_turns(
+        &in_turns(Ended::Budget, Some(0.031)),
+        Format::Table,
+        Style::default(),
+    );
     for words in [
         "New is slower in 1 of 2 costs",
         "The budget of 60.0 s ended it before 2.00 % would be",
@@ -177,23 +264,54 @@ fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
         assert!(text.contains(words), "no '{words}' in {text}");
     }
     assert!(text.lines().count() <= 45, "{text}");
-    let elsewhere = InTurns { folder: "my runs/ab".to_owned(), ..in_turns(Ended::Budget, None) };
+    let elsewhere = InTurns {
+        folder: "my runs/ab".to_owned(),
+        ..in_turns(Ended::Budget, None)
+    };
     let text = render_in_turns(&elsewhere, Format::Table, Style::default());
-    assert!(text.contains("all of it: switchcost compare --details 'my runs/ab/base' 'my runs/ab/new'\n"), "{text}");
-    let open = render_in_turns(&in_turns(Ended::Power, None), Format::Table, Style::default());
-    assert!(open.contains("Enough runs for what was asked for (2.00 %)"), "{open}");
+    assert!(
+        text.contains(
+            "all of it: switchcost compare --details 'my runs/ab/base' 'my runs/ab/new'\n"
+        ),
+        "{text}"
+    );
+    let open = render_in_turns(
+        &in_turns(Ended::Power, None),
+        Format::Table,
+        Style::default(),
+    );
+    assert!(
+        open.contains("Enough runs for what was asked for (2.00 %)"),
+        "{open}"
+    );
 }
 
 /// Three commits, of which the last is slower than the one before.
 fn three_commits() -> History {
-    let Subject::Case(case) = pair(Mechanism::Pipe, compared(1.0, Change::NoDifferenceShown)).subject else {
+    let Subject::Case(case) =
+        pair(Mechanism::Pipe, compared(1.0, Change::NoDifferenceShown)).subject
+    else {
         panic!("a case")
     };
-    let cost = |ns: f64| Some(Cost { value: ns, interval: Some((ns * 0.98, ns * 1.02)), records: 3 });
-    let step = |ns, before, first| Step { cost: cost(ns), to_before: before, to_first: first };
+    let cost = |ns: f64| {
+        Some(Cost {
+            value: ns,
+            interval: Some((ns * 0.98, ns * 1.02)),
+            records: 3,
+        })
+    };
+    let step = |ns, before, first| Step {
+        cost: cost(ns),
+        to_before: before,
+        to_first: first,
+    };
     let same = || Some(compared(1.0, Change::NoDifferenceShown));
     let slower = || Some(compared(1.2, Change::Slower));
-    let dated = |name: &str| Dated { name: name.to_owned(), started_at: "2026-01-01T00:00:00Z".to_owned(), records: 3 };
+    let dated = |name: &str| Dated {
+        name: name.to_owned(),
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        records: 3,
+    };
     History {
         states: ["v1", "v2", "v3"].map(dated).to_vec(),
         confidence: 0.9,
@@ -204,7 +322,11 @@ fn three_commits() -> History {
         trends: vec![Trend {
             case,
             quantity: Quantity::HandOff,
-            steps: vec![step(2_000.0, None, None), step(2_000.0, same(), same()), step(2_400.0, slower(), slower())],
+            steps: vec![
+                step(2_000.0, None, None),
+                step(2_000.0, same(), same()),
+                step(2_400.0, slower(), slower()),
+            ],
         }],
     }
 }
@@ -233,21 +355,43 @@ fn a_history_says_what_the_newest_is_like_and_each_step() {
 fn the_screen_has_what_changed_most_and_no_line_too_long() {
     let mut many = comparison_with(Some(0.05));
     for place in 0..40 {
-        let mut pair = pair(Mechanism::Pipe, compared(1.0 + f64::from(place) / 100.0, Change::Slower));
+        let mut pair = pair(
+            Mechanism::Pipe,
+            compared(1.0 + f64::from(place) / 100.0, Change::Slower),
+        );
         if let Subject::Case(case) = &mut pair.subject {
             case.working_set.size_bytes = switchcost_units::Bytes(4096 << (place % 14));
-            case.policy = if place % 2 == 0 { Policy::Fifo } else { Policy::Other };
+            case.policy = if place % 2 == 0 {
+                Policy::Fifo
+            } else {
+                Policy::Other
+            };
         }
         many.pairs.push(pair);
     }
     let text = render(&many, Format::Table, Style::default());
-    assert!(text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(
+        text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
     assert!(text.contains("--details"), "{text}");
-    let first = text.lines().find(|line| line.starts_with("pipe process")).expect("a row");
-    assert!(first.contains("1.39") && first.ends_with("slower"), "{text}");
-    assert!(first.contains("policy "), "what distinguishes cases is named: {text}");
+    let first = text
+        .lines()
+        .find(|line| line.starts_with("pipe process"))
+        .expect("a row");
+    assert!(
+        first.contains("1.39") && first.ends_with("slower"),
+        "{text}"
+    );
+    assert!(
+        first.contains("policy "),
+        "what distinguishes cases is named: {text}"
+    );
     let few = styled(Format::Table, None, Style::default());
-    assert!(few.contains("none shown") && few.contains("1 number not comparable: the base record"), "{few}");
+    assert!(
+        few.contains("none shown") && few.contains("1 number not comparable: the base record"),
+        "{few}"
+    );
 }
 
 #[test]
@@ -257,9 +401,15 @@ fn json_says_the_same() {
     assert_eq!(value["slower_than_allowed"], 0);
     assert_eq!(value["environment"][0]["what"], "kernel");
     let pairs = value["pairs"].as_array().expect("a list");
-    assert_eq!((pairs[0]["outcome"].as_str(), pairs[0]["verdict"].as_str()), (Some("compared"), Some("slower")));
+    assert_eq!(
+        (pairs[0]["outcome"].as_str(), pairs[0]["verdict"].as_str()),
+        (Some("compared"), Some("slower"))
+    );
     assert_eq!(pairs[0]["ratio"], 1.2);
-    assert_eq!((&pairs[0]["quantity"], &pairs[0]["base"]["low"]), (&"hand-off".into(), &1_666.0.into()));
+    assert_eq!(
+        (&pairs[0]["quantity"], &pairs[0]["base"]["low"]),
+        (&"hand-off".into(), &1_666.0.into())
+    );
     assert_eq!(pairs[2]["outcome"], "not-comparable");
     assert!(pairs[2]["ratio"].is_null());
 }
@@ -271,21 +421,42 @@ fn csv_has_a_row_for_each_pair() {
     assert_eq!(lines.len(), 4);
     assert!(
         lines[0].starts_with("mechanism,between,tasks,")
-            && lines[0].contains(",cpus,relation,policy,away_bytes,vector_state,xsave_bytes,quantity,")
+            && lines[0]
+                .contains(",cpus,relation,policy,away_bytes,vector_state,xsave_bytes,quantity,")
     );
-    assert!(lines[1].starts_with("pipe,process,2,0,") && lines[1].contains(",slower,"), "{}", lines[1]);
-    assert!(lines[3].ends_with(",not comparable,the base record has no such case,"), "{}", lines[3]);
+    assert!(
+        lines[1].starts_with("pipe,process,2,0,") && lines[1].contains(",slower,"),
+        "{}",
+        lines[1]
+    );
+    assert!(
+        lines[3].ends_with(",not comparable,the base record has no such case,"),
+        "{}",
+        lines[3]
+    );
 }
 
 #[test]
 fn a_share_is_said_as_it_was_given() {
-    for (share, text) in [(0.07, "7 %"), (0.0004, "0.04 %"), (1.5, "150 %"), (0.0, "0 %")] {
+    for (share, text) in [
+        (0.07, "7 %"),
+        (0.0004, "0.04 %"),
+        (1.5, "150 %"),
+        (0.0, "0 %"),
+    ] {
         assert_eq!(words::in_percent(share), text);
     }
 }
 
 fn text_of(comparison: &Comparison, style: Style, fail_above: Option<f64>) -> String {
-    render(&Comparison { fail_above, ..comparison.clone() }, Format::Table, style)
+    render(
+        &Comparison {
+            fail_above,
+            ..comparison.clone()
+        },
+        Format::Table,
+        style,
+    )
 }
 
 #[test]
@@ -294,7 +465,10 @@ fn where_nothing_can_be_compared_the_answer_says_why() {
     none.pairs.drain(..2);
     none.compared = 0;
     let text = text_of(&none, Style::default(), None);
-    assert!(text.starts_with("Nothing could be compared: the base record has no such case."), "{text}");
+    assert!(
+        text.starts_with("Nothing could be compared: the base record has no such case."),
+        "{text}"
+    );
 }
 
 #[test]
@@ -302,20 +476,38 @@ fn there_are_no_others_where_all_are_slower() {
     let mut all = comparison();
     all.pairs[1] = pair(Mechanism::Futex, compared(1.3, Change::Slower));
     let text = text_of(&all, Style::default(), None);
-    assert!(text.starts_with("New is slower in both costs.") && !text.contains("others"), "{text}");
+    assert!(
+        text.starts_with("New is slower in both costs.") && !text.contains("others"),
+        "{text}"
+    );
     all.pairs.remove(1);
     all.compared = 1;
     let text = text_of(&all, Style::default(), None);
-    assert!(text.starts_with("New is slower in the one cost that was compared."), "{text}");
+    assert!(
+        text.starts_with("New is slower in the one cost that was compared."),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_suspect_record_is_named() {
-    for style in [Style::default(), Style { is_detailed: true, ..Style::default() }] {
+    for style in [
+        Style::default(),
+        Style {
+            is_detailed: true,
+            ..Style::default()
+        },
+    ] {
         let mut suspect = comparison();
-        (suspect.pairs[0].is_suspect, suspect.pairs[0].suspect_records) = (true, vec!["b.jsonl".to_owned()]);
+        (
+            suspect.pairs[0].is_suspect,
+            suspect.pairs[0].suspect_records,
+        ) = (true, vec!["b.jsonl".to_owned()]);
         let text = text_of(&suspect, style, None);
-        assert!(text.contains("* suspect: switchcost report says why, of b.jsonl"), "{text}");
+        assert!(
+            text.contains("* suspect: switchcost report says why, of b.jsonl"),
+            "{text}"
+        );
         assert!(!text_of(&comparison(), style, None).contains("suspect"));
     }
 }
@@ -324,19 +516,38 @@ fn a_suspect_record_is_named() {
 fn another_number_of_switches_a_hand_off_is_a_finding() {
     let mut twice = comparison();
     let case = twice.pairs[1].case().expect("a case").clone();
-    twice.switches.push(ChangedSwitches { case, base: 1.0, new: 2.0 });
-    let text = text_of(&twice, Style { width: Some(200), ..Style::default() }, None);
-    assert!(text.contains("A hand-off takes 2.00 switches, and took 1.00: futex process."), "{text}");
+    twice.switches.push(ChangedSwitches {
+        case,
+        base: 1.0,
+        new: 2.0,
+    });
+    let text = text_of(
+        &twice,
+        Style {
+            width: Some(200),
+            ..Style::default()
+        },
+        None,
+    );
+    assert!(
+        text.contains("A hand-off takes 2.00 switches, and took 1.00: futex process."),
+        "{text}"
+    );
 }
 
 fn calls_of(mechanism: Mechanism, verdict: Change) -> [Pair; 2] {
-    [Quantity::Calls, Quantity::HandOffWithCalls]
-        .map(|quantity| Pair { quantity, ..pair(mechanism, compared(1.2, verdict)) })
+    [Quantity::Calls, Quantity::HandOffWithCalls].map(|quantity| Pair {
+        quantity,
+        ..pair(mechanism, compared(1.2, verdict))
+    })
 }
 
 #[test]
 fn what_system_calls_take_is_said_where_it_differs_and_always_of_runs_in_turns() {
-    let style = Style { width: Some(200), ..Style::default() };
+    let style = Style {
+        width: Some(200),
+        ..Style::default()
+    };
     let mut filtered = comparison();
     filtered.calls = calls_of(Mechanism::Pipe, Change::Slower).to_vec();
     let text = text_of(&filtered, style, None);
@@ -346,19 +557,50 @@ fn what_system_calls_take_is_said_where_it_differs_and_always_of_runs_in_turns()
         "System calls of a hand-off: both arms make them: what changes them is in no cost above",
         "hand-off with them",
     ] {
-        assert!(text.replace('\n', " ").contains(words), "no '{words}' in {text}");
+        assert!(
+            text.replace('\n', " ").contains(words),
+            "no '{words}' in {text}"
+        );
     }
     let csv = render(&filtered, Format::Csv, Style::default());
-    assert!(csv.contains(",calls,ns,") && csv.contains(",hand-off-with-calls,ns,"), "{csv}");
-    filtered.calls.extend(calls_of(Mechanism::Futex, Change::NoDifferenceShown));
+    assert!(
+        csv.contains(",calls,ns,") && csv.contains(",hand-off-with-calls,ns,"),
+        "{csv}"
+    );
+    filtered
+        .calls
+        .extend(calls_of(Mechanism::Futex, Change::NoDifferenceShown));
     let text = text_of(&filtered, style, None);
-    assert!(text.contains("which both arms make, are slower in 1 of 2 cases."), "{text}");
-    let of_calls =
-        |text: &str| text.split("System calls of").nth(1).is_some_and(|table| table.contains("futex process"));
-    assert!(!of_calls(&text) && of_calls(&text_of(&filtered, Style { is_detailed: true, ..style }, None)), "{text}");
+    assert!(
+        text.contains("which both arms make, are slower in 1 of 2 cases."),
+        "{text}"
+    );
+    let of_calls = |text: &str| {
+        text.split("System calls of")
+            .nth(1)
+            .is_some_and(|table| table.contains("futex process"))
+    };
+    assert!(
+        !of_calls(&text)
+            && of_calls(&text_of(
+                &filtered,
+                Style {
+                    is_detailed: true,
+                    ..style
+                },
+                None
+            )),
+        "{text}"
+    );
     filtered.calls = calls_of(Mechanism::Pipe, Change::NoDifferenceShown).to_vec();
-    assert!(!text_of(&filtered, style, None).contains("System calls"), "no difference");
-    let turns = InTurns { comparison: filtered, ..in_turns(Ended::Budget, None) };
+    assert!(
+        !text_of(&filtered, style, None).contains("System calls"),
+        "no difference"
+    );
+    let turns = InTurns {
+        comparison: filtered,
+        ..in_turns(Ended::Budget, None)
+    };
     assert!(render_in_turns(&turns, Format::Table, style).contains("System calls of a hand-off"));
 }
 
@@ -366,7 +608,16 @@ fn what_system_calls_take_is_said_where_it_differs_and_always_of_runs_in_turns()
 fn a_gate_that_found_nothing_says_what_it_could_have_shown() {
     let mut quiet = comparison();
     // 1.2 over 1.15, and 0.99 over 0.94.
-    let text = |quiet: &Comparison, share| text_of(quiet, Style { width: Some(200), ..Style::default() }, Some(share));
+    let text = |quiet: &Comparison, share| {
+        text_of(
+            quiet,
+            Style {
+                width: Some(200),
+                ..Style::default()
+            },
+            Some(share),
+        )
+    };
     let found = text(&quiet, 0.3);
     assert!(
         found.contains(
@@ -375,7 +626,10 @@ fn a_gate_that_found_nothing_says_what_it_could_have_shown() {
     );
     let found = text(&quiet, 0.5);
     assert!(!found.contains("more than the limit"), "{found}");
-    assert!(!text(&quiet, 0.0).contains("more than the limit"), "whatever can be shown is more than nothing");
+    assert!(
+        !text(&quiet, 0.0).contains("more than the limit"),
+        "whatever can be shown is more than nothing"
+    );
     quiet.pairs.remove(0);
     let found = text(&quiet, 0.05);
     assert!(

@@ -1,6 +1,8 @@
 //! Subjects, numbers and verdicts in words.
 
-use switchcost_analysis::compare::{Change, Cost, Outcome, Pair, Part, Place, Quantity, Subject, Unit, Who, differing};
+use switchcost_analysis::compare::{
+    Change, Cost, Outcome, Pair, Part, Place, Quantity, Subject, Unit, Who, differing,
+};
 
 use switchcost_units::{Bytes, Nanos};
 
@@ -18,15 +20,22 @@ pub(super) fn label(pair: &Pair) -> String {
     match &pair.subject {
         Subject::Case(case) => conditions::label(case) + &across(pair),
         Subject::Simulated(place) if place.part == Part::All => design(place),
-        Subject::Simulated(place) => format!("{}, {}", design(place), part_of(place, pair.quantity)),
+        Subject::Simulated(place) => {
+            format!("{}, {}", design(place), part_of(place, pair.quantity))
+        }
         Subject::Observed(of) => who(of),
-        Subject::Injected { footprint_bytes, period_ns } => touching(*footprint_bytes, *period_ns),
+        Subject::Injected {
+            footprint_bytes,
+            period_ns,
+        } => touching(*footprint_bytes, *period_ns),
     }
 }
 
 /// In what the sides of a measured case differ: `, fifo to other`.
 pub(super) fn across(pair: &Pair) -> String {
-    let (Some(base), Some(new)) = (pair.case(), &pair.new_case) else { return String::new() };
+    let (Some(base), Some(new)) = (pair.case(), &pair.new_case) else {
+        return String::new();
+    };
     let one = |(base, new): (String, String)| match (base.is_empty(), new.is_empty()) {
         (true, _) => format!(", now {new}"),
         (_, true) => format!(", was {base}"),
@@ -37,8 +46,14 @@ pub(super) fn across(pair: &Pair) -> String {
 
 /// What the other task of a preemption touches, and how often it comes where that differs.
 pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
-    let touched = if size.0 == 0 { "nothing touched".to_owned() } else { format!("{size} touched") };
-    period.map_or(touched.clone(), |period| format!("{touched}, each {}", time(period.0 as f64)))
+    let touched = if size.0 == 0 {
+        "nothing touched".to_owned()
+    } else {
+        format!("{size} touched")
+    };
+    period.map_or(touched.clone(), |period| {
+        format!("{touched}, each {}", time(period.0 as f64))
+    })
 }
 
 /// Live tasks, or who preempted them.
@@ -62,12 +77,19 @@ pub(super) fn design(place: &Place) -> String {
 
 /// What a number of a design is of.
 pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
-    if is_of_all(quantity) { "the whole trace".to_owned() } else { part(&place.part) }
+    if is_of_all(quantity) {
+        "the whole trace".to_owned()
+    } else {
+        part(&place.part)
+    }
 }
 
 /// Whether it is a number of the whole trace, and not of its switches.
 pub(super) fn is_of_all(quantity: Quantity) -> bool {
-    matches!(quantity, Quantity::CyclesPerInstruction | Quantity::Cycles | Quantity::Time)
+    matches!(
+        quantity,
+        Quantity::CyclesPerInstruction | Quantity::Cycles | Quantity::Time
+    )
 }
 
 /// The switches or the level.
@@ -110,9 +132,11 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Preemptions => "preemptions a second",
         Quantity::Preemption => "a preemption",
         Quantity::PreemptionReload => "of it cold caches",
-        Quantity::Total | Quantity::HandOff | Quantity::Overhead | Quantity::Involuntary | Quantity::Throttled => {
-            quantity.name()
-        }
+        Quantity::Total
+        | Quantity::HandOff
+        | Quantity::Overhead
+        | Quantity::Involuntary
+        | Quantity::Throttled => quantity.name(),
     }
 }
 
@@ -131,12 +155,22 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
 
 /// The same with its interval, where it has one.
 pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
-    let Some((low, high)) = cost.interval else { return value(cost, unit) };
-    let range = |text: fn(f64) -> String| format!("{} ({} to {})", value(cost, unit), text(low), text(high));
+    let Some((low, high)) = cost.interval else {
+        return value(cost, unit);
+    };
+    let range = |text: fn(f64) -> String| {
+        format!("{} ({} to {})", value(cost, unit), text(low), text(high))
+    };
     match unit {
         Unit::Ns => {
             let scale = Scale::of(cost.value);
-            format!("{} {} ({} to {})", scale.number(cost.value), scale.unit, scale.number(low), scale.number(high))
+            format!(
+                "{} {} ({} to {})",
+                scale.number(cost.value),
+                scale.unit,
+                scale.number(low),
+                scale.number(high)
+            )
         }
         Unit::Cycles | Unit::PerSecond | Unit::Events => range(rounded),
         Unit::Share => range(|end| share(Some(end))),
@@ -147,13 +181,26 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
 
 /// One side of a pair, or that it has no number.
 pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
-    cost.map_or(NO_NUMBER.to_owned(), |cost| value(cost, pair.quantity.unit()))
+    cost.map_or(NO_NUMBER.to_owned(), |cost| {
+        value(cost, pair.quantity.unit())
+    })
 }
 
 /// `1.250 times as much (1.200 to 1.300), slower`, if there is a verdict.
 pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
-    let Outcome::Compared { ratio, verdict: change } = &pair.outcome else { return None };
-    Some(format!("{:.3} {times} ({}), {}", ratio.ratio, interval(pair), verdict(*change, pair.quantity)))
+    let Outcome::Compared {
+        ratio,
+        verdict: change,
+    } = &pair.outcome
+    else {
+        return None;
+    };
+    Some(format!(
+        "{:.3} {times} ({}), {}",
+        ratio.ratio,
+        interval(pair),
+        verdict(*change, pair.quantity)
+    ))
 }
 
 /// The ratio's, if there is a verdict.
@@ -170,7 +217,10 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
         (Change::Faster, Quantity::MissesPerInstruction) => "fewer",
         (Change::Slower, Quantity::MissesPerInstruction) => "more",
         (Change::NoDifferenceShown, _) => "no difference shown",
-        (change, Quantity::Total | Quantity::HandOff | Quantity::Calls | Quantity::HandOffWithCalls)
+        (
+            change,
+            Quantity::Total | Quantity::HandOff | Quantity::Calls | Quantity::HandOffWithCalls,
+        )
         | (change, Quantity::AverageCost | Quantity::Overhead | Quantity::ExcessPerSwitch)
         | (change, Quantity::CyclesPerInstruction | Quantity::Cycles | Quantity::Time) => {
             if change == Change::Faster {

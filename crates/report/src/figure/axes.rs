@@ -19,12 +19,19 @@ fn axis(title: &str) -> Axis {
 
 /// Time in seconds on a logarithmic scale; the ticks are in ns, us or ms.
 pub(crate) fn time_axis(title: &str) -> Axis {
-    axis(title).type_(AxisType::Log).exponent_format(ExponentFormat::SI).tick_suffix("s")
+    axis(title)
+        .type_(AxisType::Log)
+        .exponent_format(ExponentFormat::SI)
+        .tick_suffix("s")
 }
 
 /// Sizes of arrays in bytes on a logarithmic scale, with names at those that occur.
 pub(crate) fn size_axis(title: &str, sizes_bytes: &[u64]) -> Axis {
-    let mut sizes: Vec<u64> = sizes_bytes.iter().copied().filter(|size| *size > 0).collect();
+    let mut sizes: Vec<u64> = sizes_bytes
+        .iter()
+        .copied()
+        .filter(|size| *size > 0)
+        .collect();
     sizes.sort_unstable();
     sizes.dedup();
     let named = far_apart(&sizes);
@@ -37,11 +44,16 @@ pub(crate) fn size_axis(title: &str, sizes_bytes: &[u64]) -> Axis {
 
 /// Those of the sizes whose names do not run into each other; the first is among them.
 fn far_apart(sizes: &[u64]) -> Vec<u64> {
-    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Vec::new() };
+    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else {
+        return Vec::new();
+    };
     let distance = (*last as f64 / *first as f64).log2() / SIZES_NAMED;
     let mut named = vec![*first];
     for size in sizes {
-        if named.last().is_none_or(|before| (*size as f64 / *before as f64).log2() > 0.999 * distance) {
+        if named
+            .last()
+            .is_none_or(|before| (*size as f64 / *before as f64).log2() > 0.999 * distance)
+        {
             named.push(*size);
         }
     }
@@ -51,12 +63,16 @@ fn far_apart(sizes: &[u64]) -> Vec<u64> {
 
 /// Numbers from 0 on.
 pub(crate) fn linear_axis(title: &str) -> Axis {
-    axis(title).type_(AxisType::Linear).exponent_format(ExponentFormat::SI)
+    axis(title)
+        .type_(AxisType::Linear)
+        .exponent_format(ExponentFormat::SI)
 }
 
 /// Numbers above 0 on a logarithmic scale.
 pub(crate) fn log_axis(title: &str) -> Axis {
-    axis(title).type_(AxisType::Log).exponent_format(ExponentFormat::SI)
+    axis(title)
+        .type_(AxisType::Log)
+        .exponent_format(ExponentFormat::SI)
 }
 
 /// Shares from 0 to 1 as percentages.
@@ -104,7 +120,10 @@ mod tests {
     fn names_of_sizes_keep_their_distance() {
         let doubled: Vec<u64> = (0..13).map(|power| 1024 << power).collect();
         assert_eq!(far_apart(&doubled), doubled, "all of a dozen steps");
-        assert_eq!(far_apart(&[1024, 200 << 10, 256 << 10, 1 << 20]), [1024, 200 << 10, 1 << 20]);
+        assert_eq!(
+            far_apart(&[1024, 200 << 10, 256 << 10, 1 << 20]),
+            [1024, 200 << 10, 1 << 20]
+        );
         assert_eq!((far_apart(&[4096]), far_apart(&[])), (vec![4096], vec![]));
     }
 }

@@ -20,7 +20,9 @@ pub(crate) struct Drawing {
 
 impl std::fmt::Debug for Drawing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Drawing").field("traces", &self.data.len()).finish_non_exhaustive()
+        f.debug_struct("Drawing")
+            .field("traces", &self.data.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -28,14 +30,25 @@ impl Drawing {
     pub(crate) fn new(traces: Vec<Box<dyn Trace>>, layout: Layout) -> Self {
         let mut data = Traces::new();
         traces.into_iter().for_each(|trace| data.push(trace));
-        let config = Configuration::new().responsive(true).display_logo(false).typeset_math(false);
-        Drawing { data, layout, config }
+        let config = Configuration::new()
+            .responsive(true)
+            .display_logo(false)
+            .typeset_math(false);
+        Drawing {
+            data,
+            layout,
+            config,
+        }
     }
 
     /// As JSON that may stand in a script element: no `<` is left in it, so nothing in it ends the element.
     pub(crate) fn to_script(&self) -> String {
         let mut json = serde_json::to_string(self).expect("every key of every map is text");
-        for (found, escaped) in [('<', "\\u003c"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+        for (found, escaped) in [
+            ('<', "\\u003c"),
+            ('\u{2028}', "\\u2028"),
+            ('\u{2029}', "\\u2029"),
+        ] {
             if json.contains(found) {
                 json = json.replace(found, escaped);
             }
@@ -51,16 +64,30 @@ pub(crate) fn layout() -> Layout {
         .height(USUAL_HEIGHT)
         .paper_background_color("rgba(0,0,0,0)")
         .plot_background_color("rgba(0,0,0,0)")
-        .font(Font::new().family("system-ui, sans-serif").size(13).color(GREY))
+        .font(
+            Font::new()
+                .family("system-ui, sans-serif")
+                .size(13)
+                .color(GREY),
+        )
         .margin(Margin::new().top(48).right(24).bottom(60).left(70))
         .hover_mode(HoverMode::Closest)
         .drag_mode(DragMode::Zoom)
         .legend(legend())
-        .mode_bar(ModeBar::new().background_color("rgba(0,0,0,0)").color(GREY).active_color("#0072B2"))
+        .mode_bar(
+            ModeBar::new()
+                .background_color("rgba(0,0,0,0)")
+                .color(GREY)
+                .active_color("#0072B2"),
+        )
 }
 
 fn legend() -> Legend {
-    Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom)
+    Legend::new()
+        .orientation(Orientation::Horizontal)
+        .x(0.0)
+        .y(1.02)
+        .y_anchor(Anchor::Bottom)
 }
 
 /// Height of a figure of rows without them and without names above, of a row, and of a name in a narrow figure, in pixels.
@@ -89,9 +116,15 @@ mod tests {
     #[test]
     fn nothing_in_a_name_ends_the_script() {
         let hostile = "</script><script>alert(1)</script><!--\u{2028}";
-        let drawing = Drawing::new(vec![Scatter::new(vec![1.0], vec![2.0]).name(hostile)], layout());
+        let drawing = Drawing::new(
+            vec![Scatter::new(vec![1.0], vec![2.0]).name(hostile)],
+            layout(),
+        );
         let script = drawing.to_script();
-        assert!(!script.contains('<') && !script.contains('\u{2028}'), "{script}");
+        assert!(
+            !script.contains('<') && !script.contains('\u{2028}'),
+            "{script}"
+        );
         let read: serde_json::Value = serde_json::from_str(&script).expect("still JSON");
         assert_eq!(read["data"][0]["name"], hostile);
     }

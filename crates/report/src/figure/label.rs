@@ -29,7 +29,10 @@ mod tests {
 
     #[test]
     fn markup_stays_text() {
-        assert_eq!(label("<b>x</b> & \u{1b}[1my"), "&lt;b&gt;x&lt;/b&gt; &amp; [1my");
+        assert_eq!(
+            label("<b>x</b> & \u{1b}[1my"),
+            "&lt;b&gt;x&lt;/b&gt; &amp; [1my"
+        );
     }
 
     #[test]

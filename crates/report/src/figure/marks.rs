@@ -6,7 +6,9 @@ use super::drawing::GREY;
 use super::label::label;
 
 /// Colours that colour-blind readers distinguish (Okabe and Ito 2008), without their yellow and black.
-const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1"];
+const COLOURS: [&str; 7] = [
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1",
+];
 
 /// Width of a letter, as a share of the width of a figure on a small screen.
 const CHARACTER: f64 = 0.013;
@@ -20,10 +22,27 @@ pub(crate) fn colour(number: usize) -> &'static str {
 }
 
 /// The intervals of values, as bars that begin at the values.
-pub(crate) fn interval_bars(values: &[f64], ends: &[(f64, f64)], colour: &'static str) -> ErrorData {
-    let above = values.iter().zip(ends).map(|(value, (_, high))| (high - value).max(0.0)).collect();
-    let below = values.iter().zip(ends).map(|(value, (low, _))| (value - low).max(0.0)).collect();
-    ErrorData::new(ErrorType::Data).symmetric(false).array(above).array_minus(below).color(colour).thickness(1.5)
+pub(crate) fn interval_bars(
+    values: &[f64],
+    ends: &[(f64, f64)],
+    colour: &'static str,
+) -> ErrorData {
+    let above = values
+        .iter()
+        .zip(ends)
+        .map(|(value, (_, high))| (high - value).max(0.0))
+        .collect();
+    let below = values
+        .iter()
+        .zip(ends)
+        .map(|(value, (low, _))| (value - low).max(0.0))
+        .collect();
+    ErrorData::new(ErrorType::Data)
+        .symmetric(false)
+        .array(above)
+        .array_minus(below)
+        .color(colour)
+        .thickness(1.5)
 }
 
 /// A marked line from the bottom to the top of a figure.
@@ -42,7 +61,10 @@ pub(crate) fn upright(x: f64) -> Shape {
 
 /// Names of marked places in a row at the top of a figure, on lower rows where they would overlap. `places`: where on a
 /// logarithmic axis, the name, and what a pointer on it shows; `ends`: the first and the last place of the axis.
-pub(crate) fn names_of_marks(mut places: Vec<(f64, String, String)>, ends: (f64, f64)) -> Vec<Annotation> {
+pub(crate) fn names_of_marks(
+    mut places: Vec<(f64, String, String)>,
+    ends: (f64, f64),
+) -> Vec<Annotation> {
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
     let width = (ends.1 / ends.0).log10().max(f64::MIN_POSITIVE);
     // Where the last name of each row ends, as a share of the figure's width.
@@ -50,7 +72,10 @@ pub(crate) fn names_of_marks(mut places: Vec<(f64, String, String)>, ends: (f64,
     let named = places.into_iter().map(|(x, name, cause)| {
         let middle = (x / ends.0).log10() / width;
         let half = 0.5 * CHARACTER * (name.chars().count() + 2) as f64;
-        let row = rows.iter().position(|end| *end <= middle - half).unwrap_or(rows.len());
+        let row = rows
+            .iter()
+            .position(|end| *end <= middle - half)
+            .unwrap_or(rows.len());
         if row == rows.len() {
             rows.push(0.0);
         }

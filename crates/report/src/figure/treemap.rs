@@ -38,7 +38,10 @@ impl Treemap {
             branchvalues: "total",
             ids: (0..tiles.len()).map(|number| number.to_string()).collect(),
             labels: tiles.iter().map(|tile| label(&tile.name)).collect(),
-            parents: tiles.iter().map(|tile| tile.within.map(|n| n.to_string()).unwrap_or_default()).collect(),
+            parents: tiles
+                .iter()
+                .map(|tile| tile.within.map(|n| n.to_string()).unwrap_or_default())
+                .collect(),
             values: tiles.iter().map(|tile| tile.value).collect(),
             text: tiles.iter().map(|tile| label(&tile.hover)).collect(),
             textinfo: "label+percent root",

@@ -65,6 +65,10 @@ mod tests {
 
     #[test]
     fn every_page_is_there() {
-        assert!(PAGES.iter().all(|(name, text)| text.starts_with("# ") && !name.is_empty()));
+        assert!(
+            PAGES
+                .iter()
+                .all(|(name, text)| text.starts_with("# ") && !name.is_empty())
+        );
     }
 }

@@ -62,7 +62,13 @@ pub enum Part<'a> {
 fn is_of_orders(parts: &[Part<'_>]) -> bool {
     let heads: Vec<&Simulation> = parts
         .iter()
-        .filter_map(|part| if let Part::Simulated { head, .. } = part { Some(*head) } else { None })
+        .filter_map(|part| {
+            if let Part::Simulated { head, .. } = part {
+                Some(*head)
+            } else {
+                None
+            }
+        })
         .collect();
     simulation::are_orders(&heads)
 }
@@ -85,30 +91,57 @@ impl Content {
         let part = &parts[place];
         let id = format!("r{}", place + 1);
         match part {
-            Part::Measured { name, record, findings, points } => {
+            Part::Measured {
+                name,
+                record,
+                findings,
+                points,
+            } => {
                 let blocks = measure::blocks(record, findings, points);
                 Content::new(id, name, "measured", blocks)
             }
-            Part::Simulated { name, head, findings } => {
-                let title = if is_of_orders(parts) { simulate::orders::title(head, name) } else { (*name).to_owned() };
+            Part::Simulated {
+                name,
+                head,
+                findings,
+            } => {
+                let title = if is_of_orders(parts) {
+                    simulate::orders::title(head, name)
+                } else {
+                    (*name).to_owned()
+                };
                 Content::new(id, &title, "simulated", simulate::blocks(head, findings))
             }
-            Part::Observed { name, observation, findings } => {
-                Content::new(id, name, "observed", observe::blocks(observation, findings))
-            }
-            Part::Injected { name, record, findings } => {
-                Content::new(id, name, "injected", inject::blocks(record, findings))
-            }
+            Part::Observed {
+                name,
+                observation,
+                findings,
+            } => Content::new(id, name, "observed", observe::blocks(observation, findings)),
+            Part::Injected {
+                name,
+                record,
+                findings,
+            } => Content::new(id, name, "injected", inject::blocks(record, findings)),
         }
     }
 
     /// About two sides.
     pub(super) fn of_comparison(comparison: &Comparison) -> Self {
-        Content::new("c1".to_owned(), "Base and new", "compared", compare::blocks(comparison))
+        Content::new(
+            "c1".to_owned(),
+            "Base and new",
+            "compared",
+            compare::blocks(comparison),
+        )
     }
 
     pub(super) fn of_history(history: &History) -> Self {
-        Content::new("c1".to_owned(), "From state to state", "compared", compare::history::blocks(history))
+        Content::new(
+            "c1".to_owned(),
+            "From state to state",
+            "compared",
+            compare::history::blocks(history),
+        )
     }
 
     /// What only several simulations together say; nothing where there are none.
@@ -116,18 +149,28 @@ impl Content {
         let simulations: Vec<_> = parts
             .iter()
             .filter_map(|part| match part {
-                Part::Simulated { name, head, findings } => Some((*name, *head, *findings)),
+                Part::Simulated {
+                    name,
+                    head,
+                    findings,
+                } => Some((*name, *head, *findings)),
                 Part::Measured { .. } | Part::Observed { .. } | Part::Injected { .. } => None,
             })
             .collect();
         let blocks = simulate::blocks_of_all(&simulations);
-        (!blocks.is_empty()).then(|| Content::new("all".to_owned(), "All simulations", "simulated", blocks))
+        (!blocks.is_empty())
+            .then(|| Content::new("all".to_owned(), "All simulations", "simulated", blocks))
     }
 
     /// About a paper that was redone.
     pub(super) fn of_reproduction(reproduction: &Reproduction<'_>) -> Self {
         let blocks = reproduce::blocks(reproduction);
-        Content::new("r1".to_owned(), reproduction.paper.title(), "redone", blocks)
+        Content::new(
+            "r1".to_owned(),
+            reproduction.paper.title(),
+            "redone",
+            blocks,
+        )
     }
 
     fn new(id: String, title: &str, kind: &'static str, blocks: Vec<Block>) -> Self {
@@ -142,10 +185,13 @@ impl Content {
         for block in blocks {
             match block {
                 Block::Heading { title, rest } => {
-                    let section = Section::new(&content.id, content.sections.len() + 1, &title, &rest);
+                    let section =
+                        Section::new(&content.id, content.sections.len() + 1, &title, &rest);
                     content.sections.push(section);
                 }
-                Block::Paragraph(text) if content.answer.is_none() && content.sections.is_empty() => {
+                Block::Paragraph(text)
+                    if content.answer.is_none() && content.sections.is_empty() =>
+                {
                     content.answer = Some(plain(&text).into_owned());
                 }
                 other => match content.sections.last_mut() {
@@ -168,7 +214,9 @@ impl Content {
     }
 
     fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.intro.iter().chain(self.sections.iter().flat_map(|section| &section.blocks))
+        self.intro
+            .iter()
+            .chain(self.sections.iter().flat_map(|section| &section.blocks))
     }
 
     /// Figures with the names of their elements.
@@ -183,7 +231,11 @@ impl Content {
     pub(super) fn tables(&self) -> Vec<(String, String)> {
         let mut tables = Vec::new();
         let intro = std::iter::once((&self.id, &self.intro));
-        for (id, blocks) in intro.chain(self.sections.iter().map(|section| (&section.id, &section.blocks))) {
+        for (id, blocks) in intro.chain(
+            self.sections
+                .iter()
+                .map(|section| (&section.id, &section.blocks)),
+        ) {
             let mut number = 0;
             for block in blocks {
                 match block {
@@ -193,7 +245,12 @@ impl Content {
                     }
                     Block::Figure(figure) => {
                         let name = format!("figure-{}-{}", self.id, slug(&figure.name));
-                        tables.extend(figure.table.as_ref().map(|grid| (name, table::as_csv(grid))));
+                        tables.extend(
+                            figure
+                                .table
+                                .as_ref()
+                                .map(|grid| (name, table::as_csv(grid))),
+                        );
                     }
                     _ => (),
                 }

@@ -35,8 +35,16 @@ mod tests {
     #[test]
     fn the_library_is_whole_and_alone() {
         let script = plotly_js();
-        assert!(script.contains("plotly.js v") && script.len() > 3_000_000, "{}", script.len());
-        assert!(script.len() < 5_500_000, "the typesetter is in it: {}", script.len());
+        assert!(
+            script.contains("plotly.js v") && script.len() > 3_000_000,
+            "{}",
+            script.len()
+        );
+        assert!(
+            script.len() < 5_500_000,
+            "the typesetter is in it: {}",
+            script.len()
+        );
         assert!(!script.contains("<script") && !script.contains("</script"));
     }
 }

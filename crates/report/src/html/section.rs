@@ -19,7 +19,12 @@ impl Section {
     /// A section without blocks, named after its place.
     pub(super) fn new(prefix: &str, place: usize, title: &str, rest: &str) -> Self {
         let (title, rest) = (plain(title).into_owned(), plain(rest).into_owned());
-        Section { id: format!("{prefix}-{place}-{}", slug(&title)), title, rest, blocks: Vec::new() }
+        Section {
+            id: format!("{prefix}-{place}-{}", slug(&title)),
+            title,
+            rest,
+            blocks: Vec::new(),
+        }
     }
 
     pub(super) fn markup(&self, prefix: &str) -> Markup {
@@ -56,7 +61,9 @@ fn block(block: &Block, prefix: &str, about: &str) -> Markup {
         Block::Gap | Block::Heading { .. } | Block::Item(_) => html! {},
         Block::Paragraph(text) => html! { p { (plain(text)) } },
         Block::Prose(text) => html! { p { (plain(text)) } },
-        Block::Line(text, tone) => html! { p class=[(*tone == Tone::Suspect).then_some("suspect")] { (plain(text)) } },
+        Block::Line(text, tone) => {
+            html! { p class=[(*tone == Tone::Suspect).then_some("suspect")] { (plain(text)) } }
+        }
         Block::Grid(grid) if grid.is_empty() => html! {},
         Block::Grid(grid) => table::markup(grid, about),
         Block::Figure(figure) => self::figure(figure, prefix),

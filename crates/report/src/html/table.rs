@@ -55,8 +55,16 @@ fn cell(entry: &Entry, side: Side, is_key: bool) -> Markup {
 /// The same table for spreadsheets: all columns, a line of names first.
 pub(super) fn as_csv(grid: &Grid) -> String {
     let columns = grid.shown_columns();
-    let names = columns.iter().map(|(_, name, _)| (*name).to_owned()).collect();
-    let row = |row: &Vec<Entry>| columns.iter().map(|(number, ..)| row[*number].text.replace('\n', " ")).collect();
+    let names = columns
+        .iter()
+        .map(|(_, name, _)| (*name).to_owned())
+        .collect();
+    let row = |row: &Vec<Entry>| {
+        columns
+            .iter()
+            .map(|(number, ..)| row[*number].text.replace('\n', " "))
+            .collect()
+    };
     csv(std::iter::once(names).chain(grid.rows().iter().map(row)))
 }
 
@@ -66,21 +74,36 @@ mod tests {
 
     fn grid() -> Grid {
         let mut grid = Grid::new(1).left(["<i>name</i>"]).right(["cost"]);
-        grid.row(vec!["<script>alert(1)</script>".into(), Entry::stacked("1", "us", Tone::Suspect)]);
+        grid.row(vec![
+            "<script>alert(1)</script>".into(),
+            Entry::stacked("1", "us", Tone::Suspect),
+        ]);
         grid
     }
 
     #[test]
     fn markup_in_a_cell_stays_text() {
         let page = markup(&grid(), "\"quoted\"").into_string();
-        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
-        assert!(page.contains("&lt;i&gt;name") && !page.contains("<i>") && !page.contains("<script"), "{page}");
+        assert!(
+            page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"),
+            "{page}"
+        );
+        assert!(
+            page.contains("&lt;i&gt;name") && !page.contains("<i>") && !page.contains("<script"),
+            "{page}"
+        );
         assert!(page.contains("aria-label=\"&quot;quoted&quot;\""), "{page}");
-        assert!(page.contains("<td class=\"number suspect\">1<br>us</td>"), "{page}");
+        assert!(
+            page.contains("<td class=\"number suspect\">1<br>us</td>"),
+            "{page}"
+        );
     }
 
     #[test]
     fn a_spreadsheet_gets_one_line_a_row() {
-        assert_eq!(as_csv(&grid()), "<i>name</i>,cost\n<script>alert(1)</script>,1 us\n");
+        assert_eq!(
+            as_csv(&grid()),
+            "<i>name</i>,cost\n<script>alert(1)</script>,1 us\n"
+        );
     }
 }

@@ -11,11 +11,16 @@ use crate::simulate::amount::{rounded, share};
 
 /// What a preemption costs, in its parts, and what that is of the program's time.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
-    let Some(first) = findings.first() else { return };
+    let Some(first) = findings.first() else {
+        return;
+    };
     let text = match &first.cost_ns {
         None => {
             let why = first.why_not_measured.as_deref().unwrap_or_default();
-            format!("What a preemption costs {} is not known: {why}.", program(record))
+            format!(
+                "What a preemption costs {} is not known: {why}.",
+                program(record)
+            )
         }
         Some(cost) if record.header.plan.preempts_nobody => without_preemptions(record, cost),
         Some(cost) => of_cost(record, findings, first, cost),
@@ -26,25 +31,50 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
 /// The command by its program's name.
 pub(super) fn program(record: &Injection) -> String {
     let word = record.header.command.first().map_or("", String::as_str);
-    let file = Path::new(word).file_name().map(|file| file.to_string_lossy().into_owned());
+    let file = Path::new(word)
+        .file_name()
+        .map(|file| file.to_string_lossy().into_owned());
     name(&file.unwrap_or_else(|| word.to_owned()))
 }
 
 /// Neither twin was preempted: whatever is found is the instrument's.
 fn without_preemptions(record: &Injection, cost: &Estimate) -> String {
-    let finding = if is_cost(cost) { "and yet found a cost of" } else { "and found what a preemption costs" };
-    format!("Neither copy of {} was preempted, {finding} {}.", program(record), with_interval(cost))
+    let finding = if is_cost(cost) {
+        "and yet found a cost of"
+    } else {
+        "and found what a preemption costs"
+    };
+    format!(
+        "Neither copy of {} was preempted, {finding} {}.",
+        program(record),
+        with_interval(cost)
+    )
 }
 
-fn of_cost(record: &Injection, findings: &Findings, first: &FootprintFinding, cost: &Estimate) -> String {
+fn of_cost(
+    record: &Injection,
+    findings: &Findings,
+    first: &FootprintFinding,
+    cost: &Estimate,
+) -> String {
     let who = program(record);
     let touches = touching(first);
     if !is_cost(cost) {
-        return format!("What a preemption costs {who}{touches} is {}.", with_interval(cost));
+        return format!(
+            "What a preemption costs {who}{touches} is {}.",
+            with_interval(cost)
+        );
     }
     let parts = parts(findings, first).map_or(String::new(), |parts| format!(": {parts}"));
-    let mut text = format!("A preemption costs {who} {}{touches} ({}){parts}.", centre(cost), interval(cost));
-    text += &format!(" At {USUAL_RATE} a second that is {}.", of_its_time(first, cost));
+    let mut text = format!(
+        "A preemption costs {who} {}{touches} ({}){parts}.",
+        centre(cost),
+        interval(cost)
+    );
+    text += &format!(
+        " At {USUAL_RATE} a second that is {}.",
+        of_its_time(first, cost)
+    );
     text
 }
 
@@ -57,7 +87,10 @@ pub(super) fn of_doubt(record: &Injection, findings: &Findings) -> Option<String
             time(least_ns)
         ),
         Doubt::ColdCachesBelowZero { reload_ns } => {
-            format!("cold caches would cost {}: less than nothing", with_interval(&reload_ns))
+            format!(
+                "cold caches would cost {}: less than nothing",
+                with_interval(&reload_ns)
+            )
         }
     };
     Some(format!(
@@ -74,9 +107,16 @@ pub(super) fn of_moves(record: &Injection, findings: &Findings) -> Option<String
     let (who, home, cpu) = (program(record), record.header.plan.cpu, moved.cpu);
     let more = match &moved.more_than_staying_ns {
         Some(more) if is_cost(more) => {
-            format!(", {} more than to be preempted and stay ({})", centre(more), interval(more))
+            format!(
+                ", {} more than to be preempted and stay ({})",
+                centre(more),
+                interval(more)
+            )
         }
-        Some(more) => format!("; what is more than to be preempted and stay is {}", with_interval(more)),
+        Some(more) => format!(
+            "; what is more than to be preempted and stay is {}",
+            with_interval(more)
+        ),
         None => String::new(),
     };
     Some(format!(
@@ -96,26 +136,44 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
 
 /// `8.80 us for the switch and its timer, 1.70 us for cold caches`.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
-    let direct = findings.direct()?.cost_ns.as_ref().filter(|direct| is_cost(direct))?;
+    let direct = findings
+        .direct()?
+        .cost_ns
+        .as_ref()
+        .filter(|direct| is_cost(direct))?;
     let reload = first.reload()?;
     let data = if is_cost(reload) {
         format!("{} for cold caches", time(reload.estimate))
     } else {
         format!("and what cold caches cost is {}", centre(reload))
     };
-    Some(format!("{} for the switch and its timer, {data}", time(direct.estimate)))
+    Some(format!(
+        "{} for the switch and its timer, {data}",
+        time(direct.estimate)
+    ))
 }
 
 fn of_its_time(first: &FootprintFinding, cost: &Estimate) -> String {
     let of = |estimate: &Estimate| share(Some(estimate.estimate * USUAL_RATE / 1e9));
     match first.reload().filter(|reload| is_cost(reload)) {
-        Some(reload) => format!("{} of its time for cold caches, {} in all", of(reload), of(cost)),
+        Some(reload) => format!(
+            "{} of its time for cold caches, {} in all",
+            of(reload),
+            of(cost)
+        ),
         None => format!("{} of its time", of(cost)),
     }
 }
 
 /// How often it was preempted in fact.
 pub(super) fn rate(findings: &Findings) -> String {
-    let of = if findings.service.is_some() { "" } else { " of its time" };
-    format!("{} preemptions a second{of}", rounded(findings.preemptions_per_second))
+    let of = if findings.service.is_some() {
+        ""
+    } else {
+        " of its time"
+    };
+    format!(
+        "{} preemptions a second{of}",
+        rounded(findings.preemptions_per_second)
+    )
 }

@@ -7,19 +7,41 @@ use crate::for_programs::{self, Column, Table};
 
 fn columns<'a>() -> [Column<Row<'a>>; 13] {
     [
-        ("footprint_bytes", |row| row.found.footprint_bytes.0.to_string()),
-        ("cost_low_ns", |row| of(row.found.cost_ns.as_ref(), |cost| cost.low)),
-        ("cost_ns", |row| of(row.found.cost_ns.as_ref(), |cost| cost.estimate)),
-        ("cost_high_ns", |row| of(row.found.cost_ns.as_ref(), |cost| cost.high)),
-        ("reload_low_ns", |row| of(row.found.reload(), |cost| cost.low)),
-        ("reload_ns", |row| of(row.found.reload(), |cost| cost.estimate)),
-        ("reload_high_ns", |row| of(row.found.reload(), |cost| cost.high)),
-        ("away_ns", |row| row.found.away_ns.map_or(String::new(), |away| away.to_string())),
-        ("hit", |row| row.found.hit.map_or(String::new(), |hit| hit.to_string())),
+        ("footprint_bytes", |row| {
+            row.found.footprint_bytes.0.to_string()
+        }),
+        ("cost_low_ns", |row| {
+            of(row.found.cost_ns.as_ref(), |cost| cost.low)
+        }),
+        ("cost_ns", |row| {
+            of(row.found.cost_ns.as_ref(), |cost| cost.estimate)
+        }),
+        ("cost_high_ns", |row| {
+            of(row.found.cost_ns.as_ref(), |cost| cost.high)
+        }),
+        ("reload_low_ns", |row| {
+            of(row.found.reload(), |cost| cost.low)
+        }),
+        ("reload_ns", |row| {
+            of(row.found.reload(), |cost| cost.estimate)
+        }),
+        ("reload_high_ns", |row| {
+            of(row.found.reload(), |cost| cost.high)
+        }),
+        ("away_ns", |row| {
+            row.found
+                .away_ns
+                .map_or(String::new(), |away| away.to_string())
+        }),
+        ("hit", |row| {
+            row.found.hit.map_or(String::new(), |hit| hit.to_string())
+        }),
         ("preemptions", |row| row.found.preemptions.to_string()),
         ("runs", |row| row.found.runs.to_string()),
         ("period_ns", |row| row.period.0.to_string()),
-        ("moved_to_cpu", |row| row.moved_to.map_or(String::new(), |cpu| cpu.to_string())),
+        ("moved_to_cpu", |row| {
+            row.moved_to.map_or(String::new(), |cpu| cpu.to_string())
+        }),
     ]
 }
 
@@ -32,18 +54,34 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn of(found: &FootprintFinding, period: Nanos) -> Row<'_> {
-        Row { found, period, moved_to: None }
+        Row {
+            found,
+            period,
+            moved_to: None,
+        }
     }
 }
 
 /// A row for each footprint, of each period where there are several, and one for moves.
 pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
     let first = record.header.plan.period_ns;
-    let mut rows: Vec<Row<'_>> = findings.footprints.iter().map(|found| Row::of(found, first)).collect();
+    let mut rows: Vec<Row<'_>> = findings
+        .footprints
+        .iter()
+        .map(|found| Row::of(found, first))
+        .collect();
     for period in findings.periods.iter().skip(1) {
-        rows.extend(period.footprints.iter().map(|found| Row::of(found, period.period_ns)));
+        rows.extend(
+            period
+                .footprints
+                .iter()
+                .map(|found| Row::of(found, period.period_ns)),
+        );
     }
-    rows.extend(findings.moved.iter().map(|moved| Row { moved_to: Some(moved.cpu), ..Row::of(&moved.found, first) }));
+    rows.extend(findings.moved.iter().map(|moved| Row {
+        moved_to: Some(moved.cpu),
+        ..Row::of(&moved.found, first)
+    }));
     for_programs::table(&columns(), &rows)
 }
 

@@ -5,14 +5,23 @@ use switchcost_analysis::injection::{Findings, FootprintFinding, PeriodFinding};
 
 use super::periods;
 use super::tables::costs;
-use crate::figure::{Drawing, Figure, colour, interval_bars, label, layout, linear_axis, list_axis};
+use crate::figure::{
+    Drawing, Figure, colour, interval_bars, label, layout, linear_axis, list_axis,
+};
 use crate::quantity::{Scale, time, with_interval};
 
 /// What a preemption costs over what the other task touches.
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
-    let points: Vec<Point<'_>> =
-        findings.footprints.iter().map(|found| (found.footprint_bytes.to_string(), found)).collect();
-    let drawing = curves(&points, "the other task touches", findings.service.is_some())?;
+    let points: Vec<Point<'_>> = findings
+        .footprints
+        .iter()
+        .map(|found| (found.footprint_bytes.to_string(), found))
+        .collect();
+    let drawing = curves(
+        &points,
+        "the other task touches",
+        findings.service.is_some(),
+    )?;
     Some(Figure {
         name: "preemption".to_owned(),
         title: "What a preemption costs".to_owned(),
@@ -27,8 +36,10 @@ pub(super) fn over_periods(findings: &Findings) -> Option<Figure> {
     let of = |period: &'_ PeriodFinding| time(period.period_ns.0 as f64);
     let mut periods: Vec<&PeriodFinding> = findings.periods.iter().collect();
     periods.sort_by_key(|period| period.period_ns);
-    let points: Vec<Point<'_>> =
-        periods.into_iter().filter_map(|period| Some((of(period), period.headline(findings)?))).collect();
+    let points: Vec<Point<'_>> = periods
+        .into_iter()
+        .filter_map(|period| Some((of(period), period.headline(findings)?)))
+        .collect();
     let touched = points.first()?.1.footprint_bytes;
     Some(Figure {
         name: "period".to_owned(),
@@ -49,16 +60,23 @@ type Point<'a> = (String, &'a FootprintFinding);
 fn curves(points: &[Point<'_>], axis: &str, is_service: bool) -> Option<Drawing> {
     let all = |found: &FootprintFinding| found.cost_ns.clone();
     let data = |found: &FootprintFinding| found.reload().cloned();
-    let shown = points.iter().filter_map(|(_, found)| all(found).or_else(|| data(found)));
+    let shown = points
+        .iter()
+        .filter_map(|(_, found)| all(found).or_else(|| data(found)));
     let scale = Scale::of(shown.map(|cost| cost.high).reduce(f64::max)?);
     let (whole, part) = if is_service {
         (None, curve(points, scale, "cold caches", 0, data))
     } else {
-        (Some(curve(points, scale, "a preemption", 0, all)), curve(points, scale, "of it cold caches", 1, data))
+        (
+            Some(curve(points, scale, "a preemption", 0, all)),
+            curve(points, scale, "of it cold caches", 1, data),
+        )
     };
     let traces = whole.into_iter().chain([part]).collect();
     let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
-    let layout = layout().x_axis(list_axis(axis, &names)).y_axis(linear_axis(&format!("cost in {}", scale.unit)));
+    let layout = layout()
+        .x_axis(list_axis(axis, &names))
+        .y_axis(linear_axis(&format!("cost in {}", scale.unit)));
     Some(Drawing::new(traces, layout))
 }
 

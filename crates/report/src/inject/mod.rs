@@ -58,10 +58,14 @@ fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bo
         Some(found) => service::add(page, record, findings, found),
         None => answer::add(page, record, findings),
     }
-    [answer::of_doubt(record, findings), answer::of_moves(record, findings), periods::answer(findings)]
-        .iter()
-        .flatten()
-        .for_each(|text| page.paragraph(text));
+    [
+        answer::of_doubt(record, findings),
+        answer::of_moves(record, findings),
+        periods::answer(findings),
+    ]
+    .iter()
+    .flatten()
+    .for_each(|text| page.paragraph(text));
     tables::add_costs(page, findings);
     periods::add(page, findings);
     page.figure(|| figure::draw(findings));

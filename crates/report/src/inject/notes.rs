@@ -16,10 +16,15 @@ const NEARLY_ALL: f64 = 0.99;
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.heading("Notes", "");
     match &findings.service {
-        Some(found) => service::notes(record, found).iter().for_each(|note| page.item(note)),
+        Some(found) => service::notes(record, found)
+            .iter()
+            .for_each(|note| page.item(note)),
         None => of_twins(page, record, findings),
     }
-    [others(record), unfinished(record)].into_iter().flatten().for_each(|note| page.item(&note));
+    [others(record), unfinished(record)]
+        .into_iter()
+        .flatten()
+        .for_each(|note| page.item(&note));
 }
 
 fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
@@ -42,16 +47,26 @@ fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
 }
 
 fn what_ran(record: &Injection, findings: &Findings) -> String {
-    let cpu = findings.cpu_ns.map_or(String::new(), |cpu| format!(", each {} of CPU time", time(cpu)));
+    let cpu = findings.cpu_ns.map_or(String::new(), |cpu| {
+        format!(", each {} of CPU time", time(cpu))
+    });
     let clock = findings.core_hertz.map_or(String::new(), |hertz| {
-        format!(", in core cycles, converted at {:.2} GHz, the mean of all runs", hertz / 1e9)
+        format!(
+            ", in core cycles, converted at {:.2} GHz, the mean of all runs",
+            hertz / 1e9
+        )
     });
     format!(
         "Twins of {}{cpu}, on CPU {} in turns of {}{clock}. {}",
         program(record),
         record.header.plan.cpu,
         time(record.header.plan.turn_ns.0 as f64),
-        record.header.host.cpu_model.known().map_or(String::new(), |model| format!("{}.", plain(model)))
+        record
+            .header
+            .host
+            .cpu_model
+            .known()
+            .map_or(String::new(), |model| format!("{}.", plain(model)))
     )
 }
 
@@ -60,8 +75,11 @@ fn same_for_both(plan: &Plan) -> String {
         [] => String::new(),
         settings => format!(" {} were set.", plain(&settings.join(", "))),
     };
-    let apart =
-        if plan.is_apart { ", as well as the working directory, whose changes were kept in memory" } else { "" };
+    let apart = if plan.is_apart {
+        ", as well as the working directory, whose changes were kept in memory"
+    } else {
+        ""
+    };
     let output = if plan.checks_output {
         "Their outputs were the same."
     } else {
@@ -74,7 +92,11 @@ fn same_for_both(plan: &Plan) -> String {
 }
 
 fn missed(findings: &Findings) -> Option<String> {
-    let least = findings.footprints.iter().filter_map(|found| found.hit).reduce(f64::min)?;
+    let least = findings
+        .footprints
+        .iter()
+        .filter_map(|found| found.hit)
+        .reduce(f64::min)?;
     (least < NEARLY_ALL).then(|| {
         format!(
             "Down to {} of the preemptions found the program on the CPU; for the rest it waited.",
@@ -88,17 +110,33 @@ fn others(record: &Injection) -> Option<String> {
     let end = record.end.as_ref().filter(|end| !end.others.is_empty())?;
     let of = |other: &Other| {
         let part = other.cpu_ns.0 as f64 / end.elapsed_ns.0.max(1) as f64;
-        format!("{} (process {}, {} of the time)", name(&other.name), other.process, share(Some(part)))
+        format!(
+            "{} (process {}, {} of the time)",
+            name(&other.name),
+            other.process,
+            share(Some(part))
+        )
     };
     let others: Vec<String> = end.others.iter().map(of).collect();
-    Some(format!("Others have had CPU {}, too: {}.", record.header.plan.cpu, others.join(", ")))
+    Some(format!(
+        "Others have had CPU {}, too: {}.",
+        record.header.plan.cpu,
+        others.join(", ")
+    ))
 }
 
 fn unfinished(record: &Injection) -> Option<String> {
     match &record.end {
-        Some(end) if end.has_service_ended => Some("The service ended before the time was used up.".to_owned()),
-        None => Some("The record has no end: the program that wrote it was killed. What is in it is whole.".to_owned()),
-        Some(end) if end.is_interrupted => Some("It was stopped before its time was used up.".to_owned()),
+        Some(end) if end.has_service_ended => {
+            Some("The service ended before the time was used up.".to_owned())
+        }
+        None => Some(
+            "The record has no end: the program that wrote it was killed. What is in it is whole."
+                .to_owned(),
+        ),
+        Some(end) if end.is_interrupted => {
+            Some("It was stopped before its time was used up.".to_owned())
+        }
         Some(_) => None,
     }
 }

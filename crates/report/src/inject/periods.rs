@@ -13,11 +13,22 @@ use crate::simulate::amount::{rounded, share};
 /// The answer in a sentence, of the period that differs most from the first.
 pub(super) fn answer(findings: &Findings) -> Option<String> {
     let (first, others) = findings.periods.split_first()?;
-    let ratio = |other: &&PeriodFinding| (other.period_ns.0 as f64 / first.period_ns.0.max(1) as f64).ln().abs();
+    let ratio = |other: &&PeriodFinding| {
+        (other.period_ns.0 as f64 / first.period_ns.0.max(1) as f64)
+            .ln()
+            .abs()
+    };
     let other = others.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
     let more = other.more_than_first_ns.as_ref()?.as_ref().ok()?;
-    let instead = format!("Preempted every {} instead of every {}", of(other), of(first));
-    Some(format!("{instead}, {}.", compared(findings, more, other.period_ns > first.period_ns)))
+    let instead = format!(
+        "Preempted every {} instead of every {}",
+        of(other),
+        of(first)
+    );
+    Some(format!(
+        "{instead}, {}.",
+        compared(findings, more, other.period_ns > first.period_ns)
+    ))
 }
 
 fn of(period: &PeriodFinding) -> String {
@@ -25,15 +36,40 @@ fn of(period: &PeriodFinding) -> String {
 }
 
 fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
-    let what = if is_of_caches(findings) { " for cold caches" } else { "" };
+    let what = if is_of_caches(findings) {
+        " for cold caches"
+    } else {
+        ""
+    };
     if is_cost(more) {
-        let why = if is_longer { ": a longer turn has loaded more to lose" } else { "" };
-        return format!("it pays {} more{what} each time ({}){why}", time(more.estimate), interval(more));
+        let why = if is_longer {
+            ": a longer turn has loaded more to lose"
+        } else {
+            ""
+        };
+        return format!(
+            "it pays {} more{what} each time ({}){why}",
+            time(more.estimate),
+            interval(more)
+        );
     }
     if is_below_zero(more) {
-        let less = Estimate { estimate: -more.estimate, low: -more.high, high: -more.low, ..more.clone() };
-        let why = if is_longer { "" } else { ": a shorter turn has loaded less to lose" };
-        return format!("it pays {} less{what} each time ({}){why}", time(less.estimate), interval(&less));
+        let less = Estimate {
+            estimate: -more.estimate,
+            low: -more.high,
+            high: -more.low,
+            ..more.clone()
+        };
+        let why = if is_longer {
+            ""
+        } else {
+            ": a shorter turn has loaded less to lose"
+        };
+        return format!(
+            "it pays {} less{what} each time ({}){why}",
+            time(less.estimate),
+            interval(&less)
+        );
     }
     let difference = with_interval(more);
     if findings.is_in_proportion(more) {
@@ -48,7 +84,10 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
 
 /// Whether what is compared are cold caches, and not all of a preemption.
 fn is_of_caches(findings: &Findings) -> bool {
-    findings.first().is_some_and(|first| first.footprint_bytes.0 > 0) || findings.service.is_some()
+    findings
+        .first()
+        .is_some_and(|first| first.footprint_bytes.0 > 0)
+        || findings.service.is_some()
 }
 
 /// A row for each period.
@@ -57,8 +96,15 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         return;
     }
     let touched = findings.first().map_or(0, |first| first.footprint_bytes.0);
-    let what = if touched == 0 { "nothing".to_owned() } else { switchcost_units::Bytes(touched).to_string() };
-    page.heading("Over the period", &format!("the other task touches {what}; with intervals of 90 %"));
+    let what = if touched == 0 {
+        "nothing".to_owned()
+    } else {
+        switchcost_units::Bytes(touched).to_string()
+    };
+    page.heading(
+        "Over the period",
+        &format!("the other task touches {what}; with intervals of 90 %"),
+    );
     page.grid(&table(findings));
 }
 
@@ -69,18 +115,38 @@ pub(super) fn table(findings: &Findings) -> Grid {
     let of_all = ["a preemption (interval)", "of its time"];
     let mut columns = vec!["preempted every", "a second"];
     columns.extend(of_all.iter().filter(|_| !is_service));
-    columns.extend(["cold caches (interval)", &more, if is_service { "groups" } else { "runs" }]);
-    Grid::new(1).right(columns).with_rows(findings.periods.iter().map(|period| row(findings, period, is_service)))
+    columns.extend([
+        "cold caches (interval)",
+        &more,
+        if is_service { "groups" } else { "runs" },
+    ]);
+    Grid::new(1).right(columns).with_rows(
+        findings
+            .periods
+            .iter()
+            .map(|period| row(findings, period, is_service)),
+    )
 }
 
 fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Entry> {
-    let mut row: Vec<Entry> = vec![of(period).into(), rounded(period.preemptions_per_second).into()];
-    let Some(found) = period.headline(findings) else { return row };
+    let mut row: Vec<Entry> = vec![
+        of(period).into(),
+        rounded(period.preemptions_per_second).into(),
+    ];
+    let Some(found) = period.headline(findings) else {
+        return row;
+    };
     if !is_service {
-        let loss = found.cost_ns.as_ref().map(|cost| cost.estimate * period.preemptions_per_second / 1e9);
+        let loss = found
+            .cost_ns
+            .as_ref()
+            .map(|cost| cost.estimate * period.preemptions_per_second / 1e9);
         row.extend([cost_text(found.cost_ns.as_ref()).into(), share(loss).into()]);
     }
-    row.extend([cell(&found.reload_ns).into(), cell(&period.more_than_first_ns).into()]);
+    row.extend([
+        cell(&found.reload_ns).into(),
+        cell(&period.more_than_first_ns).into(),
+    ]);
     row.push(found.runs.to_string().into());
     row
 }

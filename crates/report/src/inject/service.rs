@@ -13,8 +13,16 @@ use crate::simulate::amount::{count, rounded, share};
 const MUCH: f64 = 0.1;
 
 /// What a preemption costs a service in cold caches, and what its own cost it.
-pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, found: &ServiceFindings) {
-    let Some((first, reload)) = findings.first().and_then(|first| Some((first, first.reload_ns.as_ref()?))) else {
+pub(super) fn add(
+    page: &mut Page,
+    record: &Injection,
+    findings: &Findings,
+    found: &ServiceFindings,
+) {
+    let Some((first, reload)) = findings
+        .first()
+        .and_then(|first| Some((first, first.reload_ns.as_ref()?)))
+    else {
         return;
     };
     let who = name(&found.preempted.name);
@@ -30,17 +38,30 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, foun
 }
 
 fn of_nothing(who: &str, cost: &Estimate) -> String {
-    let finding =
-        if is_cost(cost) { "and yet found a cost of cold caches of" } else { "and found what cold caches cost" };
-    format!("Nothing was touched at any preemption of {who}, {finding} {}.", with_interval(cost))
+    let finding = if is_cost(cost) {
+        "and yet found a cost of cold caches of"
+    } else {
+        "and found what cold caches cost"
+    };
+    format!(
+        "Nothing was touched at any preemption of {who}, {finding} {}.",
+        with_interval(cost)
+    )
 }
 
 fn of_cost(who: &str, first: &FootprintFinding, cost: &Estimate) -> String {
     let touches = touching(first);
     if !is_cost(cost) {
-        return format!("What cold caches cost {who} at a preemption{touches} is {}.", with_interval(cost));
+        return format!(
+            "What cold caches cost {who} at a preemption{touches} is {}.",
+            with_interval(cost)
+        );
     }
-    format!("Each preemption costs {who} {} of cold caches{touches} ({}).", centre(cost), interval(cost))
+    format!(
+        "Each preemption costs {who} {} of cold caches{touches} ({}).",
+        centre(cost),
+        interval(cost)
+    )
 }
 
 /// What its own preemptions cost at that price.
@@ -50,18 +71,30 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
         _ if rate == 0.0 => " By itself it was not preempted at all in a second.".to_owned(),
         Some(of_time) => {
             let (rate, of_time) = (rounded(rate), share(Some(of_time)));
-            format!(" By itself it is preempted {rate} times a second: at that price {of_time} of its CPU time.")
+            format!(
+                " By itself it is preempted {rate} times a second: at that price {of_time} of its CPU time."
+            )
         }
-        None => format!(" By itself it is preempted {} times a second.", rounded(rate)),
+        None => format!(
+            " By itself it is preempted {} times a second.",
+            rounded(rate)
+        ),
     }
 }
 
 fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
-    let long = found.held_up_for_ns.map_or(String::new(), |ns| format!(" for {}", time(ns)));
+    let long = found
+        .held_up_for_ns
+        .map_or(String::new(), |ns| format!(" for {}", time(ns)));
     let effect = match held_up {
         cost if is_cost(cost) => format!("costs it {} ({})", centre(cost), interval(cost)),
         saved if is_below_zero(saved) => {
-            let less = Estimate { estimate: -saved.estimate, low: -saved.high, high: -saved.low, ..saved.clone() };
+            let less = Estimate {
+                estimate: -saved.estimate,
+                low: -saved.high,
+                high: -saved.low,
+                ..saved.clone()
+            };
             format!("saves it {} ({})", centre(&less), interval(&less))
         }
         nothing => format!("costs it what is {}", centre(nothing)),
@@ -75,7 +108,9 @@ fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
 /// What was preempted, and how it was counted.
 pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> {
     let (plan, service) = (&record.header.plan, &found.preempted);
-    let work = found.cpu_per_work_ns.map_or(String::new(), |ns| format!(", {} of CPU time each", time(ns)));
+    let work = found.cpu_per_work_ns.map_or(String::new(), |ns| {
+        format!(", {} of CPU time each", time(ns))
+    });
     let mut notes = vec![
         format!(
             "Thread {} of process {} ({}), the busiest, on CPU {} alone meanwhile. Before, it had the CPU for {} of the time and did {} \
@@ -100,7 +135,10 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
 }
 
 fn of_others(service: &Service) -> Option<String> {
-    let (own, others) = (service.look.cpu_ns.0 as f64, service.look.others_cpu_ns.0 as f64);
+    let (own, others) = (
+        service.look.cpu_ns.0 as f64,
+        service.look.others_cpu_ns.0 as f64,
+    );
     let part = others / (own + others).max(1.0);
     (part > MUCH).then(|| {
         format!(
@@ -122,7 +160,10 @@ fn without_work(record: &Injection, found: &ServiceFindings) -> Option<String> {
 
 /// Every group.
 pub(super) fn add_groups(page: &mut Page, record: &Injection) {
-    page.heading("Groups", "each of four phases: CPU time for a piece of work in either arm, at the clock of the time");
+    page.heading(
+        "Groups",
+        "each of four phases: CPU time for a piece of work in either arm, at the clock of the time",
+    );
     let grid = Grid::new(1)
         .right([
             "pass",
@@ -134,18 +175,32 @@ pub(super) fn add_groups(page: &mut Page, record: &Injection) {
             "turns",
             "preemptions",
         ])
-        .with_rows(record.groups.iter().map(|group| row(record, group).into_iter().map(Into::into).collect()));
+        .with_rows(
+            record
+                .groups
+                .iter()
+                .map(|group| row(record, group).into_iter().map(Into::into).collect()),
+        );
     page.grid(&grid);
 }
 
 fn row(record: &Injection, group: &Group) -> Vec<String> {
     let timings = record.header.plan.timings();
     let arms = [group.phases[0].arm, group.phases[1].arm];
-    let footprint = record.header.plan.footprints_bytes.get(group.footprint as usize);
-    let sum = |of: fn(&switchcost_injection::Phase) -> u64| count(group.phases.iter().map(of).sum());
+    let footprint = record
+        .header
+        .plan
+        .footprints_bytes
+        .get(group.footprint as usize);
+    let sum =
+        |of: fn(&switchcost_injection::Phase) -> u64| count(group.phases.iter().map(of).sum());
     vec![
         (group.block + 1).to_string(),
-        timings.get(group.timing as usize).map_or(NO_NUMBER.to_owned(), |timing| time(timing.period_ns.0 as f64)),
+        timings
+            .get(group.timing as usize)
+            .map_or(NO_NUMBER.to_owned(), |timing| {
+                time(timing.period_ns.0 as f64)
+            }),
         footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string),
         arms.map(word).join(" and "),
         each(group, arms[0]),
@@ -156,8 +211,14 @@ fn row(record: &Injection, group: &Group) -> Vec<String> {
 }
 
 fn each(group: &Group, arm: Arm) -> String {
-    let (cpu, work) = group.of(arm).fold((0, 0), |(cpu, work), phase| (cpu + phase.cpu_ns.0, work + phase.work));
-    if work == 0 { NO_NUMBER.to_owned() } else { time(cpu as f64 / work as f64) }
+    let (cpu, work) = group.of(arm).fold((0, 0), |(cpu, work), phase| {
+        (cpu + phase.cpu_ns.0, work + phase.work)
+    });
+    if work == 0 {
+        NO_NUMBER.to_owned()
+    } else {
+        time(cpu as f64 / work as f64)
+    }
 }
 
 fn word(arm: Arm) -> &'static str {

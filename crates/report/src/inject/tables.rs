@@ -11,7 +11,10 @@ use crate::simulate::amount::{count, share};
 
 /// A row for each footprint.
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
-    page.heading("Cost of a preemption", &format!("at {}, with intervals of 90 %", rate(findings)));
+    page.heading(
+        "Cost of a preemption",
+        &format!("at {}, with intervals of 90 %", rate(findings)),
+    );
     page.grid(&costs(findings));
 }
 
@@ -27,7 +30,10 @@ pub(super) fn costs(findings: &Findings) -> Grid {
         "preemptions",
         "runs",
     ]);
-    findings.footprints.iter().for_each(|found| grid.row(row(touches(found), found)));
+    findings
+        .footprints
+        .iter()
+        .for_each(|found| grid.row(row(touches(found), found)));
     let moved = findings.moved.iter();
     moved.for_each(|moved| grid.row(row(format!("moved: CPU {}", moved.cpu), &moved.found)));
     grid
@@ -57,7 +63,11 @@ fn costs_of_service(findings: &Findings) -> Grid {
 }
 
 pub(super) fn touches(found: &FootprintFinding) -> String {
-    if found.footprint_bytes.0 == 0 { "nothing".to_owned() } else { found.footprint_bytes.to_string() }
+    if found.footprint_bytes.0 == 0 {
+        "nothing".to_owned()
+    } else {
+        found.footprint_bytes.to_string()
+    }
 }
 
 fn row(name: String, found: &FootprintFinding) -> Vec<Entry> {
@@ -77,12 +87,16 @@ pub(super) fn cost_text(cost: Option<&Estimate>) -> String {
 
 /// The same of what not all have.
 pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
-    cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| cost_text(cost.as_ref().ok()))
+    cost.as_ref()
+        .map_or(NO_NUMBER.to_owned(), |cost| cost_text(cost.as_ref().ok()))
 }
 
 /// Every run.
 pub(super) fn add_runs(page: &mut Page, record: &Injection) {
-    page.heading("Runs", "CPU time of both copies, at the clock of the time; preempted is the first or the second");
+    page.heading(
+        "Runs",
+        "CPU time of both copies, at the clock of the time; preempted is the first or the second",
+    );
     let grid = Grid::new(2)
         .right([
             "pass",
@@ -100,17 +114,34 @@ pub(super) fn add_runs(page: &mut Page, record: &Injection) {
 }
 
 fn run_row(record: &Injection, run: &Run) -> Vec<Entry> {
-    let footprint = record.header.plan.footprints_bytes.get(run.footprint as usize);
+    let footprint = record
+        .header
+        .plan
+        .footprints_bytes
+        .get(run.footprint as usize);
     let timings = record.header.plan.timings();
     let timing = timings.get(run.timing as usize);
     let chain = |ps: u64| format!("{:.1} ns", ps as f64 / 1e3);
     let (its, others) = (run.preempted(), run.undisturbed());
     vec![
         (run.block + 1).to_string().into(),
-        timing.map_or(NO_NUMBER.to_owned(), |timing| time(timing.period_ns.0 as f64)).into(),
-        if run.is_moved { "moved".to_owned() } else { footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string) }
+        timing
+            .map_or(NO_NUMBER.to_owned(), |timing| {
+                time(timing.period_ns.0 as f64)
+            })
             .into(),
-        if run.preempted == 0 { "first" } else { "second" }.into(),
+        if run.is_moved {
+            "moved".to_owned()
+        } else {
+            footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string)
+        }
+        .into(),
+        if run.preempted == 0 {
+            "first"
+        } else {
+            "second"
+        }
+        .into(),
         time(its.cpu_ns.0 as f64).into(),
         time(others.cpu_ns.0 as f64).into(),
         chain(its.chain_ps).into(),

@@ -10,7 +10,8 @@ use super::render;
 use crate::{Format, Style};
 
 fn small() -> Injection {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
     Injection::read(&path).expect("a record of this version")
 }
 
@@ -19,7 +20,13 @@ fn text(record: &Injection, style: Style) -> String {
 }
 
 fn reported(record: &Injection) -> String {
-    text(record, Style { width: Some(10_000), ..Style::default() })
+    text(
+        record,
+        Style {
+            width: Some(10_000),
+            ..Style::default()
+        },
+    )
 }
 
 #[test]
@@ -39,8 +46,17 @@ fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
     }
     assert!(text(&record, Style::default()).lines().count() <= 45);
     assert!(!reported.contains("Runs:"), "{reported}");
-    let detailed = text(&record, Style { is_detailed: true, ..Style::default() });
-    let rows = detailed.lines().filter(|line| line.contains("first ") || line.contains("second ")).count();
+    let detailed = text(
+        &record,
+        Style {
+            is_detailed: true,
+            ..Style::default()
+        },
+    );
+    let rows = detailed
+        .lines()
+        .filter(|line| line.contains("first ") || line.contains("second "))
+        .count();
     assert!(rows >= record.runs.len(), "{detailed}");
 }
 
@@ -50,7 +66,9 @@ fn what_was_not_measured_is_reported_with_its_reason() {
     record.runs.truncate(3);
     let found = reported(&record);
     assert!(
-        found.starts_with("What a preemption costs gzip is not known: found 1 usable repetition, need at least 5"),
+        found.starts_with(
+            "What a preemption costs gzip is not known: found 1 usable repetition, need at least 5"
+        ),
         "{found}"
     );
     record.runs.clear();
@@ -67,26 +85,45 @@ fn a_result_that_cannot_be_is_reported_with_what_is_probably_the_cause() {
     };
     assert!(!reported(&record).contains(doubted) && json(&record)["doubt"].is_null());
     // As if more touched cost less.
-    record.runs.iter_mut().for_each(|run| run.footprint = 1 - run.footprint.min(1));
+    record
+        .runs
+        .iter_mut()
+        .for_each(|run| run.footprint = 1 - run.footprint.min(1));
     let found = reported(&record);
-    assert!(found.contains("This result cannot be: cold caches would cost ") && found.contains(doubted), "{found}");
+    assert!(
+        found.contains("This result cannot be: cold caches would cost ") && found.contains(doubted),
+        "{found}"
+    );
     let doubt = json(&record)["doubt"].clone();
-    let is_below = doubt["reload_ns"]["high"].as_f64().is_some_and(|high| high < 0.0);
-    assert!(doubt["what"] == "cold-caches-below-zero" && is_below, "{doubt}");
+    let is_below = doubt["reload_ns"]["high"]
+        .as_f64()
+        .is_some_and(|high| high < 0.0);
+    assert!(
+        doubt["what"] == "cold-caches-below-zero" && is_below,
+        "{doubt}"
+    );
 }
 
 #[test]
 fn a_run_without_preemptions_says_that_no_process_was_preempted() {
     let mut record = small();
     record.header.plan.preempts_nobody = true;
-    assert!(reported(&record).starts_with("Neither copy of gzip was preempted, and yet found a cost of "));
+    assert!(
+        reported(&record)
+            .starts_with("Neither copy of gzip was preempted, and yet found a cost of ")
+    );
 }
 
 #[test]
 fn a_run_that_did_not_come_to_its_end_says_so() {
     let mut record = small();
     assert!(!reported(&record).contains("was stopped"));
-    record.end = Some(End { is_interrupted: true, elapsed_ns: Nanos(1), has_service_ended: false, others: Vec::new() });
+    record.end = Some(End {
+        is_interrupted: true,
+        elapsed_ns: Nanos(1),
+        has_service_ended: false,
+        others: Vec::new(),
+    });
     assert!(reported(&record).contains("It was stopped before its time was used up."));
     record.end = None;
     assert!(reported(&record).contains("The record has no end"));
@@ -97,15 +134,26 @@ fn json_and_csv_have_the_same_numbers() {
     let record = small();
     let findings = analyse(&record);
     let json: serde_json::Value =
-        serde_json::from_str(&render(&record, &findings, Format::Json, Style::default())).expect("JSON");
+        serde_json::from_str(&render(&record, &findings, Format::Json, Style::default()))
+            .expect("JSON");
     assert_eq!(json["schema"], "switchcost.inject/1");
     assert_eq!(json["footprints"].as_array().map(Vec::len), Some(3));
-    let cost = json["footprints"][2]["cost_ns"]["estimate"].as_f64().expect("a number");
+    let cost = json["footprints"][2]["cost_ns"]["estimate"]
+        .as_f64()
+        .expect("a number");
     let csv = render(&record, &findings, Format::Csv, Style::default());
-    let row: Vec<&str> = csv.lines().nth(3).expect("three footprints").split(',').collect();
+    let row: Vec<&str> = csv
+        .lines()
+        .nth(3)
+        .expect("three footprints")
+        .split(',')
+        .collect();
     assert_eq!((row[0], row[2].parse()), ("1048576", Ok(cost)));
     assert_eq!(json["footprints"][0]["reload_ns"], serde_json::Value::Null);
-    assert_eq!(json["runs"].as_array().map(Vec::len), Some(record.runs.len()));
+    assert_eq!(
+        json["runs"].as_array().map(Vec::len),
+        Some(record.runs.len())
+    );
 }
 
 #[test]
@@ -113,7 +161,16 @@ fn names_are_hostile() {
     let mut record = small();
     record.header.command = vec!["/bin/\u{1b}[31mgzip".to_owned()];
     record.header.plan.settings = vec!["X=\u{1b}".to_owned()];
-    assert!(!text(&record, Style { is_detailed: true, ..Style::default() }).contains('\u{1b}'));
+    assert!(
+        !text(
+            &record,
+            Style {
+                is_detailed: true,
+                ..Style::default()
+            }
+        )
+        .contains('\u{1b}')
+    );
     record.header.command.clear();
     assert!(reported(&record).starts_with("A preemption costs (no name) "));
 }
@@ -155,15 +212,30 @@ fn of_service(number: u32) -> Injection {
         },
     });
     let of = |footprint, block: u32, arms: [(Arm, f64); 2]| {
-        let [first, second] = arms.map(|(arm, more)| phase(arm, more + wander * f64::from(block % 4)));
-        Group { block, footprint, timing: 0, since_start_ns: Nanos(0), phases: [first, second, second, first] }
+        let [first, second] =
+            arms.map(|(arm, more)| phase(arm, more + wander * f64::from(block % 4)));
+        Group {
+            block,
+            footprint,
+            timing: 0,
+            since_start_ns: Nanos(0),
+            phases: [first, second, second, first],
+        }
     };
     let groups = (0..12).flat_map(|block| {
         let nothing = (Arm::Spinning, 0.0);
         [
-            of(0, block, [nothing, (Arm::Touching, f64::from(block % 5) * 4.0 - 8.0)]),
+            of(
+                0,
+                block,
+                [nothing, (Arm::Touching, f64::from(block % 5) * 4.0 - 8.0)],
+            ),
             of(1, block, [nothing, (Arm::Touching, 160.0)]),
-            of(2, block, [(Arm::Touching, 160.0 + f64::from(block % 3)), nothing]),
+            of(
+                2,
+                block,
+                [(Arm::Touching, 160.0 + f64::from(block % 3)), nothing],
+            ),
             of(2, block, [(Arm::Idle, 800.0), nothing]),
         ]
     });
@@ -189,28 +261,50 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
         "Other threads of the service had 38 % of its CPU time",
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(squeezed(&reported).contains(&squeezed(part)), "{part:?} in {reported}");
+        assert!(
+            squeezed(&reported).contains(&squeezed(part)),
+            "{part:?} in {reported}"
+        );
     }
-    assert!(!reported.contains("the switch and its timer is what") && !reported.contains("Both copies"), "{reported}");
-    let detailed = text(&record, Style { is_detailed: true, width: Some(10_000), ..Style::default() });
-    assert_eq!(detailed.matches("idle and spinning").count(), 12, "{detailed}");
+    assert!(
+        !reported.contains("the switch and its timer is what") && !reported.contains("Both copies"),
+        "{reported}"
+    );
+    let detailed = text(
+        &record,
+        Style {
+            is_detailed: true,
+            width: Some(10_000),
+            ..Style::default()
+        },
+    );
+    assert_eq!(
+        detailed.matches("idle and spinning").count(),
+        12,
+        "{detailed}"
+    );
 }
 
 #[test]
 fn what_a_service_may_not_pay_is_not_called_a_cost() {
     let mut record = of_service(1);
-    for group in record.groups.iter_mut().filter(|group| group.footprint == 2) {
-        group.phases.iter_mut().for_each(|phase| *phase = self::phase(phase.arm, f64::from(group.block % 5) - 2.0));
+    for group in record
+        .groups
+        .iter_mut()
+        .filter(|group| group.footprint == 2)
+    {
+        group
+            .phases
+            .iter_mut()
+            .for_each(|phase| *phase = self::phase(phase.arm, f64::from(group.block % 5) - 2.0));
     }
-    assert!(
-        reported(&record)
-            .starts_with("What cold caches cost server at a preemption when the other task touches 1 MiB is not")
-    );
+    assert!(reported(&record).starts_with(
+        "What cold caches cost server at a preemption when the other task touches 1 MiB is not"
+    ));
     record.header.plan.preempts_nobody = true;
-    assert!(
-        reported(&record)
-            .starts_with("Nothing was touched at any preemption of server, and found what cold caches cost")
-    );
+    assert!(reported(&record).starts_with(
+        "Nothing was touched at any preemption of server, and found what cold caches cost"
+    ));
     record.groups.truncate(3);
     assert!(reported(&record).starts_with("What a preemption costs server is not known: found"));
 }
@@ -223,14 +317,35 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
         is_interrupted: false,
         elapsed_ns: Nanos::seconds(10),
         has_service_ended: true,
-        others: vec![Other { process: 9, name, cpu_ns }],
+        others: vec![Other {
+            process: 9,
+            name,
+            cpu_ns,
+        }],
     });
     let reported = reported(&record);
-    assert!(reported.contains(", too: load (process 9, 30 % of the time)."), "{reported}");
-    assert!(reported.contains("The service ended before the time was used up."), "{reported}");
-    let json: serde_json::Value =
-        serde_json::from_str(&render(&record, &analyse(&record), Format::Json, Style::default())).expect("JSON");
-    assert_eq!((json["groups"].as_array().map(Vec::len), json["service"]["cpu_share"].as_f64()), (Some(48), Some(0.5)));
+    assert!(
+        reported.contains(", too: load (process 9, 30 % of the time)."),
+        "{reported}"
+    );
+    assert!(
+        reported.contains("The service ended before the time was used up."),
+        "{reported}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&render(
+        &record,
+        &analyse(&record),
+        Format::Json,
+        Style::default(),
+    ))
+    .expect("JSON");
+    assert_eq!(
+        (
+            json["groups"].as_array().map(Vec::len),
+            json["service"]["cpu_share"].as_f64()
+        ),
+        (Some(48), Some(0.5))
+    );
     assert_eq!(json["others"][0]["process"], 9);
     assert_eq!(json["footprints"][2]["cost_ns"], serde_json::Value::Null);
 }
@@ -238,11 +353,21 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
 /// The same at another period, where cold caches cost 3 us more.
 fn at_two_periods() -> Injection {
     let mut record = small();
-    record.header.plan.further = vec![Timing { period_ns: Nanos::millis(1), turn_ns: Nanos::millis(8) }];
+    record.header.plan.further = vec![Timing {
+        period_ns: Nanos::millis(1),
+        turn_ns: Nanos::millis(8),
+    }];
     let other = |run: &Run| {
-        let mut run = Run { timing: 1, ..run.clone() };
+        let mut run = Run {
+            timing: 1,
+            ..run.clone()
+        };
         let twin = &mut run.twins[usize::from(run.preempted)];
-        let more = if run.footprint > 0 { 3_000 * twin.preemptions } else { 0 };
+        let more = if run.footprint > 0 {
+            3_000 * twin.preemptions
+        } else {
+            0
+        };
         twin.cpu_ns = twin.cpu_ns + Nanos(more);
         run
     };
@@ -255,20 +380,45 @@ fn at_two_periods() -> Injection {
 fn over_the_period_it_is_reported_what_a_longer_turn_has_to_lose() {
     let record = at_two_periods();
     let reported = reported(&record);
-    let line =
-        reported.lines().find(|line| line.starts_with("Preempted every 1.00 ms instead of every 250 us, it pays 3."));
-    assert!(line.is_some_and(|line| line.ends_with("): a longer turn has loaded more to lose.")), "{reported}");
-    let rows = reported.lines().filter(|line| line.trim_start().starts_with("1.00 ms ")).count();
-    assert!(reported.contains("Over the period: the other task touches 1 MiB") && rows == 1, "{reported}");
+    let line = reported.lines().find(|line| {
+        line.starts_with("Preempted every 1.00 ms instead of every 250 us, it pays 3.")
+    });
+    assert!(
+        line.is_some_and(|line| line.ends_with("): a longer turn has loaded more to lose.")),
+        "{reported}"
+    );
+    let rows = reported
+        .lines()
+        .filter(|line| line.trim_start().starts_with("1.00 ms "))
+        .count();
+    assert!(
+        reported.contains("Over the period: the other task touches 1 MiB") && rows == 1,
+        "{reported}"
+    );
     assert!(!self::reported(&small()).contains("Over the period"));
     let findings = analyse(&record);
     let figures = super::blocks(&record, &findings);
-    assert_eq!(figures.iter().filter(|block| matches!(block, crate::page::Block::Figure(_))).count(), 2);
+    assert_eq!(
+        figures
+            .iter()
+            .filter(|block| matches!(block, crate::page::Block::Figure(_)))
+            .count(),
+        2
+    );
     let csv = render(&record, &findings, Format::Csv, Style::default());
-    assert_eq!(csv.lines().filter(|line| line.ends_with(",1000000,")).count(), 3, "{csv}");
+    assert_eq!(
+        csv.lines()
+            .filter(|line| line.ends_with(",1000000,"))
+            .count(),
+        3,
+        "{csv}"
+    );
     let json: serde_json::Value =
-        serde_json::from_str(&render(&record, &findings, Format::Json, Style::default())).expect("JSON");
-    let more = json["periods"][1]["more_than_first_ns"]["estimate"].as_f64().expect("a number");
+        serde_json::from_str(&render(&record, &findings, Format::Json, Style::default()))
+            .expect("JSON");
+    let more = json["periods"][1]["more_than_first_ns"]["estimate"]
+        .as_f64()
+        .expect("a number");
     assert!((more / 3_000.0 - 1.0).abs() < 0.05, "{more}");
 }
 
@@ -281,41 +431,68 @@ fn a_period_that_makes_no_difference_is_reported_as_none_shown() {
     let runs = std::mem::take(&mut record.runs);
     let same = runs.into_iter().take(small().runs.len()).flat_map(|run| {
         let wander = Nanos(if run.block % 2 == 0 { 1_000 } else { 0 });
-        let mut other = Run { timing: 1, ..run.clone() };
+        let mut other = Run {
+            timing: 1,
+            ..run.clone()
+        };
         other.twins[0].cpu_ns = other.twins[0].cpu_ns + wander;
         [run, other]
     });
     record.runs = same.collect();
     let found = reported(&record);
     assert!(
-        found.contains("a preemption is not distinguishable from 0") && found.contains("in proportion to their number"),
+        found.contains("a preemption is not distinguishable from 0")
+            && found.contains("in proportion to their number"),
         "{found}"
     );
     // What all runs of a block have in common is no difference between footprints.
-    for run in record.runs.iter_mut().filter(|run| run.timing == 1 && run.footprint > 0) {
+    for run in record
+        .runs
+        .iter_mut()
+        .filter(|run| run.timing == 1 && run.footprint > 0)
+    {
         run.twins[0].cpu_ns = run.twins[0].cpu_ns + Nanos(u64::from(run.block % 4) * 2_000_000);
     }
     let found = reported(&record);
-    assert!(found.contains("is not known yet: it is not distinguishable from 0"), "{found}");
+    assert!(
+        found.contains("is not known yet: it is not distinguishable from 0"),
+        "{found}"
+    );
 }
 
 #[test]
 fn a_move_to_another_cpu_is_reported_beside_staying() {
     let mut record = small();
     record.header.plan.moves_to = Some(switchcost_units::CpuId(0));
-    let moved = record.runs.iter().filter(|run| run.footprint == 0).map(|run| {
-        let mut run = Run { is_moved: true, ..run.clone() };
-        let twin = &mut run.twins[usize::from(run.preempted)];
-        twin.cpu_ns = twin.cpu_ns + Nanos(6_000 * twin.preemptions);
-        run
-    });
+    let moved = record
+        .runs
+        .iter()
+        .filter(|run| run.footprint == 0)
+        .map(|run| {
+            let mut run = Run {
+                is_moved: true,
+                ..run.clone()
+            };
+            let twin = &mut run.twins[usize::from(run.preempted)];
+            twin.cpu_ns = twin.cpu_ns + Nanos(6_000 * twin.preemptions);
+            run
+        });
     let moved: Vec<Run> = moved.collect();
     record.runs.extend(moved);
     let reported = reported(&record);
-    let line = reported.lines().find(|line| line.starts_with("To be moved from CPU ")).expect("an answer");
+    let line = reported
+        .lines()
+        .find(|line| line.starts_with("To be moved from CPU "))
+        .expect("an answer");
     assert!(
-        line.contains(" to CPU 0, or back, costs gzip ") && line.contains(" more than to be preempted and stay ("),
+        line.contains(" to CPU 0, or back, costs gzip ")
+            && line.contains(" more than to be preempted and stay ("),
         "{line}"
     );
-    assert!(reported.lines().any(|line| line.trim_start().starts_with("moved: CPU 0 ")), "{reported}");
+    assert!(
+        reported
+            .lines()
+            .any(|line| line.trim_start().starts_with("moved: CPU 0 ")),
+        "{reported}"
+    );
 }

@@ -18,71 +18,129 @@ const ONE_SWITCH: f64 = 1.02;
 
 /// The answer to the user's question in a few sentences.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    super::shared_cache::in_words(findings).into_iter().for_each(|words| page.paragraph(&words));
+    super::shared_cache::in_words(findings)
+        .into_iter()
+        .for_each(|words| page.paragraph(&words));
     let reload = super::reload::in_words(findings);
-    if reload.is_none() || headline(&findings.results).is_some_and(|(finding, _)| finding.case.away.is_none()) {
+    if reload.is_none()
+        || headline(&findings.results).is_some_and(|(finding, _)| finding.case.away.is_none())
+    {
         page.paragraph(&answer(findings));
     }
-    reload.into_iter().for_each(|sentence| page.paragraph(&format!("{sentence}.")));
+    reload
+        .into_iter()
+        .for_each(|sentence| page.paragraph(&format!("{sentence}.")));
 }
 
 fn answer(findings: &Findings) -> String {
-    let Some((finding, estimate)) = headline(&findings.results) else { return nothing(findings) };
+    let Some((finding, estimate)) = headline(&findings.results) else {
+        return nothing(findings);
+    };
     let with_data = typical(findings, finding);
     let sentences = [
-        Some(format!("{} {}{}", subject(finding), price(finding, estimate), cheapest(findings, finding))),
+        Some(format!(
+            "{} {}{}",
+            subject(finding),
+            price(finding, estimate),
+            cheapest(findings, finding)
+        )),
         ordinary(findings, finding),
         with_data.map(|(finding, indirect)| data_costs(finding, indirect)),
         largest(findings, finding, with_data.map(|(finding, _)| finding)),
         share(finding, estimate, with_data.map(|(finding, _)| finding)),
         suspicion(finding),
     ];
-    sentences.into_iter().flatten().map(|sentence| format!("{sentence}.")).collect::<Vec<_>>().join(" ")
+    sentences
+        .into_iter()
+        .flatten()
+        .map(|sentence| format!("{sentence}."))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What is to be said against the headline. Flags of what its data cost stand beside that cost, where it is named.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
-    let what = if finding.direct_ns.is_some() { "switch" } else { "hand-off" };
-    (!names.is_empty())
-        .then(|| format!("The cost of the {what} itself is suspect ({}): see the notes", names.join(", ")))
+    let what = if finding.direct_ns.is_some() {
+        "switch"
+    } else {
+        "hand-off"
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "The cost of the {what} itself is suspect ({}): see the notes",
+            names.join(", ")
+        )
+    })
 }
 
 /// The result that speaks for the run: a switch between two processes over a pipe, or else the first there is.
 fn headline(results: &[CaseFinding]) -> Option<(&CaseFinding, &Estimate)> {
     let with = |number: fn(&CaseFinding) -> Option<&Estimate>| {
-        move |f: &'_ &CaseFinding| has_numbers(f) && number(f).is_some_and(|e| e.estimate.is_finite())
+        move |f: &'_ &CaseFinding| {
+            has_numbers(f) && number(f).is_some_and(|e| e.estimate.is_finite())
+        }
     };
-    let direct: Vec<_> = results.iter().filter(with(|f| f.direct_ns.as_ref())).collect();
-    let is_classic = |c: &Case| c.mechanism == Mechanism::Pipe && c.between == Between::Process && c.tasks == 2;
+    let direct: Vec<_> = results
+        .iter()
+        .filter(with(|f| f.direct_ns.as_ref()))
+        .collect();
+    let is_classic =
+        |c: &Case| c.mechanism == Mechanism::Pipe && c.between == Between::Process && c.tasks == 2;
     let is_empty = |f: &&&CaseFinding| f.case.working_set.is_empty();
     let classic = || direct.iter().filter(is_empty).find(|f| is_classic(&f.case));
-    let chosen = classic().or_else(|| direct.iter().find(is_empty)).or(direct.first());
+    let chosen = classic()
+        .or_else(|| direct.iter().find(is_empty))
+        .or(direct.first());
     if let Some(finding) = chosen {
-        return finding.direct_ns.as_ref().map(|estimate| (*finding, estimate));
+        return finding
+            .direct_ns
+            .as_ref()
+            .map(|estimate| (*finding, estimate));
     }
     let finding = results.iter().find(with(|f| f.handoff_ns.as_ref()))?;
-    finding.handoff_ns.as_ref().map(|estimate| (finding, estimate))
+    finding
+        .handoff_ns
+        .as_ref()
+        .map(|estimate| (finding, estimate))
 }
 
 fn nothing(findings: &Findings) -> String {
-    let why = findings.results.iter().find_map(|finding| match &finding.verdict {
-        Verdict::NotMeasured { why } => Some(format!(" {}: {why}", label(&finding.case))),
-        _ => None,
-    });
+    let why = findings
+        .results
+        .iter()
+        .find_map(|finding| match &finding.verdict {
+            Verdict::NotMeasured { why } => Some(format!(" {}: {why}", label(&finding.case))),
+            _ => None,
+        });
     format!("Nothing was measured.{}", why.unwrap_or_default())
 }
 
 fn subject(finding: &CaseFinding) -> String {
-    let what = if finding.direct_ns.is_some() { "switch" } else { "hand-off" };
+    let what = if finding.direct_ns.is_some() {
+        "switch"
+    } else {
+        "hand-off"
+    };
     let between = match finding.case.between {
         Between::Process => "processes",
         Between::Thread => "threads",
         Between::User => "user-level contexts",
     };
-    let place = if finding.case.placement.is_one_cpu() { "" } else { &format!(" ({})", placement(&finding.case)) };
-    let vectors = finding.case.vectors.map(|vectors| format!(", vector registers {vectors},")).unwrap_or_default();
-    format!("A {what} between {between} {}{vectors}{place}", means(finding.case.mechanism))
+    let place = if finding.case.placement.is_one_cpu() {
+        ""
+    } else {
+        &format!(" ({})", placement(&finding.case))
+    };
+    let vectors = finding
+        .case
+        .vectors
+        .map(|vectors| format!(", vector registers {vectors},"))
+        .unwrap_or_default();
+    format!(
+        "A {what} between {between} {}{vectors}{place}",
+        means(finding.case.mechanism)
+    )
 }
 
 fn means(mechanism: Mechanism) -> &'static str {
@@ -91,8 +149,12 @@ fn means(mechanism: Mechanism) -> &'static str {
         Mechanism::Eventfd => "through an eventfd",
         Mechanism::Futex => "through a futex",
         Mechanism::MutexCondvar => "through a mutex and a condition variable",
-        Mechanism::MutexCondvarUnlocked => "through a mutex and a condition variable, notified unlocked,",
-        Mechanism::MutexCondvarHeld => "through one mutex, held but in the wait, and a condition variable",
+        Mechanism::MutexCondvarUnlocked => {
+            "through a mutex and a condition variable, notified unlocked,"
+        }
+        Mechanism::MutexCondvarHeld => {
+            "through one mutex, held but in the wait, and a condition variable"
+        }
         Mechanism::Socketpair => "over a socket pair",
         Mechanism::Tcp => "over TCP",
         Mechanism::PosixSem => "through a POSIX semaphore",
@@ -115,26 +177,50 @@ fn price(finding: &CaseFinding, estimate: &Estimate) -> String {
     if !is_cost(estimate) {
         return format!("has a cost that is {}", centre(estimate));
     }
-    let cycles = finding.direct_cycles.as_ref().filter(|cycles| finding.direct_ns.is_some() && is_cost(cycles));
-    let cycles = cycles.map(|cycles| format!("; {} core cycles", rounded(cycles.estimate))).unwrap_or_default();
-    let (cost, interval, confidence) = (centre(estimate), interval(estimate), percent(estimate.confidence));
+    let cycles = finding
+        .direct_cycles
+        .as_ref()
+        .filter(|cycles| finding.direct_ns.is_some() && is_cost(cycles));
+    let cycles = cycles
+        .map(|cycles| format!("; {} core cycles", rounded(cycles.estimate)))
+        .unwrap_or_default();
+    let (cost, interval, confidence) = (
+        centre(estimate),
+        interval(estimate),
+        percent(estimate.confidence),
+    );
     format!("costs {cost} here ({interval} at {confidence} confidence{cycles})")
 }
 
 /// Without digits that no interval bears out: 7585 as 7600.
 fn rounded(cycles: f64) -> String {
-    if cycles < 1_000.0 { number(cycles) } else { format!("{:.0}", (cycles / 100.0).round() * 100.0) }
+    if cycles < 1_000.0 {
+        number(cycles)
+    } else {
+        format!("{:.0}", (cycles / 100.0).round() * 100.0)
+    }
 }
 
 /// The cheapest switch of user space, where the headline is one of the kernel's.
 fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
-    let user = |f: &&CaseFinding| f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic;
-    let priced = findings.results.iter().filter(|f| has_numbers(f) && f.case.working_set.is_empty()).filter(user);
-    let priced = priced.filter_map(|f| Some((f, f.direct_ns.as_ref().filter(|direct| is_cost(direct))?)));
+    let user = |f: &&CaseFinding| {
+        f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic
+    };
+    let priced = findings
+        .results
+        .iter()
+        .filter(|f| has_numbers(f) && f.case.working_set.is_empty())
+        .filter(user);
+    let priced =
+        priced.filter_map(|f| Some((f, f.direct_ns.as_ref().filter(|direct| is_cost(direct))?)));
     let cheapest = priced.min_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate));
     match cheapest.filter(|_| headline.case.between != Between::User) {
         Some((finding, direct)) => {
-            format!(", and {} between {} of one thread", centre(direct), contexts(finding.case.mechanism))
+            format!(
+                ", and {} between {} of one thread",
+                centre(direct),
+                contexts(finding.case.mechanism)
+            )
         }
         None => String::new(),
     }
@@ -152,14 +238,33 @@ fn contexts(mechanism: Mechanism) -> &'static str {
 
 /// The same switch under the scheduler that programs run under.
 fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
-    let same = |case: &Case| Case { policy: Policy::Other, switches: None, ..case.clone() };
-    let is_it = |f: &&CaseFinding| f.case.policy == Policy::Other && same(&f.case) == same(&headline.case);
-    let found = findings.results.iter().find(is_it).filter(|_| headline.case.policy != Policy::Other)?;
-    let cost = found.direct_ns.as_ref().filter(|direct| has_numbers(found) && is_cost(direct))?;
+    let same = |case: &Case| Case {
+        policy: Policy::Other,
+        switches: None,
+        ..case.clone()
+    };
+    let is_it =
+        |f: &&CaseFinding| f.case.policy == Policy::Other && same(&f.case) == same(&headline.case);
+    let found = findings
+        .results
+        .iter()
+        .find(is_it)
+        .filter(|_| headline.case.policy != Policy::Other)?;
+    let cost = found
+        .direct_ns
+        .as_ref()
+        .filter(|direct| has_numbers(found) && is_cost(direct))?;
     // Where a hand-off takes more switches than one, the cost of one alone would look like a gain.
-    let several = found.switches_per_handoff.filter(|switches| *switches > ONE_SWITCH).zip(found.handoff_ns.as_ref());
+    let several = found
+        .switches_per_handoff
+        .filter(|switches| *switches > ONE_SWITCH)
+        .zip(found.handoff_ns.as_ref());
     let handoff = several.map(|(switches, handoff)| {
-        format!(", and a hand-off takes {} of them: {}", number(switches), with_interval(handoff))
+        format!(
+            ", and a hand-off takes {} of them: {}",
+            number(switches),
+            with_interval(handoff)
+        )
     });
     let cost = with_interval(cost);
     Some(format!(
@@ -169,26 +274,59 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
 }
 
 /// The indirect costs under the headline's conditions.
-fn indirect<'a>(findings: &'a Findings, headline: &CaseFinding) -> Vec<(&'a CaseFinding, &'a Estimate)> {
-    let key = |c: &Case| (c.mechanism, c.between, c.tasks, c.placement.clone(), c.policy);
-    let alike = findings.results.iter().filter(|f| has_numbers(f) && key(&f.case) == key(&headline.case));
-    alike.filter_map(|f| f.indirect_ns.as_ref().map(|estimate| (f, estimate))).collect()
+fn indirect<'a>(
+    findings: &'a Findings,
+    headline: &CaseFinding,
+) -> Vec<(&'a CaseFinding, &'a Estimate)> {
+    let key = |c: &Case| {
+        (
+            c.mechanism,
+            c.between,
+            c.tasks,
+            c.placement.clone(),
+            c.policy,
+        )
+    };
+    let alike = findings
+        .results
+        .iter()
+        .filter(|f| has_numbers(f) && key(&f.case) == key(&headline.case));
+    alike
+        .filter_map(|f| f.indirect_ns.as_ref().map(|estimate| (f, estimate)))
+        .collect()
 }
 
 /// That of 1 MiB where it was measured, else the largest.
-fn typical<'a>(findings: &'a Findings, headline: &CaseFinding) -> Option<(&'a CaseFinding, &'a Estimate)> {
+fn typical<'a>(
+    findings: &'a Findings,
+    headline: &CaseFinding,
+) -> Option<(&'a CaseFinding, &'a Estimate)> {
     let all = indirect(findings, headline);
-    let typical = all.iter().find(|(finding, _)| finding.case.working_set.size_bytes == TYPICAL_SIZE);
-    typical.or_else(|| all.iter().max_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate))).copied()
+    let typical = all
+        .iter()
+        .find(|(finding, _)| finding.case.working_set.size_bytes == TYPICAL_SIZE);
+    typical
+        .or_else(|| {
+            all.iter()
+                .max_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate))
+        })
+        .copied()
 }
 
 fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
     let data = data(&finding.case);
     match finding.total_ns.as_ref().filter(|total| is_cost(total)) {
         Some(total) if is_cost(indirect) => {
-            let suspect = if finding.verdict == Verdict::Suspect { "; this is suspect: see the notes" } else { "" };
+            let suspect = if finding.verdict == Verdict::Suspect {
+                "; this is suspect: see the notes"
+            } else {
+                ""
+            };
             let (total, reason) = (centre(total), reason(finding));
-            format!("{data} it costs {total}: {} more{reason}{suspect}", with_interval(indirect))
+            format!(
+                "{data} it costs {total}: {} more{reason}{suspect}",
+                with_interval(indirect)
+            )
         }
         _ => format!("{data} the indirect cost is {}", centre(indirect)),
     }
@@ -204,11 +342,21 @@ fn reason(finding: &CaseFinding) -> &'static str {
 }
 
 /// The largest of all sizes tried, where it is another than the typical one.
-fn largest(findings: &Findings, headline: &CaseFinding, typical: Option<&CaseFinding>) -> Option<String> {
-    let costs = indirect(findings, headline).into_iter().filter(|(_, indirect)| is_cost(indirect));
+fn largest(
+    findings: &Findings,
+    headline: &CaseFinding,
+    typical: Option<&CaseFinding>,
+) -> Option<String> {
+    let costs = indirect(findings, headline)
+        .into_iter()
+        .filter(|(_, indirect)| is_cost(indirect));
     let (finding, indirect) = costs.max_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate))?;
     let is_new = typical.is_none_or(|typical| typical.case != finding.case);
-    let suspect = if finding.verdict == Verdict::Suspect { ", and suspect" } else { "" };
+    let suspect = if finding.verdict == Verdict::Suspect {
+        ", and suspect"
+    } else {
+        ""
+    };
     is_new.then(|| {
         format!(
             "{} it is {} more, the largest of all sizes tried{suspect}",
@@ -219,16 +367,34 @@ fn largest(findings: &Findings, headline: &CaseFinding, typical: Option<&CaseFin
 }
 
 /// What switches at a usual rate take of a CPU.
-fn share(headline: &CaseFinding, direct: &Estimate, typical: Option<&CaseFinding>) -> Option<String> {
-    headline.direct_ns.as_ref().filter(|_| is_cost(direct) && headline.case.between != Between::User)?;
+fn share(
+    headline: &CaseFinding,
+    direct: &Estimate,
+    typical: Option<&CaseFinding>,
+) -> Option<String> {
+    headline
+        .direct_ns
+        .as_ref()
+        .filter(|_| is_cost(direct) && headline.case.between != Between::User)?;
     let percent = |cost: &Estimate| cost.percent_of_a_cpu(SWITCHES_A_SECOND);
     let least = percent(direct);
-    let total = typical.and_then(|finding| finding.total_ns.as_ref()).filter(|total| is_cost(total));
+    let total = typical
+        .and_then(|finding| finding.total_ns.as_ref())
+        .filter(|total| is_cost(total));
     let most = total.map(percent).filter(|most| *most > least * 1.05);
-    let range = most.map(|most| format!(" to {}", number(most))).unwrap_or_default();
-    Some(format!("10,000 switches a second take {}{range} % of one CPU", number(least)))
+    let range = most
+        .map(|most| format!(" to {}", number(most)))
+        .unwrap_or_default();
+    Some(format!(
+        "10,000 switches a second take {}{range} % of one CPU",
+        number(least)
+    ))
 }
 
 fn data(case: &Case) -> String {
-    format!("With {} of data each ({})", case.working_set.size_bytes, walk(&case.working_set))
+    format!(
+        "With {} of data each ({})",
+        case.working_set.size_bytes,
+        walk(&case.working_set)
+    )
 }

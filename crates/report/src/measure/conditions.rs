@@ -15,22 +15,46 @@ pub(super) struct Condition {
 
 /// How the token is handed over, and between what.
 pub(super) const MECHANISM: [Condition; 2] = [
-    Condition { name: "mechanism", value: Case::name, phrase: Case::name },
-    Condition { name: "between", value: |c| c.between.to_string(), phrase: |c| c.between.to_string() },
+    Condition {
+        name: "mechanism",
+        value: Case::name,
+        phrase: Case::name,
+    },
+    Condition {
+        name: "between",
+        value: |c| c.between.to_string(),
+        phrase: |c| c.between.to_string(),
+    },
 ];
 
 /// What the others touch while the first task is away.
 pub(super) const AWAY: Condition = Condition {
     name: "away",
     value: |c| c.away.map(|away| away.to_string()).unwrap_or_default(),
-    phrase: |c| c.away.map(|away| format!("away while {away} are touched")).unwrap_or_default(),
+    phrase: |c| {
+        c.away
+            .map(|away| format!("away while {away} are touched"))
+            .unwrap_or_default()
+    },
 };
 
 /// Where the tasks run, and how many they are under which policy.
 pub(super) const RUN: [Condition; 3] = [
-    Condition { name: "tasks", value: |c| c.tasks.to_string(), phrase: |c| format!("{} tasks", c.tasks) },
-    Condition { name: "CPUs", value: cpus, phrase: placement },
-    Condition { name: "policy", value: |c| c.policy.to_string(), phrase: |c| format!("policy {}", c.policy) },
+    Condition {
+        name: "tasks",
+        value: |c| c.tasks.to_string(),
+        phrase: |c| format!("{} tasks", c.tasks),
+    },
+    Condition {
+        name: "CPUs",
+        value: cpus,
+        phrase: placement,
+    },
+    Condition {
+        name: "policy",
+        value: |c| c.policy.to_string(),
+        phrase: |c| format!("policy {}", c.policy),
+    },
 ];
 
 /// How the working set is walked.
@@ -87,8 +111,11 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
         let first = values.next();
         values.any(|value| Some(value) != first)
     };
-    let (varying, common): (Vec<Condition>, Vec<Condition>) = conditions.iter().partition(|c| varies(c));
-    let phrases = cases.first().map(|case| common.iter().map(|c| (c.phrase)(case)).collect());
+    let (varying, common): (Vec<Condition>, Vec<Condition>) =
+        conditions.iter().partition(|c| varies(c));
+    let phrases = cases
+        .first()
+        .map(|case| common.iter().map(|c| (c.phrase)(case)).collect());
     (varying, phrases.unwrap_or_default())
 }
 
@@ -113,7 +140,11 @@ pub(crate) fn label(case: &Case) -> String {
 
 /// A case in the words that distinguish it from others.
 pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
-    let walked: Vec<&Case> = others.iter().copied().filter(|other| !other.working_set.is_empty()).collect();
+    let walked: Vec<&Case> = others
+        .iter()
+        .copied()
+        .filter(|other| !other.working_set.is_empty())
+        .collect();
     let (run, _) = split(&RUN, others);
     let (walk, _) = split(&WALK, &walked);
     let mut words = vec![format!("{} {}", case.name(), case.between)];
@@ -131,7 +162,10 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
 /// How a working set is walked, with whatever is not usual about it.
 pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;
-    let mut words = vec![format!("stride {}", set.stride_bytes), set.access.to_string()];
+    let mut words = vec![
+        format!("stride {}", set.stride_bytes),
+        set.access.to_string(),
+    ];
     if set.pattern != usual.pattern {
         words.push(set.pattern.to_string());
     }

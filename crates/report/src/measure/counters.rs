@@ -45,21 +45,34 @@ fn reasons(tests: &[SelfTest]) -> Vec<String> {
             by_reason.entry(reason).or_default().push(&test.instrument);
         }
     }
-    by_reason.into_iter().map(|(reason, names)| format!("{reason} ({})", names.join(", "))).collect()
+    by_reason
+        .into_iter()
+        .map(|(reason, names)| format!("{reason} ({})", names.join(", ")))
+        .collect()
 }
 
 fn reason(test: &SelfTest) -> Option<String> {
     match &test.outcome {
         SelfTestOutcome::Admitted => None,
         SelfTestOutcome::Unavailable { why } => Some(format!("not available: {why}")),
-        SelfTestOutcome::Wrong { expected_low, expected_high, found } => {
-            Some(format!("not used: found {found}, need {expected_low} to {expected_high} from {}", test.known_answer))
-        }
+        SelfTestOutcome::Wrong {
+            expected_low,
+            expected_high,
+            found,
+        } => Some(format!(
+            "not used: found {found}, need {expected_low} to {expected_high} from {}",
+            test.known_answer
+        )),
     }
 }
 
 fn grid(findings: &[CaseFinding]) -> Grid {
-    let mut grid = Grid::new(2).left(["result", "counter"]).right(["baseline", "switching", "difference", "batches"]);
+    let mut grid = Grid::new(2).left(["result", "counter"]).right([
+        "baseline",
+        "switching",
+        "difference",
+        "batches",
+    ]);
     for finding in findings {
         for counter in &finding.counters {
             grid.row(row(finding, counter));

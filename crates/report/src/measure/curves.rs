@@ -30,7 +30,11 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         add_curve(page, findings, curve);
         page.method(&["total-and-indirect-cost", "knees-and-bounds"]);
     }
-    let points: Vec<_> = findings.latencies_ns.iter().map(|load| (load.size_bytes, load.load_ns)).collect();
+    let points: Vec<_> = findings
+        .latencies_ns
+        .iter()
+        .map(|load| (load.size_bytes, load.load_ns))
+        .collect();
     if !points.is_empty() {
         page.heading("Load latency by size", "a pointer chase, timed in this run");
         page.figure(|| figures::latency::draw(&record.header.host, &points));
@@ -41,7 +45,11 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
 }
 
 fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
-    let points: Vec<_> = curve.points.iter().map(|point| (point.size_bytes, drawn(findings, point))).collect();
+    let points: Vec<_> = curve
+        .points
+        .iter()
+        .map(|point| (point.size_bytes, drawn(findings, point)))
+        .collect();
     if !page.has_figures() {
         page.item(&plot(&points));
     }
@@ -51,30 +59,56 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
     for knee in &curve.knees {
         page.item(&knee_in_words(knee));
     }
-    let results = curve.points.iter().filter_map(|point| findings.results.get(point.result));
-    let suspect = results.filter(|finding| finding.verdict == Verdict::Suspect).count();
+    let results = curve
+        .points
+        .iter()
+        .filter_map(|point| findings.results.get(point.result));
+    let suspect = results
+        .filter(|finding| finding.verdict == Verdict::Suspect)
+        .count();
     if suspect > 0 {
-        page.item(&format!("suspect: {suspect} of {} sizes", curve.points.len()));
+        page.item(&format!(
+            "suspect: {suspect} of {} sizes",
+            curve.points.len()
+        ));
     }
 }
 
 /// The total of a point, if it is a cost.
 fn drawn(findings: &Findings, point: &CurvePoint) -> f64 {
-    let total = findings.results.get(point.result).and_then(|finding| finding.total_ns.as_ref());
-    if total.is_some_and(is_cost) { point.total_ns } else { f64::NAN }
+    let total = findings
+        .results
+        .get(point.result)
+        .and_then(|finding| finding.total_ns.as_ref());
+    if total.is_some_and(is_cost) {
+        point.total_ns
+    } else {
+        f64::NAN
+    }
 }
 
 /// `4 KiB ▁▂█ 4 MiB, 1.75 us to 52.1 us (log scale)`.
 fn plot(points: &[(u64, f64)]) -> String {
-    let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) else { return String::new() };
+    let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) else {
+        return String::new();
+    };
     let heights: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
-    let mut drawn: Vec<f64> = heights.iter().copied().filter(|ns| is_drawable(*ns)).collect();
+    let mut drawn: Vec<f64> = heights
+        .iter()
+        .copied()
+        .filter(|ns| is_drawable(*ns))
+        .collect();
     drawn.sort_by(f64::total_cmp);
     let range = match (drawn.first(), drawn.last()) {
         (Some(low), Some(high)) => format!("{} to {} (log scale)", time(*low), time(*high)),
         _ => "no point above 0".to_owned(),
     };
-    format!("{} {} {}, {range}", Bytes(*first), sparkline(&heights), Bytes(*last))
+    format!(
+        "{} {} {}, {range}",
+        Bytes(*first),
+        sparkline(&heights),
+        Bytes(*last)
+    )
 }
 
 fn is_drawable(ns: f64) -> bool {
@@ -83,23 +117,59 @@ fn is_drawable(ns: f64) -> bool {
 
 /// One block a value, its height by the value's logarithm.
 fn sparkline(values: &[f64]) -> String {
-    let logs = values.iter().copied().filter(|ns| is_drawable(*ns)).map(f64::ln);
-    let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    let height = |value: f64| if high > low { (value.ln() - low) / (high - low) } else { 0.0 };
+    let logs = values
+        .iter()
+        .copied()
+        .filter(|ns| is_drawable(*ns))
+        .map(f64::ln);
+    let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+        (low.min(v), high.max(v))
+    });
+    let height = |value: f64| {
+        if high > low {
+            (value.ln() - low) / (high - low)
+        } else {
+            0.0
+        }
+    };
     let block = |value: f64| BLOCKS[(height(value) * (BLOCKS.len() - 1) as f64).round() as usize];
-    values.iter().map(|value| if is_drawable(*value) { block(*value) } else { NO_POINT }).collect()
+    values
+        .iter()
+        .map(|value| {
+            if is_drawable(*value) {
+                block(*value)
+            } else {
+                NO_POINT
+            }
+        })
+        .collect()
 }
 
 fn in_words(region: &Region) -> String {
     let (from, to) = (Bytes(region.from_bytes), Bytes(region.to_bytes));
-    let sizes = if from == to { from.to_string() } else { format!("{from} to {to}") };
-    format!("{}: {sizes}, {} to {}", region.name, cost(region.low_ns), cost(region.high_ns))
+    let sizes = if from == to {
+        from.to_string()
+    } else {
+        format!("{from} to {to}")
+    };
+    format!(
+        "{}: {sizes}, {} to {}",
+        region.name,
+        cost(region.low_ns),
+        cost(region.high_ns)
+    )
 }
 
 fn knee_in_words(knee: &Knee) -> String {
     let (after, before) = (Bytes(knee.after_bytes), Bytes(knee.before_bytes));
-    let cause = knee.cause.as_deref().unwrap_or("no cache or TLB of this machine ends there");
-    format!("knee between {after} and {before} (confidence {}): {cause}", percent(knee.confidence))
+    let cause = knee
+        .cause
+        .as_deref()
+        .unwrap_or("no cache or TLB of this machine ends there");
+    format!(
+        "knee between {after} and {before} (confidence {}): {cause}",
+        percent(knee.confidence)
+    )
 }
 
 #[cfg(test)]

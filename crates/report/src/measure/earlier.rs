@@ -11,21 +11,37 @@ const REASONS: usize = 2;
 /// `None` where no earlier records were named.
 pub(super) fn in_words(header: &Header, findings: &Findings) -> Option<String> {
     let earlier = header.earlier.as_ref()?;
-    let costs: Vec<(&CaseFinding, &BetweenRuns)> =
-        findings.results.iter().filter_map(|finding| Some((finding, finding.between_runs.as_ref()?))).collect();
-    let own: Vec<(&CaseFinding, &BetweenRuns)> =
-        costs.iter().copied().filter(|(_, runs)| runs.source == Source::EarlierRecords).collect();
+    let costs: Vec<(&CaseFinding, &BetweenRuns)> = findings
+        .results
+        .iter()
+        .filter_map(|finding| Some((finding, finding.between_runs.as_ref()?)))
+        .collect();
+    let own: Vec<(&CaseFinding, &BetweenRuns)> = costs
+        .iter()
+        .copied()
+        .filter(|(_, runs)| runs.source == Source::EarlierRecords)
+        .collect();
     let records = records(earlier);
     if own.is_empty() {
-        let most = costs.iter().map(|(_, runs)| runs.earlier_runs).max().unwrap_or(0);
+        let most = costs
+            .iter()
+            .map(|(_, runs)| runs.earlier_runs)
+            .max()
+            .unwrap_or(0);
         return Some(format!(
             "intervals as without earlier runs: {most} of this machine count, and 7 are needed ({records})"
         ));
     }
-    let runs = range(own.iter().map(|(_, runs)| f64::from(runs.earlier_runs)), |runs| format!("{runs:.0}"));
+    let runs = range(
+        own.iter().map(|(_, runs)| f64::from(runs.earlier_runs)),
+        |runs| format!("{runs:.0}"),
+    );
     let shares = range(own.iter().map(|(_, runs)| runs.share * 100.0), number);
-    let of =
-        if own.len() < costs.len() { format!(" of {} of {} costs", own.len(), costs.len()) } else { String::new() };
+    let of = if own.len() < costs.len() {
+        format!(" of {} of {} costs", own.len(), costs.len())
+    } else {
+        String::new()
+    };
     Some(format!(
         "intervals{of} from {runs} earlier runs of this machine, {}, which differ by {shares} % ({records}){}",
         span(&own),
@@ -35,35 +51,87 @@ pub(super) fn in_words(header: &Header, findings: &Findings) -> Option<String> {
 
 /// From the least to the largest.
 fn range(values: impl Iterator<Item = f64> + Clone, written: impl Fn(f64) -> String) -> String {
-    let (least, most) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
+    let (least, most) = (
+        values.clone().fold(f64::INFINITY, f64::min),
+        values.fold(0.0, f64::max),
+    );
     let (least, most) = (written(least), written(most));
-    if least == most { least } else { format!("{least} to {most}") }
+    if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    }
 }
 
 /// The days of the first and the last of them.
 fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     let day = |moment: &str| moment.split('T').next().unwrap_or_default().to_owned();
-    let since = own.iter().filter_map(|(_, runs)| runs.since.as_deref()).min().map(day).unwrap_or_default();
-    let until = own.iter().filter_map(|(_, runs)| runs.until.as_deref()).max().map(day).unwrap_or_default();
-    if since == until { since } else { format!("{since} to {until}") }
+    let since = own
+        .iter()
+        .filter_map(|(_, runs)| runs.since.as_deref())
+        .min()
+        .map(day)
+        .unwrap_or_default();
+    let until = own
+        .iter()
+        .filter_map(|(_, runs)| runs.until.as_deref())
+        .max()
+        .map(day)
+        .unwrap_or_default();
+    if since == until {
+        since
+    } else {
+        format!("{since} to {until}")
+    }
 }
 
 /// How many there were, and why some do not count, the most frequent reasons first.
 fn records(earlier: &EarlierRuns) -> String {
-    let mut reasons: Vec<(&str, u32)> = earlier.left_out.iter().map(|(why, count)| (why.as_str(), *count)).collect();
+    let mut reasons: Vec<(&str, u32)> = earlier
+        .left_out
+        .iter()
+        .map(|(why, count)| (why.as_str(), *count))
+        .collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named: Vec<String> = reasons.iter().take(REASONS).map(|(why, count)| format!("{count} {why}")).collect();
-    let left_out = if named.is_empty() { String::new() } else { format!("; left out: {}", named.join(", ")) };
-    format!("{} {} found{left_out}", earlier.found, if earlier.found == 1 { "record" } else { "records" })
+    let named: Vec<String> = reasons
+        .iter()
+        .take(REASONS)
+        .map(|(why, count)| format!("{count} {why}"))
+        .collect();
+    let left_out = if named.is_empty() {
+        String::new()
+    } else {
+        format!("; left out: {}", named.join(", "))
+    };
+    format!(
+        "{} {} found{left_out}",
+        earlier.found,
+        if earlier.found == 1 {
+            "record"
+        } else {
+            "records"
+        }
+    )
 }
 
 /// What can be reached, where runs differ by too much for what was asked for.
 fn out_of_reach(own: &[(&CaseFinding, &BetweenRuns)], wanted: f64) -> String {
-    let beyond: Vec<f64> = own.iter().map(|(_, runs)| runs.least_half_width).filter(|least| *least >= wanted).collect();
+    let beyond: Vec<f64> = own
+        .iter()
+        .map(|(_, runs)| runs.least_half_width)
+        .filter(|least| *least >= wanted)
+        .collect();
     if beyond.is_empty() {
         return String::new();
     }
-    let of = if own.len() > 1 { format!(" for {} of {} costs", beyond.len(), own.len()) } else { String::new() };
+    let of = if own.len() > 1 {
+        format!(" for {} of {} costs", beyond.len(), own.len())
+    } else {
+        String::new()
+    };
     let least = range(beyond.iter().map(|least| least * 100.0), number);
-    format!("; +-{} % is out of reach{of}: +-{least} % at best", number(wanted * 100.0))
+    format!(
+        "; +-{} % is out of reach{of}: +-{least} % at best",
+        number(wanted * 100.0)
+    )
 }

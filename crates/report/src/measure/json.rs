@@ -1,7 +1,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::Findings;
-use switchcost_record::{ClockFacts, Control, EarlierRuns, HostManifest, MeasureRecord, RuntimeFacts, SelfTest};
+use switchcost_record::{
+    ClockFacts, Control, EarlierRuns, HostManifest, MeasureRecord, RuntimeFacts, SelfTest,
+};
 
 use crate::for_programs::OutputFormat;
 

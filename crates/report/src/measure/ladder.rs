@@ -28,7 +28,12 @@ const MOST_LINES: usize = 56;
 
 /// Whether a record is of runtimes.
 pub(super) fn is_one(record: &MeasureRecord) -> bool {
-    record.header.plan.cases.iter().any(|case| case.runtime.is_some())
+    record
+        .header
+        .plan
+        .cases
+        .iter()
+        .any(|case| case.runtime.is_some())
 }
 
 /// One screen.
@@ -36,7 +41,9 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     add_answer(page, record, findings);
     page.gap();
     page.prose(&screen::machine(&record.header, findings));
-    earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
+    earlier::in_words(&record.header, findings)
+        .into_iter()
+        .for_each(|words| page.prose(&words));
     add_tables(page, findings);
     let notes = screen::notes(&record.header, findings);
     page.gap();
@@ -51,14 +58,26 @@ pub(super) fn add_answer(page: &mut Page, record: &MeasureRecord, findings: &Fin
 /// The ladder in its two classes, what data cost, and what was not measured.
 pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     for (class, title, rest) in [
-        (Class::HandOff, "Hand-off", "one is woken, and a scheduler chooses"),
+        (
+            Class::HandOff,
+            "Hand-off",
+            "one is woken, and a scheduler chooses",
+        ),
         (Class::Swap, "Swap", "the control goes to one that is named"),
     ] {
-        let found: Vec<&CaseFinding> = measured(findings).filter(|found| found.case.working_set.is_empty()).collect();
-        let rows = sorted(found.into_iter().filter(|found| self::class(found) == class).collect());
+        let found: Vec<&CaseFinding> = measured(findings)
+            .filter(|found| found.case.working_set.is_empty())
+            .collect();
+        let rows = sorted(
+            found
+                .into_iter()
+                .filter(|found| self::class(found) == class)
+                .collect(),
+        );
         if !rows.is_empty() {
             page.heading(title, rest);
-            let named: Vec<(&CaseFinding, String)> = rows.iter().map(|found| (*found, name(found))).collect();
+            let named: Vec<(&CaseFinding, String)> =
+                rows.iter().map(|found| (*found, name(found))).collect();
             page.figure(|| figures::ladder::draw(title, &named));
             page.grid(&grid(&rows, findings));
         }
@@ -72,9 +91,18 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
 /// Why hand-offs of runtimes were not measured, each with those that it is true of.
 fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
     let mut missing: Vec<(&str, Vec<String>)> = Vec::new();
-    for found in findings.results.iter().filter(|found| found.case.runtime.is_some()) {
-        let Verdict::NotMeasured { why } = &found.verdict else { continue };
-        let (name, place) = (name(found), missing.iter().position(|(known, _)| known == why));
+    for found in findings
+        .results
+        .iter()
+        .filter(|found| found.case.runtime.is_some())
+    {
+        let Verdict::NotMeasured { why } = &found.verdict else {
+            continue;
+        };
+        let (name, place) = (
+            name(found),
+            missing.iter().position(|(known, _)| known == why),
+        );
         match place {
             None => missing.push((why, vec![name])),
             Some(place) if missing[place].1.contains(&name) => {}
@@ -90,28 +118,46 @@ pub(super) fn add_runs(page: &mut Page, record: &MeasureRecord) {
 }
 
 fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
-    findings.results.iter().filter(|found| has_numbers(found) && found.of_a_handoff().is_some())
+    findings
+        .results
+        .iter()
+        .filter(|found| has_numbers(found) && found.of_a_handoff().is_some())
 }
 
 /// The kernel's switches are hand-offs, but for a bare fiber's.
 fn class(found: &CaseFinding) -> Class {
     match (&found.case.runtime, found.case.mechanism) {
         (Some(of), _) => of.class,
-        (None, switchcost_record::Mechanism::Fiber | switchcost_record::Mechanism::Ucontext) => Class::Swap,
+        (None, switchcost_record::Mechanism::Fiber | switchcost_record::Mechanism::Ucontext) => {
+            Class::Swap
+        }
         (None, _) => Class::HandOff,
     }
 }
 
 fn sorted(mut found: Vec<&CaseFinding>) -> Vec<&CaseFinding> {
-    let cost = |found: &CaseFinding| found.handoff_ns.as_ref().map_or(f64::INFINITY, |cost| cost.estimate.max(0.0));
+    let cost = |found: &CaseFinding| {
+        found
+            .handoff_ns
+            .as_ref()
+            .map_or(f64::INFINITY, |cost| cost.estimate.max(0.0))
+    };
     found.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     found
 }
 
 fn name(found: &CaseFinding) -> String {
     let case = &found.case;
-    let kernel = if case.runtime.is_none() { format!(", {}", case.between) } else { String::new() };
-    let tasks = if case.tasks == 2 { String::new() } else { format!(", {} tasks", case.tasks) };
+    let kernel = if case.runtime.is_none() {
+        format!(", {}", case.between)
+    } else {
+        String::new()
+    };
+    let tasks = if case.tasks == 2 {
+        String::new()
+    } else {
+        format!(", {} tasks", case.tasks)
+    };
     let place = match &case.placement.cpus[..] {
         [] => ", not pinned".to_owned(),
         [_] => String::new(),
@@ -121,12 +167,18 @@ fn name(found: &CaseFinding) -> String {
 }
 
 fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
-    let mut grid =
-        Grid::new(1).left([""]).right(["a hand-off", "+-", "core cycles", "kernel switches"]).left([scale()]);
+    let mut grid = Grid::new(1)
+        .left([""])
+        .right(["a hand-off", "+-", "core cycles", "kernel switches"])
+        .left([scale()]);
     let hertz = findings.core.and_then(|core| core.hertz);
     for found in rows {
-        let Some(cost) = &found.handoff_ns else { continue };
-        let cycles = hertz.filter(|_| is_cost(cost)).map(|hertz| number(cost.estimate * hertz / 1e9));
+        let Some(cost) = &found.handoff_ns else {
+            continue;
+        };
+        let cycles = hertz
+            .filter(|_| is_cost(cost))
+            .map(|hertz| number(cost.estimate * hertz / 1e9));
         let cells = [
             starred(found, &name(found)),
             with_bound(cost),
@@ -135,15 +187,25 @@ fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
             kernel_switches(found),
             rung(cost.estimate),
         ];
-        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))).collect());
+        grid.row(
+            cells
+                .into_iter()
+                .map(|cell| Entry::new(cell, tone(found)))
+                .collect(),
+        );
     }
     grid
 }
 
 /// Of a user-level mechanism of our own what is counted are its own switches: the kernel makes none.
 fn kernel_switches(found: &CaseFinding) -> String {
-    let counts_kernel = found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
-    found.switches_per_handoff.filter(|_| counts_kernel).map(|count| format!("{:.2}", count.abs())).unwrap_or_default()
+    let counts_kernel =
+        found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
+    found
+        .switches_per_handoff
+        .filter(|_| counts_kernel)
+        .map(|count| format!("{:.2}", count.abs()))
+        .unwrap_or_default()
 }
 
 /// `1 ns  10    100   1 us  10`.
@@ -172,7 +234,9 @@ fn rung(ns: f64) -> String {
 
 /// What a hand-off costs when each task walks an array, and of it the reload of the array and the rest.
 fn add_data(page: &mut Page, findings: &Findings) {
-    let rows: Vec<&CaseFinding> = measured(findings).filter(|found| !found.case.working_set.is_empty()).collect();
+    let rows: Vec<&CaseFinding> = measured(findings)
+        .filter(|found| !found.case.working_set.is_empty())
+        .collect();
     if rows.is_empty() {
         return;
     }
@@ -185,9 +249,13 @@ fn add_data(page: &mut Page, findings: &Findings) {
         "the rest",
     ]);
     for found in rows {
-        let scaled = found.switches_per_handoff.filter(|_| found.case.runtime.is_none()).unwrap_or(1.0);
-        let part =
-            |part: &Option<switchcost_analysis::Estimate>| part.as_ref().map(|part| with_bound(&part.scaled(scaled)));
+        let scaled = found
+            .switches_per_handoff
+            .filter(|_| found.case.runtime.is_none())
+            .unwrap_or(1.0);
+        let part = |part: &Option<switchcost_analysis::Estimate>| {
+            part.as_ref().map(|part| with_bound(&part.scaled(scaled)))
+        };
         let whole = found.of_a_handoff();
         let cells = [
             starred(found, &name(found)),
@@ -198,8 +266,16 @@ fn add_data(page: &mut Page, findings: &Findings) {
             part(&found.indirect_reload_ns).unwrap_or_default(),
             part(&found.indirect_kernel_ns).unwrap_or_default(),
         ];
-        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))).collect());
+        grid.row(
+            cells
+                .into_iter()
+                .map(|cell| Entry::new(cell, tone(found)))
+                .collect(),
+        );
     }
-    page.heading("With data", "each task walks an array of its own between two hand-offs");
+    page.heading(
+        "With data",
+        "each task walks an array of its own between two hand-offs",
+    );
     page.grid(&grid);
 }

@@ -11,7 +11,15 @@ use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre, is_cost, number};
 
 /// The columns of lmbench's summary: processes and size in KiB.
-const COLUMNS: [(u32, u64); 7] = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
+const COLUMNS: [(u32, u64); 7] = [
+    (2, 0),
+    (2, 16),
+    (2, 64),
+    (8, 16),
+    (8, 64),
+    (16, 16),
+    (16, 64),
+];
 
 /// lmbench's classic matrix, for each kind of walk that all seven of its cases were run with.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -20,7 +28,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let complete = first_sized.filter_map(|like| Some((like, seven(&pipes, like)?)));
     for (like, seven) in complete {
         let walk = walk(&like.case.working_set);
-        page.heading("Context switching as lmbench shows it", &format!("microseconds, smaller is better, {walk}"));
+        page.heading(
+            "Context switching as lmbench shows it",
+            &format!("microseconds, smaller is better, {walk}"),
+        );
         page.grid(&grid(&seven));
         add_star_legend(page, seven.iter().copied());
     }
@@ -28,7 +39,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 fn is_lmbench(finding: &CaseFinding) -> bool {
     let case = &finding.case;
-    case.mechanism == Mechanism::Pipe && case.between == Between::Process && case.placement.is_one_cpu()
+    case.mechanism == Mechanism::Pipe
+        && case.between == Between::Process
+        && case.placement.is_one_cpu()
 }
 
 fn is_at(finding: &CaseFinding, (tasks, kib): (u32, u64)) -> bool {
@@ -38,13 +51,30 @@ fn is_at(finding: &CaseFinding, (tasks, kib): (u32, u64)) -> bool {
 /// The seven cases on the CPU, under the policy and with the walk of `like`; `None` where one was not asked for.
 fn seven<'a>(pipes: &[&'a CaseFinding], like: &CaseFinding) -> Option<Vec<&'a CaseFinding>> {
     let run = |f: &CaseFinding| (f.case.placement.clone(), f.case.policy);
-    let walk = |f: &CaseFinding| WorkingSet { size_bytes: Bytes(0), ..f.case.working_set };
-    let is_like = |f: &CaseFinding| run(f) == run(like) && (f.case.working_set.is_empty() || walk(f) == walk(like));
-    COLUMNS.iter().map(|column| pipes.iter().copied().find(|f| is_at(f, *column) && is_like(f))).collect()
+    let walk = |f: &CaseFinding| WorkingSet {
+        size_bytes: Bytes(0),
+        ..f.case.working_set
+    };
+    let is_like = |f: &CaseFinding| {
+        run(f) == run(like) && (f.case.working_set.is_empty() || walk(f) == walk(like))
+    };
+    COLUMNS
+        .iter()
+        .map(|column| {
+            pipes
+                .iter()
+                .copied()
+                .find(|f| is_at(f, *column) && is_like(f))
+        })
+        .collect()
 }
 
 fn grid(seven: &[&CaseFinding]) -> Grid {
-    let mut grid = Grid::new(0).right(COLUMNS.iter().map(|(tasks, kib)| format!("{tasks}p/{kib}K")));
+    let mut grid = Grid::new(0).right(
+        COLUMNS
+            .iter()
+            .map(|(tasks, kib)| format!("{tasks}p/{kib}K")),
+    );
     grid.row(seven.iter().map(|finding| entry(finding)).collect());
     grid
 }

@@ -16,7 +16,11 @@ pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
     page.prose(&machine(header));
     page.prose(&run(header, findings));
     add_refused(page, &header.controls);
-    let off: Vec<_> = header.controls.iter().filter(|c| c.outcome == ControlOutcome::TurnedOff).collect();
+    let off: Vec<_> = header
+        .controls
+        .iter()
+        .filter(|c| c.outcome == ControlOutcome::TurnedOff)
+        .collect();
     if !off.is_empty() {
         let names: Vec<_> = off.iter().map(|control| control.name.as_str()).collect();
         page.prose(&format!("controls turned off: {}", names.join(", ")));
@@ -31,11 +35,17 @@ fn machine(header: &Header) -> String {
         None => "hypervisor unknown".to_owned(),
     };
     let cpus = host.cpus_online.len();
-    format!("machine: {}, {cpus} CPUs, kernel {}, {hypervisor}", fact(&host.cpu_model, "CPU model"), host.kernel)
+    format!(
+        "machine: {}, {cpus} CPUs, kernel {}, {hypervisor}",
+        fact(&host.cpu_model, "CPU model"),
+        host.kernel
+    )
 }
 
 fn fact(fact: &Fact<String>, name: &str) -> String {
-    fact.known().cloned().unwrap_or_else(|| format!("{name} unknown"))
+    fact.known()
+        .cloned()
+        .unwrap_or_else(|| format!("{name} unknown"))
 }
 
 fn run(header: &Header, findings: &Findings) -> String {
@@ -45,7 +55,10 @@ fn run(header: &Header, findings: &Findings) -> String {
         core(findings),
         format!("preset {}", header.plan.preset),
         format!("seed {}", header.seed),
-        format!("{} with switchcost {}", header.started_at, header.program_version),
+        format!(
+            "{} with switchcost {}",
+            header.started_at, header.program_version
+        ),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     format!("run: {}", parts.join(", "))
@@ -53,9 +66,15 @@ fn run(header: &Header, findings: &Findings) -> String {
 
 /// The core's clock at which costs are given, the usual one, and the fastest.
 fn core(findings: &Findings) -> String {
-    let clocks = findings.core.and_then(|core| core.hertz.zip(core.fastest_hertz));
+    let clocks = findings
+        .core
+        .and_then(|core| core.hertz.zip(core.fastest_hertz));
     clocks.map_or_else(String::new, |(usual, fastest)| {
-        format!("costs at {:.2} GHz of the core (at its fastest {:.2})", usual / 1e9, fastest / 1e9)
+        format!(
+            "costs at {:.2} GHz of the core (at its fastest {:.2})",
+            usual / 1e9,
+            fastest / 1e9
+        )
     })
 }
 
@@ -76,7 +95,11 @@ fn clock(header: &Header) -> String {
         0 => format!("less than {}", span(1)),
         ticks => span(ticks),
     };
-    let rate = if rate < 1e9 { format!("{:.1} MHz", rate / 1e6) } else { format!("{:.3} GHz", rate / 1e9) };
+    let rate = if rate < 1e9 {
+        format!("{:.1} MHz", rate / 1e6)
+    } else {
+        format!("{:.3} GHz", rate / 1e9)
+    };
     format!("clock {} at {rate} (read in {read})", header.clock.source)
 }
 
@@ -86,13 +109,33 @@ fn add_refused(page: &mut Page, controls: &[Control]) {
         page.line(line, Tone::Suspect);
     }
     if refused.len() > REFUSED_SHOWN {
-        page.prose(&format!("refused controls not shown: {} more", refused.len() - REFUSED_SHOWN));
+        page.prose(&format!(
+            "refused controls not shown: {} more",
+            refused.len() - REFUSED_SHOWN
+        ));
     }
 }
 
 fn refusal(control: &Control) -> Option<String> {
-    let ControlOutcome::Refused { found, needed, fix, lasting_fix } = &control.outcome else { return None };
-    let labelled = |label: &str, text: &str| if text.is_empty() { String::new() } else { format!("; {label}: {text}") };
+    let ControlOutcome::Refused {
+        found,
+        needed,
+        fix,
+        lasting_fix,
+    } = &control.outcome
+    else {
+        return None;
+    };
+    let labelled = |label: &str, text: &str| {
+        if text.is_empty() {
+            String::new()
+        } else {
+            format!("; {label}: {text}")
+        }
+    };
     let (now, lasting) = (labelled("now", fix), labelled("lasting", lasting_fix));
-    Some(format!("control refused: {}: found {found}, need {needed}{now}{lasting}", control.name))
+    Some(format!(
+        "control refused: {}: found {found}, need {needed}{now}{lasting}",
+        control.name
+    ))
 }

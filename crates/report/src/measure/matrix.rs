@@ -25,8 +25,13 @@ struct Matrix<'a> {
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     for matrix in matrices(findings) {
         page.heading("Cost of a hand-off by CPUs", &matrix.title);
-        let cpus: Vec<CpuId> =
-            matrix.cells.keys().flat_map(|(a, b)| [*a, *b]).collect::<BTreeSet<_>>().into_iter().collect();
+        let cpus: Vec<CpuId> = matrix
+            .cells
+            .keys()
+            .flat_map(|(a, b)| [*a, *b])
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
         page.figure(|| figures::pairs::draw(&matrix.title, &matrix.cells, &cpus));
         page.grid(&matrix.grid(&cpus));
         page.method(&["hand-off"]);
@@ -36,21 +41,30 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 /// Positions of the results that a matrix shows off its diagonal.
 pub(super) fn members(findings: &Findings) -> BTreeSet<usize> {
-    matrices(findings).into_iter().flat_map(|matrix| matrix.pairs).collect()
+    matrices(findings)
+        .into_iter()
+        .flat_map(|matrix| matrix.pairs)
+        .collect()
 }
 
 fn matrices(findings: &Findings) -> Vec<Matrix<'_>> {
     let mut matrices: Vec<Matrix<'_>> = Vec::new();
     for (i, finding) in findings.results.iter().enumerate() {
         let (case, cpus) = (&finding.case, &finding.case.placement.cpus);
-        let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else { continue };
+        let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else {
+            continue;
+        };
         if cpus.len() > 2 || !case.working_set.is_empty() {
             continue;
         }
         let title = title(case);
         let found = matrices.iter().position(|matrix| matrix.title == title);
         let at = found.unwrap_or_else(|| {
-            matrices.push(Matrix { title, cells: BTreeMap::new(), pairs: BTreeSet::new() });
+            matrices.push(Matrix {
+                title,
+                cells: BTreeMap::new(),
+                pairs: BTreeSet::new(),
+            });
             matrices.len() - 1
         });
         if first != last {
@@ -63,16 +77,33 @@ fn matrices(findings: &Findings) -> Vec<Matrix<'_>> {
 }
 
 fn title(case: &Case) -> String {
-    format!("{} {}, {} tasks, policy {}", case.mechanism, case.between, case.tasks, case.policy)
+    format!(
+        "{} {}, {} tasks, policy {}",
+        case.mechanism, case.between, case.tasks, case.policy
+    )
 }
 
 impl Matrix<'_> {
     fn grid(&self, cpus: &[CpuId]) -> Grid {
-        let mut grid = Grid::new(1).left([""]).right(cpus.iter().map(|cpu| format!("CPU {cpu}")));
-        for row in cpus.iter().filter(|row| self.cells.keys().any(|(first, _)| first == *row)) {
-            let cells = cpus.iter().map(|column| self.cells.get(&(*row, *column)).map(|finding| entry(finding)));
+        let mut grid = Grid::new(1)
+            .left([""])
+            .right(cpus.iter().map(|cpu| format!("CPU {cpu}")));
+        for row in cpus
+            .iter()
+            .filter(|row| self.cells.keys().any(|(first, _)| first == *row))
+        {
+            let cells = cpus.iter().map(|column| {
+                self.cells
+                    .get(&(*row, *column))
+                    .map(|finding| entry(finding))
+            });
             let name = Entry::from(format!("CPU {row}"));
-            grid.row([name].into_iter().chain(cells.map(Option::unwrap_or_default)).collect());
+            grid.row(
+                [name]
+                    .into_iter()
+                    .chain(cells.map(Option::unwrap_or_default))
+                    .collect(),
+            );
         }
         grid
     }

@@ -37,8 +37,15 @@ fn group(finding: &CaseFinding) -> Group {
 /// The table of mechanisms: every result without a working set that is not part of a placement matrix.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let in_matrix = matrix::members(findings);
-    let shown = |(i, f): &(usize, &CaseFinding)| f.case.working_set.is_empty() && !in_matrix.contains(i);
-    let rows: Vec<_> = findings.results.iter().enumerate().filter(shown).map(|(_, finding)| finding).collect();
+    let shown =
+        |(i, f): &(usize, &CaseFinding)| f.case.working_set.is_empty() && !in_matrix.contains(i);
+    let rows: Vec<_> = findings
+        .results
+        .iter()
+        .enumerate()
+        .filter(shown)
+        .map(|(_, finding)| finding)
+        .collect();
     if rows.is_empty() {
         return;
     }
@@ -70,7 +77,10 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
         ])
         .left(["notes"]);
     for group in Group::iter() {
-        let members: Vec<_> = findings.iter().filter(|finding| self::group(finding) == group).collect();
+        let members: Vec<_> = findings
+            .iter()
+            .filter(|finding| self::group(finding) == group)
+            .collect();
         if !members.is_empty() {
             grid.row(vec![Entry::new(group.to_string(), Tone::Strong)]);
         }
@@ -83,9 +93,16 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
 
 fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<Entry> {
     let case = &finding.case;
-    let name = Entry::new(starred(finding, &format!("  {}", case.name())), tone(finding));
+    let name = Entry::new(
+        starred(finding, &format!("  {}", case.name())),
+        tone(finding),
+    );
     let mut row: Vec<Entry> = vec![name, case.between.to_string().into()];
-    row.extend(varying.iter().map(|condition| Entry::from((condition.value)(case))));
+    row.extend(
+        varying
+            .iter()
+            .map(|condition| Entry::from((condition.value)(case))),
+    );
     if has_numbers(finding) {
         row.extend(numbers(finding));
     } else {
@@ -100,11 +117,27 @@ fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<E
 fn numbers(finding: &CaseFinding) -> [Entry; 7] {
     [
         estimate(finding, finding.direct_ns.as_ref(), centre),
-        Entry::from(finding.direct_ns.as_ref().map(plus_minus).unwrap_or_default()),
-        Entry::from(finding.direct_cycles.as_ref().map(|cycles| number(cycles.estimate)).unwrap_or_default()),
+        Entry::from(
+            finding
+                .direct_ns
+                .as_ref()
+                .map(plus_minus)
+                .unwrap_or_default(),
+        ),
+        Entry::from(
+            finding
+                .direct_cycles
+                .as_ref()
+                .map(|cycles| number(cycles.estimate))
+                .unwrap_or_default(),
+        ),
         estimate(finding, finding.handoff_ns.as_ref(), centre),
         estimate(finding, finding.round_trip_ns.as_ref(), centre),
-        Entry::from(finding.switches_per_handoff.map_or(NO_NUMBER.to_owned(), number)),
+        Entry::from(
+            finding
+                .switches_per_handoff
+                .map_or(NO_NUMBER.to_owned(), number),
+        ),
         Entry::from(finding.tail_ns.as_ref().map(tail).unwrap_or_default()),
     ]
 }

@@ -76,13 +76,17 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     }
     if page.has_figures() {
         page.prose(&screen::machine(&record.header, findings));
-        earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
+        earlier::in_words(&record.header, findings)
+            .into_iter()
+            .for_each(|words| page.prose(&words));
         curves::add_first_figure(page, record, findings);
         page.heading("Machine and run", "");
     }
     machine::add(page, &record.header, findings);
     if !page.has_figures() {
-        earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
+        earlier::in_words(&record.header, findings)
+            .into_iter()
+            .for_each(|words| page.prose(&words));
     }
     details::add_environment(page, record, findings);
     if ladder::is_one(record) {

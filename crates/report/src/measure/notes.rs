@@ -26,14 +26,22 @@ impl Numbering {
     /// The numbers of a result's notes: `1, 3`.
     pub(super) fn numbers(&self, finding: &CaseFinding) -> String {
         let has = |name: &str| finding.flags.iter().any(|flag| flag.name == name);
-        let numbers = self.0.iter().enumerate().filter(|(_, name)| has(name)).map(|(i, _)| (i + 1).to_string());
+        let numbers = self
+            .0
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| has(name))
+            .map(|(i, _)| (i + 1).to_string());
         numbers.collect::<Vec<_>>().join(", ")
     }
 }
 
 /// What to know about the numbers: flags once each, what was left out, what was not measured.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let run = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail));
+    let run = findings
+        .flags
+        .iter()
+        .map(|flag| format!("{}: {}", flag.name, flag.detail));
     let mut notes: Vec<String> = flags(&findings.results).into_iter().chain(run).collect();
     notes.extend(excluded(&findings.results));
     notes.extend(below_zero(&findings.results));
@@ -50,13 +58,28 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 /// Each flag once: the sentence of the first result that has it, and the names of the results that share it.
 fn flags(results: &[CaseFinding]) -> Vec<String> {
     let names = Numbering::of(results).0;
-    names.iter().enumerate().map(|(i, name)| format!("{}. {}", i + 1, flag(results, name))).collect()
+    names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| format!("{}. {}", i + 1, flag(results, name)))
+        .collect()
 }
 
 fn flag(results: &[CaseFinding], name: &str) -> String {
-    let with = results.iter().filter_map(|f| f.flags.iter().find(|flag| flag.name == name).map(|flag| (f, flag)));
-    let (labels, details): (Vec<_>, Vec<_>) = with.map(|(f, flag)| (label(&f.case), flag.detail.as_str())).unzip();
-    format!("{name}: {} [{}]", details.first().unwrap_or(&""), named(&labels))
+    let with = results.iter().filter_map(|f| {
+        f.flags
+            .iter()
+            .find(|flag| flag.name == name)
+            .map(|flag| (f, flag))
+    });
+    let (labels, details): (Vec<_>, Vec<_>) = with
+        .map(|(f, flag)| (label(&f.case), flag.detail.as_str()))
+        .unzip();
+    format!(
+        "{name}: {} [{}]",
+        details.first().unwrap_or(&""),
+        named(&labels)
+    )
 }
 
 fn named(labels: &[String]) -> String {
@@ -71,19 +94,36 @@ fn excluded(results: &[CaseFinding]) -> Option<String> {
     let total: usize = results.iter().map(|finding| finding.excluded.total).sum();
     let of: usize = results.iter().map(|finding| finding.excluded.of).sum();
     let mut by_reason: BTreeMap<&str, usize> = BTreeMap::new();
-    for (reason, count) in results.iter().flat_map(|finding| &finding.excluded.by_reason) {
+    for (reason, count) in results
+        .iter()
+        .flat_map(|finding| &finding.excluded.by_reason)
+    {
         *by_reason.entry(reason).or_default() += count;
     }
-    let reasons: Vec<_> = by_reason.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-    (total > 0).then(|| format!("excluded: {total} of {of} samples were left out ({})", reasons.join(", ")))
+    let reasons: Vec<_> = by_reason
+        .iter()
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect();
+    (total > 0).then(|| {
+        format!(
+            "excluded: {total} of {of} samples were left out ({})",
+            reasons.join(", ")
+        )
+    })
 }
 
 fn below_zero(results: &[CaseFinding]) -> Option<String> {
     let estimates = |f: &CaseFinding| -> Vec<Estimate> {
-        [&f.direct_ns, &f.total_ns, &f.indirect_ns, &f.handoff_ns].into_iter().flatten().cloned().collect()
+        [&f.direct_ns, &f.total_ns, &f.indirect_ns, &f.handoff_ns]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     };
     let is_shown = |f: &CaseFinding| !matches!(f.verdict, Verdict::NotMeasured { .. });
-    let is_hit = results.iter().any(|f| is_shown(f) && estimates(f).iter().any(is_below_zero));
+    let is_hit = results
+        .iter()
+        .any(|f| is_shown(f) && estimates(f).iter().any(is_below_zero));
     is_hit.then(|| {
         "below 0: the baseline took longer than the switching arm, which no cost explains; the interval is \
                     shown, and no number is claimed"
@@ -95,11 +135,16 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
 fn not_measured(results: &[CaseFinding]) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for finding in results {
-        let Verdict::NotMeasured { why } = &finding.verdict else { continue };
+        let Verdict::NotMeasured { why } = &finding.verdict else {
+            continue;
+        };
         match by_reason.iter_mut().find(|(reason, _)| reason == why) {
             Some((_, labels)) => labels.push(label(&finding.case)),
             None => by_reason.push((why, vec![label(&finding.case)])),
         }
     }
-    by_reason.into_iter().map(|(why, labels)| format!("not measured: {}: {why}", named(&labels))).collect()
+    by_reason
+        .into_iter()
+        .map(|(why, labels)| format!("not measured: {}: {why}", named(&labels)))
+        .collect()
 }

@@ -17,12 +17,18 @@ const MOST_ROWS: usize = 20;
 
 /// Results that are about the reload.
 pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
-    findings.results.iter().filter(|finding| finding.case.away.is_some()).collect()
+    findings
+        .results
+        .iter()
+        .filter(|finding| finding.case.away.is_some())
+        .collect()
 }
 
 /// The table of reloads, and the figure.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let Some((rows, varying)) = begun(page, findings) else { return };
+    let Some((rows, varying)) = begun(page, findings) else {
+        return;
+    };
     page.figure(|| figures::reload::draw(&rows));
     page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
     page.prose(
@@ -35,7 +41,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 /// The same on one screen: what matters most of it.
 pub(super) fn add_short(page: &mut Page, findings: &Findings) {
-    let Some((rows, varying)) = begun(page, findings) else { return };
+    let Some((rows, varying)) = begun(page, findings) else {
+        return;
+    };
     page.grid(&short(&rows[..rows.len().min(MOST_ROWS)], &varying));
     page.prose("1st, 2nd, 3rd: by how much this walk after the switch is slower than a settled one; reload: their sum");
     if rows.len() > MOST_ROWS {
@@ -44,7 +52,10 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
 }
 
 /// The heading, and what stands below it: the results, and the conditions that are not the same in all. `None` without results.
-fn begun<'a>(page: &mut Page, findings: &'a Findings) -> Option<(Vec<&'a CaseFinding>, Vec<Condition>)> {
+fn begun<'a>(
+    page: &mut Page,
+    findings: &'a Findings,
+) -> Option<(Vec<&'a CaseFinding>, Vec<Condition>)> {
     let rows = members(findings);
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
     let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
@@ -58,18 +69,36 @@ fn begun<'a>(page: &mut Page, findings: &'a Findings) -> Option<(Vec<&'a CaseFin
 fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
     let mut grid = Grid::new(varying.len() + 2)
         .left(varying.iter().map(|condition| condition.name))
-        .right(["size", AWAY.name, "total", "+-", "switch", "reload", "1st", "2nd", "3rd"]);
+        .right([
+            "size", AWAY.name, "total", "+-", "switch", "reload", "1st", "2nd", "3rd",
+        ]);
     for finding in findings {
-        let mut row: Vec<Entry> =
-            varying.iter().map(|condition| Entry::from((condition.value)(&finding.case))).collect();
-        row.extend([finding.case.working_set.size_bytes.to_string().into(), (AWAY.value)(&finding.case).into()]);
+        let mut row: Vec<Entry> = varying
+            .iter()
+            .map(|condition| Entry::from((condition.value)(&finding.case)))
+            .collect();
+        row.extend([
+            finding.case.working_set.size_bytes.to_string().into(),
+            (AWAY.value)(&finding.case).into(),
+        ]);
         match (&finding.total_ns, &finding.reload) {
             (Some(total), Some(reload)) if has_numbers(finding) => {
-                row.push(Entry::new(starred(finding, &with_bound(total)), tone(finding)));
+                row.push(Entry::new(
+                    starred(finding, &with_bound(total)),
+                    tone(finding),
+                ));
                 row.push(plus_minus(total).into());
-                let parts = [finding.handoff_ns.as_ref(), finding.indirect_reload_ns.as_ref()];
+                let parts = [
+                    finding.handoff_ns.as_ref(),
+                    finding.indirect_reload_ns.as_ref(),
+                ];
                 let walks = (0..3).map(|place| reload.walks_ns.get(place));
-                row.extend(parts.into_iter().chain(walks).map(|part| part.map(with_bound).unwrap_or_default().into()));
+                row.extend(
+                    parts
+                        .into_iter()
+                        .chain(walks)
+                        .map(|part| part.map(with_bound).unwrap_or_default().into()),
+                );
             }
             _ => row.push(Entry::new("not measured", tone(finding))),
         }
@@ -79,30 +108,61 @@ fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
 }
 
 fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> Grid {
-    let reported =
-        findings.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max().unwrap_or(0);
+    let reported = findings
+        .iter()
+        .filter_map(|f| f.reload.as_ref())
+        .map(|reload| reload.walks_ns.len())
+        .max()
+        .unwrap_or(0);
     Grid::new(varying.len() + 2)
         .left(varying.iter().map(|condition| condition.name))
         .right(["size", AWAY.name, "total", "hand-off", "reload"])
         .right((0..reported).map(ordinal))
         .right(["settled walk", "excluded"])
         .left(["notes"])
-        .with_rows(findings.iter().map(|finding| row(finding, varying, reported, notes)))
+        .with_rows(
+            findings
+                .iter()
+                .map(|finding| row(finding, varying, reported, notes)),
+        )
 }
 
-fn row(finding: &CaseFinding, varying: &[Condition], reported: usize, notes: &Numbering) -> Vec<Entry> {
+fn row(
+    finding: &CaseFinding,
+    varying: &[Condition],
+    reported: usize,
+    notes: &Numbering,
+) -> Vec<Entry> {
     let case = &finding.case;
-    let mut row: Vec<Entry> = varying.iter().map(|condition| Entry::from((condition.value)(case))).collect();
-    row.push(Entry::new(starred(finding, &case.working_set.size_bytes.to_string()), tone(finding)));
+    let mut row: Vec<Entry> = varying
+        .iter()
+        .map(|condition| Entry::from((condition.value)(case)))
+        .collect();
+    row.push(Entry::new(
+        starred(finding, &case.working_set.size_bytes.to_string()),
+        tone(finding),
+    ));
     row.push((AWAY.value)(case).into());
     match finding.reload.as_ref().filter(|_| has_numbers(finding)) {
         Some(reload) => {
             row.push(estimate(finding, finding.total_ns.as_ref(), with_interval));
             row.push(estimate(finding, finding.handoff_ns.as_ref(), centre));
-            row.push(Entry::from(finding.indirect_reload_ns.as_ref().map(with_bound).unwrap_or_default()));
-            row.extend(
-                (0..reported).map(|place| Entry::from(reload.walks_ns.get(place).map(with_bound).unwrap_or_default())),
-            );
+            row.push(Entry::from(
+                finding
+                    .indirect_reload_ns
+                    .as_ref()
+                    .map(with_bound)
+                    .unwrap_or_default(),
+            ));
+            row.extend((0..reported).map(|place| {
+                Entry::from(
+                    reload
+                        .walks_ns
+                        .get(place)
+                        .map(with_bound)
+                        .unwrap_or_default(),
+                )
+            }));
             row.push(time(reload.settled_ns.estimate).into());
         }
         None => {
@@ -121,7 +181,10 @@ pub(super) fn in_words(findings: &Findings) -> Option<String> {
         .into_iter()
         .filter(|finding| has_numbers(finding) && finding.total_ns.is_some())
         .max_by_key(|finding| (finding.case.working_set.size_bytes, finding.case.away))?;
-    let (size, away) = (largest.case.working_set.size_bytes, largest.case.away.unwrap_or(Bytes(0)));
+    let (size, away) = (
+        largest.case.working_set.size_bytes,
+        largest.case.away.unwrap_or(Bytes(0)),
+    );
     let total = largest.total_ns.as_ref().map(with_interval)?;
     let reload = largest.indirect_reload_ns.as_ref().map(with_bound)?;
     let first = largest.reload.as_ref()?.walks_ns.first().map(with_bound)?;

@@ -21,7 +21,11 @@ pub(super) fn has_numbers(finding: &CaseFinding) -> bool {
 }
 
 /// A cell with an estimate, or a dash where the result has none.
-pub(super) fn estimate(finding: &CaseFinding, estimate: Option<&Estimate>, text: fn(&Estimate) -> String) -> Entry {
+pub(super) fn estimate(
+    finding: &CaseFinding,
+    estimate: Option<&Estimate>,
+    text: fn(&Estimate) -> String,
+) -> Entry {
     Entry::new(estimate.map_or(NO_NUMBER.to_owned(), text), tone(finding))
 }
 
@@ -32,11 +36,18 @@ pub(super) fn excluded(finding: &CaseFinding) -> String {
 
 /// A text with a star where the result is suspect: colour alone does not reach every reader.
 pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
-    if finding.verdict == Verdict::Suspect { format!("{text} *") } else { text.to_owned() }
+    if finding.verdict == Verdict::Suspect {
+        format!("{text} *")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Explains the stars of a table that has any.
-pub(super) fn add_star_legend<'a>(page: &mut Page, mut findings: impl Iterator<Item = &'a CaseFinding>) {
+pub(super) fn add_star_legend<'a>(
+    page: &mut Page,
+    mut findings: impl Iterator<Item = &'a CaseFinding>,
+) {
     if findings.any(|finding| finding.verdict == Verdict::Suspect) {
         page.prose("* suspect: see the notes");
     }

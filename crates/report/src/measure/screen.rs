@@ -26,7 +26,9 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     answer::add(page, findings);
     page.gap();
     page.prose(&machine(&record.header, findings));
-    earlier::in_words(&record.header, findings).into_iter().for_each(|words| page.prose(&words));
+    earlier::in_words(&record.header, findings)
+        .into_iter()
+        .for_each(|words| page.prose(&words));
     costs::add(page, findings);
     lmbench::add(page, findings);
     reload::add_short(page, findings);
@@ -50,7 +52,10 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
             Some(name) => format!("under {name}"),
             None => "hypervisor unknown".to_owned(),
         },
-        format!("Linux {}", host.kernel.split_whitespace().next().unwrap_or("unknown")),
+        format!(
+            "Linux {}",
+            host.kernel.split_whitespace().next().unwrap_or("unknown")
+        ),
         place(header),
     ];
     let clock = findings.core.and_then(|core| core.hertz);

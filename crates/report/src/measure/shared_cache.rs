@@ -17,45 +17,66 @@ pub(super) fn in_words(findings: &Findings) -> Option<String> {
     if all.is_empty() {
         return None;
     }
-    let sizes = |wanted: LosesMore| sizes_of(all, |one| one.why.is_none() && one.loses_more == wanted);
+    let sizes =
+        |wanted: LosesMore| sizes_of(all, |one| one.why.is_none() && one.loses_more == wanted);
     let mut parts = Vec::new();
+    parts.extend(sizes(LosesMore::InTurn).map(|sizes| {
+        format!("Taking turns on one CPU loses more than running at once on two with {sizes}")
+    }));
+    parts.extend(sizes(LosesMore::AtOnce).map(|sizes| {
+        format!("Running at once on two CPUs loses more than taking turns on one with {sizes}")
+    }));
     parts.extend(
-        sizes(LosesMore::InTurn)
-            .map(|sizes| format!("Taking turns on one CPU loses more than running at once on two with {sizes}")),
+        sizes(LosesMore::Undecided)
+            .map(|sizes| format!("Which of the two loses more is undecided with {sizes}")),
     );
-    parts.extend(
-        sizes(LosesMore::AtOnce)
-            .map(|sizes| format!("Running at once on two CPUs loses more than taking turns on one with {sizes}")),
-    );
-    parts.extend(
-        sizes(LosesMore::Undecided).map(|sizes| format!("Which of the two loses more is undecided with {sizes}")),
-    );
-    let withheld = all.iter().find_map(|one| Some((one.working_set.size_bytes, one.why.as_ref()?)));
+    let withheld = all
+        .iter()
+        .find_map(|one| Some((one.working_set.size_bytes, one.why.as_ref()?)));
     parts.extend(withheld.map(|(size, why)| match parts.is_empty() {
         true => format!("Taking turns and running at once are not compared: {why}"),
         false => format!("Not compared with {size}: {why}"),
     }));
     parts.extend(largest(all));
-    Some(parts.iter().map(|part| format!("{part}.")).collect::<Vec<_>>().join(" "))
+    Some(
+        parts
+            .iter()
+            .map(|part| format!("{part}."))
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
 /// `16 KiB, 512 KiB and 2 MiB`.
 fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Option<String> {
-    let mut sizes: Vec<Bytes> = all.iter().filter(|one| is_wanted(one)).map(|one| one.working_set.size_bytes).collect();
+    let mut sizes: Vec<Bytes> = all
+        .iter()
+        .filter(|one| is_wanted(one))
+        .map(|one| one.working_set.size_bytes)
+        .collect();
     sizes.dedup();
     let words: Vec<String> = sizes.iter().map(Bytes::to_string).collect();
     let (last, rest) = words.split_last()?;
     let each = "of data each";
-    Some(if rest.is_empty() { format!("{last} {each}") } else { format!("{} and {last} {each}", rest.join(", ")) })
+    Some(if rest.is_empty() {
+        format!("{last} {each}")
+    } else {
+        format!("{} and {last} {each}", rest.join(", "))
+    })
 }
 
 /// The size at which the two differ most, against a walk alone.
 fn largest(all: &[SharedCache]) -> Option<String> {
     let share = |one: &SharedCache| {
-        let reported = one.in_turn_less_at_once_ns.filter(|_| one.loses_more != LosesMore::Undecided)?;
+        let reported = one
+            .in_turn_less_at_once_ns
+            .filter(|_| one.loses_more != LosesMore::Undecided)?;
         Some(reported.estimate.abs() / one.alone_ns.as_ref()?.estimate)
     };
-    let (one, _) = all.iter().filter_map(|one| Some((one, share(one)?))).max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let (one, _) = all
+        .iter()
+        .filter_map(|one| Some((one, share(one)?)))
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
     let difference = one.in_turn_less_at_once_ns?;
     let alone = time(one.alone_ns.as_ref()?.estimate);
@@ -73,7 +94,12 @@ fn largest(all: &[SharedCache]) -> Option<String> {
 fn apart(difference: Difference) -> String {
     let ends = [difference.low.abs(), difference.high.abs()];
     let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-    format!("{} ({} to {})", time(difference.estimate.abs()), time(low), time(high))
+    format!(
+        "{} ({} to {})",
+        time(difference.estimate.abs()),
+        time(low),
+        time(high)
+    )
 }
 
 /// The table, and the figure.
@@ -81,12 +107,20 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.shared_cache.is_empty() {
         return;
     }
-    page.heading("A cache shared in turn and at once", "by how much a walk takes longer than alone");
+    page.heading(
+        "A cache shared in turn and at once",
+        "by how much a walk takes longer than alone",
+    );
     page.figure(|| figures::shared_cache::draw(findings));
     page.grid(&grid(&findings.shared_cache));
     add_legend(page);
     for one in &findings.shared_cache {
-        one.why.iter().for_each(|why| page.item(&format!("{}: not compared: {why}", one.working_set.size_bytes)));
+        one.why.iter().for_each(|why| {
+            page.item(&format!(
+                "{}: not compared: {why}",
+                one.working_set.size_bytes
+            ))
+        });
     }
     page.method(&["shared-cache"]);
 }
@@ -96,7 +130,10 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
     if findings.shared_cache.is_empty() {
         return;
     }
-    page.heading("A cache shared in turn and at once", "by how much a walk takes longer than alone");
+    page.heading(
+        "A cache shared in turn and at once",
+        "by how much a walk takes longer than alone",
+    );
     page.grid(&short(&findings.shared_cache));
     add_legend(page);
 }
@@ -108,10 +145,15 @@ fn short(all: &[SharedCache]) -> Grid {
         .right(["alone", "in turn", "at once", "even at"])
         .left(["loses more"]);
     for one in all {
-        let bound = |found: &Option<Estimate>| Entry::from(found.as_ref().map(with_bound).unwrap_or_default());
+        let bound = |found: &Option<Estimate>| {
+            Entry::from(found.as_ref().map(with_bound).unwrap_or_default())
+        };
         let mut row = head(one);
         row.extend([bound(&one.in_turn_ns), bound(&one.at_once_ns)]);
-        row.extend([even_at(one).unwrap_or_default().into(), loses_more(one).into()]);
+        row.extend([
+            even_at(one).unwrap_or_default().into(),
+            loses_more(one).into(),
+        ]);
         grid.row(row);
     }
     grid
@@ -120,7 +162,11 @@ fn short(all: &[SharedCache]) -> Grid {
 /// Size, how it is walked, and a walk alone.
 fn head(one: &SharedCache) -> Vec<Entry> {
     let alone = one.alone_ns.as_ref().map(centre).unwrap_or_default();
-    vec![one.working_set.size_bytes.to_string().into(), walk(&one.working_set).into(), alone.into()]
+    vec![
+        one.working_set.size_bytes.to_string().into(),
+        walk(&one.working_set).into(),
+        alone.into(),
+    ]
 }
 
 fn add_legend(page: &mut Page) {
@@ -134,21 +180,42 @@ fn grid(all: &[SharedCache]) -> Grid {
     let mut grid = Grid::new(2)
         .right(["size"])
         .left(["walk"])
-        .right(["alone", "in turn", "at once", "in turn less at once", "even at"])
+        .right([
+            "alone",
+            "in turn",
+            "at once",
+            "in turn less at once",
+            "even at",
+        ])
         .left(["loses more"]);
     for one in all {
-        let estimate = |found: &Option<Estimate>| Entry::from(found.as_ref().map(with_interval).unwrap_or_default());
+        let estimate = |found: &Option<Estimate>| {
+            Entry::from(found.as_ref().map(with_interval).unwrap_or_default())
+        };
         let mut row = head(one);
         row.extend([estimate(&one.in_turn_ns), estimate(&one.at_once_ns)]);
-        row.push(one.in_turn_less_at_once_ns.map(signed).unwrap_or_default().into());
-        row.extend([even_at(one).unwrap_or_default().into(), loses_more(one).into()]);
+        row.push(
+            one.in_turn_less_at_once_ns
+                .map(signed)
+                .unwrap_or_default()
+                .into(),
+        );
+        row.extend([
+            even_at(one).unwrap_or_default().into(),
+            loses_more(one).into(),
+        ]);
         grid.row(row);
     }
     grid
 }
 
 fn signed(difference: Difference) -> String {
-    format!("{} ({} to {})", time(difference.estimate), time(difference.low), time(difference.high))
+    format!(
+        "{} ({} to {})",
+        time(difference.estimate),
+        time(difference.low),
+        time(difference.high)
+    )
 }
 
 /// So many walks a turn make both lose alike; only where both are clear of nothing.

@@ -11,8 +11,14 @@ use crate::quantity::{centre, time, with_bound, with_interval};
 
 /// The table of results with a working set.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let is_compared = |case: &Case| !case.working_set.is_empty() && case.away.is_none() && case.mechanism.hands_over();
-    let rows: Vec<_> = findings.results.iter().filter(|finding| is_compared(&finding.case)).collect();
+    let is_compared = |case: &Case| {
+        !case.working_set.is_empty() && case.away.is_none() && case.mechanism.hands_over()
+    };
+    let rows: Vec<_> = findings
+        .results
+        .iter()
+        .filter(|finding| is_compared(&finding.case))
+        .collect();
     if rows.is_empty() {
         return;
     }
@@ -25,33 +31,72 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.heading("Switches with a working set", &common.join(", "));
     let before: Vec<_> = mechanism.into_iter().chain(run).collect();
     let after: Vec<_> = WALK[..2].iter().copied().chain(walk).collect();
-    page.grid(&grid(&rows, &before, &after, &Numbering::of(&findings.results)));
+    page.grid(&grid(
+        &rows,
+        &before,
+        &after,
+        &Numbering::of(&findings.results),
+    ));
     add_star_legend(page, rows.into_iter());
 }
 
 /// Conditions of the task stand before the size, conditions of its walk behind it.
-fn grid(findings: &[&CaseFinding], before: &[Condition], after: &[Condition], notes: &Numbering) -> Grid {
+fn grid(
+    findings: &[&CaseFinding],
+    before: &[Condition],
+    after: &[Condition],
+    notes: &Numbering,
+) -> Grid {
     Grid::new(before.len() + 1 + after.len())
         .left(before.iter().map(|condition| condition.name))
         .right(["size"])
         .left(after.iter().map(|condition| condition.name))
-        .right(["total", "direct", "indirect (interval)", "kernel", "reload", "reload bound", "excluded"])
+        .right([
+            "total",
+            "direct",
+            "indirect (interval)",
+            "kernel",
+            "reload",
+            "reload bound",
+            "excluded",
+        ])
         .left(["notes"])
-        .with_rows(findings.iter().map(|finding| row(finding, before, after, notes)))
+        .with_rows(
+            findings
+                .iter()
+                .map(|finding| row(finding, before, after, notes)),
+        )
 }
 
-fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition], notes: &Numbering) -> Vec<Entry> {
+fn row(
+    finding: &CaseFinding,
+    before: &[Condition],
+    after: &[Condition],
+    notes: &Numbering,
+) -> Vec<Entry> {
     let case = &finding.case;
     let value = |condition: &Condition| Entry::from((condition.value)(case));
     let mut row: Vec<Entry> = before.iter().map(value).collect();
-    row.push(Entry::new(starred(finding, &case.working_set.size_bytes.to_string()), tone(finding)));
+    row.push(Entry::new(
+        starred(finding, &case.working_set.size_bytes.to_string()),
+        tone(finding),
+    ));
     row.extend(after.iter().map(value));
     if has_numbers(finding) {
-        row.push(estimate(finding, finding.total_ns.as_ref(), |e| interval_below(&centre(e))));
+        row.push(estimate(finding, finding.total_ns.as_ref(), |e| {
+            interval_below(&centre(e))
+        }));
         row.push(estimate(finding, finding.direct_ns.as_ref(), centre));
-        row.push(estimate(finding, finding.indirect_ns.as_ref(), |e| interval_below(&with_interval(e))));
-        let part = |part: &Option<Estimate>| Entry::from(part.as_ref().map(with_bound).unwrap_or_default());
-        row.extend([part(&finding.indirect_kernel_ns), part(&finding.indirect_reload_ns)]);
+        row.push(estimate(finding, finding.indirect_ns.as_ref(), |e| {
+            interval_below(&with_interval(e))
+        }));
+        let part = |part: &Option<Estimate>| {
+            Entry::from(part.as_ref().map(with_bound).unwrap_or_default())
+        };
+        row.extend([
+            part(&finding.indirect_kernel_ns),
+            part(&finding.indirect_reload_ns),
+        ]);
         row.push(finding.reload_bound_ns.map(time).unwrap_or_default().into());
     } else {
         row.push(Entry::new("not measured", tone(finding)));
@@ -64,5 +109,9 @@ fn row(finding: &CaseFinding, before: &[Condition], after: &[Condition], notes: 
 
 /// A sentence that is too long for a column, with its interval on a line of its own.
 fn interval_below(text: &str) -> String {
-    if text.starts_with("not ") { text.replacen(" (", "\n(", 1) } else { text.to_owned() }
+    if text.starts_with("not ") {
+        text.replacen(" (", "\n(", 1)
+    } else {
+        text.to_owned()
+    }
 }

@@ -32,16 +32,23 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     let mut text = cost(observation, findings);
     text += &format!(" {}", often(observation, findings));
     if let (Some(requests), Some(switches)) = (observation.requests, findings.switches_a_request) {
-        let cost =
-            findings.cost_a_request_ns.map_or(String::new(), |range| format!(", {} of CPU time", of_times(range)));
-        text += &format!(" Each of {} requests took {} switches{cost}.", count(requests), rounded(switches));
+        let cost = findings.cost_a_request_ns.map_or(String::new(), |range| {
+            format!(", {} of CPU time", of_times(range))
+        });
+        text += &format!(
+            " Each of {} requests took {} switches{cost}.",
+            count(requests),
+            rounded(switches)
+        );
     }
     if observation.requests == Some(0) {
         text += " No request was counted meanwhile: what each cost is not known.";
     }
     // Of what costs too little to matter that was said already.
-    let advice =
-        findings.advice.iter().filter(|advice| advice.change != Change::Nothing || !findings.all.is_negligible());
+    let advice = findings
+        .advice
+        .iter()
+        .filter(|advice| advice.change != Change::Nothing || !findings.all.is_negligible());
     for advice in advice.take(2) {
         text += &format!(" {}", advised(advice));
     }
@@ -50,17 +57,39 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
 
 /// Children of the observed that were there before and switch more often than they do.
 fn busier_children(observation: &Observation, findings: &Findings) -> Option<(String, String)> {
-    let older = observation.older_children.as_ref().filter(|older| older.switches > findings.all.switches)?;
-    let Subject::Processes(observed) = &observation.subject else { return None };
-    let (children, are, them) = if older.processes == 1 { ("child", "is", "it") } else { ("children", "are", "them") };
+    let older = observation
+        .older_children
+        .as_ref()
+        .filter(|older| older.switches > findings.all.switches)?;
+    let Subject::Processes(observed) = &observation.subject else {
+        return None;
+    };
+    let (children, are, them) = if older.processes == 1 {
+        ("child", "is", "it")
+    } else {
+        ("children", "are", "them")
+    };
     let text = format!(
         "{} older {children} of {} {are} not observed, and switched more often: {} times. To observe {them}, too:",
         count(older.processes),
         subject(&observation.subject),
         count(older.switches)
     );
-    let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    Some((text, format!("switchcost observe -p \"{} $(pgrep -P {})\" -d 10s", list(observed), list(&older.parents))))
+    let list = |numbers: &[u32]| {
+        numbers
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    Some((
+        text,
+        format!(
+            "switchcost observe -p \"{} $(pgrep -P {})\" -d 10s",
+            list(observed),
+            list(&older.parents)
+        ),
+    ))
 }
 
 fn cost(observation: &Observation, findings: &Findings) -> String {
@@ -88,7 +117,10 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
                 in_cpus(direct_cpus, observation)
             )
         }
-        _ => format!("{} switched, but what a switch costs here is not known.", first_words(&observation.subject)),
+        _ => format!(
+            "{} switched, but what a switch costs here is not known.",
+            first_words(&observation.subject)
+        ),
     }
 }
 
@@ -96,16 +128,25 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
 /// to 9.1 % if it runs as profiled)`.
 fn of_caches(both: Range, indirect: Range, found: &ProcessFinding) -> String {
     let source = match found.likely_by {
-        Some(by @ (LikelyBy::Pages | LikelyBy::Memory)) => format!(" if memory is walked in order, by {by}"),
+        Some(by @ (LikelyBy::Pages | LikelyBy::Memory)) => {
+            format!(" if memory is walked in order, by {by}")
+        }
         Some(by) => format!(", by {by}"),
         None => String::new(),
     };
-    let likely = indirect
-        .likely
-        .map_or(String::new(), |likely| format!("{} for reloading caches{source} ", share(Some(likely))));
+    let likely = indirect.likely.map_or(String::new(), |likely| {
+        format!("{} for reloading caches{source} ", share(Some(likely)))
+    });
     if both.is_bounded() {
-        let is_profiled = found.limits.iter().any(|limited| limited.by == Limit::Profile);
-        let supposed = if is_profiled { "if it runs as profiled" } else { "in any order" };
+        let is_profiled = found
+            .limits
+            .iter()
+            .any(|limited| limited.by == Limit::Profile);
+        let supposed = if is_profiled {
+            "if it runs as profiled"
+        } else {
+            "in any order"
+        };
         format!("{likely}(0 to {} {supposed})", share(Some(indirect.high)))
     } else {
         format!("{likely}(in any order: no bound is known but the CPU time itself)")
@@ -115,9 +156,15 @@ fn of_caches(both: Range, indirect: Range, found: &ProcessFinding) -> String {
 /// A share of a small CPU time says nothing.
 fn negligible(who: &str, findings: &Findings) -> String {
     let a_second = |range: Range| of_times(range.over(findings.seconds));
-    match (findings.all.cost_ns.or(findings.all.direct_ns), findings.all.cpu_ns) {
+    match (
+        findings.all.cost_ns.or(findings.all.direct_ns),
+        findings.all.cpu_ns,
+    ) {
         (Some(cost), _) => {
-            format!("Switching costs {who} {} of CPU time a second: too little to matter.", a_second(cost))
+            format!(
+                "Switching costs {who} {} of CPU time a second: too little to matter.",
+                a_second(cost)
+            )
         }
         (None, cpu) => format!(
             "Switching costs {who} less than {} of CPU time a second, which is all that it used: too little to matter.",
@@ -128,12 +175,17 @@ fn negligible(who: &str, findings: &Findings) -> String {
 
 /// `, 0.022 of 2 CPUs`: what is likely, or else from where to where.
 fn in_cpus(cost: Option<Range>, observation: &Observation) -> String {
-    let Some(cost) = cost else { return String::new() };
+    let Some(cost) = cost else {
+        return String::new();
+    };
     let all = match observation.host.cpus_online.len() {
         1 => "1 CPU".to_owned(),
         several => format!("{} CPUs", count(several as u64)),
     };
-    let much = cost.likely.map_or_else(|| format!("{} to {}", cpus(cost.low), cpus(cost.high)), cpus);
+    let much = cost.likely.map_or_else(
+        || format!("{} to {}", cpus(cost.low), cpus(cost.high)),
+        cpus,
+    );
     format!(", {much} of {all}")
 }
 
@@ -148,25 +200,41 @@ pub(super) fn cpus(value: f64) -> String {
 /// `4.1 % (3.2 to 6.0 %)`, without what is likely `3.2 to 6.0 %`, and without an upper end `4.1 % (3.2 % or more)`.
 fn of_range(range: Range) -> String {
     let low = share(Some(range.low));
-    let ends =
-        if range.is_bounded() { format!("{low} to {}", share(Some(range.high))) } else { format!("{low} or more") };
-    range.likely.map_or(ends.clone(), |likely| format!("{} ({ends})", share(Some(likely))))
+    let ends = if range.is_bounded() {
+        format!("{low} to {}", share(Some(range.high)))
+    } else {
+        format!("{low} or more")
+    };
+    range.likely.map_or(ends.clone(), |likely| {
+        format!("{} ({ends})", share(Some(likely)))
+    })
 }
 
 /// `4.1 us (3.2 to 6.0 us)`.
 fn of_times(range: Range) -> String {
     let ends = format!("{} to {}", time(range.low), time(range.high));
-    range.likely.map_or(ends.clone(), |likely| format!("{} ({ends})", time(likely)))
+    range
+        .likely
+        .map_or(ends.clone(), |likely| format!("{} ({ends})", time(likely)))
 }
 
 fn often(observation: &Observation, findings: &Findings) -> String {
     let all = &findings.all;
-    let switches =
-        if all.switches == 1 { "was 1 switch".to_owned() } else { format!("were {} switches", count(all.switches)) };
-    let of = format!("{switches} in {} ({} a second)", seconds(findings.seconds), rounded(all.per_second));
+    let switches = if all.switches == 1 {
+        "was 1 switch".to_owned()
+    } else {
+        format!("were {} switches", count(all.switches))
+    };
+    let of = format!(
+        "{switches} in {} ({} a second)",
+        seconds(findings.seconds),
+        rounded(all.per_second)
+    );
     let involuntary = share(Some(all.involuntary_share));
-    let by =
-        findings.neighbours.iter().filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
+    let by = findings
+        .neighbours
+        .iter()
+        .filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
     let by = by.max_by_key(|neighbour| neighbour.preempted);
     let by = match by {
         Some(neighbour) if all.involuntary_share >= 0.1 => {
@@ -189,11 +257,18 @@ fn often(observation: &Observation, findings: &Findings) -> String {
 
 /// An advice with the most that it can win.
 fn advised(advice: &Advice) -> String {
-    let waits =
-        |of: &str| advice.at_most.waits_ns.map_or(String::new(), |ns| format!(", and {} of {of}", time(ns as f64)));
+    let waits = |of: &str| {
+        advice.at_most.waits_ns.map_or(String::new(), |ns| {
+            format!(", and {} of {of}", time(ns as f64))
+        })
+    };
     let waits = match &advice.change {
         Change::Nothing => return "That is too little to be worth a change.".to_owned(),
-        Change::RaiseQuota { group, throttled_ns, is_whole } => {
+        Change::RaiseQuota {
+            group,
+            throttled_ns,
+            is_whole,
+        } => {
             let own = advice.at_most.waits_ns.filter(|_| !is_whole);
             return of_a_quota(group, throttled_ns.0, *is_whole, own);
         }
@@ -201,10 +276,16 @@ fn advised(advice: &Advice) -> String {
         _ => waits("waiting for a CPU"),
     };
     let wins = match advice.at_most.cpu_share.filter(|share| *share < NO_BOUND) {
-        Some(cpu) => format!("That wins at most {} of its CPU time{waits}.", share(Some(cpu))),
+        Some(cpu) => format!(
+            "That wins at most {} of its CPU time{waits}.",
+            share(Some(cpu))
+        ),
         None => "What that wins at most is not known.".to_owned(),
     };
-    format!("Most likely to help: {}. {wins}", what_to_change(&advice.change))
+    format!(
+        "Most likely to help: {}. {wins}",
+        what_to_change(&advice.change)
+    )
 }
 
 fn of_a_quota(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option<u64>) -> String {
@@ -217,7 +298,10 @@ fn of_a_quota(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option<u64
     }
     let own = match own_ns {
         Some(own) => {
-            format!("the observed ones waited {} for quotas, the most that a larger one wins them", time(own as f64))
+            format!(
+                "the observed ones waited {} for quotas, the most that a larger one wins them",
+                time(own as f64)
+            )
         }
         None => "for how long it kept the observed ones is not known".to_owned(),
     };

@@ -11,7 +11,13 @@ use crate::simulate::amount::{count, share};
 
 pub(super) fn notes(observation: &Observation, findings: &Findings) -> Vec<String> {
     let limits = (!findings.all.limits.is_empty()).then(|| limited(&findings.all.limits));
-    observation.known.iter().map(known).chain(limits).chain(findings.prices.as_ref().map(priced)).collect()
+    observation
+        .known
+        .iter()
+        .map(known)
+        .chain(limits)
+        .chain(findings.prices.as_ref().map(priced))
+        .collect()
 }
 
 fn known(known: &KnownReload) -> String {
@@ -20,19 +26,33 @@ fn known(known: &KnownReload) -> String {
         [one] => format!("process {one}"),
         several => format!("{} processes", count(several.len() as u64)),
     };
-    format!("What cold caches cost {whose} is known by {}: {}.", known.by, plain(&known.file))
+    format!(
+        "What cold caches cost {whose} is known by {}: {}.",
+        known.by,
+        plain(&known.file)
+    )
 }
 
 /// `Reloading caches at most: behind 83 % of the switches all of the CPU time until the next (12 ms); ...`.
 fn limited(limits: &[Limited]) -> String {
-    let all = limits.iter().fold(0u64, |sum, limited| sum.saturating_add(limited.switches));
+    let all = limits
+        .iter()
+        .fold(0u64, |sum, limited| sum.saturating_add(limited.switches));
     let mut sorted = limits.to_vec();
     sorted.sort_by_key(|limited| std::cmp::Reverse(limited.switches));
     let part = |limited: &Limited| {
         let of = share(Some(limited.switches as f64 / all.max(1) as f64));
-        format!("behind {of} of {} switches {} ({})", count(all), limit(limited.by), time(limited.ns))
+        format!(
+            "behind {of} of {} switches {} ({})",
+            count(all),
+            limit(limited.by),
+            time(limited.ns)
+        )
     };
-    format!("Reloading caches costs at most: {}.", sorted.iter().map(part).collect::<Vec<_>>().join("; "))
+    format!(
+        "Reloading caches costs at most: {}.",
+        sorted.iter().map(part).collect::<Vec<_>>().join("; ")
+    )
 }
 
 fn limit(by: Limit) -> &'static str {
@@ -47,7 +67,10 @@ fn limit(by: Limit) -> &'static str {
 
 fn priced(prices: &Prices) -> String {
     let far = prices.far.iter().map(|far| far.line_ns);
-    let ends = (far.clone().fold(f64::INFINITY, f64::min), far.fold(0.0, f64::max));
+    let ends = (
+        far.clone().fold(f64::INFINITY, f64::min),
+        far.fold(0.0, f64::max),
+    );
     let a_us = |ns: f64| count((1000.0 / ns) as u64);
     format!(
         "At most: a line from the last level takes {}, one from memory {} to {}; others load {} lines a microsecond from the last level, \

@@ -40,18 +40,38 @@ pub(super) fn not_drawn(observation: &Observation, findings: &Findings) -> Optio
     let missing = [
         (findings.all.direct_ns.is_none(), "what switches cost"),
         (findings.causes.is_empty(), "why tasks were switched"),
-        (findings.kept_waiting.is_empty() && may_have_waited(observation), "who kept them waiting"),
+        (
+            findings.kept_waiting.is_empty() && may_have_waited(observation),
+            "who kept them waiting",
+        ),
         (findings.off.is_none(), "how long they were off the CPU"),
         (findings.wait.is_none(), "how long they waited for a CPU"),
-        (observation.moments.is_empty(), "how switches are spread over the window"),
+        (
+            observation.moments.is_empty(),
+            "how switches are spread over the window",
+        ),
     ];
-    let missing: Vec<&str> = missing.iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| *what).collect();
+    let missing: Vec<&str> = missing
+        .iter()
+        .filter(|(is_missing, _)| *is_missing)
+        .map(|(_, what)| *what)
+        .collect();
     let (last, rest) = missing.split_last()?;
-    let all = if rest.is_empty() { (*last).to_owned() } else { format!("{} and {last}", rest.join(", ")) };
-    Some(format!("Not drawn, since this record does not have it: {all}."))
+    let all = if rest.is_empty() {
+        (*last).to_owned()
+    } else {
+        format!("{} and {last}", rest.join(", "))
+    };
+    Some(format!(
+        "Not drawn, since this record does not have it: {all}."
+    ))
 }
 
 /// Where every wait is counted none may have been.
 fn may_have_waited(observation: &Observation) -> bool {
-    observation.source != Source::Bpf || observation.tasks.iter().any(|tasks| tasks.wait_ns > Nanos(0))
+    observation.source != Source::Bpf
+        || observation
+            .tasks
+            .iter()
+            .any(|tasks| tasks.wait_ns > Nanos(0))
 }

@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::observation::Findings;
 use switchcost_observation::{
-    Calibration, CpuTime, LongWait, Lost, Moment, Observation, OlderChildren, OwnCost, SliceExtensions, Source,
-    Subject, Throttled,
+    Calibration, CpuTime, LongWait, Lost, Moment, Observation, OlderChildren, OwnCost,
+    SliceExtensions, Source, Subject, Throttled,
 };
 use switchcost_record::HostManifest;
 

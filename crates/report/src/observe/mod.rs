@@ -37,8 +37,22 @@ pub enum By {
 }
 
 /// The findings of an observation as text that ends in a newline.
-pub fn render(observation: &Observation, findings: &Findings, by: By, format: Format, style: Style) -> String {
-    written(&Observed { observation, findings, by }, format, style)
+pub fn render(
+    observation: &Observation,
+    findings: &Findings,
+    by: By,
+    format: Format,
+    style: Style,
+) -> String {
+    written(
+        &Observed {
+            observation,
+            findings,
+            by,
+        },
+        format,
+        style,
+    )
 }
 
 struct Observed<'a> {
@@ -49,7 +63,11 @@ struct Observed<'a> {
 
 impl InEveryFormat for Observed<'_> {
     fn add_to(&self, page: &mut Page, style: Style) {
-        let limits = if style.is_detailed { tables::ALL } else { tables::ONE_SCREEN };
+        let limits = if style.is_detailed {
+            tables::ALL
+        } else {
+            tables::ONE_SCREEN
+        };
         add(page, self.observation, self.findings, self.by, &limits);
     }
 
@@ -70,7 +88,13 @@ pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Bloc
 }
 
 /// First the answer, which a page draws, then who, why and beside which neighbours, then what to know about it.
-fn add(page: &mut Page, observation: &Observation, findings: &Findings, by: By, limits: &tables::Limits) {
+fn add(
+    page: &mut Page,
+    observation: &Observation,
+    findings: &Findings,
+    by: By,
+    limits: &tables::Limits,
+) {
     answer::add(page, observation, findings);
     figures::add(page, observation, findings);
     tables::add(page, findings, by, limits);
@@ -79,5 +103,9 @@ fn add(page: &mut Page, observation: &Observation, findings: &Findings, by: By, 
 
 /// Says how many rows a table would have beyond those shown.
 pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
-    if all > shown { format!("{title}; {} of {}", count(shown as u64), count(all as u64)) } else { title.to_owned() }
+    if all > shown {
+        format!("{title}; {} of {}", count(shown as u64), count(all as u64))
+    } else {
+        title.to_owned()
+    }
 }

@@ -20,8 +20,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
     }
     let rows = &all[..all.len().min(most)];
     let what = "waited: for its CPU, while it could run";
-    page.heading("Who kept it waiting, and who ran in between", &title(what, rows.len(), all.len()));
-    let has_wakers = findings.neighbours.iter().any(|neighbour| neighbour.woke > 0);
+    page.heading(
+        "Who kept it waiting, and who ran in between",
+        &title(what, rows.len(), all.len()),
+    );
+    let has_wakers = findings
+        .neighbours
+        .iter()
+        .any(|neighbour| neighbour.woke > 0);
     let grid = Grid::with_one_line_a_row(2)
         .left(["", "observed"])
         .right(["waited", "of waits", "ran", "times", "preempted it"])
@@ -43,19 +49,32 @@ struct Row<'a> {
 fn rows(findings: &Findings) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<(&str, Behind), Row<'_>> = BTreeMap::new();
     for found in &findings.kept_waiting {
-        let row = rows.entry((&found.observed, found.behind.clone())).or_default();
+        let row = rows
+            .entry((&found.observed, found.behind.clone()))
+            .or_default();
         row.kept_waiting = Some(found);
-        (row.observed, row.other) = (observed(&found.observed, found.is_kernel), other(&found.behind, found.is_own));
+        (row.observed, row.other) = (
+            observed(&found.observed, found.is_kernel),
+            other(&found.behind, found.is_own),
+        );
     }
     for found in &findings.neighbours {
-        let behind = if found.other.is_empty() { Behind::Kernel } else { Behind::Process(found.other.clone()) };
+        let behind = if found.other.is_empty() {
+            Behind::Kernel
+        } else {
+            Behind::Process(found.other.clone())
+        };
         let text = other(&behind, found.is_own);
         let row = rows.entry((&found.observed, behind)).or_default();
         row.neighbour = Some(found);
         (row.observed, row.other) = (observed(&found.observed, found.is_kernel), text);
     }
     let mut rows: Vec<Row<'_>> = rows.into_values().collect();
-    rows.sort_by(|a, b| b.waited().total_cmp(&a.waited()).then(b.ran().total_cmp(&a.ran())));
+    rows.sort_by(|a, b| {
+        b.waited()
+            .total_cmp(&a.waited())
+            .then(b.ran().total_cmp(&a.ran()))
+    });
     rows
 }
 
@@ -69,8 +88,11 @@ impl Row<'_> {
     }
 
     fn entries(&self, has_wakers: bool) -> Vec<Entry> {
-        let waited = |of: fn(&KeptWaitingFinding) -> String| self.kept_waiting.map_or(NO_NUMBER.to_owned(), of);
-        let ran = |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
+        let waited = |of: fn(&KeptWaitingFinding) -> String| {
+            self.kept_waiting.map_or(NO_NUMBER.to_owned(), of)
+        };
+        let ran =
+            |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
         let mut cells = vec![
             self.other.clone(),
             self.observed.clone(),
@@ -87,12 +109,20 @@ impl Row<'_> {
 
 /// An observed program; threads of the kernel in brackets, as everywhere.
 pub(super) fn observed(observed: &str, is_kernel: bool) -> String {
-    if is_kernel { format!("[{}]", name(observed)) } else { name(observed) }
+    if is_kernel {
+        format!("[{}]", name(observed))
+    } else {
+        name(observed)
+    }
 }
 
 fn other(behind: &Behind, is_own: bool) -> String {
     let text = text(behind);
-    if is_own { format!("{text} (observed itself)") } else { text }
+    if is_own {
+        format!("{text} (observed itself)")
+    } else {
+        text
+    }
 }
 
 pub(super) fn text(behind: &Behind) -> String {
@@ -116,6 +146,15 @@ pub(super) fn longest(observation: &Observation) -> Option<String> {
 fn one(wait: &LongWait) -> String {
     let ns = |ns: Nanos| time(ns.0 as f64);
     let since = wait.since_ns.0 as f64 / 1e9;
-    let of = format!("{} of {} ({}) at {since:.3} s", ns(wait.wait_ns), name(&wait.name), wait.thread);
-    format!("{of}, {} of it behind {}", ns(wait.behind_ns), text(&wait.behind))
+    let of = format!(
+        "{} of {} ({}) at {since:.3} s",
+        ns(wait.wait_ns),
+        name(&wait.name),
+        wait.thread
+    );
+    format!(
+        "{of}, {} of it behind {}",
+        ns(wait.behind_ns),
+        text(&wait.behind)
+    )
 }

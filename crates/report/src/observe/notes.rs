@@ -23,20 +23,34 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(how.map(|how| format!("Switches were counted without {how}: {reasons}.")));
     notes.extend(between_looks(observation).map(str::to_owned));
     let lost = &observation.lost;
-    let by_looks = if observation.source == Source::Proc { ", or time to see them" } else { "" };
+    let by_looks = if observation.source == Source::Proc {
+        ", or time to see them"
+    } else {
+        ""
+    };
     let tasks = format!("tasks{by_looks}: they are not in the tables");
     let missing = [
         (lost.tasks, tasks.as_str()),
-        (lost.causes, "causes of switches: they are shown as elsewhere"),
-        (lost.pairs, "events of neighbours: they are not in the tables"),
+        (
+            lost.causes,
+            "causes of switches: they are shown as elsewhere",
+        ),
+        (
+            lost.pairs,
+            "events of neighbours: they are not in the tables",
+        ),
         (lost.events, "events: they are not in the trace"),
         (
             lost.records,
             "of the kernel's records: switches and CPU time are those of its counters, at least; times off the CPU are missing",
         ),
     ];
-    let is_worth_a_note = |number: u64| number as f64 > RARE * findings.all.switches as f64 || is_all && number > 0;
-    for (number, of) in missing.iter().filter(|(number, _)| is_worth_a_note(*number)) {
+    let is_worth_a_note =
+        |number: u64| number as f64 > RARE * findings.all.switches as f64 || is_all && number > 0;
+    for (number, of) in missing
+        .iter()
+        .filter(|(number, _)| is_worth_a_note(*number))
+    {
         notes.push(format!("There was no room for {} {of}.", count(*number)));
     }
     notes.extend(unfollowed(observation));
@@ -59,8 +73,13 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         notes.extend(of_the_kernel(observation));
     }
     if let Some(own) = findings.own_share {
-        let each = findings.own_ns_a_switch.map_or(String::new(), |ns| format!(", {} a switch", time(ns)));
-        notes.push(format!("Observing took {} of one CPU{each}; it is not in the costs.", share(Some(own))));
+        let each = findings
+            .own_ns_a_switch
+            .map_or(String::new(), |ns| format!(", {} a switch", time(ns)));
+        notes.push(format!(
+            "Observing took {} of one CPU{each}; it is not in the costs.",
+            share(Some(own))
+        ));
     }
     notes.extend(figures::not_drawn(observation, findings).filter(|_| page.has_figures()));
     page.gap();
@@ -73,9 +92,9 @@ fn between_looks(observation: &Observation) -> Option<&'static str> {
         (Source::Proc, _) => Some(
             "Tasks that lived between two looks, some 50 a second, are missing, and of others what they did after the last one.",
         ),
-        (Source::Perf, Subject::ControlGroup(_)) => {
-            Some("Processes that came to the group and ended between two looks, ten a second, are missing.")
-        }
+        (Source::Perf, Subject::ControlGroup(_)) => Some(
+            "Processes that came to the group and ended between two looks, ten a second, are missing.",
+        ),
         _ => None,
     }
 }
@@ -112,7 +131,11 @@ fn unfinished(observation: &Observation) -> Option<String> {
 /// Switches that only the kernel's own counters know.
 fn unfollowed(observation: &Observation) -> Option<String> {
     let switches = observation.lost.unfollowed;
-    let of_lost = if observation.lost.records > 0 { "there was no room for their records, or " } else { "" };
+    let of_lost = if observation.lost.records > 0 {
+        "there was no room for their records, or "
+    } else {
+        ""
+    };
     (switches > 0).then(|| {
         format!(
             "{} switches are known by the kernel's counters alone: {of_lost}a task gained rights, or ran on a CPU that came online \
@@ -125,7 +148,11 @@ fn unfollowed(observation: &Observation) -> Option<String> {
 /// A quota that did not bind from the start.
 fn joined(group: &Throttled) -> Option<String> {
     let after = group.joined_after_ns?;
-    Some(format!("The CPU quota of {} bound from {} on.", answer::name(&group.group), time(after.0 as f64)))
+    Some(format!(
+        "The CPU quota of {} bound from {} on.",
+        answer::name(&group.group),
+        time(after.0 as f64)
+    ))
 }
 
 /// Below this share of the direct cost interrupts are not worth a note.
@@ -133,10 +160,15 @@ const FEW: f64 = 0.1;
 
 /// What of the direct cost are interrupts.
 fn of_interrupts(findings: &Findings) -> Option<String> {
-    let (direct, interrupts) = (findings.all.direct_ns?.likely?, findings.all.interrupts_ns?.likely?);
+    let (direct, interrupts) = (
+        findings.all.direct_ns?.likely?,
+        findings.all.interrupts_ns?.likely?,
+    );
     (interrupts > FEW * direct).then(|| {
         let part = share(Some(interrupts / direct));
-        format!("{part} of the direct cost is for timer interrupts out of which tasks were preempted.")
+        format!(
+            "{part} of the direct cost is for timer interrupts out of which tasks were preempted."
+        )
     })
 }
 
@@ -144,16 +176,48 @@ fn of_interrupts(findings: &Findings) -> Option<String> {
 fn of_the_kernel(observation: &Observation) -> Vec<String> {
     let host = &observation.host;
     let mut notes = Vec::new();
-    let models = host.scheduler.as_ref().and_then(|scheduler| scheduler.preemption_models.known());
-    let of = models.map_or(String::new(), |models| format!(", of {}", models.join(", ")));
-    notes.extend(host.preemption.known().map(|model| format!("Preemption of the kernel: {model}{of}.")));
-    let Some(scheduler) = &host.scheduler else { return notes };
-    let counted = observation.slice_extensions.map_or(String::new(), |slices| {
-        format!(": {} on this machine, {} given back in time", count(slices.granted), count(slices.yielded))
+    let models = host
+        .scheduler
+        .as_ref()
+        .and_then(|scheduler| scheduler.preemption_models.known());
+    let of = models.map_or(String::new(), |models| {
+        format!(", of {}", models.join(", "))
     });
-    let extends = scheduler.slice_extension.known().filter(|extends| **extends);
-    notes.extend(extends.map(|_| format!("The kernel extends time slices in critical sections (rseq){counted}.")));
-    let is_aware = scheduler.is_cache_aware.known().filter(|is_aware| **is_aware);
-    notes.extend(is_aware.map(|_| "The kernel keeps the tasks of a process below one cache (SCHED_CACHE).".to_owned()));
-    notes.into_iter().map(|note| plain(&note).into_owned()).collect()
+    notes.extend(
+        host.preemption
+            .known()
+            .map(|model| format!("Preemption of the kernel: {model}{of}.")),
+    );
+    let Some(scheduler) = &host.scheduler else {
+        return notes;
+    };
+    let counted = observation
+        .slice_extensions
+        .map_or(String::new(), |slices| {
+            format!(
+                ": {} on this machine, {} given back in time",
+                count(slices.granted),
+                count(slices.yielded)
+            )
+        });
+    let extends = scheduler
+        .slice_extension
+        .known()
+        .filter(|extends| **extends);
+    notes.extend(
+        extends.map(|_| {
+            format!("The kernel extends time slices in critical sections (rseq){counted}.")
+        }),
+    );
+    let is_aware = scheduler
+        .is_cache_aware
+        .known()
+        .filter(|is_aware| **is_aware);
+    notes.extend(is_aware.map(|_| {
+        "The kernel keeps the tasks of a process below one cache (SCHED_CACHE).".to_owned()
+    }));
+    notes
+        .into_iter()
+        .map(|note| plain(&note).into_owned())
+        .collect()
 }

@@ -23,8 +23,16 @@ impl Limits {
     }
 }
 
-pub(super) const ONE_SCREEN: Limits = Limits { processes: 6, causes: 5, neighbours: 3 };
-pub(super) const ALL: Limits = Limits { processes: usize::MAX, causes: usize::MAX, neighbours: usize::MAX };
+pub(super) const ONE_SCREEN: Limits = Limits {
+    processes: 6,
+    causes: 5,
+    neighbours: 3,
+};
+pub(super) const ALL: Limits = Limits {
+    processes: usize::MAX,
+    causes: usize::MAX,
+    neighbours: usize::MAX,
+};
 
 pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits) {
     if findings.all.switches == 0 {
@@ -56,23 +64,41 @@ fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most:
 /// Threads whose names say what they are to a runtime, whichever processes they are of.
 fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
     let labelled = |found: &ProcessFinding| format!("{} x {}", found.name, count(found.tasks));
-    let found: Vec<ProcessFinding> = findings.runtimes.iter().map(|of| of.found.clone()).collect();
+    let found: Vec<ProcessFinding> = findings
+        .runtimes
+        .iter()
+        .map(|of| of.found.clone())
+        .collect();
     if limits.is_all() && !found.is_empty() {
-        page.heading("Threads of runtimes", "known by their names, whichever programs they are of");
+        page.heading(
+            "Threads of runtimes",
+            "known by their names, whichever programs they are of",
+        );
         page.grid(&runtimes_grid(&found, labelled));
     } else if !found.is_empty() {
-        let each = found
-            .iter()
-            .take(MOST_RUNTIMES)
-            .map(|found| format!("{} ({} switches/s)", labelled(found), rounded(found.per_second)));
-        page.item(&format!("threads of runtimes: {}", each.collect::<Vec<_>>().join("; ")));
+        let each = found.iter().take(MOST_RUNTIMES).map(|found| {
+            format!(
+                "{} ({} switches/s)",
+                labelled(found),
+                rounded(found.per_second)
+            )
+        });
+        page.item(&format!(
+            "threads of runtimes: {}",
+            each.collect::<Vec<_>>().join("; ")
+        ));
     }
 }
 
 fn runtimes_grid(found: &[ProcessFinding], label: fn(&ProcessFinding) -> String) -> Grid {
     // Of the columns of those who pay as many as leave room for the names.
-    let rows = found.iter().map(|of| process_row(label(of), of).into_iter().take(5).collect());
-    Grid::with_one_line_a_row(1).left([""]).right(["switches/s", "involuntary", "CPU", "cost"]).with_rows(rows)
+    let rows = found
+        .iter()
+        .map(|of| process_row(label(of), of).into_iter().take(5).collect());
+    Grid::with_one_line_a_row(1)
+        .left([""])
+        .right(["switches/s", "involuntary", "CPU", "cost"])
+        .with_rows(rows)
 }
 
 /// Kinds of threads of runtimes on one screen.
@@ -93,11 +119,30 @@ fn add_payers(
     label: fn(&ProcessFinding) -> String,
 ) {
     let rows = &found[..found.len().min(most)];
-    page.heading(heading, &title("costs as a share of its CPU time, and in CPUs", rows.len(), found.len()));
+    page.heading(
+        heading,
+        &title(
+            "costs as a share of its CPU time, and in CPUs",
+            rows.len(),
+            found.len(),
+        ),
+    );
     let grid = Grid::with_one_line_a_row(1)
         .left([""])
-        .right(["switches/s", "involuntary", "CPU", "cost", "CPUs", "directly", "at most", "wait p99"])
-        .with_rows(rows.iter().map(|process| process_row(label(process), process)));
+        .right([
+            "switches/s",
+            "involuntary",
+            "CPU",
+            "cost",
+            "CPUs",
+            "directly",
+            "at most",
+            "wait p99",
+        ])
+        .with_rows(
+            rows.iter()
+                .map(|process| process_row(label(process), process)),
+        );
     page.grid(&grid);
 }
 
@@ -107,7 +152,11 @@ pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
         (None, 1) => name(&found.name),
         (None, tasks) => format!("{} x {}", name(&found.name), count(tasks)),
     };
-    if found.is_kernel { format!("[{label}]") } else { label }
+    if found.is_kernel {
+        format!("[{label}]")
+    } else {
+        label
+    }
 }
 
 fn process_row(label: String, found: &ProcessFinding) -> Vec<Entry> {
@@ -116,8 +165,14 @@ fn process_row(label: String, found: &ProcessFinding) -> Vec<Entry> {
         rounded(found.per_second),
         share(Some(found.involuntary_share)),
         share(found.cpus),
-        found.share.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
-        found.cost_cpus.and_then(|range| range.likely).map_or(NO_NUMBER.to_owned(), cpus),
+        found
+            .share
+            .and_then(|range| range.likely)
+            .map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
+        found
+            .cost_cpus
+            .and_then(|range| range.likely)
+            .map_or(NO_NUMBER.to_owned(), cpus),
         found.direct_share.map_or(NO_NUMBER.to_owned(), ends),
         at_most(found.share),
         quantile(found.wait, |wait| wait.p99_ns),
@@ -128,7 +183,10 @@ fn process_row(label: String, found: &ProcessFinding) -> Vec<Entry> {
 /// ` = 7 in 3f2a91c07b5d`: what the process is called in its own namespace, and its container or control group.
 pub(in crate::observe) fn of_container(found: &ProcessFinding) -> String {
     let inside = found.process_inside.map(|process| format!(" = {process}"));
-    let group = found.control_group.as_deref().map(|group| format!(" in {}", name(&short(group))));
+    let group = found
+        .control_group
+        .as_deref()
+        .map(|group| format!(" in {}", name(&short(group))));
     match (inside, group) {
         (Some(inside), None) => inside + " in its own PID namespace",
         (inside, group) => inside.unwrap_or_default() + &group.unwrap_or_default(),
@@ -137,9 +195,16 @@ pub(in crate::observe) fn of_container(found: &ProcessFinding) -> String {
 
 /// The last part of a control group's name; of the 64 digits that number a container as many as its tools show.
 fn short(group: &str) -> String {
-    let last = group.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(group);
+    let last = group
+        .rsplit('/')
+        .next()
+        .filter(|last| !last.is_empty())
+        .unwrap_or(group);
     let mut numbers = last.split(|c: char| !c.is_ascii_hexdigit());
-    numbers.find(|number| number.len() == 64).map_or(last, |number| &number[..12]).to_owned()
+    numbers
+        .find(|number| number.len() == 64)
+        .map_or(last, |number| &number[..12])
+        .to_owned()
 }
 
 fn ends(range: Range) -> String {
@@ -152,14 +217,17 @@ fn ends(range: Range) -> String {
 
 /// The upper end with caches, where something bounds it.
 fn at_most(range: Option<Range>) -> String {
-    range.filter(Range::is_bounded).map_or(NO_NUMBER.to_owned(), |range| share(Some(range.high)))
+    range
+        .filter(Range::is_bounded)
+        .map_or(NO_NUMBER.to_owned(), |range| share(Some(range.high)))
 }
 
 fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String {
     match latency {
-        Some(latency) => {
-            of(&latency).map_or_else(|| format!(">= {}", time(latency.last_ns)), |ns| format!("< {}", time(ns)))
-        }
+        Some(latency) => of(&latency).map_or_else(
+            || format!(">= {}", time(latency.last_ns)),
+            |ns| format!("< {}", time(ns)),
+        ),
         None => NO_NUMBER.to_owned(),
     }
 }
@@ -169,12 +237,24 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
         return;
     }
     // A cause that is rarer than one switch in a thousand explains nothing.
-    let frequent = findings.causes.iter().filter(|cause| cause.share >= RARE).count();
-    let shown = if most == usize::MAX { most } else { most.min(frequent.max(1)) };
+    let frequent = findings
+        .causes
+        .iter()
+        .filter(|cause| cause.share >= RARE)
+        .count();
+    let shown = if most == usize::MAX {
+        most
+    } else {
+        most.min(frequent.max(1))
+    };
     let rows = &findings.causes[..findings.causes.len().min(shown)];
     page.heading(
         "Why",
-        &title("the most frequent first; times are means of one switch", rows.len(), findings.causes.len()),
+        &title(
+            "the most frequent first; times are means of one switch",
+            rows.len(),
+            findings.causes.len(),
+        ),
     );
     let grid = Grid::with_one_line_a_row(1)
         .left([""])
@@ -219,19 +299,33 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
 }
 
 fn add_latencies(page: &mut Page, findings: &Findings) {
-    let mut rows = vec![("off the CPU", findings.off), ("of it, waiting for a CPU", findings.wait)];
+    let mut rows = vec![
+        ("off the CPU", findings.off),
+        ("of it, waiting for a CPU", findings.wait),
+    ];
     if findings.in_scheduler.is_some() {
         rows.push(("inside the scheduler", findings.in_scheduler));
     }
     if rows.iter().all(|(_, latency)| latency.is_none()) {
         return;
     }
-    page.heading("For how long", "each time; upper ends of half powers of two");
-    let mut grid = Grid::with_one_line_a_row(1).left([""]).right(["times", "p50", "p99", "max"]);
+    page.heading(
+        "For how long",
+        "each time; upper ends of half powers of two",
+    );
+    let mut grid = Grid::with_one_line_a_row(1)
+        .left([""])
+        .right(["times", "p50", "p99", "max"]);
     for (label, latency) in rows {
         let counted = latency.map_or(NO_NUMBER.to_owned(), |latency| count(latency.count));
-        let quantiles = [|l: &Latency| l.p50_ns, |l: &Latency| l.p99_ns, |l: &Latency| l.max_ns];
-        let cells = [label.to_owned(), counted].into_iter().chain(quantiles.map(|of| quantile(latency, of)));
+        let quantiles = [
+            |l: &Latency| l.p50_ns,
+            |l: &Latency| l.p99_ns,
+            |l: &Latency| l.max_ns,
+        ];
+        let cells = [label.to_owned(), counted]
+            .into_iter()
+            .chain(quantiles.map(|of| quantile(latency, of)));
         grid.row(cells.map(Entry::from).collect());
     }
     page.grid(&grid);

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use switchcost_analysis::observation::analyse;
 use switchcost_observation::{
-    Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint, KnownReload, Load, LongWait,
-    Observation, OlderChildren, Pair, Reload, Source, Subject, Throttled, Waits, Why,
+    Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint,
+    KnownReload, Load, LongWait, Observation, OlderChildren, Pair, Reload, Source, Subject,
+    Throttled, Waits, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -13,16 +14,27 @@ use super::{By, render};
 use crate::{Format, Style};
 
 fn small() -> Observation {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
     Observation::read(&path).expect("a record of this version")
 }
 
 fn cost(ns: f64) -> Cost {
-    Cost { ns, low_ns: ns * 0.9, high_ns: ns * 1.1 }
+    Cost {
+        ns,
+        low_ns: ns * 0.9,
+        high_ns: ns * 1.1,
+    }
 }
 
 fn load(size_bytes: Bytes, emptied: Option<f64>, in_order: f64) -> Load {
-    Load { size_bytes, chase_ns: 10.0, emptied_ns: emptied, emptied_by_page_ns: emptied, in_order_ns: Some(in_order) }
+    Load {
+        size_bytes,
+        chase_ns: 10.0,
+        emptied_ns: emptied,
+        emptied_by_page_ns: emptied,
+        in_order_ns: Some(in_order),
+    }
 }
 
 /// With many of everything, and what a switch costs.
@@ -77,27 +89,55 @@ pub(super) fn large() -> Observation {
         blocked: Some(cost(1500.0)),
         yielded: Some(cost(800.0)),
         preempted: Some(cost(8_000.0)),
-        reloads: vec![Reload { size_bytes: Bytes::mib(1), walk_ns: 40_000.0, cost: cost(1200.0) }],
-        loads: vec![load(Bytes::mib(1), Some(100.0), 1.0), load(Bytes::mib(64), None, 2.0)],
+        reloads: vec![Reload {
+            size_bytes: Bytes::mib(1),
+            walk_ns: 40_000.0,
+            cost: cost(1200.0),
+        }],
+        loads: vec![
+            load(Bytes::mib(1), Some(100.0), 1.0),
+            load(Bytes::mib(64), None, 2.0),
+        ],
     });
     large
 }
 
 fn screen(observation: &Observation) -> String {
-    render(observation, &analyse(observation), By::Program, Format::Table, Style::default())
+    render(
+        observation,
+        &analyse(observation),
+        By::Program,
+        Format::Table,
+        Style::default(),
+    )
 }
 
 #[test]
 fn children_that_were_there_before_and_do_the_work_are_named_with_how_to_observe_them() {
     let of = |processes, switches| {
-        let older_children = Some(OlderChildren { processes, parents: vec![7, 9], switches });
+        let older_children = Some(OlderChildren {
+            processes,
+            parents: vec![7, 9],
+            switches,
+        });
         let tasks = small().tasks;
-        screen(&Observation { subject: Subject::Processes(vec![7, 8]), older_children, tasks, ..small() })
+        screen(&Observation {
+            subject: Subject::Processes(vec![7, 8]),
+            older_children,
+            tasks,
+            ..small()
+        })
     };
     let text = of(1200, 1_000_000);
     let words = "1,200 older children of 2 processes are not observed, and switched more often: 1,000,000 times. To observe them, too:\n";
     let flat = text.replace('\n', " ");
-    assert!(flat.contains(&words.replace('\n', "   switchcost observe -p \"7,8 $(pgrep -P 7,9)\" -d 10s ")), "{text}");
+    assert!(
+        flat.contains(&words.replace(
+            '\n',
+            "   switchcost observe -p \"7,8 $(pgrep -P 7,9)\" -d 10s "
+        )),
+        "{text}"
+    );
     assert!(of(1, 1_000_000).contains("1 older child of 2 processes is not observed"));
     assert!(!of(1200, 0).contains("older"), "what is idle is no loss");
 }
@@ -113,29 +153,67 @@ fn threads_of_runtimes_are_grouped_by_what_they_are() {
         voluntary: 10_000,
         ..first.clone()
     };
-    seen.tasks = vec![named("1_scheduler", 1), named("2_scheduler", 1), named("tokio-rt-worker", 4), named("redis", 1)];
+    seen.tasks = vec![
+        named("1_scheduler", 1),
+        named("2_scheduler", 1),
+        named("tokio-rt-worker", 4),
+        named("redis", 1),
+    ];
     let text = |is_detailed: bool| {
-        let style = Style { is_detailed, ..Style::default() };
+        let style = Style {
+            is_detailed,
+            ..Style::default()
+        };
         render(&seen, &analyse(&seen), By::Program, Format::Table, style)
     };
     let screen = text(false).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(screen.contains("threads of runtimes: Erlang: schedulers x 2 ("), "{screen}");
-    assert!(screen.contains("*_scheduler x 2") && screen.contains("tokio: workers x 4 ("), "{screen}");
-    assert!(text(true).contains("Threads of runtimes"), "its table is behind --details");
+    assert!(
+        screen.contains("threads of runtimes: Erlang: schedulers x 2 ("),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("*_scheduler x 2") && screen.contains("tokio: workers x 4 ("),
+        "{screen}"
+    );
+    assert!(
+        text(true).contains("Threads of runtimes"),
+        "its table is behind --details"
+    );
 }
 
 #[test]
 fn the_answer_fits_a_screen_however_much_there_is() {
     let large = large();
     let text = screen(&large);
-    assert!(text.lines().count() <= 45, "{}\n{text}", text.lines().count());
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(text.contains("6 of 499") && text.contains("2026-11-24T19:22 UTC"), "{text}");
+    assert!(
+        text.lines().count() <= 45,
+        "{}\n{text}",
+        text.lines().count()
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+    assert!(
+        text.contains("6 of 499") && text.contains("2026-11-24T19:22 UTC"),
+        "{text}"
+    );
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("20.0 ms of name of task 1 (2) at 0.001 s, 10.0 ms of it behind neighbour 1;"), "{text}");
-    let style = Style { is_detailed: true, ..Style::default() };
+    assert!(
+        flat.contains(
+            "20.0 ms of name of task 1 (2) at 0.001 s, 10.0 ms of it behind neighbour 1;"
+        ),
+        "{text}"
+    );
+    let style = Style {
+        is_detailed: true,
+        ..Style::default()
+    };
     let all = render(&large, &analyse(&large), By::Program, Format::Table, style);
-    assert!(all.contains("By process") && all.lines().count() > 1_000, "everything is behind --details");
+    assert!(
+        all.contains("By process") && all.lines().count() > 1_000,
+        "everything is behind --details"
+    );
 }
 
 #[test]
@@ -143,21 +221,42 @@ fn a_cost_is_reported_as_a_range_with_what_is_likely() {
     let large = large();
     let found = analyse(&large);
     let share = found.all.share.expect("it is priced");
-    assert!(share.low < share.likely.expect("memory was looked at") && share.likely < Some(share.high));
+    assert!(
+        share.low < share.likely.expect("memory was looked at") && share.likely < Some(share.high)
+    );
     let text = screen(&large);
-    assert!(text.starts_with("Switching costs sh ") && text.contains("% to ") && text.contains("directly"), "{text}");
+    assert!(
+        text.starts_with("Switching costs sh ")
+            && text.contains("% to ")
+            && text.contains("directly"),
+        "{text}"
+    );
     // Without a price the switches are shown, and that there is none.
-    let text = screen(&Observation { calibration: None, ..large });
-    assert!(text.contains("what a switch costs here is not known"), "{text}");
+    let text = screen(&Observation {
+        calibration: None,
+        ..large
+    });
+    assert!(
+        text.contains("what a switch costs here is not known"),
+        "{text}"
+    );
 }
 
 #[test]
 fn an_upper_end_that_nothing_bounds_is_not_reported() {
     let mut older = large();
-    older.calibration.as_mut().expect("it has one").loads.clear();
+    older
+        .calibration
+        .as_mut()
+        .expect("it has one")
+        .loads
+        .clear();
     let text = screen(&older).replace('\n', " ");
     let (answer, _) = text.split_once(" There were ").expect("an answer");
-    assert!(answer.contains(" or more) of the CPU time") && !answer.contains(" to "), "{answer}");
+    assert!(
+        answer.contains(" or more) of the CPU time") && !answer.contains(" to "),
+        "{answer}"
+    );
     assert!(text.contains("what reloading costs at most"), "{text}");
 }
 
@@ -176,41 +275,79 @@ fn a_bound_is_reported_with_what_it_holds_for_and_what_is_likely_with_what_it_su
             && answer.contains(" in any order)"),
         "{answer}"
     );
-    assert!(answer.contains(" CPU") && !answer.contains("or more"), "{answer}");
+    assert!(
+        answer.contains(" CPU") && !answer.contains("or more"),
+        "{answer}"
+    );
 }
 
 #[test]
 fn where_the_likely_comes_from_is_one_word_and_what_limits_the_upper_end_is_among_the_details() {
     let mut known = large();
-    let point = |cost| KnownPoint { away_bytes: Bytes::kib(64), ran_ns: Nanos(1_000), cost };
+    let point = |cost| KnownPoint {
+        away_bytes: Bytes::kib(64),
+        ran_ns: Nanos(1_000),
+        cost,
+    };
     known.known = vec![KnownReload {
         by: KnownBy::Inject,
         file: "gzip-injection.jsonl".to_owned(),
-        processes: known.tasks.iter().filter_map(|tasks| tasks.process).collect(),
+        processes: known
+            .tasks
+            .iter()
+            .filter_map(|tasks| tasks.process)
+            .collect(),
         name: String::new(),
         points: vec![point(cost(100.0))],
         most_lines: Vec::new(),
     }];
     let text = screen(&known).replace('\n', " ");
-    assert!(text.contains(" for reloading caches, by inject (0 to "), "{text}");
-    let style = Style { is_detailed: true, ..Style::default() };
-    let all = render(&known, &analyse(&known), By::Program, Format::Table, style).replace("\n    ", " ");
-    let parts =
-        ["is known by inject: gzip-injection.jsonl", "Reloading caches costs at most: behind", "lines a microsecond"];
-    parts.iter().for_each(|part| assert!(all.contains(part), "{part}: {all}"));
+    assert!(
+        text.contains(" for reloading caches, by inject (0 to "),
+        "{text}"
+    );
+    let style = Style {
+        is_detailed: true,
+        ..Style::default()
+    };
+    let all =
+        render(&known, &analyse(&known), By::Program, Format::Table, style).replace("\n    ", " ");
+    let parts = [
+        "is known by inject: gzip-injection.jsonl",
+        "Reloading caches costs at most: behind",
+        "lines a microsecond",
+    ];
+    parts
+        .iter()
+        .for_each(|part| assert!(all.contains(part), "{part}: {all}"));
 }
 
 #[test]
 fn what_takes_next_to_no_cpu_is_reported_in_time_a_second_and_without_advice() {
     let mut idle = small();
     idle.calibration = large().calibration;
-    idle.tasks.iter_mut().for_each(|tasks| tasks.run_ns = Nanos(idle.window_ns.0 / 1_000));
+    idle.tasks
+        .iter_mut()
+        .for_each(|tasks| tasks.run_ns = Nanos(idle.window_ns.0 / 1_000));
     let text = screen(&idle).replace('\n', " ");
-    assert!(text.contains("of CPU time a second: too little to matter."), "{text}");
-    assert!(!text.contains("Most likely to help") && !text.contains("would narrow"), "{text}");
+    assert!(
+        text.contains("of CPU time a second: too little to matter."),
+        "{text}"
+    );
+    assert!(
+        !text.contains("Most likely to help") && !text.contains("would narrow"),
+        "{text}"
+    );
     // Without a price, the time itself.
-    let text = screen(&Observation { calibration: None, ..idle }).replace('\n', " ");
-    assert!(text.contains("less than") && text.contains("too little to matter."), "{text}");
+    let text = screen(&Observation {
+        calibration: None,
+        ..idle
+    })
+    .replace('\n', " ");
+    assert!(
+        text.contains("less than") && text.contains("too little to matter."),
+        "{text}"
+    );
 }
 
 #[test]
@@ -219,7 +356,11 @@ fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
         let mut waits = large();
         let first = &mut waits.tasks[0];
         let entry = Entry::SystemCall(call.to_owned());
-        first.causes = vec![Cause { entry, switches: first.voluntary, ..first.causes[0].clone() }];
+        first.causes = vec![Cause {
+            entry,
+            switches: first.voluntary,
+            ..first.causes[0].clone()
+        }];
         first.run_ns = Nanos(100_000_000);
         waits.tasks.truncate(1);
         waits.window_ns = Nanos(1_000_000_000);
@@ -229,10 +370,19 @@ fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
     let reads = waits_in("read");
     assert!(reads.contains(batches), "{reads}");
     let polls = waits_in("epoll_pwait");
-    assert!(!polls.contains(batches) && polls.contains("where data ends the waits, more work"), "{polls}");
-    assert!(polls.contains("which of the two ended a wait is not recorded"), "{polls}");
+    assert!(
+        !polls.contains(batches) && polls.contains("where data ends the waits, more work"),
+        "{polls}"
+    );
+    assert!(
+        polls.contains("which of the two ended a wait is not recorded"),
+        "{polls}"
+    );
     let sleeps = waits_in("clock_nanosleep");
-    assert!(sleeps.contains("what is polled for is noticed as much later"), "{sleeps}");
+    assert!(
+        sleeps.contains("what is polled for is noticed as much later"),
+        "{sleeps}"
+    );
 }
 
 #[test]
@@ -256,9 +406,14 @@ fn of_a_quota_the_time_of_the_group_is_not_said_to_be_that_of_the_observed() {
     }];
     let said = |of: &Observation| screen(of).replace('\n', " ");
     let text = said(&throttled);
-    assert!(text.contains("kept tasks of this group, observed or not, from running for 2.00 s"), "{text}");
     assert!(
-        text.contains("the observed ones waited 16.1 ms for quotas, the most that a larger one wins them"),
+        text.contains("kept tasks of this group, observed or not, from running for 2.00 s"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "the observed ones waited 16.1 ms for quotas, the most that a larger one wins them"
+        ),
         "{text}"
     );
     throttled.waits.clear();
@@ -271,21 +426,41 @@ fn of_a_quota_the_time_of_the_group_is_not_said_to_be_that_of_the_observed() {
 fn interrupts_that_are_much_of_the_cost_are_reported() {
     let mut preempted = large();
     let first = &mut preempted.tasks[0];
-    first.causes = vec![Cause { why: Why::PreemptedByWoken, entry: Entry::Interrupt, ..first.causes[0].clone() }];
+    first.causes = vec![Cause {
+        why: Why::PreemptedByWoken,
+        entry: Entry::Interrupt,
+        ..first.causes[0].clone()
+    }];
     preempted.tasks.truncate(1);
     let text = screen(&preempted).replace('\n', " ");
-    assert!(text.contains("% of the direct cost is for timer interrupts"), "{text}");
+    assert!(
+        text.contains("% of the direct cost is for timer interrupts"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_program_is_called_what_it_is_called_at_the_beginning_of_a_sentence_too() {
-    let of = |subject| screen(&Observation { tasks: Vec::new(), pairs: Vec::new(), subject, ..small() });
+    let of = |subject| {
+        screen(&Observation {
+            tasks: Vec::new(),
+            pairs: Vec::new(),
+            subject,
+            ..small()
+        })
+    };
     for (subject, begins) in [
-        (Subject::Command(vec!["/bin/ls".to_owned()]), "ls did not switch"),
+        (
+            Subject::Command(vec!["/bin/ls".to_owned()]),
+            "ls did not switch",
+        ),
         (Subject::Command(vec!["éa".to_owned()]), "éa did not switch"),
         (Subject::Processes(vec![7]), "Process 7 did not switch"),
         (Subject::Processes(vec![7, 8]), "2 processes did not switch"),
-        (Subject::ControlGroup("a.slice".to_owned()), "Control group a.slice did not switch"),
+        (
+            Subject::ControlGroup("a.slice".to_owned()),
+            "Control group a.slice did not switch",
+        ),
         (Subject::Everything, "This machine did not switch"),
     ] {
         let text = of(subject);
@@ -295,30 +470,54 @@ fn a_program_is_called_what_it_is_called_at_the_beginning_of_a_sentence_too() {
 
 #[test]
 fn who_never_switched_has_no_cost() {
-    let nothing = Observation { tasks: Vec::new(), pairs: Vec::new(), ..small() };
-    assert!(screen(&nothing).contains("did not switch"), "{}", screen(&nothing));
+    let nothing = Observation {
+        tasks: Vec::new(),
+        pairs: Vec::new(),
+        ..small()
+    };
+    assert!(
+        screen(&nothing).contains("did not switch"),
+        "{}",
+        screen(&nothing)
+    );
 }
 
 #[test]
 fn what_was_not_counted_is_reported_with_its_reason() {
     let reason = "found no right to load BPF programs".to_owned();
-    let proc = Observation { source: Source::Proc, not_counted_by: vec![reason.clone()], ..small() };
+    let proc = Observation {
+        source: Source::Proc,
+        not_counted_by: vec![reason.clone()],
+        ..small()
+    };
     let text = screen(&proc).replace('\n', " ").replace("    ", "");
-    assert!(text.contains(&reason) && text.contains("why, and by which tasks, is not known"), "{text}");
+    assert!(
+        text.contains(&reason) && text.contains("why, and by which tasks, is not known"),
+        "{text}"
+    );
 }
 
 #[test]
 fn what_lost_records_and_looks_leave_out_is_reported_as_that() {
     let mut small = small();
     small.source = Source::Perf;
-    let words = |observation: &Observation| screen(observation).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = |observation: &Observation| {
+        screen(observation)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     let gained = "switches are known by the kernel's counters alone: a task gained rights";
     small.lost.unfollowed = 900;
     assert!(words(&small).contains(gained), "{}", screen(&small));
     small.lost.records = 1_000;
     let lost = "There was no room for 1,000 of the kernel's records: switches and CPU time are those of its counters, at least";
     let said = words(&small);
-    assert!(said.contains(lost) && said.contains("alone: there was no room for their records, or a task"), "{said}");
+    assert!(
+        said.contains(lost)
+            && said.contains("alone: there was no room for their records, or a task"),
+        "{said}"
+    );
     let missing = "ended between two looks, ten a second, are missing";
     assert!(!said.contains(missing), "{said}");
     small.subject = Subject::ControlGroup("g".to_owned());
@@ -326,8 +525,14 @@ fn what_lost_records_and_looks_leave_out_is_reported_as_that() {
     small.source = Source::Proc;
     small.lost.tasks = 70;
     let said = words(&small);
-    assert!(said.contains("There was no room for 70 tasks, or time to see them"), "{said}");
-    assert!(said.contains("Tasks that lived between two looks, some 50 a second, are missing"), "{said}");
+    assert!(
+        said.contains("There was no room for 70 tasks, or time to see them"),
+        "{said}"
+    );
+    assert!(
+        said.contains("Tasks that lived between two looks, some 50 a second, are missing"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -347,7 +552,10 @@ fn every_cause_has_words() {
             assert!(!words.is_empty() && words.is_ascii(), "{words}");
         }
     }
-    assert_eq!(super::tables::reason(Why::PreemptedByWoken, &entries[1]), "preempted by a woken task, in a page fault");
+    assert_eq!(
+        super::tables::reason(Why::PreemptedByWoken, &entries[1]),
+        "preempted by a woken task, in a page fault"
+    );
 }
 
 #[test]
@@ -355,14 +563,25 @@ fn a_process_of_a_container_has_both_its_numbers_and_its_container() {
     let label = |inside, group: Option<&str>| {
         let mut observation = small();
         let tasks = &mut observation.tasks[0];
-        (tasks.process, tasks.process_inside, tasks.control_group) = (Some(4711), inside, group.map(str::to_owned));
+        (tasks.process, tasks.process_inside, tasks.control_group) =
+            (Some(4711), inside, group.map(str::to_owned));
         let found = analyse(&observation);
-        let found = found.processes.iter().find(|found| found.process.is_some()).expect("it has switched");
+        let found = found
+            .processes
+            .iter()
+            .find(|found| found.process.is_some())
+            .expect("it has switched");
         super::tables::of_container(found)
     };
     let id = "0123456789abcdef".repeat(4);
-    assert_eq!(label(Some(7), Some(&format!("/system.slice/docker-{id}.scope"))), " = 7 in 0123456789ab");
-    assert_eq!(label(None, Some("/system.slice/nginx.service")), " in nginx.service");
+    assert_eq!(
+        label(Some(7), Some(&format!("/system.slice/docker-{id}.scope"))),
+        " = 7 in 0123456789ab"
+    );
+    assert_eq!(
+        label(None, Some("/system.slice/nginx.service")),
+        " in nginx.service"
+    );
     assert_eq!(label(Some(7), None), " = 7 in its own PID namespace");
     assert_eq!(label(None, None), "");
 }
@@ -371,10 +590,20 @@ fn a_process_of_a_container_has_both_its_numbers_and_its_container() {
 fn everybody_is_listed_by_control_group_where_that_is_asked_for() {
     let mut all = large();
     for (at, tasks) in all.tasks.iter_mut().enumerate() {
-        tasks.control_group = Some(format!("/system.slice/{}.service", ["nginx", "redis"][at % 2]));
+        tasks.control_group = Some(format!(
+            "/system.slice/{}.service",
+            ["nginx", "redis"][at % 2]
+        ));
     }
     let by = |by| render(&all, &analyse(&all), by, Format::Table, Style::default());
     let groups = by(By::ControlGroup);
-    assert!(groups.contains("Who pays, by control group") && groups.contains("\nnginx.service x "), "{groups}");
-    assert!(!by(By::Program).contains("nginx.service"), "{}", by(By::Program));
+    assert!(
+        groups.contains("Who pays, by control group") && groups.contains("\nnginx.service x "),
+        "{groups}"
+    );
+    assert!(
+        !by(By::Program).contains("nginx.service"),
+        "{}",
+        by(By::Program)
+    );
 }

@@ -41,18 +41,37 @@ impl InEveryFormat for &[Paper] {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        let papers = self.iter().map(|paper| PaperClaims { paper: *paper, claims: table(*paper) });
-        Document::of(Claims { papers: papers.collect() })
+        let papers = self.iter().map(|paper| PaperClaims {
+            paper: *paper,
+            claims: table(*paper),
+        });
+        Document::of(Claims {
+            papers: papers.collect(),
+        })
     }
 
     fn tables(&self) -> Vec<Table> {
         let names = NAMES.map(str::to_owned).to_vec();
-        vec![std::iter::once(names).chain(self.iter().flat_map(|paper| rows(*paper))).collect()]
+        vec![
+            std::iter::once(names)
+                .chain(self.iter().flat_map(|paper| rows(*paper)))
+                .collect(),
+        ]
     }
 }
 
-const NAMES: [&str; 10] =
-    ["paper", "exhibit", "id", "kind", "statement", "quotation", "place", "quantity", "rule", "bounds"];
+const NAMES: [&str; 10] = [
+    "paper",
+    "exhibit",
+    "id",
+    "kind",
+    "statement",
+    "quotation",
+    "place",
+    "quantity",
+    "rule",
+    "bounds",
+];
 
 fn rows(paper: Paper) -> Vec<Vec<String>> {
     let row = |entry: Entry| {
@@ -90,9 +109,14 @@ fn add(page: &mut Page, paper: Paper) {
         paper.title()
     ));
     for entry in table(paper) {
-        page.heading(&format!("{}, {}", entry.exhibit, entry.id), kind(entry.kind));
+        page.heading(
+            &format!("{}, {}", entry.exhibit, entry.id),
+            kind(entry.kind),
+        );
         page.item(&entry.statement);
-        let words = entry.quotation.map_or_else(String::new, |words| format!("\"{words}\", "));
+        let words = entry
+            .quotation
+            .map_or_else(String::new, |words| format!("\"{words}\", "));
         page.item(&format!("Paper: {words}{}", entry.place));
         page.item(&format!("Judged: {}", entry.quantity));
         page.item(&format!("Rule: {} ({})", entry.rule.words(), entry.bounds));

@@ -44,7 +44,11 @@ impl Listed {
 
     /// The first paper of what [`super::render`] wrote as JSON; none where that is of another version.
     pub fn read(json: &str) -> Option<Listed> {
-        serde_json::from_str::<Report>(json).ok()?.papers.into_iter().next()
+        serde_json::from_str::<Report>(json)
+            .ok()?
+            .papers
+            .into_iter()
+            .next()
     }
 
     pub(crate) fn answer(&self) -> String {
@@ -53,6 +57,9 @@ impl Listed {
 
     /// The published figures and tables, in a row.
     pub(crate) fn shown(&self) -> String {
-        self.exhibits.iter().map(|exhibit| format!("{}: {}. ", exhibit.name, exhibit.title)).collect()
+        self.exhibits
+            .iter()
+            .map(|exhibit| format!("{}: {}. ", exhibit.name, exhibit.title))
+            .collect()
     }
 }

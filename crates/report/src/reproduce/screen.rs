@@ -24,7 +24,9 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     if let Some(reproduction) = reproductions.first() {
         page.prose(&format!("Here: {}.", reproduction.machine));
     }
-    let commands = reproductions.iter().flat_map(|reproduction| reproduction.commands);
+    let commands = reproductions
+        .iter()
+        .flat_map(|reproduction| reproduction.commands);
     let failed = commands.filter_map(|command| Some((command, command.missing.as_ref()?)));
     for (command, why) in failed.take(MOST_FAILED) {
         page.item(&format!("{}: left nothing: {why}", command.line));
@@ -34,7 +36,10 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         super::add_chance(page, alone);
         figure::add(page, alone.exhibits);
     }
-    if reproductions.iter().all(|reproduction| reproduction.is_judged) {
+    if reproductions
+        .iter()
+        .all(|reproduction| reproduction.is_judged)
+    {
         add_claims(page, reproductions, Verdict::Differs);
         add_claims(page, reproductions, Verdict::Undecided);
         if is_alone {
@@ -42,7 +47,10 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         }
     }
     page.gap();
-    page.line("all of it, with reasons and commands: --details, and the site", Tone::Usual);
+    page.line(
+        "all of it, with reasons and commands: --details, and the site",
+        Tone::Usual,
+    );
 }
 
 /// The claims of one verdict, as many as fit.
@@ -56,8 +64,16 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     let mut lines = Vec::new();
     for reproduction in reproductions {
         for exhibit in reproduction.exhibits {
-            for claim in exhibit.claims.iter().filter(|claim| claim.verdict == wanted && claim.counts()) {
-                let paper = if is_alone { String::new() } else { format!("{}, ", reproduction.paper) };
+            for claim in exhibit
+                .claims
+                .iter()
+                .filter(|claim| claim.verdict == wanted && claim.counts())
+            {
+                let paper = if is_alone {
+                    String::new()
+                } else {
+                    format!("{}, ", reproduction.paper)
+                };
                 lines.push(line(&format!("{paper}{}", exhibit.name), claim));
             }
         }
@@ -79,7 +95,11 @@ fn line(place: &str, claim: &Claim) -> String {
             format!("{place}: {statement}. Found: {}; {why}", claim.found)
         }
         _ => {
-            let reason = claim.why_not.as_ref().map(|why| format!(". Why: {why}")).unwrap_or_default();
+            let reason = claim
+                .why_not
+                .as_ref()
+                .map(|why| format!(". Why: {why}"))
+                .unwrap_or_default();
             format!("{place}: {statement}. Found: {}{reason}", claim.found)
         }
     }

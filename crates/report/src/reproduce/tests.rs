@@ -1,5 +1,6 @@
 use switchcost_reproduce::{
-    Axis, Cell, Chart, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Series, Table, Term, Verdict,
+    Axis, Cell, Chart, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Series, Table, Term,
+    Verdict,
 };
 
 use super::{Command, Listed, Reproduction, render};
@@ -20,7 +21,12 @@ fn some_claim() -> Claim {
         free: Vec::new(),
         reasons: Vec::new(),
     };
-    let terms = vec![Term { name: "us".to_owned(), value: 1.0, low: 0.9, high: 1.1 }];
+    let terms = vec![Term {
+        name: "us".to_owned(),
+        value: 1.0,
+        low: 0.9,
+        high: 1.1,
+    }];
     Claim {
         entry,
         terms,
@@ -71,10 +77,18 @@ fn exhibits() -> Vec<Exhibit> {
         table: Table {
             columns: vec!["size".to_owned(), "us".to_owned()],
             rows: vec![
-                vec![Cell::Text("1 KiB\u{1b}[2J".to_owned()), Cell::Number { value: 1.234, decimals: 1 }],
+                vec![
+                    Cell::Text("1 KiB\u{1b}[2J".to_owned()),
+                    Cell::Number {
+                        value: 1.234,
+                        decimals: 1,
+                    },
+                ],
                 vec![
                     Cell::Text("2 KiB".to_owned()),
-                    Cell::Missing { why: "a reason that is too long for a cell".to_owned() },
+                    Cell::Missing {
+                        why: "a reason that is too long for a cell".to_owned(),
+                    },
                 ],
             ],
         },
@@ -86,14 +100,27 @@ fn exhibits() -> Vec<Exhibit> {
 
 fn rendered(format: Format) -> String {
     let exhibits = exhibits();
-    let commands = [Command { step: "a".to_owned(), line: "switchcost measure".to_owned(), missing: None }];
+    let commands = [Command {
+        step: "a".to_owned(),
+        line: "switchcost measure".to_owned(),
+        missing: None,
+    }];
     let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &commands, "a machine");
-    render(&[reproduction, reproduction], format, Style { is_detailed: true, ..Style::default() })
+    render(
+        &[reproduction, reproduction],
+        format,
+        Style {
+            is_detailed: true,
+            ..Style::default()
+        },
+    )
 }
 
 #[test]
 fn each_verdict_is_said_with_its_reason() {
-    let text = rendered(Format::Table).replace("\n  ", " ").replace('\n', " ");
+    let text = rendered(Format::Table)
+        .replace("\n  ", " ")
+        .replace('\n', " ");
     for part in [
         "of 3 claims, 1 is reproduced, 1 is not reproduced, and 1 is inconclusive",
         "After calibration, 1 is consistent, 0 are not, and 0 are inconclusive.",
@@ -121,7 +148,10 @@ fn a_reason_that_no_run_shows_is_none() {
     let claim = &mut exhibits[0].claims[1];
     assert!(!super::why(claim).contains("No reason found"));
     claim.reasons[0].verdict = Verdict::Differs;
-    assert_eq!(super::why(claim), "Refuted by a-run: the wind (gusts: 3). No reason found.");
+    assert_eq!(
+        super::why(claim),
+        "Refuted by a-run: the wind (gusts: 3). No reason found."
+    );
     claim.reasons.clear();
     assert_eq!(super::why(claim), "No reason found: none was tested.");
 }
@@ -132,11 +162,27 @@ fn the_screen_begins_with_what_is_not_reproduced() {
     let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &[], "a machine");
     for papers in [&[reproduction][..], &[reproduction; 5]] {
         let text = render(papers, Format::Table, Style::default());
-        assert!(text.replace('\n', " ").contains("of 90 claims, 30 are reproduced, 30 are not"), "{text}");
-        assert!(text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
-        assert!(place("of 90 claims") < place("\nNot reproduced\n"), "{text}");
-        assert!(place("Figure 1: it rises. Found: 1.00 us. Why: the wind") < place("\nInconclusive\n"), "{text}");
+        assert!(
+            text.replace('\n', " ")
+                .contains("of 90 claims, 30 are reproduced, 30 are not"),
+            "{text}"
+        );
+        assert!(
+            text.lines().count() <= 45 && text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        let place = |words: &str| {
+            text.find(words)
+                .unwrap_or_else(|| panic!("no '{words}' in {text}"))
+        };
+        assert!(
+            place("of 90 claims") < place("\nNot reproduced\n"),
+            "{text}"
+        );
+        assert!(
+            place("Figure 1: it rises. Found: 1.00 us. Why: the wind") < place("\nInconclusive\n"),
+            "{text}"
+        );
     }
 }
 
@@ -144,11 +190,26 @@ fn the_screen_begins_with_what_is_not_reproduced() {
 #[test]
 fn a_quick_run_prints_no_verdict() {
     let mut exhibits = exhibits();
-    exhibits.iter_mut().flat_map(|exhibit| &mut exhibit.claims).for_each(Claim::withhold);
-    let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &[], "a machine").judged_if(false);
+    exhibits
+        .iter_mut()
+        .flat_map(|exhibit| &mut exhibit.claims)
+        .for_each(Claim::withhold);
+    let reproduction =
+        Reproduction::new(Paper::Li2007, &exhibits, &[], "a machine").judged_if(false);
     for is_detailed in [false, true] {
-        let text = render(&[reproduction], Format::Table, Style { is_detailed, ..Style::default() }).replace('\n', " ");
-        assert!(text.contains("not judged; --quick shows that it works"), "{text}");
+        let text = render(
+            &[reproduction],
+            Format::Table,
+            Style {
+                is_detailed,
+                ..Style::default()
+            },
+        )
+        .replace('\n', " ");
+        assert!(
+            text.contains("not judged; --quick shows that it works"),
+            "{text}"
+        );
         for word in ["reproduced", "inconclusive", "consistent", "it rises"] {
             assert!(!text.contains(word), "{word}: {text}");
         }
@@ -161,7 +222,10 @@ fn a_quick_run_prints_no_verdict() {
 #[test]
 fn what_is_missing_in_a_table_is_said_below_it() {
     let text = rendered(Format::Table);
-    assert!(text.contains("-: a reason that is too long for a cell"), "{text}");
+    assert!(
+        text.contains("-: a reason that is too long for a cell"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -179,13 +243,25 @@ fn a_chart_without_points_is_not_drawn() {
         })
     };
     let drawn = |exhibits: &[Exhibit]| {
-        crate::html::render_reproduction(&Reproduction::new(Paper::Li2007, exhibits, &[], "a machine")).figures.len()
+        crate::html::render_reproduction(&Reproduction::new(
+            Paper::Li2007,
+            exhibits,
+            &[],
+            "a machine",
+        ))
+        .figures
+        .len()
     };
     exhibits[0].chart = chart(Vec::new());
     assert_eq!(drawn(&exhibits), 0);
     let (name, x, y) = ("read".to_owned(), vec![1024.0], vec![1000.0]);
-    exhibits[0].chart =
-        chart(vec![Series { name, style: switchcost_reproduce::Style::Found, x, y, intervals: Vec::new() }]);
+    exhibits[0].chart = chart(vec![Series {
+        name,
+        style: switchcost_reproduce::Style::Found,
+        x,
+        y,
+        intervals: Vec::new(),
+    }]);
     assert_eq!(drawn(&exhibits), 1);
 }
 
@@ -193,7 +269,11 @@ fn a_chart_without_points_is_not_drawn() {
 fn json_keeps_numbers_and_reasons() {
     let value = crate::conformity::read(rendered(Format::Json));
     assert_eq!(value["schema"], "switchcost.reproduce/3");
-    assert_eq!(value["papers"].as_array().map(Vec::len), Some(2), "one object, whatever is asked for");
+    assert_eq!(
+        value["papers"].as_array().map(Vec::len),
+        Some(2),
+        "one object, whatever is asked for"
+    );
     let value = &value["papers"][1];
     assert_eq!(value["paper"], "li2007");
     assert_eq!(
@@ -208,13 +288,22 @@ fn json_keeps_numbers_and_reasons() {
     let rows = &value["exhibits"][0]["table"]["rows"];
     assert_eq!(
         (&rows[0][1]["value"], &rows[1][1]["why"]),
-        (&1.234.into(), &"a reason that is too long for a cell".into())
+        (
+            &1.234.into(),
+            &"a reason that is too long for a cell".into()
+        )
     );
     assert_eq!(value["exhibits"][0]["claims"][1]["verdict"], "differs");
-    assert_eq!(value["exhibits"][0]["claims"][1]["reasons"][0]["statement"], "the wind");
+    assert_eq!(
+        value["exhibits"][0]["claims"][1]["reasons"][0]["statement"],
+        "the wind"
+    );
     assert_eq!(value["exhibits"][0]["claims"][1]["why_not"], "the wind");
     assert!(value["exhibits"][0]["claims"][0].get("why_not").is_none());
-    assert_eq!(value["exhibits"][0]["claims"][0]["rule"], serde_json::json!({"every": [0.5, null]}));
+    assert_eq!(
+        value["exhibits"][0]["claims"][0]["rule"],
+        serde_json::json!({"every": [0.5, null]})
+    );
     assert_eq!(value["exhibits"][0]["claims"][0]["terms"][0]["low"], 0.9);
 }
 
@@ -223,7 +312,10 @@ fn csv_has_a_row_for_each_claim() {
     let text = rendered(Format::Csv);
     let rows: Vec<&str> = text.lines().collect();
     assert_eq!(rows.len(), 1 + 2 * 6);
-    assert_eq!(rows[0], "paper,exhibit,title,id,kind,statement,quantity,rule,verdict,found,why");
+    assert_eq!(
+        rows[0],
+        "paper,exhibit,title,id,kind,statement,quantity,rule,verdict,found,why"
+    );
     assert_eq!(
         rows[2],
         "li2007,Figure 1,Cost by size,rises,tested,it rises,cost,every number above 0.500,differs,1.00 us,Shown by a-run: the wind (gusts: 3)."
@@ -233,16 +325,29 @@ fn csv_has_a_row_for_each_claim() {
 #[test]
 fn the_table_of_claims_is_printed_in_each_format() {
     let papers = [Paper::Mogul1990, Paper::Li2007];
-    let text = super::render_claims(&papers, Format::Table, Style::default()).replace("\n    ", " ");
-    for part in
-        ["no-asymptote", "the curve does not reach an asymptote", "ours: by more than 2 %", "calibrated", "Free: "]
-    {
+    let text =
+        super::render_claims(&papers, Format::Table, Style::default()).replace("\n    ", " ");
+    for part in [
+        "no-asymptote",
+        "the curve does not reach an asymptote",
+        "ours: by more than 2 %",
+        "calibrated",
+        "Free: ",
+    ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let json = super::render_claims(&papers, Format::Json, Style::default());
     let value = crate::conformity::read(json);
     let claims = value["papers"][0]["claims"].as_array().expect("claims");
-    assert!(claims.len() > 30 && claims.iter().all(|claim| claim["rule"].is_object() && claim["place"].is_string()));
+    assert!(
+        claims.len() > 30
+            && claims
+                .iter()
+                .all(|claim| claim["rule"].is_object() && claim["place"].is_string())
+    );
     let csv = super::render_claims(&papers, Format::Csv, Style::default());
-    assert!(csv.starts_with("paper,exhibit,id,kind,statement,quotation,place,quantity,rule,bounds\n"), "{csv}");
+    assert!(
+        csv.starts_with("paper,exhibit,id,kind,statement,quotation,place,quantity,rule,bounds\n"),
+        "{csv}"
+    );
 }

@@ -27,7 +27,9 @@ pub(crate) fn rounded(value: f64) -> String {
 }
 
 fn grouped(digits: &str) -> String {
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let (sign, digits) = digits
+        .strip_prefix('-')
+        .map_or(("", digits), |rest| ("-", rest));
     let first = digits.len() % 3;
     let mut text = sign.to_owned();
     for (i, digit) in digits.chars().enumerate() {
@@ -46,7 +48,9 @@ pub(super) fn perhaps(value: Option<f64>) -> String {
 
 /// A share in percent with two significant digits: `7.1 %`.
 pub(crate) fn share(value: Option<f64>) -> String {
-    let Some(value) = value.filter(|value| value.is_finite()) else { return NO_NUMBER.to_owned() };
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return NO_NUMBER.to_owned();
+    };
     let percent = value * 100.0;
     match percent.abs() {
         0.0 => "0 %".to_owned(),
@@ -120,7 +124,10 @@ pub(super) fn cycles(cost: &Cost) -> String {
         None => format!("{} cycles (no interval)", perhaps(None)),
         Some(Shown::Nothing) => "0 cycles".to_owned(),
         Some(Shown::LessThan(high)) => format!("less than {} cycles", rounded(high)),
-        Some(Shown::EitherWay) => format!("a number of cycles not distinguishable from 0 ({})", ends(cost)),
+        Some(Shown::EitherWay) => format!(
+            "a number of cycles not distinguishable from 0 ({})",
+            ends(cost)
+        ),
         Some(Shown::Centre(estimate)) if cost.high.is_some() => {
             format!("{} cycles ({})", rounded(estimate), ends(cost))
         }
@@ -152,7 +159,9 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
 
 /// What that time leaves out, where a core of the design is one that overlaps and prefetches: those of a gigahertz and more do. The ratios
 /// are of docs/method/model.md, "The simulator beside time".
-pub(super) fn beside_time(cycles: impl IntoIterator<Item = Option<[f64; 2]>>) -> Option<&'static str> {
+pub(super) fn beside_time(
+    cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
+) -> Option<&'static str> {
     cycles.into_iter().flatten().any(|[_, long]| long <= 1.0).then_some(
         "time: of these cycles, as if nothing overlapped; page walks through caches, pages of several sizes and hashed slices are not \
          modelled. Reloads of arrays that we measured on one server took 1/2.7 to all of it for \
@@ -166,9 +175,20 @@ mod tests {
 
     #[test]
     fn what_may_be_nothing_has_a_bound() {
-        let cost = |low, high| Cost { estimate: Some(5000.0), low, high, ..Cost::default() };
-        assert_eq!(cycles(&cost(Some(4000.0), Some(6000.0))), "5,000 cycles (4,000 to 6,000)");
-        assert_eq!(cycles(&cost(Some(-1.0), Some(9000.0))), "less than 9,000 cycles");
+        let cost = |low, high| Cost {
+            estimate: Some(5000.0),
+            low,
+            high,
+            ..Cost::default()
+        };
+        assert_eq!(
+            cycles(&cost(Some(4000.0), Some(6000.0))),
+            "5,000 cycles (4,000 to 6,000)"
+        );
+        assert_eq!(
+            cycles(&cost(Some(-1.0), Some(9000.0))),
+            "less than 9,000 cycles"
+        );
         assert_eq!(cycles(&cost(None, None)), "5,000 cycles (no interval)");
     }
 
@@ -180,17 +200,40 @@ mod tests {
 
     #[test]
     fn what_is_exactly_nothing_is_0() {
-        let nothing = Cost { estimate: Some(0.0), low: Some(0.0), high: Some(0.0), ..Cost::default() };
-        assert_eq!((cycles(&nothing).as_str(), with_bound(&nothing).as_str()), ("0 cycles", "0"));
-        let alone = Cost { low: None, high: None, ..nothing };
-        assert_eq!((cycles(&alone).as_str(), with_bound(&alone).as_str()), ("0 cycles (no interval)", "0"));
+        let nothing = Cost {
+            estimate: Some(0.0),
+            low: Some(0.0),
+            high: Some(0.0),
+            ..Cost::default()
+        };
+        assert_eq!(
+            (cycles(&nothing).as_str(), with_bound(&nothing).as_str()),
+            ("0 cycles", "0")
+        );
+        let alone = Cost {
+            low: None,
+            high: None,
+            ..nothing
+        };
+        assert_eq!(
+            (cycles(&alone).as_str(), with_bound(&alone).as_str()),
+            ("0 cycles (no interval)", "0")
+        );
     }
 
     /// The centre is -6,800: "less than 1,650" would say that it is a cost.
     #[test]
     fn what_is_rather_a_gain_is_not_shown_as_a_cost_below_a_bound() {
-        let cost = Cost { estimate: Some(-6800.0), low: Some(-15_250.0), high: Some(1650.0), ..Cost::default() };
-        assert_eq!(cycles(&cost), "a number of cycles not distinguishable from 0 (-15,200 to 1,650)");
+        let cost = Cost {
+            estimate: Some(-6800.0),
+            low: Some(-15_250.0),
+            high: Some(1650.0),
+            ..Cost::default()
+        };
+        assert_eq!(
+            cycles(&cost),
+            "a number of cycles not distinguishable from 0 (-15,200 to 1,650)"
+        );
         assert_eq!(with_bound(&cost), "covers 0");
     }
 
@@ -209,14 +252,21 @@ mod tests {
         }
         assert_eq!(
             (count(0), count(1000), count(u64::MAX)),
-            ("0".into(), "1,000".into(), "18,446,744,073,709,551,615".into())
+            (
+                "0".into(),
+                "1,000".into(),
+                "18,446,744,073,709,551,615".into()
+            )
         );
     }
 
     #[test]
     fn shares_are_percentages() {
         let texts = [0.0, 0.00001, 0.0051, 0.0714, 0.5, -0.02].map(|value| share(Some(value)));
-        assert_eq!(texts, ["0 %", "<0.01 %", "0.51 %", "7.1 %", "50 %", "-2.0 %"]);
+        assert_eq!(
+            texts,
+            ["0 %", "<0.01 %", "0.51 %", "7.1 %", "50 %", "-2.0 %"]
+        );
         assert_eq!(share(None), "-");
     }
 

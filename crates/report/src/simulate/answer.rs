@@ -17,8 +17,17 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         page.paragraph("Nothing was simulated: the record holds no design.");
         return;
     };
-    let switches = head.trace.voluntary_switches.saturating_add(head.trace.involuntary_switches);
-    if head.processes.iter().filter(|process| process.segments > 0).count() == 1 {
+    let switches = head
+        .trace
+        .voluntary_switches
+        .saturating_add(head.trace.involuntary_switches);
+    if head
+        .processes
+        .iter()
+        .filter(|process| process.segments > 0)
+        .count()
+        == 1
+    {
         return page.paragraph(&alone(findings));
     }
     if switches == 0 {
@@ -29,12 +38,20 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         page.line(&format!("  {command}"), Tone::Usual);
     }
     // What others gain is in the table.
-    let mut text = sentence(first) + &parties(first) + &time_lost::sentence(first) + &lost_to(first);
+    let mut text =
+        sentence(first) + &parties(first) + &time_lost::sentence(first) + &lost_to(first);
     // A kernel takes the room of one.
-    let reported = others.len().min(if lost_to(first).is_empty() { 2 } else { 1 });
-    others[..reported].iter().for_each(|design| text += &format!(" {}", sentence(design)));
+    let reported = others
+        .len()
+        .min(if lost_to(first).is_empty() { 2 } else { 1 });
+    others[..reported]
+        .iter()
+        .for_each(|design| text += &format!(" {}", sentence(design)));
     if others.len() > reported {
-        text += &format!(" The table has {} more.", count((others.len() - reported) as u64));
+        text += &format!(
+            " The table has {} more.",
+            count((others.len() - reported) as u64)
+        );
     }
     page.paragraph(&(text + &first_touches(first)));
     if let Some(text) = too_short(findings) {
@@ -45,17 +62,23 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 /// What is to be known before any number.
 pub(super) fn of_a_part(trace: &TraceFacts) -> Option<String> {
     let why = trace.incomplete.as_ref()?;
-    Some(format!("Not all of the trace was simulated ({}): every number is of what came before.", plain(why)))
+    Some(format!(
+        "Not all of the trace was simulated ({}): every number is of what came before.",
+        plain(why)
+    ))
 }
 
 /// Threads share their memory, so they are one process here.
 fn alone(findings: &Findings) -> String {
     if findings.private_by == PrivateBy::Task {
-        return "One task ran alone: no other used its caches, so no switch cost it anything.".to_owned();
+        return "One task ran alone: no other used its caches, so no switch cost it anything."
+            .to_owned();
     }
     let rest = "Trace two or more together to see what they cost each other.";
     match findings.threads {
-        0 => format!("One process ran alone: no other process used its caches, so no switch cost it anything. {rest}"),
+        0 => format!(
+            "One process ran alone: no other process used its caches, so no switch cost it anything. {rest}"
+        ),
         threads => format!(
             "One process ran alone, in {} threads. These count as one here, with one private hierarchy: --private-by task \
              says what they cost each other in the caches. {rest}",
@@ -70,7 +93,8 @@ const WANTED_TURNS: u64 = 200;
 /// Before any number: there is no interval, and what to type to get one.
 fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)> {
     let segments = design.groups.first()?.segments;
-    let is_alone = design.average_cost_cycles.estimate.is_some() && design.average_cost_cycles.low.is_none();
+    let is_alone =
+        design.average_cost_cycles.estimate.is_some() && design.average_cost_cycles.low.is_none();
     if !is_alone || segments >= FEWEST_SEGMENTS {
         return None;
     }
@@ -80,16 +104,32 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
         count(segments)
     );
     let source = head.trace.source.as_str();
-    let named = if source == LEFT_OUT { "TRACE".to_owned() } else { as_argument(source) };
+    let named = if source == LEFT_OUT {
+        "TRACE".to_owned()
+    } else {
+        as_argument(source)
+    };
     let commands = if source == LIVE { " -- COMMAND" } else { "" };
-    Some((text, format!("switchcost simulate {named} --quantum {}{commands}", shorter_quantum(&head.trace, segments))))
+    Some((
+        text,
+        format!(
+            "switchcost simulate {named} --quantum {}{commands}",
+            shorter_quantum(&head.trace, segments)
+        ),
+    ))
 }
 
 /// Of the quantum as it is, so many turns; where there is none, or more of the trace is one program alone, all instructions are divided.
 fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     let of_all = trace.instructions / WANTED_TURNS;
     let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;
-    two_digits(trace.quantum_instructions.map_or(of_all, of_turns).min(of_all)).max(MIN_QUANTUM)
+    two_digits(
+        trace
+            .quantum_instructions
+            .map_or(of_all, of_turns)
+            .min(of_all),
+    )
+    .max(MIN_QUANTUM)
 }
 
 /// Shorter turns are hardly any.
@@ -105,10 +145,17 @@ fn two_digits(number: u64) -> u64 {
 fn too_short(findings: &Findings) -> Option<String> {
     let of_design = |design: &DesignFinding| {
         let levels = design.levels.iter().filter(|level| !level.was_full);
-        let levels: Vec<String> = levels.map(|level| format!("{} ({})", level.level, filled(level))).collect();
+        let levels: Vec<String> = levels
+            .map(|level| format!("{} ({})", level.level, filled(level)))
+            .collect();
         (!levels.is_empty()).then(|| format!("{} of {}", listed(&levels), design.name))
     };
-    let designs: Vec<String> = findings.designs.iter().take(3).filter_map(of_design).collect();
+    let designs: Vec<String> = findings
+        .designs
+        .iter()
+        .take(3)
+        .filter_map(of_design)
+        .collect();
     (!designs.is_empty()).then(|| {
         format!(
             "The trace is too short to fill {}: what switches cost there is not known; {}.",
@@ -120,20 +167,37 @@ fn too_short(findings: &Findings) -> Option<String> {
 
 /// How many instructions fill all of these levels, as far as their growth shows it.
 fn how_long(findings: &Findings) -> String {
-    let levels = || findings.designs.iter().take(3).flat_map(|design| &design.levels).filter(|level| !level.was_full);
-    let most = levels().filter_map(|level| level.full_at_instructions).reduce(f64::max);
+    let levels = || {
+        findings
+            .designs
+            .iter()
+            .take(3)
+            .flat_map(|design| &design.levels)
+            .filter(|level| !level.was_full)
+    };
+    let most = levels()
+        .filter_map(|level| level.full_at_instructions)
+        .reduce(f64::max);
     let mut never: Vec<String> = Vec::new();
     for level in levels().filter(|level| level.is_never_full) {
         if !never.contains(&level.level) {
             never.push(level.level.clone());
         }
     }
-    let longer = most.map(|most| format!("trace for longer: some {} instructions, if it goes on so", rounded(most)));
+    let longer = most.map(|most| {
+        format!(
+            "trace for longer: some {} instructions, if it goes on so",
+            rounded(most)
+        )
+    });
     match (longer, never.is_empty()) {
         (None, true) => "trace for longer".to_owned(),
         (None, false) => format!("more of the same does not fill {}", listed(&never)),
         (Some(longer), true) => longer,
-        (Some(longer), false) => format!("{longer}; more of the same does not fill {}", listed(&never)),
+        (Some(longer), false) => format!(
+            "{longer}; more of the same does not fill {}",
+            listed(&never)
+        ),
     }
 }
 
@@ -144,7 +208,11 @@ const NAMED: usize = 4;
 fn listed(names: &[String]) -> String {
     match names {
         [first @ .., _] if names.len() > NAMED => {
-            format!("{} and {} more", first[..NAMED].join(", "), names.len() - NAMED)
+            format!(
+                "{} and {} more",
+                first[..NAMED].join(", "),
+                names.len() - NAMED
+            )
         }
         [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
         _ => names.concat(),
@@ -156,23 +224,47 @@ fn sentence(design: &DesignFinding) -> String {
     let cost = &design.average_cost_cycles;
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
-        return format!("No cost is known on {name}: {}.", cost.why.as_deref().unwrap_or("no reason is known"));
+        return format!(
+            "No cost is known on {name}: {}.",
+            cost.why.as_deref().unwrap_or("no reason is known")
+        );
     };
     if estimate < 0.0 && !cost.is_covering_zero() {
-        return format!("A switch on {name} saves {}: {}.", cycles(&cost.as_gain()), share_of_all(design));
+        return format!(
+            "A switch on {name} saves {}: {}.",
+            cycles(&cost.as_gain()),
+            share_of_all(design)
+        );
     }
     if cost.is_covering_zero() {
         return format!("A switch on {name} costs {}.", cycles(cost));
     }
     let time = as_time(estimate, design.cycle_ns);
-    let time = if time.is_empty() { time } else { format!(", {time}") };
-    format!("A switch on {name} costs {}{time}{}: {}.", cycles(cost), on_average(design), share_of_all(design))
+    let time = if time.is_empty() {
+        time
+    } else {
+        format!(", {time}")
+    };
+    format!(
+        "A switch on {name} costs {}{time}{}: {}.",
+        cycles(cost),
+        on_average(design),
+        share_of_all(design)
+    )
 }
 
 /// What all turns paid on average, where most of them are shorter than that of the cost.
 fn on_average(design: &DesignFinding) -> String {
-    let words = |mean| format!(" where the turn is long, {} on average of all turns", rounded(mean));
-    design.average_of_short_turns().map(words).unwrap_or_default()
+    let words = |mean| {
+        format!(
+            " where the turn is long, {} on average of all turns",
+            rounded(mean)
+        )
+    };
+    design
+        .average_of_short_turns()
+        .map(words)
+        .unwrap_or_default()
 }
 
 fn share_of_all(design: &DesignFinding) -> String {
@@ -181,23 +273,35 @@ fn share_of_all(design: &DesignFinding) -> String {
 
 /// What the cost is made of, where it is known.
 fn parties(design: &DesignFinding) -> String {
-    let (lost, gained, state) = (&design.lost_cycles, &design.gained_cycles, &design.state_cycles);
+    let (lost, gained, state) = (
+        &design.lost_cycles,
+        &design.gained_cycles,
+        &design.state_cycles,
+    );
     if lost.estimate.is_none() {
         return String::new();
     }
-    let mut text = format!(" Of that, lines that others drove out cost {}", cycles(lost));
+    let mut text = format!(
+        " Of that, lines that others drove out cost {}",
+        cycles(lost)
+    );
     if gained.estimate.is_some_and(|cycles| cycles != 0.0) {
         text += &format!("; those that they bring in save {}", cycles(gained));
     }
     if state.estimate.is_some_and(|cycles| cycles != 0.0) && !state.is_covering_zero() {
-        text += &format!("; replacement, prefetch and buffers differ by {}", cycles(state));
+        text += &format!(
+            "; replacement, prefetch and buffers differ by {}",
+            cycles(state)
+        );
     }
     text + "."
 }
 
 /// What happened once: no number has it.
 fn first_touches(design: &DesignFinding) -> String {
-    let Some(saved) = design.first_touch_cycles.filter(|cycles| *cycles > 0.0) else { return String::new() };
+    let Some(saved) = design.first_touch_cycles.filter(|cycles| *cycles > 0.0) else {
+        return String::new();
+    };
     format!(
         " Apart from that, first touches of what others had loaded saved {} cycles on {}, once.",
         rounded(saved),
@@ -207,8 +311,14 @@ fn first_touches(design: &DesignFinding) -> String {
 
 /// Who took what is lost, where the trace has a kernel.
 fn lost_to(design: &DesignFinding) -> String {
-    let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else { return String::new() };
-    let of_all = |cycles: [u64; 2]| share(Some((cycles[0] as f64 + cycles[1] as f64) / lost.to_others() as f64));
+    let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else {
+        return String::new();
+    };
+    let of_all = |cycles: [u64; 2]| {
+        share(Some(
+            (cycles[0] as f64 + cycles[1] as f64) / lost.to_others() as f64,
+        ))
+    };
     let LostCycles { programs, kernel } = lost;
     format!(
         " Other processes drove out {} of all that is lost, the kernel {} while they ran; {} of all are its own lines.",

@@ -40,9 +40,24 @@ impl OutputFormat for Report<'_> {
 }
 
 /// What last levels miss, as text that ends in a newline; `turns` are the instructions of a turn in both.
-pub fn render_at_once(source: &str, turns: [u64; 2], pairs: &[AtOnce], format: Format, style: Style) -> String {
+pub fn render_at_once(
+    source: &str,
+    turns: [u64; 2],
+    pairs: &[AtOnce],
+    format: Format,
+    style: Style,
+) -> String {
     let [in_turn_instructions, at_once_instructions] = turns;
-    written(&Report { source, in_turn_instructions, at_once_instructions, designs: pairs }, format, style)
+    written(
+        &Report {
+            source,
+            in_turn_instructions,
+            at_once_instructions,
+            designs: pairs,
+        },
+        format,
+        style,
+    )
 }
 
 impl InEveryFormat for Report<'_> {
@@ -92,7 +107,12 @@ fn answer(pair: &AtOnce) -> String {
 }
 
 fn add(page: &mut Page, report: &Report<'_>) {
-    page.paragraph(&report.designs.first().map_or_else(|| "No design was simulated.".to_owned(), answer));
+    page.paragraph(
+        &report
+            .designs
+            .first()
+            .map_or_else(|| "No design was simulated.".to_owned(), answer),
+    );
     page.heading(
         "A shared last level",
         &format!(
@@ -103,8 +123,9 @@ fn add(page: &mut Page, report: &Report<'_>) {
             count(report.at_once_instructions)
         ),
     );
-    let mut grid =
-        Grid::new(2).left(["design", "level"]).right(["lookups", "alone", "in turn", "more", "at once", "more"]);
+    let mut grid = Grid::new(2)
+        .left(["design", "level"])
+        .right(["lookups", "alone", "in turn", "more", "at once", "more"]);
     for pair in report.designs {
         let (one, other) = (&pair.in_turn, &pair.at_once);
         let cells: [Entry; 8] = [

@@ -13,24 +13,49 @@ use crate::quantity::number;
 const CALLS: usize = 20;
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    detailed(findings).iter().filter(|design| !design.calls.is_empty()).for_each(|design| add_design(page, design));
+    detailed(findings)
+        .iter()
+        .filter(|design| !design.calls.is_empty())
+        .for_each(|design| add_design(page, design));
 }
 
 fn add_design(page: &mut Page, design: &DesignFinding) {
     let caches = &design.hierarchies.shared.levels;
-    let of_each = |kind: &str| caches.iter().map(|level| format!("{kind} {}", level.name)).collect::<Vec<_>>();
+    let of_each = |kind: &str| {
+        caches
+            .iter()
+            .map(|level| format!("{kind} {}", level.name))
+            .collect::<Vec<_>>()
+    };
     let grid = Grid::new(1)
         .left(["system call"])
         .right(["calls", "instructions", "cycles", "CPI", "of all cycles"])
         .right(of_each("misses"))
         .right(of_each("drives out of"))
-        .with_rows(design.calls.iter().take(CALLS).map(|call| row(call, caches.len())));
-    page.heading("System calls without a switch", &format!("a call on average, on {}", design.name));
+        .with_rows(
+            design
+                .calls
+                .iter()
+                .take(CALLS)
+                .map(|call| row(call, caches.len())),
+        );
+    page.heading(
+        "System calls without a switch",
+        &format!("a call on average, on {}", design.name),
+    );
     page.grid(&grid);
-    heavy_calls::reported(&design.calls, design.instructions).iter().for_each(|text| page.prose(text));
+    heavy_calls::reported(&design.calls, design.instructions)
+        .iter()
+        .for_each(|text| page.prose(text));
     let more = design.calls.len().saturating_sub(CALLS);
-    let more = if more > 0 { format!("; and {more} more: --format json") } else { String::new() };
-    page.prose(&format!("drives out: lines of the calling process that leave for the kernel's{more}"));
+    let more = if more > 0 {
+        format!("; and {more} more: --format json")
+    } else {
+        String::new()
+    };
+    page.prose(&format!(
+        "drives out: lines of the calling process that leave for the kernel's{more}"
+    ));
 }
 
 fn row(call: &CallFinding, caches: usize) -> Vec<Entry> {
@@ -42,8 +67,15 @@ fn row(call: &CallFinding, caches: usize) -> Vec<Entry> {
         number(call.cycles / call.instructions).into(),
         share(call.share).into(),
     ];
-    let of_caches = |levels: &[OfLevel]| levels.iter().take(caches).map(|of| Entry::from(rounded(of.number))).collect();
-    let [misses, driven_out]: [Vec<Entry>; 2] = [of_caches(&call.misses), of_caches(&call.driven_out)];
+    let of_caches = |levels: &[OfLevel]| {
+        levels
+            .iter()
+            .take(caches)
+            .map(|of| Entry::from(rounded(of.number)))
+            .collect()
+    };
+    let [misses, driven_out]: [Vec<Entry>; 2] =
+        [of_caches(&call.misses), of_caches(&call.driven_out)];
     row.extend(misses);
     row.extend(driven_out);
     row

@@ -30,7 +30,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         }
     }
     if !grid.is_empty() {
-        page.heading("By cause", "why the task had left the CPU before the segment; each up to its own cut-off");
+        page.heading(
+            "By cause",
+            "why the task had left the CPU before the segment; each up to its own cut-off",
+        );
         page.grid(&grid);
     }
 }
@@ -38,8 +41,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 /// Classes, a guest's kinds of tasks, and the most frequent causes; a cause that is a class of its own is not shown twice.
 fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
     let is_class = |group: &Group| matches!(group, Group::All | Group::Class(_) | Group::Tasks(_));
-    let classes = design.groups.iter().filter(move |group| is_class(&group.group));
-    let causes = design.groups.iter().filter(|group| matches!(group.group, Group::Cause(_)));
+    let classes = design
+        .groups
+        .iter()
+        .filter(move |group| is_class(&group.group));
+    let causes = design
+        .groups
+        .iter()
+        .filter(|group| matches!(group.group, Group::Cause(_)));
     classes.chain(causes.take(CAUSES))
 }
 
@@ -55,7 +64,10 @@ fn row(design: &DesignFinding, group: &GroupFinding) -> Vec<Entry> {
         design.name.as_str().into(),
         name.into(),
         count(group.segments).into(),
-        group.median_instructions.map_or(NO_NUMBER.to_owned(), count).into(),
+        group
+            .median_instructions
+            .map_or(NO_NUMBER.to_owned(), count)
+            .into(),
         with_bound(&group.cost_cycles).into(),
         ends(&group.cost_cycles).into(),
         known(&group.lost_cycles).into(),

@@ -18,8 +18,15 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if lines.is_empty() {
         return;
     }
-    page.heading("Excess CPI since the switch", "up to the cut-off, each curve on its own scale");
-    let widest = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    page.heading(
+        "Excess CPI since the switch",
+        "up to the cut-off, each curve on its own scale",
+    );
+    let widest = lines
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
     for (name, line) in lines {
         page.item(&format!("{name:<widest$}  {line}"));
     }
@@ -34,13 +41,22 @@ fn lines(design: &DesignFinding) -> Vec<(String, String)> {
         };
         Some((format!("{} {name}", design.name), curve(group)?))
     };
-    design.groups.iter().filter(is_shown).filter_map(line).collect()
+    design
+        .groups
+        .iter()
+        .filter(is_shown)
+        .filter_map(line)
+        .collect()
 }
 
 /// `▁▂█ 0.42 to 0.01, 10,300 cycles by 400,000 instructions`.
 fn curve(group: &GroupFinding) -> Option<String> {
     let end = group.cut.instructions;
-    let shown: Vec<_> = group.curve.iter().filter(|point| point.since_switch_instructions < end).collect();
+    let shown: Vec<_> = group
+        .curve
+        .iter()
+        .filter(|point| point.since_switch_instructions < end)
+        .collect();
     let values: Vec<f64> = shown.iter().map(|point| point.excess_cpi.mean).collect();
     let (first, last) = (values.first()?, values.last()?);
     let cost = group.cost_cycles.estimate?;
@@ -57,7 +73,10 @@ fn curve(group: &GroupFinding) -> Option<String> {
 /// Means of equally many neighbours, so that no more than `WIDTH` are left.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(WIDTH).max(1);
-    values.chunks(group).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect()
+    values
+        .chunks(group)
+        .map(|part| part.iter().sum::<f64>() / part.len() as f64)
+        .collect()
 }
 
 /// One block a value, its height from 0 to the largest.
@@ -65,7 +84,9 @@ fn blocks(values: &[f64]) -> String {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let block = |value: &f64| match *value {
         value if !value.is_finite() || value < 0.0 => BELOW,
-        value if largest > 0.0 => BLOCKS[(value / largest * (BLOCKS.len() - 1) as f64).round() as usize],
+        value if largest > 0.0 => {
+            BLOCKS[(value / largest * (BLOCKS.len() - 1) as f64).round() as usize]
+        }
         _ => BLOCKS[0],
     };
     values.iter().map(block).collect()

@@ -1,7 +1,9 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding};
 use switchcost_simulation_result::{ByView, LevelCounts};
 
-use super::amount::{as_time, beside_time, count, ends, filled, known, one, perhaps, rounded, share, with_bound};
+use super::amount::{
+    as_time, beside_time, count, ends, filled, known, one, perhaps, rounded, share, with_bound,
+};
 use super::compared;
 use crate::entry::Entry;
 use crate::grid::Grid;
@@ -14,7 +16,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         return;
     }
     let cut = findings.cut_share * 100.0;
-    page.heading("Cost of a switch", &format!("cycles up to where {cut} % of the segments remain"));
+    page.heading(
+        "Cost of a switch",
+        &format!("cycles up to where {cut} % of the segments remain"),
+    );
     let grid = Grid::new(1)
         .left(["design"])
         .right([
@@ -57,14 +62,21 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
         design.name.as_str().into(),
         with_bound(cost).into(),
         ends(cost).into(),
-        is_claimed.map(|cost| as_time(cost, design.cycle_ns)).unwrap_or_default().into(),
+        is_claimed
+            .map(|cost| as_time(cost, design.cycle_ns))
+            .unwrap_or_default()
+            .into(),
         known(&design.lost_cycles).into(),
         ends(&design.lost_cycles).into(),
         known(&design.gained_cycles).into(),
         ends(&design.gained_cycles).into(),
         known(&design.state_cycles).into(),
         ends(&design.state_cycles).into(),
-        design.first_touch_cycles.map(rounded).unwrap_or_default().into(),
+        design
+            .first_touch_cycles
+            .map(rounded)
+            .unwrap_or_default()
+            .into(),
         rounded(cycles as f64).into(),
         perhaps(cpi(design)).into(),
         share(design.overhead).into(),
@@ -82,13 +94,16 @@ pub(super) fn as_if_in_order(design: &DesignFinding) -> Option<[f64; 2]> {
 
 /// Cycles an instruction, all processes on one hierarchy.
 pub(super) fn cpi(design: &DesignFinding) -> Option<f64> {
-    (design.instructions > 0).then(|| design.hierarchies.shared.cycles as f64 / design.instructions as f64)
+    (design.instructions > 0)
+        .then(|| design.hierarchies.shared.cycles as f64 / design.instructions as f64)
 }
 
 fn agarwal(design: &DesignFinding) -> String {
     match &design.agarwal {
         None => NO_NUMBER.to_owned(),
-        Some(model) if model.is_beyond_range => format!("at most {}", rounded(model.cycles_at_most)),
+        Some(model) if model.is_beyond_range => {
+            format!("at most {}", rounded(model.cycles_at_most))
+        }
         Some(model) => rounded(model.cycles_per_switch),
     }
 }
@@ -112,8 +127,18 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     ]);
     for design in compared(findings) {
         let hierarchies = &design.hierarchies;
-        let levels = hierarchies.shared.levels.iter().zip(&hierarchies.private.levels).zip(&hierarchies.flushed.levels);
-        let tlbs = hierarchies.shared.tlbs.iter().zip(&hierarchies.private.tlbs).zip(&hierarchies.flushed.tlbs);
+        let levels = hierarchies
+            .shared
+            .levels
+            .iter()
+            .zip(&hierarchies.private.levels)
+            .zip(&hierarchies.flushed.levels);
+        let tlbs = hierarchies
+            .shared
+            .tlbs
+            .iter()
+            .zip(&hierarchies.private.tlbs)
+            .zip(&hierarchies.flushed.tlbs);
         for (((shared, private), flushed), found) in levels.chain(tlbs).zip(&design.levels) {
             let mut row = level(&design.name, [shared, private, flushed]);
             row.extend(rates(found).map(Entry::from));
@@ -122,7 +147,10 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     }
     if !grid.is_empty() {
         let each = one(findings.private_by);
-        page.heading("Levels", &format!("one hierarchy for all, one for each {each}, one emptied at each switch"));
+        page.heading(
+            "Levels",
+            &format!("one hierarchy for all, one for each {each}, one emptied at each switch"),
+        );
         page.grid(&grid);
         page.prose(
             "MPKI: misses per thousand instructions; lost: lookups that missed in the shared hierarchy alone; gained: in the \
@@ -134,20 +162,53 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
 
 /// A level that was never full says nothing about switches.
 fn rates(level: &LevelFinding) -> [String; 6] {
-    let mpki = |of: fn(&ByView<f64>) -> f64| level.mpki.as_ref().map(|mpki| number(of(mpki))).unwrap_or_default();
-    let (shared, private, flushed) = (mpki(|all| all.shared), mpki(|all| all.private), mpki(|all| all.flushed));
+    let mpki = |of: fn(&ByView<f64>) -> f64| {
+        level
+            .mpki
+            .as_ref()
+            .map(|mpki| number(of(mpki)))
+            .unwrap_or_default()
+    };
+    let (shared, private, flushed) = (
+        mpki(|all| all.shared),
+        mpki(|all| all.private),
+        mpki(|all| all.flushed),
+    );
     if !level.was_full {
-        return [shared, private, flushed, String::new(), String::new(), filled(level)];
+        return [
+            shared,
+            private,
+            flushed,
+            String::new(),
+            String::new(),
+            filled(level),
+        ];
     }
     let a_switch = |lookups: Option<f64>| lookups.map(rounded).unwrap_or_default();
-    [shared, private, flushed, a_switch(level.lost_per_switch), a_switch(level.gained_per_switch), String::new()]
+    [
+        shared,
+        private,
+        flushed,
+        a_switch(level.lost_per_switch),
+        a_switch(level.gained_per_switch),
+        String::new(),
+    ]
 }
 
 fn level(design: &str, views: [&LevelCounts; 3]) -> Vec<Entry> {
-    let mut row: Vec<Entry> = vec![design.into(), views[0].name.as_str().into(), count(views[0].accesses()).into()];
-    row.extend(views.iter().map(|counts| Entry::from(count(counts.misses()))));
-    let ratio =
-        |counts: &&LevelCounts| (counts.accesses() > 0).then(|| counts.misses() as f64 / counts.accesses() as f64);
+    let mut row: Vec<Entry> = vec![
+        design.into(),
+        views[0].name.as_str().into(),
+        count(views[0].accesses()).into(),
+    ];
+    row.extend(
+        views
+            .iter()
+            .map(|counts| Entry::from(count(counts.misses()))),
+    );
+    let ratio = |counts: &&LevelCounts| {
+        (counts.accesses() > 0).then(|| counts.misses() as f64 / counts.accesses() as f64)
+    };
     row.extend(views.iter().map(|counts| Entry::from(share(ratio(counts)))));
     row
 }

@@ -25,7 +25,10 @@ fn facts(head: &Simulation) -> Grid {
     let mut rows = vec![
         ("source", trace.source.clone()),
         ("order of tasks", trace.order.clone()),
-        ("quantum (instructions)", trace.quantum_instructions.map(count).unwrap_or_default()),
+        (
+            "quantum (instructions)",
+            trace.quantum_instructions.map(count).unwrap_or_default(),
+        ),
         ("instructions", count(trace.instructions)),
         ("loads", count(trace.loads)),
         ("stores", count(trace.stores)),
@@ -35,36 +38,59 @@ fn facts(head: &Simulation) -> Grid {
         ("counted as one", one(head.private_by).to_owned()),
         ("interval (instructions)", count(head.interval_instructions)),
         ("intervals recorded", head.intervals.to_string()),
-        ("whole", trace.incomplete.clone().map_or("yes".to_owned(), |why| format!("no: {why}"))),
+        (
+            "whole",
+            trace
+                .incomplete
+                .clone()
+                .map_or("yes".to_owned(), |why| format!("no: {why}")),
+        ),
         ("command", head.command.join(" ")),
         ("started", head.started_at.clone()),
         ("program", format!("switchcost {}", head.program_version)),
         ("record", head.schema.clone()),
     ];
-    rows.extend(trace.commands.iter().map(|command| ("traced command", command.join(" "))));
+    rows.extend(
+        trace
+            .commands
+            .iter()
+            .map(|command| ("traced command", command.join(" "))),
+    );
     if let Some(guest) = &trace.guest {
         rows.push(("kernel of the guest", guest.kernel.clone()));
         rows.push(("its command line", guest.command_line.clone()));
         rows.extend(guest.slice_ns.map(|slice| ("its slice (ns)", count(slice))));
-        rows.push(("its instructions a second", count(guest.instructions_per_second)));
+        rows.push((
+            "its instructions a second",
+            count(guest.instructions_per_second),
+        ));
     }
     if let Some(host) = &head.host {
-        rows.push(("simulated on", format!("{}, kernel {}", host.hostname, host.kernel)));
+        rows.push((
+            "simulated on",
+            format!("{}, kernel {}", host.hostname, host.kernel),
+        ));
         rows.push(("its CPUs", format_cpu_list(&host.cpus_online)));
     }
-    rows.into_iter().for_each(|(name, value)| grid.row(vec![name.into(), value.into()]));
+    rows.into_iter()
+        .for_each(|(name, value)| grid.row(vec![name.into(), value.into()]));
     grid
 }
 
 fn one(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "a process, with all of its threads: it has one private hierarchy",
-        PrivateBy::Task => "a task (a thread, in its present program): each has a private hierarchy",
+        PrivateBy::Task => {
+            "a task (a thread, in its present program): each has a private hierarchy"
+        }
     }
 }
 
 fn designs(head: &Simulation) -> Grid {
-    let mut grid = Grid::new(2).left(["design", "level"]).right(["size", "line", "hit cycles", "miss cycles"]);
+    let mut grid =
+        Grid::new(2)
+            .left(["design", "level"])
+            .right(["size", "line", "hit cycles", "miss cycles"]);
     for result in &head.designs {
         for level in &result.design.levels {
             grid.row(vec![

@@ -17,7 +17,11 @@ pub(super) fn reported(calls: &[CallFinding], instructions: u64) -> Vec<String> 
             if calls == 1 { "call" } else { "calls" }
         )
     };
-    calls.iter().filter(|call| instructions > 0 && share(call) > MUCH).map(sentence).collect()
+    calls
+        .iter()
+        .filter(|call| instructions > 0 && share(call) > MUCH)
+        .map(sentence)
+        .collect()
 }
 
 #[cfg(test)]
@@ -39,8 +43,11 @@ mod tests {
 
     #[test]
     fn a_call_that_holds_over_a_tenth_of_all_instructions_is_named() {
-        let calls =
-            [call("getrandom", 1, 780_000_000.0), call("read", 1_000, 100_000.0), call("write", 10, 9_000_000.0)];
+        let calls = [
+            call("getrandom", 1, 780_000_000.0),
+            call("read", 1_000, 100_000.0),
+            call("write", 10, 9_000_000.0),
+        ];
         assert_eq!(
             reported(&calls, 1_000_000_000),
             [
@@ -48,7 +55,11 @@ mod tests {
               largely those of getrandom"
             ]
         );
-        assert_eq!(reported(&calls, 999_999_000).len(), 2, "a hair over a tenth");
+        assert_eq!(
+            reported(&calls, 999_999_000).len(),
+            2,
+            "a hair over a tenth"
+        );
         assert_eq!(reported(&calls, 0), [""; 0]);
     }
 }

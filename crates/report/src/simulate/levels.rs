@@ -26,13 +26,21 @@ pub(super) fn add_in_short(page: &mut Page, findings: &Findings, most_designs: u
     let [first, ..] = designs else { return };
     let mut table = Levels::of(designs);
     for design in designs {
-        table.row(&design.name, |level| mpki(of_level(design, level)?.mpki.as_ref(), View::Shared));
+        table.row(&design.name, |level| {
+            mpki(of_level(design, level)?.mpki.as_ref(), View::Shared)
+        });
         if designs.len() <= COMPARED {
-            table.row("  alone", |level| mpki(of_level(design, level)?.mpki.as_ref(), View::Private));
+            table.row("  alone", |level| {
+                mpki(of_level(design, level)?.mpki.as_ref(), View::Private)
+            });
         }
         if std::ptr::eq(design, first) && designs.len() <= COMPARED {
-            table.row("  lost", |level| of_level(design, level)?.lost_where_full().map(rounded));
-            table.row("  gained", |level| of_level(design, level)?.gained_where_full().map(rounded));
+            table.row("  lost", |level| {
+                of_level(design, level)?.lost_where_full().map(rounded)
+            });
+            table.row("  gained", |level| {
+                of_level(design, level)?.gained_where_full().map(rounded)
+            });
         }
     }
     if designs.len() == 1 {
@@ -45,9 +53,15 @@ pub(super) fn add_in_short(page: &mut Page, findings: &Findings, most_designs: u
         let more = if designs.len() > COMPARED {
             String::new()
         } else {
-            format!(" and alone; lookups lost and gained a switch on {}", first.name)
+            format!(
+                " and alone; lookups lost and gained a switch on {}",
+                first.name
+            )
         };
-        page.heading("By level", &format!("misses per thousand instructions (MPKI) with others{more}"));
+        page.heading(
+            "By level",
+            &format!("misses per thousand instructions (MPKI) with others{more}"),
+        );
         page.grid(&table.grid);
     }
 }
@@ -58,18 +72,34 @@ pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
     let mut table = Levels::with_keys(&["design", "program", "hierarchy"], designs);
     for design in designs {
         for program in design.processes.iter().take(ALL_PROGRAMS) {
-            for (name, view) in [("shared", View::Shared), ("private", View::Private), ("flushed", View::Flushed)] {
+            for (name, view) in [
+                ("shared", View::Shared),
+                ("private", View::Private),
+                ("flushed", View::Flushed),
+            ] {
                 let of = |level: &str| program.levels.iter().find(|one| one.level == level);
-                table.keyed(&[&design.name, &program.name, name], |level| mpki(Some(&of(level)?.mpki), view));
+                table.keyed(&[&design.name, &program.name, name], |level| {
+                    mpki(Some(&of(level)?.mpki), view)
+                });
             }
         }
     }
     if !table.grid.is_empty() {
-        page.heading("MPKI by program", "misses per thousand of its instructions, by level");
+        page.heading(
+            "MPKI by program",
+            "misses per thousand of its instructions, by level",
+        );
         page.grid(&table.grid);
-        let more = designs.iter().map(|design| design.processes.len()).max().unwrap_or(0).saturating_sub(ALL_PROGRAMS);
+        let more = designs
+            .iter()
+            .map(|design| design.processes.len())
+            .max()
+            .unwrap_or(0)
+            .saturating_sub(ALL_PROGRAMS);
         if more > 0 {
-            page.prose(&format!("and {more} more programs, of fewer instructions: --format json"));
+            page.prose(&format!(
+                "and {more} more programs, of fewer instructions: --format json"
+            ));
         }
     }
 }
@@ -93,7 +123,9 @@ impl<'a> Levels<'a> {
                 names.push(&level.level);
             }
         }
-        let grid = Grid::with_one_line_a_row(keys.len()).left(keys.iter().copied()).right(names.iter().copied());
+        let grid = Grid::with_one_line_a_row(keys.len())
+            .left(keys.iter().copied())
+            .right(names.iter().copied());
         Levels { names, grid }
     }
 
@@ -106,7 +138,14 @@ impl<'a> Levels<'a> {
         let cells: Vec<Option<String>> = self.names.iter().map(|level| of_level(level)).collect();
         if cells.iter().any(Option::is_some) {
             let keys = keys.iter().map(Entry::from);
-            self.grid.row(keys.chain(cells.into_iter().map(|cell| cell.unwrap_or_default().into())).collect());
+            self.grid.row(
+                keys.chain(
+                    cells
+                        .into_iter()
+                        .map(|cell| cell.unwrap_or_default().into()),
+                )
+                .collect(),
+            );
         }
     }
 

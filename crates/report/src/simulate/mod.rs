@@ -115,7 +115,11 @@ const COMPARED: usize = 32;
 
 /// The designs whose levels are shown.
 fn compared(findings: &Findings) -> &[DesignFinding] {
-    if findings.designs.len() <= COMPARED { &findings.designs } else { detailed(findings) }
+    if findings.designs.len() <= COMPARED {
+        &findings.designs
+    } else {
+        detailed(findings)
+    }
 }
 
 /// The designs that are shown in detail.

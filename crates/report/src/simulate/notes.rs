@@ -1,4 +1,6 @@
-use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, Growth, SurvivorBias};
+use switchcost_analysis::simulation::{
+    DesignFinding, Findings, Group, GroupFinding, Growth, SurvivorBias,
+};
 use switchcost_simulation_result::{DetailLevel, PhysicalPages};
 
 use super::DETAILED;
@@ -14,7 +16,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut notes = all(findings);
     if findings.designs.len() > DETAILED {
         let all = findings.designs.len();
-        notes.push(format!("details are shown of {DETAILED} of {all} designs: --format json has all"));
+        notes.push(format!(
+            "details are shown of {DETAILED} of {all} designs: --format json has all"
+        ));
     }
     notes.extend(method(findings));
     if notes.is_empty() {
@@ -32,21 +36,34 @@ fn all(findings: &Findings) -> Vec<String> {
     notes.extend(by_design(findings, gains));
     notes.extend(by_design(findings, physical_pages));
     notes.extend(by_design(findings, no_model));
-    notes.extend(by_design(findings, |design| survivor_bias(design, |bias| what_bites(bias) + &why_it_bites(bias))));
+    notes.extend(by_design(findings, |design| {
+        survivor_bias(design, |bias| what_bites(bias) + &why_it_bites(bias))
+    }));
     notes
 }
 
 /// What changes how a cost is to be read: what the first lines and the table of costs do not say themselves.
 pub(super) fn in_short(findings: &Findings) -> Vec<String> {
     let mut notes = of_the_record(findings);
-    notes.extend(by_design(findings, |design| flags(design, |name| name != NOT_DISTINGUISHABLE)));
+    notes.extend(by_design(findings, |design| {
+        flags(design, |name| name != NOT_DISTINGUISHABLE)
+    }));
     notes.extend(by_design(findings, gains));
-    notes.extend(by_design(findings, |design| survivor_bias(design, what_bites).into_iter().take(1).collect()));
+    notes.extend(by_design(findings, |design| {
+        survivor_bias(design, what_bites)
+            .into_iter()
+            .take(1)
+            .collect()
+    }));
     notes
 }
 
 fn of_the_record(findings: &Findings) -> Vec<String> {
-    let mut notes: Vec<String> = findings.flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
+    let mut notes: Vec<String> = findings
+        .flags
+        .iter()
+        .map(|flag| format!("{}: {}", flag.name, flag.detail))
+        .collect();
     notes.extend((findings.threads > 0).then(|| {
         format!(
             "threads of a process count as one here, with one private hierarchy: what {} of them cost the others of their process, \
@@ -68,17 +85,26 @@ fn by_design(findings: &Findings, notes: impl Fn(&DesignFinding) -> Vec<String>)
             }
         }
     }
-    found.into_iter().map(|(note, names)| format!("{note} [{}]", listed(&names))).collect()
+    found
+        .into_iter()
+        .map(|(note, names)| format!("{note} [{}]", listed(&names)))
+        .collect()
 }
 
 fn listed(names: &[&str]) -> String {
     let shown = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > 3 { format!("{shown} and {} more", names.len() - 3) } else { shown }
+    if names.len() > 3 {
+        format!("{shown} and {} more", names.len() - 3)
+    } else {
+        shown
+    }
 }
 
 fn flags(design: &DesignFinding, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let flags = design.flags.iter().filter(|flag| is_wanted(flag.name));
-    flags.map(|flag| format!("{}: {}", flag.name, flag.detail)).collect()
+    flags
+        .map(|flag| format!("{}: {}", flag.name, flag.detail))
+        .collect()
 }
 
 fn without_interval(design: &DesignFinding) -> Vec<String> {
@@ -92,7 +118,11 @@ fn without_interval(design: &DesignFinding) -> Vec<String> {
             Group::Class(name) | Group::Tasks(name) => name,
             Group::Cause(_) | Group::EndClass(_) => return None,
         };
-        group.cost_cycles.why.as_ref().map(|why| format!("{name}: {why}"))
+        group
+            .cost_cycles
+            .why
+            .as_ref()
+            .map(|why| format!("{name}: {why}"))
     };
     design.groups.iter().filter_map(why).collect()
 }
@@ -104,8 +134,18 @@ fn gains(design: &DesignFinding) -> Vec<String> {
         Group::Class(name) => Some(*name),
         Group::All | Group::Cause(_) | Group::EndClass(_) | Group::Tasks(_) => None,
     };
-    let is_gain = |group: &&GroupFinding| group.cost_cycles.estimate.is_some_and(|cycles| cycles < 0.0);
-    let names: Vec<&str> = design.groups.iter().filter(is_gain).filter_map(name).collect();
+    let is_gain = |group: &&GroupFinding| {
+        group
+            .cost_cycles
+            .estimate
+            .is_some_and(|cycles| cycles < 0.0)
+    };
+    let names: Vec<&str> = design
+        .groups
+        .iter()
+        .filter(is_gain)
+        .filter_map(name)
+        .collect();
     if names.is_empty() {
         return Vec::new();
     }
@@ -118,18 +158,35 @@ fn gains(design: &DesignFinding) -> Vec<String> {
 
 /// Whether frames are the trace's own.
 fn physical_pages(design: &DesignFinding) -> Vec<String> {
-    let Some(PhysicalPages { recorded, assigned }) = design.physical_pages else { return Vec::new() };
-    let said = match (recorded, assigned) {
-        (0, _) => return vec!["physical addresses are assigned: the trace does not say where pages lie".to_owned()],
-        (_, 0) => "and none was assigned".to_owned(),
-        (_, frames) => format!("and {} frames were assigned where it did not", count(frames)),
+    let Some(PhysicalPages { recorded, assigned }) = design.physical_pages else {
+        return Vec::new();
     };
-    vec![format!("physical addresses are the trace's: it says {} times where a page lies, {said}", count(recorded))]
+    let said = match (recorded, assigned) {
+        (0, _) => {
+            return vec![
+                "physical addresses are assigned: the trace does not say where pages lie"
+                    .to_owned(),
+            ];
+        }
+        (_, 0) => "and none was assigned".to_owned(),
+        (_, frames) => format!(
+            "and {} frames were assigned where it did not",
+            count(frames)
+        ),
+    };
+    vec![format!(
+        "physical addresses are the trace's: it says {} times where a page lies, {said}",
+        count(recorded)
+    )]
 }
 
 fn no_model(design: &DesignFinding) -> Vec<String> {
     match &design.agarwal {
-        None => design.agarwal_why.iter().map(|why| format!("no number by Agarwal's model: {why}")).collect(),
+        None => design
+            .agarwal_why
+            .iter()
+            .map(|why| format!("no number by Agarwal's model: {why}"))
+            .collect(),
         Some(model) if model.is_beyond_range => vec![format!(
             "Agarwal's model is used beyond its range: others touch more lines between two turns than a level has; its \
              plain form says {} cycles",
@@ -139,8 +196,16 @@ fn no_model(design: &DesignFinding) -> Vec<String> {
     }
 }
 
-fn survivor_bias(design: &DesignFinding, reported: impl Fn(&SurvivorBias) -> String) -> Vec<String> {
-    design.survivor_bias.iter().filter(|bias| bias.bites).map(reported).collect()
+fn survivor_bias(
+    design: &DesignFinding,
+    reported: impl Fn(&SurvivorBias) -> String,
+) -> Vec<String> {
+    design
+        .survivor_bias
+        .iter()
+        .filter(|bias| bias.bites)
+        .map(reported)
+        .collect()
 }
 
 fn what_bites(bias: &SurvivorBias) -> String {
@@ -158,10 +223,16 @@ fn what_bites(bias: &SurvivorBias) -> String {
 }
 
 fn why_it_bites(bias: &SurvivorBias) -> String {
-    let grows = bias.grows.as_ref().map(|Growth { program, share_at_start, share_at_cut }| {
-        let (start, end) = (share(Some(*share_at_start)), share(Some(*share_at_cut)));
-        format!("; {program} grows from {start} to {end} of the segments on the way")
-    });
+    let grows = bias.grows.as_ref().map(
+        |Growth {
+             program,
+             share_at_start,
+             share_at_cut,
+         }| {
+            let (start, end) = (share(Some(*share_at_start)), share(Some(*share_at_cut)));
+            format!("; {program} grows from {start} to {end} of the segments on the way")
+        },
+    );
     format!(
         ". At the beginning their private CPI is {}, that of all is {}: a part of the curve's fall is short segments that end, \
          not caches that fill{}",
@@ -173,7 +244,10 @@ fn why_it_bites(bias: &SurvivorBias) -> String {
 
 /// How intervals were found.
 fn method(findings: &Findings) -> Option<String> {
-    let mut costs = findings.designs.iter().map(|design| &design.average_cost_cycles);
+    let mut costs = findings
+        .designs
+        .iter()
+        .map(|design| &design.average_cost_cycles);
     let cost = costs.find(|cost| cost.method.is_some())?;
     let confidence = cost.confidence.unwrap_or_default() * 100.0;
     Some(format!(

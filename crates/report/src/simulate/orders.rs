@@ -29,7 +29,12 @@ impl OutputFormat for Orders<'_> {
 }
 
 /// What [`switchcost_analysis::simulation::over_orders`] found in simulations of one source, as text that ends in a newline.
-pub fn render_orders(source: &str, orders: &[OrderFinding], format: Format, style: Style) -> String {
+pub fn render_orders(
+    source: &str,
+    orders: &[OrderFinding],
+    format: Format,
+    style: Style,
+) -> String {
     written(&Orders { source, orders }, format, style)
 }
 
@@ -51,7 +56,9 @@ impl InEveryFormat for Orders<'_> {
 /// What one of several records of the same work differs in; its file behind it.
 pub(crate) fn title(head: &Simulation, name: &str) -> String {
     let trace = &head.trace;
-    let quantum = trace.quantum_instructions.map(|quantum| format!(", quantum {} instructions", count(quantum)));
+    let quantum = trace
+        .quantum_instructions
+        .map(|quantum| format!(", quantum {} instructions", count(quantum)));
     format!("{}{} ({name})", trace.order, quantum.unwrap_or_default())
 }
 
@@ -75,18 +82,39 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
 
 /// What the orders of the first design come to.
 fn answer(orders: &[OrderFinding]) -> String {
-    let Some(first) = orders.first() else { return "No order was simulated.".to_owned() };
-    let of_design: Vec<&OrderFinding> = orders.iter().filter(|order| order.design == first.design).collect();
+    let Some(first) = orders.first() else {
+        return "No order was simulated.".to_owned();
+    };
+    let of_design: Vec<&OrderFinding> = orders
+        .iter()
+        .filter(|order| order.design == first.design)
+        .collect();
     let by_cycles = |a: &&&OrderFinding, b: &&&OrderFinding| a.cycles.cmp(&b.cycles);
-    let (Some(best), Some(worst)) = (of_design.iter().min_by(by_cycles), of_design.iter().max_by(by_cycles)) else {
+    let (Some(best), Some(worst)) = (
+        of_design.iter().min_by(by_cycles),
+        of_design.iter().max_by(by_cycles),
+    ) else {
         return "No order was simulated.".to_owned();
     };
     let of = |order: &OrderFinding| {
-        let switches = if order.switches == 1 { "switch" } else { "switches" };
-        format!("{} ({} {switches}: {} of them)", name(order), count(order.switches), share(order.excess_share))
+        let switches = if order.switches == 1 {
+            "switch"
+        } else {
+            "switches"
+        };
+        format!(
+            "{} ({} {switches}: {} of them)",
+            name(order),
+            count(order.switches),
+            share(order.excess_share)
+        )
     };
     if best.cycles == worst.cycles {
-        return format!("On {} no order takes fewer cycles than another: {}.", first.design, of(best));
+        return format!(
+            "On {} no order takes fewer cycles than another: {}.",
+            first.design,
+            of(best)
+        );
     }
     format!(
         "On {} the fewest cycles are taken with {}; the most with {}: {} more.",
@@ -99,25 +127,36 @@ fn answer(orders: &[OrderFinding]) -> String {
 
 /// Who runs next, and for how long.
 fn name(order: &OrderFinding) -> String {
-    let quantum = order.quantum_instructions.map(|quantum| format!(", {} instructions", count(quantum)));
+    let quantum = order
+        .quantum_instructions
+        .map(|quantum| format!(", {} instructions", count(quantum)));
     format!("{}{}", order.order, quantum.unwrap_or_default())
 }
 
 fn table(orders: &[OrderFinding]) -> Grid {
-    let mut grid = Grid::new(2)
-        .left(["design", "order"])
-        .right(["quantum", "switches", "net", "interval", "time", "share", "lost", "more"]);
+    let mut grid = Grid::new(2).left(["design", "order"]).right([
+        "quantum", "switches", "net", "interval", "time", "share", "lost", "more",
+    ]);
     for order in orders {
         let cost = &order.average_cost_cycles;
-        let reported = cost.estimate.filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
+        let reported = cost
+            .estimate
+            .filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
         let cells: [Entry; 10] = [
             order.design.as_str().into(),
             order.order.as_str().into(),
-            order.quantum_instructions.map(count).unwrap_or_default().into(),
+            order
+                .quantum_instructions
+                .map(count)
+                .unwrap_or_default()
+                .into(),
             count(order.switches).into(),
             with_bound(cost).into(),
             ends(cost).into(),
-            reported.map(|cycles| as_time(cycles, order.cycle_ns)).unwrap_or_default().into(),
+            reported
+                .map(|cycles| as_time(cycles, order.cycle_ns))
+                .unwrap_or_default()
+                .into(),
             share(order.excess_share).into(),
             known(&order.lost_cycles).into(),
             share(order.over_fewest).into(),
@@ -130,12 +169,25 @@ fn table(orders: &[OrderFinding]) -> Grid {
 const COLUMNS: [Column<OrderFinding>; 15] = [
     ("design", |order| order.design.clone()),
     ("order", |order| order.order.clone()),
-    ("quantum_instructions", |order| order.quantum_instructions.map(|n| n.to_string()).unwrap_or_default()),
+    ("quantum_instructions", |order| {
+        order
+            .quantum_instructions
+            .map(|n| n.to_string())
+            .unwrap_or_default()
+    }),
     ("switches", |order| order.switches.to_string()),
-    ("involuntary_switches", |order| order.involuntary_switches.to_string()),
-    ("average_cost_cycles", |order| perhaps(order.average_cost_cycles.estimate)),
-    ("average_cost_cycles_low", |order| perhaps(order.average_cost_cycles.low)),
-    ("average_cost_cycles_high", |order| perhaps(order.average_cost_cycles.high)),
+    ("involuntary_switches", |order| {
+        order.involuntary_switches.to_string()
+    }),
+    ("average_cost_cycles", |order| {
+        perhaps(order.average_cost_cycles.estimate)
+    }),
+    ("average_cost_cycles_low", |order| {
+        perhaps(order.average_cost_cycles.low)
+    }),
+    ("average_cost_cycles_high", |order| {
+        perhaps(order.average_cost_cycles.high)
+    }),
     ("lost_cycles", |order| perhaps(order.lost_cycles.estimate)),
     ("lost_cycles_low", |order| perhaps(order.lost_cycles.low)),
     ("lost_cycles_high", |order| perhaps(order.lost_cycles.high)),
@@ -146,13 +198,22 @@ const COLUMNS: [Column<OrderFinding>; 15] = [
 ];
 
 fn perhaps(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+    value
+        .filter(|value| value.is_finite())
+        .map(|value| value.to_string())
+        .unwrap_or_default()
 }
 
 /// What a pointer on a point of the curves shows.
 pub(super) fn hover(order: &OrderFinding, value: &str) -> String {
-    let (design, order_name) = (crate::figure::label(&order.design), crate::figure::label(&name(order)));
-    format!("{design}<br>{order_name}: {value}<br>{} switches", count(order.switches))
+    let (design, order_name) = (
+        crate::figure::label(&order.design),
+        crate::figure::label(&name(order)),
+    );
+    format!(
+        "{design}<br>{order_name}: {value}<br>{} switches",
+        count(order.switches)
+    )
 }
 
 /// Cycles in words.

@@ -1,5 +1,6 @@
 use switchcost_analysis::simulation::{
-    DesignFinding, EvictionTable, EvictorFinding, ExcessPart, Findings, LossFinding, OriginFinding, Part,
+    DesignFinding, EvictionTable, EvictorFinding, ExcessPart, Findings, LossFinding, OriginFinding,
+    Part,
 };
 use switchcost_simulation_result::LostCycles;
 
@@ -15,7 +16,9 @@ const EVICTORS: usize = 8;
 /// Where excess cycles arise, where misses come from, what is lost, and who takes it.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_parts(page, findings);
-    detailed(findings).iter().for_each(|design| add_lost_to(page, design));
+    detailed(findings)
+        .iter()
+        .for_each(|design| add_lost_to(page, design));
     add_origins(page, findings);
     add_losses(page, findings);
     for design in detailed(findings) {
@@ -27,26 +30,47 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 fn add_parts(page: &mut Page, findings: &Findings) {
-    let mut grid =
-        Grid::new(1).left(["design"]).right(["excess cycles", "instructions", "data", "TLB", "write stalls"]);
-    for design in detailed(findings).iter().filter(|design| design.excess_cycles > 0.0) {
+    let mut grid = Grid::new(1).left(["design"]).right([
+        "excess cycles",
+        "instructions",
+        "data",
+        "TLB",
+        "write stalls",
+    ]);
+    for design in detailed(findings)
+        .iter()
+        .filter(|design| design.excess_cycles > 0.0)
+    {
         let of = |wanted: Part| {
             let part: Option<&ExcessPart> = design.parts.iter().find(|part| part.part == wanted);
-            Entry::from(part.filter(|part| part.cycles != 0.0).map_or(String::new(), |part| share(part.share)))
+            Entry::from(
+                part.filter(|part| part.cycles != 0.0)
+                    .map_or(String::new(), |part| share(part.share)),
+            )
         };
-        let mut row: Vec<Entry> = vec![design.name.as_str().into(), rounded(design.excess_cycles).into()];
+        let mut row: Vec<Entry> = vec![
+            design.name.as_str().into(),
+            rounded(design.excess_cycles).into(),
+        ];
         row.extend([Part::Instructions, Part::Data, Part::Tlb, Part::WriteStalls].map(of));
         grid.row(row);
     }
     if !grid.is_empty() {
-        page.heading("Where excess cycles arise", "shared less private, shares of all of it");
+        page.heading(
+            "Where excess cycles arise",
+            "shared less private, shares of all of it",
+        );
         page.grid(&grid);
     }
 }
 
 /// Whose lines are lost, and to what, if the trace has a kernel.
 fn add_lost_to(page: &mut Page, design: &DesignFinding) {
-    let Some(lost @ LostCycles { programs, kernel }) = design.lost_to.filter(LostCycles::has_kernel) else { return };
+    let Some(lost @ LostCycles { programs, kernel }) =
+        design.lost_to.filter(LostCycles::has_kernel)
+    else {
+        return;
+    };
     let all = lost.all();
     let mut grid = Grid::with_one_line_a_row(1).left(["lines"]).right([
         "cycles lost",
@@ -63,7 +87,14 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     for (whose, lost) in [("of the programs", programs), ("of the kernel", kernel)] {
         let mut row: Vec<Entry> = vec![whose.into(), rounded(lost.all() as f64).into()];
         row.extend(
-            [lost.processes, lost.kernel, lost.aged, lost.flushed, lost.state.saturating_add(lost.other)].map(of_all),
+            [
+                lost.processes,
+                lost.kernel,
+                lost.aged,
+                lost.flushed,
+                lost.state.saturating_add(lost.other),
+            ]
+            .map(of_all),
         );
         grid.row(row);
     }
@@ -87,16 +118,27 @@ fn add_origins(page: &mut Page, findings: &Findings) {
         }
     }
     if !grid.is_empty() {
-        page.heading("Origins of misses", "of the shared hierarchy, lines brought in on demand");
+        page.heading(
+            "Origins of misses",
+            "of the shared hierarchy, lines brought in on demand",
+        );
         page.grid(&grid);
     }
 }
 
 fn origin_row(design: &str, origin: &OriginFinding) -> Vec<Entry> {
     let of_all = |lines: u64| Entry::from(share(Some(lines as f64 / origin.misses as f64)));
-    let mut row: Vec<Entry> = vec![design.into(), origin.level.as_str().into(), count(origin.misses).into()];
+    let mut row: Vec<Entry> = vec![
+        design.into(),
+        origin.level.as_str().into(),
+        count(origin.misses).into(),
+    ];
     row.extend([origin.intrinsic, origin.evicted_by_others].map(of_all));
-    row.push(if origin.evicted_by_kernel > 0 { of_all(origin.evicted_by_kernel) } else { String::new().into() });
+    row.push(if origin.evicted_by_kernel > 0 {
+        of_all(origin.evicted_by_kernel)
+    } else {
+        String::new().into()
+    });
     row.extend([origin.aged_by_others, origin.flushed, origin.state].map(of_all));
     row
 }
@@ -110,10 +152,16 @@ fn add_losses(page: &mut Page, findings: &Findings) {
         "share of lost",
     ]);
     for design in detailed(findings) {
-        design.losses.iter().for_each(|loss| grid.row(loss_row(&design.name, loss)));
+        design
+            .losses
+            .iter()
+            .for_each(|loss| grid.row(loss_row(&design.name, loss)));
     }
     if !grid.is_empty() {
-        page.heading("Working set lost and restored", "lines of a process, a switch on average");
+        page.heading(
+            "Working set lost and restored",
+            "lines of a process, a switch on average",
+        );
         page.grid(&grid);
     }
 }
@@ -132,18 +180,32 @@ fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
 }
 
 /// In no more than so many rows.
-pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &EvictionTable, room: usize) {
+pub(super) fn add_evictions(
+    page: &mut Page,
+    design: &DesignFinding,
+    table: &EvictionTable,
+    room: usize,
+) {
     // Two programs may have the same name on paper once it is made harmless.
     let victims = table.programs.iter().map(|name| crate::plain::plain(name));
-    let mut grid = Grid::with_one_line_a_row(1).left(["evictor \\ victim"]).right(victims);
+    let mut grid = Grid::with_one_line_a_row(1)
+        .left(["evictor \\ victim"])
+        .right(victims);
     let all = table.programs.len();
-    let shown = if all <= room { all } else { room.saturating_sub(1) };
+    let shown = if all <= room {
+        all
+    } else {
+        room.saturating_sub(1)
+    };
     for (evictor, lines) in table.programs.iter().zip(&table.lines).take(shown) {
         let mut row: Vec<Entry> = vec![evictor.as_str().into()];
         row.extend(lines.iter().map(|lines| Entry::from(count(*lines))));
         grid.row(row);
     }
-    page.heading("Evictions", &format!("lines of {} in {}", table.level, design.name));
+    page.heading(
+        "Evictions",
+        &format!("lines of {} in {}", table.level, design.name),
+    );
     page.grid(&grid);
     if shown < all {
         page.prose(&format!("and {} more evictors: --details", all - shown));
@@ -152,8 +214,9 @@ pub(super) fn add_evictions(page: &mut Page, design: &DesignFinding, table: &Evi
 
 /// What it was whose lines came in for those of others.
 fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
-    let mut grid =
-        Grid::with_one_line_a_row(2).left(["whose", "", "function or variable"]).right(["lines of others", "share"]);
+    let mut grid = Grid::with_one_line_a_row(2)
+        .left(["whose", "", "function or variable"])
+        .right(["lines of others", "share"]);
     let row = |evictor: &EvictorFinding| {
         vec![
             evictor.whose.as_str().into(),
@@ -163,10 +226,18 @@ fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
             share(evictor.share).into(),
         ]
     };
-    let evictors = design.evictors.iter().filter(|evictor| evictor.level == level);
-    evictors.take(EVICTORS).for_each(|evictor| grid.row(row(evictor)));
+    let evictors = design
+        .evictors
+        .iter()
+        .filter(|evictor| evictor.level == level);
+    evictors
+        .take(EVICTORS)
+        .for_each(|evictor| grid.row(row(evictor)));
     if !grid.is_empty() {
-        page.heading("What evicts lines of others", &format!("from {level} of {}", design.name));
+        page.heading(
+            "What evicts lines of others",
+            &format!("from {level} of {}", design.name),
+        );
         page.grid(&grid);
     }
 }

@@ -43,6 +43,9 @@ pub(super) struct Plane<'a> {
 
 impl Plane<'_> {
     pub(super) fn at(&self, row: usize, column: usize) -> Option<&DesignFinding> {
-        self.cells.iter().find(|(r, c, _)| (*r, *c) == (row, column)).map(|(_, _, design)| *design)
+        self.cells
+            .iter()
+            .find(|(r, c, _)| (*r, *c) == (row, column))
+            .map(|(_, _, design)| *design)
     }
 }

@@ -14,9 +14,21 @@ const SHOWN: usize = 8;
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_programs(page, findings);
     let title = "The code that pays";
-    add_places(page, findings, title, "places with the most excess cycles", |design| &design.code);
+    add_places(
+        page,
+        findings,
+        title,
+        "places with the most excess cycles",
+        |design| &design.code,
+    );
     let title = "The data that pays";
-    add_places(page, findings, title, "what the excess cycles were waited for", |design| &design.data);
+    add_places(
+        page,
+        findings,
+        title,
+        "what the excess cycles were waited for",
+        |design| &design.data,
+    );
 }
 
 fn add_programs(page: &mut Page, findings: &Findings) {
@@ -29,7 +41,11 @@ fn add_programs(page: &mut Page, findings: &Findings) {
         "excess cycles a switch",
     ]);
     for design in detailed(findings) {
-        design.processes.iter().take(SHOWN).for_each(|process| grid.row(program(&design.name, process)));
+        design
+            .processes
+            .iter()
+            .take(SHOWN)
+            .for_each(|process| grid.row(program(&design.name, process)));
     }
     if !grid.is_empty() {
         page.heading("Programs", "those with most instructions");
@@ -60,7 +76,10 @@ fn add_places(
     let mut grid = with_place_columns(Grid::new(2).left(["design"]));
     for design in detailed(findings) {
         let row = |found| [vec![design.name.as_str().into()], place(found)].concat();
-        places(design).iter().take(SHOWN).for_each(|found| grid.row(row(found)));
+        places(design)
+            .iter()
+            .take(SHOWN)
+            .for_each(|found| grid.row(row(found)));
     }
     if !grid.is_empty() {
         page.heading(title, what);
@@ -70,7 +89,8 @@ fn add_places(
 
 /// The columns of a table of places.
 pub(super) fn with_place_columns(grid: Grid) -> Grid {
-    grid.left(["program", "place", "line", "after"]).right(["excess cycles", "share"])
+    grid.left(["program", "place", "line", "after"])
+        .right(["excess cycles", "share"])
 }
 
 /// The row of one place.

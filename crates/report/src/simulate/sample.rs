@@ -51,7 +51,15 @@ pub fn render_sample(sample: &Sample, format: Format, style: Style) -> String {
 
 impl InEveryFormat for &Sample {
     fn add_to(&self, page: &mut Page, style: Style) {
-        add(page, self, if style.is_detailed { usize::MAX } else { DESIGNS });
+        add(
+            page,
+            self,
+            if style.is_detailed {
+                usize::MAX
+            } else {
+                DESIGNS
+            },
+        );
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
@@ -63,7 +71,12 @@ impl InEveryFormat for &Sample {
         let rows: Vec<(String, SampleQuantity)> = self
             .designs
             .iter()
-            .flat_map(|design| design.quantities.iter().map(move |quantity| row(design, quantity)))
+            .flat_map(|design| {
+                design
+                    .quantities
+                    .iter()
+                    .map(move |quantity| row(design, quantity))
+            })
             .collect();
         vec![for_programs::table(&COLUMNS, &rows)]
     }
@@ -72,13 +85,19 @@ impl InEveryFormat for &Sample {
 const COLUMNS: [Column<(String, SampleQuantity)>; 9] = [
     ("design", |(design, _)| design.clone()),
     ("what", |(_, of)| of.what.to_owned()),
-    ("view", |(_, of)| of.view.map(|view| view.to_string()).unwrap_or_default()),
+    ("view", |(_, of)| {
+        of.view.map(|view| view.to_string()).unwrap_or_default()
+    }),
     ("level", |(_, of)| of.level.clone().unwrap_or_default()),
     ("total", |(_, of)| float(of.total.estimate)),
     ("total_low", |(_, of)| float(of.total.low)),
     ("total_high", |(_, of)| float(of.total.high)),
-    ("total_why", |(_, of)| of.total.why.clone().unwrap_or_default()),
-    ("per_thousand_instructions", |(_, of)| float(of.per_thousand_instructions)),
+    ("total_why", |(_, of)| {
+        of.total.why.clone().unwrap_or_default()
+    }),
+    ("per_thousand_instructions", |(_, of)| {
+        float(of.per_thousand_instructions)
+    }),
 ];
 
 /// What a row is called: `L2 misses`, `cycles lost to others`.
@@ -102,10 +121,15 @@ fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
         sample.source,
         count(sample.parts as u64),
         count(sample.part_instructions),
-        share(Some(simulated as f64 / sample.trace_instructions.max(1) as f64)),
+        share(Some(
+            simulated as f64 / sample.trace_instructions.max(1) as f64
+        )),
     ));
     for design in sample.designs.iter().take(most_designs) {
-        page.heading(&format!("All of the trace on {}", design.name), "95 % intervals");
+        page.heading(
+            &format!("All of the trace on {}", design.name),
+            "95 % intervals",
+        );
         page.grid(&quantities(design));
     }
     page.gap();
@@ -118,14 +142,26 @@ fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
 }
 
 fn quantities(design: &SampleFinding) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(1).left([""]).right(["total", "interval", "+-", "per 1,000 instructions"]);
+    let mut grid = Grid::with_one_line_a_row(1).left([""]).right([
+        "total",
+        "interval",
+        "+-",
+        "per 1,000 instructions",
+    ]);
     for quantity in &design.quantities {
-        let Some(title) = title(quantity) else { continue };
+        let Some(title) = title(quantity) else {
+            continue;
+        };
         let cells: [Entry; 5] = [
             title.into(),
             perhaps(quantity.total.estimate).into(),
             ends(&quantity.total).into(),
-            quantity.total.precision().map(|half| share(Some(half))).unwrap_or_default().into(),
+            quantity
+                .total
+                .precision()
+                .map(|half| share(Some(half)))
+                .unwrap_or_default()
+                .into(),
             perhaps(quantity.per_thousand_instructions).into(),
         ];
         grid.row(cells.into());

@@ -4,7 +4,9 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, PlaceFinding};
 use switchcost_simulation_result::Simulation;
 
-use super::amount::{as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound};
+use super::amount::{
+    as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound,
+};
 use super::designs::{as_if_in_order, cpi};
 use super::{answer, levels, notes, origins, sweep, trace};
 use crate::entry::Entry;
@@ -63,21 +65,47 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 fn add_reasons(page: &mut Page, findings: &Findings) {
     add_causes(page, findings);
     levels::add_in_short(page, findings, DESIGNS);
-    let room_for_notes = if notes::in_short(findings).is_empty() { 0 } else { NOTE_LINES };
+    let room_for_notes = if notes::in_short(findings).is_empty() {
+        0
+    } else {
+        NOTE_LINES
+    };
     if let Some(design) = findings.designs.first() {
         let level = design.costliest_level.as_deref();
-        let table = design.evictions.iter().find(|table| Some(table.level.as_str()) == level);
+        let table = design
+            .evictions
+            .iter()
+            .find(|table| Some(table.level.as_str()) == level);
         let room = MOST_LINES.saturating_sub(page.lines() + room_for_notes + HEADING_LINES);
-        let worth_it = table.filter(|table| table.programs.len() <= room || room >= FEWEST_EVICTORS);
-        worth_it.into_iter().for_each(|table| origins::add_evictions(page, design, table, room));
+        let worth_it =
+            table.filter(|table| table.programs.len() <= room || room >= FEWEST_EVICTORS);
+        worth_it
+            .into_iter()
+            .for_each(|table| origins::add_evictions(page, design, table, room));
     }
     if let Some(design) = findings.designs.first() {
         // The kernel's data has names.
         let has_data = design.kernel.is_some();
         let most = if has_data { PLACES_OF_BOTH } else { PLACES };
-        add_places(page, design, "The code that pays", "function", &design.code, most, room_for_notes);
+        add_places(
+            page,
+            design,
+            "The code that pays",
+            "function",
+            &design.code,
+            most,
+            room_for_notes,
+        );
         if has_data {
-            add_places(page, design, "The data that pays", "variable", &design.data, most, room_for_notes);
+            add_places(
+                page,
+                design,
+                "The data that pays",
+                "variable",
+                &design.data,
+                most,
+                room_for_notes,
+            );
         }
     }
 }
@@ -87,15 +115,30 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     if findings.designs.is_empty() {
         return;
     }
-    let confidence = findings.designs.iter().find_map(|design| design.average_cost_cycles.confidence);
-    let interval = confidence.map(|share| format!("; {:.0} % intervals, within this trace", share * 100.0));
-    let rest = format!("cycles, net of lost, gained and state{}", interval.unwrap_or_default());
+    let confidence = findings
+        .designs
+        .iter()
+        .find_map(|design| design.average_cost_cycles.confidence);
+    let interval =
+        confidence.map(|share| format!("; {:.0} % intervals, within this trace", share * 100.0));
+    let rest = format!(
+        "cycles, net of lost, gained and state{}",
+        interval.unwrap_or_default()
+    );
     page.heading("Cost of a switch", &rest);
     let (head, labels) = sweep::labels(findings);
     let grid = Grid::with_one_line_a_row(1)
         .left([head])
-        .right(["net", "interval", "time", "share", "lost", "gained", "state", "CPI"])
-        .with_rows(labels.iter().zip(&findings.designs).take(DESIGNS).map(|(name, design)| design_row(name, design)));
+        .right([
+            "net", "interval", "time", "share", "lost", "gained", "state", "CPI",
+        ])
+        .with_rows(
+            labels
+                .iter()
+                .zip(&findings.designs)
+                .take(DESIGNS)
+                .map(|(name, design)| design_row(name, design)),
+        );
     page.grid(&grid);
     let more = findings.designs.len().saturating_sub(DESIGNS);
     if more > 0 {
@@ -113,8 +156,14 @@ fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
         name.into(),
         with_bound(net).into(),
         ends(net).into(),
-        reported.map(|cycles| as_time(cycles, design.cycle_ns)).unwrap_or_default().into(),
-        reported.map(|_| share(design.excess_share)).unwrap_or_default().into(),
+        reported
+            .map(|cycles| as_time(cycles, design.cycle_ns))
+            .unwrap_or_default()
+            .into(),
+        reported
+            .map(|_| share(design.excess_share))
+            .unwrap_or_default()
+            .into(),
         known(&design.lost_cycles).into(),
         known(&design.gained_cycles).into(),
         known(&design.state_cycles).into(),
@@ -126,27 +175,43 @@ fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
 fn add_causes(page: &mut Page, findings: &Findings) {
     let designs = &findings.designs[..findings.designs.len().min(COLUMNS)];
     let Some(first) = designs.first() else { return };
-    let mut grid = Grid::with_one_line_a_row(1).left(["after"]).right(["switches"]);
+    let mut grid = Grid::with_one_line_a_row(1)
+        .left(["after"])
+        .right(["switches"]);
     grid = match designs {
         [_] => grid.right(["net", "interval", "of all", "lost", "gained", "state"]),
         _ => grid.right(designs.iter().map(|design| &design.name)),
     };
     // Many designs have many levels, too.
-    let most = if findings.designs.len() < DESIGNS { CAUSES } else { CAUSES - 1 };
+    let most = if findings.designs.len() < DESIGNS {
+        CAUSES
+    } else {
+        CAUSES - 1
+    };
     for group in shown(first, most) {
         let mut row: Vec<Entry> = vec![name(group).into(), count(group.segments).into()];
         if designs.len() == 1 {
             row.extend(parties(first, group).map(Entry::from));
         } else {
             row.extend(designs.iter().map(|design| {
-                let group = design.groups.iter().find(|other| other.group == group.group);
-                Entry::from(group.map(|group| with_bound(&group.cost_cycles)).unwrap_or_default())
+                let group = design
+                    .groups
+                    .iter()
+                    .find(|other| other.group == group.group);
+                Entry::from(
+                    group
+                        .map(|group| with_bound(&group.cost_cycles))
+                        .unwrap_or_default(),
+                )
             }));
         }
         grid.row(row);
     }
     if !grid.is_empty() {
-        page.heading("By cause", "cycles of a switch, net, by why the task had left the CPU");
+        page.heading(
+            "By cause",
+            "cycles of a switch, net, by why the task had left the CPU",
+        );
         page.grid(&grid);
     }
 }
@@ -166,14 +231,20 @@ fn parties(design: &DesignFinding, group: &GroupFinding) -> [String; 6] {
 
 /// The classes, and the most frequent causes; a cause that is all of its class says nothing more.
 fn shown(design: &DesignFinding, most_causes: usize) -> impl Iterator<Item = &GroupFinding> {
-    let classes = design.groups.iter().filter(|group| matches!(group.group, Group::Class(_)));
+    let classes = design
+        .groups
+        .iter()
+        .filter(|group| matches!(group.group, Group::Class(_)));
     let is_class = |cause: &GroupFinding| {
         design.groups.iter().any(|class| {
             matches!(class.group, Group::Class(_))
                 && (class.segments, class.excess_cycles) == (cause.segments, cause.excess_cycles)
         })
     };
-    let causes = design.groups.iter().filter(move |group| matches!(group.group, Group::Cause(_)) && !is_class(group));
+    let causes = design
+        .groups
+        .iter()
+        .filter(move |group| matches!(group.group, Group::Cause(_)) && !is_class(group));
     classes.chain(causes.take(most_causes))
 }
 
@@ -196,18 +267,27 @@ fn add_places(
     room_for_notes: usize,
 ) {
     let room = MOST_LINES.saturating_sub(page.lines() + room_for_notes + HEADING_LINES);
-    let mut grid = Grid::with_one_line_a_row(1).left(["program", what, "after"]).right(["excess cycles", "share"]);
+    let mut grid = Grid::with_one_line_a_row(1)
+        .left(["program", what, "after"])
+        .right(["excess cycles", "share"]);
     let row = |found: &PlaceFinding| {
         let cells = [&found.program, &found.place, &found.cause].map(Entry::from);
         cells
             .into_iter()
             .chain([
                 rounded(found.excess_cycles as f64).into(),
-                found.share.map(|part| share(Some(part))).unwrap_or_default().into(),
+                found
+                    .share
+                    .map(|part| share(Some(part)))
+                    .unwrap_or_default()
+                    .into(),
             ])
             .collect()
     };
-    let most_excess = places.iter().filter(|found| found.excess_cycles > 0).take(most.min(room));
+    let most_excess = places
+        .iter()
+        .filter(|found| found.excess_cycles > 0)
+        .take(most.min(room));
     most_excess.for_each(|found| grid.row(row(found)));
     if !grid.is_empty() {
         page.heading(title, &format!("most excess cycles on {}", design.name));

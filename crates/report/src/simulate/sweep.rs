@@ -34,16 +34,28 @@ pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     match &sweeps(&findings.designs)[..] {
         [sweep] if sweep.members.len() == findings.designs.len() => {
             let mut labels = vec![String::new(); sweep.members.len()];
-            sweep.members.iter().for_each(|(values, design)| labels[*design] = sweep.label(values));
+            sweep
+                .members
+                .iter()
+                .for_each(|(values, design)| labels[*design] = sweep.label(values));
             (sweep.fields(), labels)
         }
-        _ => (String::new(), findings.designs.iter().map(|design| design.name.clone()).collect()),
+        _ => (
+            String::new(),
+            findings
+                .designs
+                .iter()
+                .map(|design| design.name.clone())
+                .collect(),
+        ),
     }
 }
 
 /// Rows that there is room for.
 fn room(page: &Page, most_lines: Option<usize>) -> usize {
-    most_lines.map_or(usize::MAX, |most| most.saturating_sub(page.lines() + BESIDE_ROWS))
+    most_lines.map_or(usize::MAX, |most| {
+        most.saturating_sub(page.lines() + BESIDE_ROWS)
+    })
 }
 
 /// Says what there was no room for.
@@ -68,31 +80,66 @@ fn add_line(
         .map(|(values, design)| (axis.values[values[0]].as_str(), &findings.designs[*design]))
         .collect();
     let numbers = line_numbers(&members);
-    let mut grid =
-        Grid::new(1).right([&axis.field]).right(numbers.iter().map(|number| number.name())).right(["net a switch"]);
+    let mut grid = Grid::new(1)
+        .right([&axis.field])
+        .right(numbers.iter().map(|number| number.name()))
+        .right(["net a switch"]);
     for (value, design) in members.iter().take(room) {
         let cells = numbers.iter().map(|number| cell(number, design));
         let net = Entry::from(with_bound(&design.average_cost_cycles));
-        grid.row(std::iter::once(Entry::from(*value)).chain(cells).chain([net]).collect());
+        grid.row(
+            std::iter::once(Entry::from(*value))
+                .chain(cells)
+                .chain([net])
+                .collect(),
+        );
     }
-    page.heading(&format!("{} by {}", sweep.base, axis.field), "with others; MPKI: misses per thousand instructions");
+    page.heading(
+        &format!("{} by {}", sweep.base, axis.field),
+        "with others; MPKI: misses per thousand instructions",
+    );
     page.grid(&grid);
     add_more(page, members.len(), room);
-    page.figure(|| Some(figures::sweep::curves(&sweep.base, axis, &members, &numbers, number)));
+    page.figure(|| {
+        Some(figures::sweep::curves(
+            &sweep.base,
+            axis,
+            &members,
+            &numbers,
+            number,
+        ))
+    });
     page.method(&["sweep"]);
 }
 
 /// The CPI, and every level in which anything differs.
 fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
-    let levels = members.first().map_or(&[][..], |(_, design)| &design.levels);
+    let levels = members
+        .first()
+        .map_or(&[][..], |(_, design)| &design.levels);
     let mpki = levels.iter().map(|level| Number::Mpki(level.level.clone()));
-    let differs = |number: &Number| members.iter().any(|(_, design)| number.of(design) != number.of(members[0].1));
-    std::iter::once(Number::Cpi).chain(mpki.filter(differs)).collect()
+    let differs = |number: &Number| {
+        members
+            .iter()
+            .any(|(_, design)| number.of(design) != number.of(members[0].1))
+    };
+    std::iter::once(Number::Cpi)
+        .chain(mpki.filter(differs))
+        .collect()
 }
 
-fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize, most_lines: Option<usize>) {
+fn add_planes(
+    page: &mut Page,
+    findings: &Findings,
+    sweep: &Sweep,
+    number: usize,
+    most_lines: Option<usize>,
+) {
     let planes = planes(findings, sweep);
-    let levels = sweep.axes[..2].iter().flat_map(Axis::levels).map(str::to_owned);
+    let levels = sweep.axes[..2]
+        .iter()
+        .flat_map(Axis::levels)
+        .map(str::to_owned);
     let mut numbers: Vec<Number> = Vec::new();
     for one in levels.map(Number::Mpki).chain([Number::Cpi]) {
         if !numbers.contains(&one) {
@@ -100,19 +147,38 @@ fn add_planes(page: &mut Page, findings: &Findings, sweep: &Sweep, number: usize
         }
     }
     for (place, plane) in planes.iter().enumerate() {
-        for of in numbers.iter().filter(|of| plane.cells.iter().any(|(_, _, design)| of.of(design).is_some())) {
+        for of in numbers.iter().filter(|of| {
+            plane
+                .cells
+                .iter()
+                .any(|(_, _, design)| of.of(design).is_some())
+        }) {
             let room = room(page, most_lines).min(most_lines.map_or(usize::MAX, |_| MOST_ROWS));
             if room < plane.rows.values.len().min(MOST_ROWS) {
                 continue;
             }
-            let rest = if plane.rest.is_empty() { String::new() } else { format!("; {}", plane.rest) };
+            let rest = if plane.rest.is_empty() {
+                String::new()
+            } else {
+                format!("; {}", plane.rest)
+            };
             let axes = format!("{} by {}", plane.rows.field, plane.columns.field);
-            page.heading(&format!("{} of {}", of.name(), sweep.base), &format!("{axes}{rest}"));
+            page.heading(
+                &format!("{} of {}", of.name(), sweep.base),
+                &format!("{axes}{rest}"),
+            );
             let columns = most_lines.map_or(usize::MAX, |_| MOST_COLUMNS);
             page.grid(&matrix(plane, of, room, columns));
             add_more(page, plane.rows.values.len(), room);
             add_more(page, plane.columns.values.len(), columns);
-            page.figure(|| Some(figures::sweep::heat(&sweep.base, plane, of, (number, place))));
+            page.figure(|| {
+                Some(figures::sweep::heat(
+                    &sweep.base,
+                    plane,
+                    of,
+                    (number, place),
+                ))
+            });
         }
     }
     page.method(&["sweep"]);
@@ -128,10 +194,19 @@ fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
             Some((_, plane)) => plane.cells.push(cell),
             None => {
                 let others = sweep.axes[2..].iter().zip(rest);
-                let words: Vec<String> =
-                    others.map(|(axis, value)| format!("{}={}", axis.field, axis.values[*value])).collect();
+                let words: Vec<String> = others
+                    .map(|(axis, value)| format!("{}={}", axis.field, axis.values[*value]))
+                    .collect();
                 let (rows, columns) = (&sweep.axes[0], &sweep.axes[1]);
-                planes.push((rest, Plane { rows, columns, rest: words.join(" "), cells: vec![cell] }));
+                planes.push((
+                    rest,
+                    Plane {
+                        rows,
+                        columns,
+                        rest: words.join(" "),
+                        cells: vec![cell],
+                    },
+                ));
             }
         }
     }
@@ -143,7 +218,8 @@ fn matrix(plane: &Plane<'_>, of: &Number, most_rows: usize, most_columns: usize)
     let mut grid = Grid::new(1).right([&plane.rows.field]).right(columns);
     for (row, value) in plane.rows.values.iter().enumerate().take(most_rows) {
         let cells = (0..columns.len()).map(|column| plane.at(row, column));
-        let cells = cells.map(|design| design.map_or_else(Entry::default, |design| cell(of, design)));
+        let cells =
+            cells.map(|design| design.map_or_else(Entry::default, |design| cell(of, design)));
         grid.row(std::iter::once(Entry::from(value)).chain(cells).collect());
     }
     grid

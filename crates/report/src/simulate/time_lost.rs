@@ -12,49 +12,70 @@ use crate::quantity::time;
 
 /// A sentence behind the cycles; none where no prices are known.
 pub(super) fn sentence(design: &DesignFinding) -> String {
-    let Some(lost) = &design.time_lost else { return String::new() };
+    let Some(lost) = &design.time_lost else {
+        return String::new();
+    };
     let mut text = format!(
         " In time, the lost lines take {} to {} a switch at the prices of {}, which prefetches: less if loads overlap, more if each waits \
          for the one before",
         time(lost.low_ns),
         time(lost.high_ns),
-        lost.cpu_model.as_deref().map_or_else(|| "a processor of unknown model".into(), plain)
+        lost.cpu_model
+            .as_deref()
+            .map_or_else(|| "a processor of unknown model".into(), plain)
     );
     if let Some(cycles) = lost.cycles_ns {
         text += &format!("; the cycles would be {}", time(cycles));
     }
     if lost.unpriced_share > Some(0.0) {
-        text += &format!("; {} of them have no price, and are not in it", share(lost.unpriced_share));
+        text += &format!(
+            "; {} of them have no price, and are not in it",
+            share(lost.unpriced_share)
+        );
     }
     text + "."
 }
 
 /// Lines by where they were lost and how they were asked for.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut grid = Grid::new(4).left(["design", "found alone in", "missed up to", "asked for"]).right([
-        "lines a switch",
-        "a line",
-        "from",
-        "to",
-    ]);
+    let mut grid = Grid::new(4)
+        .left(["design", "found alone in", "missed up to", "asked for"])
+        .right(["lines a switch", "a line", "from", "to"]);
     for design in detailed(findings) {
         for lines in design.time_lost.iter().flat_map(|lost| &lost.lines) {
             grid.row(row(&design.name, lines));
         }
     }
     if !grid.is_empty() {
-        page.heading("Lost lines in time", "at the prices of arrays (switchcost measure --prices)");
+        page.heading(
+            "Lost lines in time",
+            "at the prices of arrays (switchcost measure --prices)",
+        );
         page.grid(&grid);
     }
 }
 
 fn row(design: &str, lines: &PricedLines) -> Vec<Entry> {
-    let PricedLines { found_alone, missed, kind, lines, line_ns } = lines;
+    let PricedLines {
+        found_alone,
+        missed,
+        kind,
+        lines,
+        line_ns,
+    } = lines;
     let [low, likely, high] = match line_ns {
         Some(ns) => ns.map(time),
         None => Default::default(),
     };
-    let cells =
-        [design.to_owned(), found_alone.clone(), missed.clone(), kind.to_string(), rounded(*lines), likely, low, high];
+    let cells = [
+        design.to_owned(),
+        found_alone.clone(),
+        missed.clone(),
+        kind.to_string(),
+        rounded(*lines),
+        likely,
+        low,
+        high,
+    ];
     cells.into_iter().map(Entry::from).collect()
 }

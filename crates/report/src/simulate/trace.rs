@@ -8,15 +8,24 @@ use crate::page::Page;
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     let trace = &head.trace;
     page.gap();
-    let quantum =
-        trace.quantum_instructions.map(|q| format!(", quantum {} instructions", count(q))).unwrap_or_default();
-    page.prose(&format!("trace: {}, order {}{quantum}", trace.source, trace.order));
+    let quantum = trace
+        .quantum_instructions
+        .map(|q| format!(", quantum {} instructions", count(q)))
+        .unwrap_or_default();
+    page.prose(&format!(
+        "trace: {}, order {}{quantum}",
+        trace.source, trace.order
+    ));
     let data = trace.loads.saturating_add(trace.stores);
     page.prose(&format!(
         "{} instructions, {} data references, {} switches ({} voluntary, {} involuntary), {} {}",
         count(trace.instructions),
         count(data),
-        count(trace.voluntary_switches.saturating_add(trace.involuntary_switches)),
+        count(
+            trace
+                .voluntary_switches
+                .saturating_add(trace.involuntary_switches)
+        ),
         count(trace.voluntary_switches),
         count(trace.involuntary_switches),
         count(head.processes.len() as u64),

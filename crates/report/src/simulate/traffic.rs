@@ -22,7 +22,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     for design in detailed(findings) {
         for level in &design.traffic {
             let cells = [design.name.as_str(), level.level.as_str()].map(Entry::from);
-            grid.row(cells.into_iter().chain(row(level).map(Entry::from)).collect());
+            grid.row(
+                cells
+                    .into_iter()
+                    .chain(row(level).map(Entry::from))
+                    .collect(),
+            );
         }
     }
     if !grid.is_empty() {
@@ -41,7 +46,13 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 /// What does not happen has no number.
 fn row(level: &TrafficFinding) -> [String; 8] {
-    let any = |number: f64| if number > 0.0 { rounded(number) } else { String::new() };
+    let any = |number: f64| {
+        if number > 0.0 {
+            rounded(number)
+        } else {
+            String::new()
+        }
+    };
     let of_all = |part: Option<f64>| part.map(|part| share(Some(part))).unwrap_or_default();
     let prefetching = level.prefetching;
     [

@@ -49,12 +49,21 @@ impl InEveryFormat for Several<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        let trials = self.trials.iter().map(|(head, findings)| Document::of(json::report(head, findings)));
-        Document::of(Trials { designs: self.designs, trials: trials.collect() })
+        let trials = self
+            .trials
+            .iter()
+            .map(|(head, findings)| Document::of(json::report(head, findings)));
+        Document::of(Trials {
+            designs: self.designs,
+            trials: trials.collect(),
+        })
     }
 
     fn tables(&self) -> Vec<Table> {
-        self.trials.iter().map(|(head, findings)| csv::table(head, findings)).collect()
+        self.trials
+            .iter()
+            .map(|(head, findings)| csv::table(head, findings))
+            .collect()
     }
 }
 
@@ -64,12 +73,16 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
             page.paragraph(&format!("Trial {}: {text}", number + 1));
         }
     }
-    let are_alike = trials.iter().all(|(head, _)| head.trace.guest == trials[0].0.trace.guest);
+    let are_alike = trials
+        .iter()
+        .all(|(head, _)| head.trace.guest == trials[0].0.trace.guest);
     if are_alike {
         let sentences: Vec<String> = designs.iter().take(3).map(sentence).collect();
         page.paragraph(&sentences.join(" "));
     } else {
-        page.paragraph("The traces are of guests that were not started alike, so there is no mean of them.");
+        page.paragraph(
+            "The traces are of guests that were not started alike, so there is no mean of them.",
+        );
     }
     page.heading("Trials", "one record each");
     let mut grid = Grid::new(2).left(["trial", "design"]).right([
@@ -94,7 +107,11 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
 }
 
 fn sentence(design: &TrialFinding) -> String {
-    let (name, trials, overhead) = (&design.name, design.costs_cycles.len(), share(design.overhead.estimate));
+    let (name, trials, overhead) = (
+        &design.name,
+        design.costs_cycles.len(),
+        share(design.overhead.estimate),
+    );
     let lost = match design.lost_cycles.estimate {
         None => String::new(),
         Some(_) => format!(
@@ -109,8 +126,15 @@ fn sentence(design: &TrialFinding) -> String {
     )
 }
 
-fn rows<'a>(number: usize, head: &'a Simulation, findings: &'a Findings) -> impl Iterator<Item = Vec<Entry>> + 'a {
-    let switches = head.trace.voluntary_switches.saturating_add(head.trace.involuntary_switches);
+fn rows<'a>(
+    number: usize,
+    head: &'a Simulation,
+    findings: &'a Findings,
+) -> impl Iterator<Item = Vec<Entry>> + 'a {
+    let switches = head
+        .trace
+        .voluntary_switches
+        .saturating_add(head.trace.involuntary_switches);
     findings.designs.iter().map(move |design| {
         vec![
             number.to_string().into(),

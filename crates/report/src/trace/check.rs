@@ -68,7 +68,10 @@ impl InEveryFormat for Checked<'_> {
 
     fn tables(&self) -> Vec<Table> {
         let column: Column<String> = ("problem", String::clone);
-        vec![for_programs::table(&[column], self.problems.iter().chain(&self.loss))]
+        vec![for_programs::table(
+            &[column],
+            self.problems.iter().chain(&self.loss),
+        )]
     }
 }
 
@@ -101,9 +104,15 @@ mod tests {
 
     #[test]
     fn what_a_source_left_out_is_repeated_harmlessly() {
-        let report = CheckReport { notes: vec!["no data\x1b[31m".to_owned()], ..CheckReport::default() };
+        let report = CheckReport {
+            notes: vec!["no data\x1b[31m".to_owned()],
+            ..CheckReport::default()
+        };
         let text = render_check(&report, Format::Table, Style::default());
-        assert!(text.lines().any(|line| line.starts_with("note: no data")) && !text.contains('\x1b'), "{text:?}");
+        assert!(
+            text.lines().any(|line| line.starts_with("note: no data")) && !text.contains('\x1b'),
+            "{text:?}"
+        );
         assert!(render_check(&report, Format::Json, Style::default()).contains("no data"));
     }
 }

@@ -5,7 +5,10 @@ use crate::plain::plain;
 
 /// Up to `most` events of a chunk, one a line, in their order; how many lines there are is the second value.
 pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
-    let mut lines = Lines { text: String::new(), left: most };
+    let mut lines = Lines {
+        text: String::new(),
+        left: most,
+    };
     for event in chunk.events() {
         if lines.left == 0 {
             break;
@@ -13,12 +16,17 @@ pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
         match event {
             Event::Mark(mark) => lines.add(&mark_text(mark)),
             Event::Block(block, own) => {
-                let kind = if block.flags.is_kernel() { "kernel block" } else { "block" };
+                let kind = if block.flags.is_kernel() {
+                    "kernel block"
+                } else {
+                    "block"
+                };
                 lines.add(&format!(
                     "{kind} {:#x} {} B, {} instructions",
                     block.address, block.bytes, block.instructions
                 ));
-                own.iter().for_each(|reference| lines.add(&format!("  {reference:?}")));
+                own.iter()
+                    .for_each(|reference| lines.add(&format!("  {reference:?}")));
             }
         }
     }
@@ -44,26 +52,63 @@ impl Lines {
 fn mark_text(mark: &Mark) -> String {
     let name = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match mark {
-        Mark::Birth { task, process, parent, name: called } => {
-            format!("birth of task {task} in process {process}, parent {parent}: {}", name(called))
+        Mark::Birth {
+            task,
+            process,
+            parent,
+            name: called,
+        } => {
+            format!(
+                "birth of task {task} in process {process}, parent {parent}: {}",
+                name(called)
+            )
         }
-        Mark::Exec { task, process, name: called } => format!("task {task} runs {} in process {process}", name(called)),
+        Mark::Exec {
+            task,
+            process,
+            name: called,
+        } => format!("task {task} runs {} in process {process}", name(called)),
         Mark::Exit { task } => format!("task {task} ends"),
-        Mark::Switch { from, to, is_voluntary, cause } => {
-            let will = if *is_voluntary { "voluntary" } else { "involuntary" };
+        Mark::Switch {
+            from,
+            to,
+            is_voluntary,
+            cause,
+        } => {
+            let will = if *is_voluntary {
+                "voluntary"
+            } else {
+                "involuntary"
+            };
             format!("switch from {from} to {to}, {will}, {}", cause_text(*cause))
         }
         Mark::SyscallEnter { number } => format!("{} begins", syscall(*number)),
         Mark::SyscallExit { number } => format!("{} ends", syscall(*number)),
-        Mark::KernelTouch { address, bytes, is_store } => {
-            format!("kernel {} {bytes} B at {address:#x}", if *is_store { "writes" } else { "reads" })
+        Mark::KernelTouch {
+            address,
+            bytes,
+            is_store,
+        } => {
+            format!(
+                "kernel {} {bytes} B at {address:#x}",
+                if *is_store { "writes" } else { "reads" }
+            )
         }
         Mark::Fault { address } => format!("fault at {address:#x}"),
         Mark::Map(mapping) => {
-            format!("map {} B at {:#x}: {}", mapping.bytes, mapping.start, name(&mapping.path))
+            format!(
+                "map {} B at {:#x}: {}",
+                mapping.bytes,
+                mapping.start,
+                name(&mapping.path)
+            )
         }
         Mark::Unmap { start, bytes } => format!("unmap {bytes} B at {start:#x}"),
-        Mark::Page { virtual_address, physical_address, bytes } => {
+        Mark::Page {
+            virtual_address,
+            physical_address,
+            bytes,
+        } => {
             format!("page {virtual_address:#x} is {physical_address:#x}, {bytes} B")
         }
     }
@@ -79,7 +124,12 @@ mod tests {
     fn shows_events_in_their_order_and_makes_names_harmless() {
         let mut chunk = Chunk::default();
         let name = b"a\x1b[31mb\n".to_vec();
-        chunk.mark(Mark::Birth { task: TaskId(1), process: ProcessId(1), parent: TaskId::NONE, name });
+        chunk.mark(Mark::Birth {
+            task: TaskId(1),
+            process: ProcessId(1),
+            parent: TaskId::NONE,
+            name,
+        });
         chunk.blocks.push(Block {
             address: 0x400,
             bytes: 4,
@@ -92,7 +142,11 @@ mod tests {
         chunk.mark(Mark::Exit { task: TaskId(1) });
         let (text, lines) = render_events(&chunk, 10);
         assert_eq!(lines, 4);
-        let expected = ["block 0x400 4 B, 1 instructions", "  store 0x10 8 B @3", "task 1 ends"];
+        let expected = [
+            "block 0x400 4 B, 1 instructions",
+            "  store 0x10 8 B @3",
+            "task 1 ends",
+        ];
         assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), expected);
         assert!(!text.contains('\x1b'), "{text:?}");
         assert_eq!(render_events(&chunk, 2).1, 2);

@@ -101,11 +101,14 @@ impl InEveryFormat for Info<'_> {
 }
 
 fn info(summary: &TraceSummary) -> Info<'_> {
-    let switches = summary.switches.iter().map(|((cause, is_voluntary), &switches)| SwitchCount {
-        cause: cause_text(*cause),
-        is_voluntary: *is_voluntary,
-        switches,
-    });
+    let switches = summary
+        .switches
+        .iter()
+        .map(|((cause, is_voluntary), &switches)| SwitchCount {
+            cause: cause_text(*cause),
+            is_voluntary: *is_voluntary,
+            switches,
+        });
     let processes = summary.processes.iter().map(|(id, process)| ProcessRow {
         process: id.0,
         name: String::from_utf8_lossy(&process.name).into_owned(),
@@ -145,8 +148,13 @@ const PROCESS_COLUMNS: [Column<ProcessRow>; 6] = [
 
 fn add_info(page: &mut Page, info: &Info<'_>) {
     let order = serde_json::to_value(info.header.order).ok();
-    let order = order.as_ref().and_then(|order| order.as_str()).unwrap_or_default();
-    let size = info.bytes_per_instruction.map_or(String::new(), |size| format!(", {size:.3} B an instruction"));
+    let order = order
+        .as_ref()
+        .and_then(|order| order.as_str())
+        .unwrap_or_default();
+    let size = info.bytes_per_instruction.map_or(String::new(), |size| {
+        format!(", {size:.3} B an instruction")
+    });
     page.line(
         &format!(
             "{} instructions, {} loads, {} stores in {} chunks, {} B{size}",
@@ -156,24 +164,52 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
     );
     if info.kernel_instructions > 0 {
         let share = 100.0 * info.kernel_instructions as f64 / info.instructions as f64;
-        page.line(&format!("{share:.1} % of the instructions are the kernel's"), Tone::Usual);
-    }
-    if info.pages > 0 {
-        page.line(&format!("{} marks say where in physical memory pages lie", info.pages), Tone::Usual);
-    }
-    page.line(&format!("from {}, order {order}, {}", plain(&info.header.source), info.header.arch), Tone::Usual);
-    if let Some(guest) = &info.header.guest {
-        let slice = guest.slice_ns.map_or(String::new(), |ns| format!(", slice {} ms", ns as f64 / 1e6));
         page.line(
-            &format!("guest: {}, {} instructions a second{slice}", plain(&guest.kernel), guest.instructions_per_second),
+            &format!("{share:.1} % of the instructions are the kernel's"),
             Tone::Usual,
         );
-        page.line(&format!("  started with {}", plain(&guest.command_line)), Tone::Usual);
+    }
+    if info.pages > 0 {
+        page.line(
+            &format!(
+                "{} marks say where in physical memory pages lie",
+                info.pages
+            ),
+            Tone::Usual,
+        );
+    }
+    page.line(
+        &format!(
+            "from {}, order {order}, {}",
+            plain(&info.header.source),
+            info.header.arch
+        ),
+        Tone::Usual,
+    );
+    if let Some(guest) = &info.header.guest {
+        let slice = guest.slice_ns.map_or(String::new(), |ns| {
+            format!(", slice {} ms", ns as f64 / 1e6)
+        });
+        page.line(
+            &format!(
+                "guest: {}, {} instructions a second{slice}",
+                plain(&guest.kernel),
+                guest.instructions_per_second
+            ),
+            Tone::Usual,
+        );
+        page.line(
+            &format!("  started with {}", plain(&guest.command_line)),
+            Tone::Usual,
+        );
     }
     for command in &info.header.commands {
         page.line(&format!("  {}", plain(&command.join(" "))), Tone::Usual);
     }
-    page.heading("Switches", if info.switches.is_empty() { "none" } else { "" });
+    page.heading(
+        "Switches",
+        if info.switches.is_empty() { "none" } else { "" },
+    );
     if !info.switches.is_empty() {
         page.grid(&switches(info));
     }
@@ -192,16 +228,29 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
 fn switches(info: &Info<'_>) -> Grid {
     let mut grid = Grid::new(2).left(["cause", ""]).right(["switches"]);
     for count in &info.switches {
-        let will = if count.is_voluntary { "voluntary" } else { "involuntary" };
-        grid.row(vec![(&count.cause).into(), will.into(), count.switches.to_string().into()]);
+        let will = if count.is_voluntary {
+            "voluntary"
+        } else {
+            "involuntary"
+        };
+        grid.row(vec![
+            (&count.cause).into(),
+            will.into(),
+            count.switches.to_string().into(),
+        ]);
     }
     grid
 }
 
 fn processes(info: &Info<'_>) -> Grid {
-    let mut grid = Grid::new(2).right(["process"]).left(["name"]).right(["tasks", "instructions", "references"]);
+    let mut grid = Grid::new(2).right(["process"]).left(["name"]).right([
+        "tasks",
+        "instructions",
+        "references",
+    ]);
     for row in &info.processes {
-        let numbers = [row.tasks, row.instructions, row.references].map(|number| number.to_string().into());
+        let numbers =
+            [row.tasks, row.instructions, row.references].map(|number| number.to_string().into());
         let mut entries = vec![row.process.to_string().into(), (&row.name).into()];
         entries.extend(numbers);
         grid.row(entries);

@@ -10,24 +10,37 @@ use super::schemas;
 /// Reads a report, and holds it against the schema that it names.
 pub(crate) fn read(json: impl AsRef<[u8]>) -> Value {
     let json = json.as_ref();
-    let value: Value =
-        serde_json::from_slice(json).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(json)));
+    let value: Value = serde_json::from_slice(json)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(json)));
     conforms(&value);
     value
 }
 
 /// Panics where a report is not as its schema says.
 pub(crate) fn conforms(value: &Value) {
-    let name = value["schema"].as_str().unwrap_or_else(|| panic!("a report without the name of its schema: {value}"));
-    let root = known().get(name).unwrap_or_else(|| panic!("no schema {name}"));
+    let name = value["schema"]
+        .as_str()
+        .unwrap_or_else(|| panic!("a report without the name of its schema: {value}"));
+    let root = known()
+        .get(name)
+        .unwrap_or_else(|| panic!("no schema {name}"));
     let mut faults = Vec::new();
-    Checked { root, faults: &mut faults }.all(value, root, &[], name);
+    Checked {
+        root,
+        faults: &mut faults,
+    }
+    .all(value, root, &[], name);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 fn known() -> &'static BTreeMap<&'static str, Value> {
     static KNOWN: OnceLock<BTreeMap<&str, Value>> = OnceLock::new();
-    KNOWN.get_or_init(|| schemas().into_iter().map(|(name, schema)| (name, schema.to_value())).collect())
+    KNOWN.get_or_init(|| {
+        schemas()
+            .into_iter()
+            .map(|(name, schema)| (name, schema.to_value()))
+            .collect()
+    })
 }
 
 struct Checked<'a> {
@@ -50,13 +63,28 @@ impl<'a> Checked<'a> {
         }
     }
 
-    fn one(&mut self, value: &Value, rule: &str, need: &'a Value, around: &[&'a Value], place: &str) {
+    fn one(
+        &mut self,
+        value: &Value,
+        rule: &str,
+        need: &'a Value,
+        around: &[&'a Value],
+        place: &str,
+    ) {
         match rule {
             "$schema" | "$defs" | "title" | "description" | "format" | "default" => {}
             "$ref" => self.all(value, resolved(need, self.root), around, place),
             "const" => self.fault(value != need, place, &format!("{need}, found {value}")),
-            "enum" => self.fault(!list(need).contains(value), place, &format!("one of {need}, found {value}")),
-            "type" => self.fault(!is_of(value, need), place, &format!("{need}, found {value}")),
+            "enum" => self.fault(
+                !list(need).contains(value),
+                place,
+                &format!("one of {need}, found {value}"),
+            ),
+            "type" => self.fault(
+                !is_of(value, need),
+                place,
+                &format!("{need}, found {value}"),
+            ),
             "minimum" => self.fault(
                 value.is_number() && value.as_f64() < need.as_f64(),
                 place,
@@ -72,45 +100,87 @@ impl<'a> Checked<'a> {
                 place,
                 &format!("{need} items or more"),
             ),
-            "maxItems" => self.fault(list(value).len() as u64 > number(need), place, &format!("{need} items or less")),
-            "required" => list(need).iter().filter_map(Value::as_str).for_each(|name| {
-                self.fault(value.get(name).is_none(), place, name);
-            }),
+            "maxItems" => self.fault(
+                list(value).len() as u64 > number(need),
+                place,
+                &format!("{need} items or less"),
+            ),
+            "required" => list(need)
+                .iter()
+                .filter_map(Value::as_str)
+                .for_each(|name| {
+                    self.fault(value.get(name).is_none(), place, name);
+                }),
             "properties" => {
                 for (name, field) in fields(need) {
-                    value.get(name).into_iter().for_each(|part| self.all(part, field, &[], &format!("{place}.{name}")));
+                    value
+                        .get(name)
+                        .into_iter()
+                        .for_each(|part| self.all(part, field, &[], &format!("{place}.{name}")));
                 }
             }
             "additionalProperties" => {
-                let others =
-                    value.as_object().into_iter().flatten().filter(|(name, _)| !is_known(name, around, self.root));
-                others.for_each(|(name, part)| self.all(part, need, &[], &format!("{place}.{name}")));
+                let others = value
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .filter(|(name, _)| !is_known(name, around, self.root));
+                others
+                    .for_each(|(name, part)| self.all(part, need, &[], &format!("{place}.{name}")));
             }
-            "items" => list(value).iter().for_each(|item| self.all(item, need, &[], &format!("{place}[]"))),
+            "items" => list(value)
+                .iter()
+                .for_each(|item| self.all(item, need, &[], &format!("{place}[]"))),
             "prefixItems" => list(value).iter().zip(list(need)).for_each(|(item, need)| {
                 self.all(item, need, &[], &format!("{place}[]"));
             }),
-            "allOf" => list(need).iter().for_each(|need| self.all(value, need, around, place)),
+            "allOf" => list(need)
+                .iter()
+                .for_each(|need| self.all(value, need, around, place)),
             "anyOf" | "oneOf" => self.some(value, rule == "oneOf", list(need), around, place),
             other => panic!("{place}: a rule that is not known here: {other}"),
         }
     }
 
-    fn some(&mut self, value: &Value, is_one: bool, needs: &'a [Value], around: &[&'a Value], place: &str) {
+    fn some(
+        &mut self,
+        value: &Value,
+        is_one: bool,
+        needs: &'a [Value],
+        around: &[&'a Value],
+        place: &str,
+    ) {
         let mut why = Vec::new();
         let fitting = needs.iter().filter(|need| {
             let mut faults = Vec::new();
-            Checked { root: self.root, faults: &mut faults }.all(value, need, around, place);
+            Checked {
+                root: self.root,
+                faults: &mut faults,
+            }
+            .all(value, need, around, place);
             why.append(&mut faults.clone());
             faults.is_empty()
         });
         let fitting = fitting.count();
-        self.fault(fitting == 0 || (is_one && fitting > 1), place, &format!("{fitting} forms fit: {}", why.join("; ")));
+        self.fault(
+            fitting == 0 || (is_one && fitting > 1),
+            place,
+            &format!("{fitting} forms fit: {}", why.join("; ")),
+        );
     }
 
     fn fields_are_known(&mut self, value: &Value, around: &[&'a Value], place: &str) {
-        for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
-            self.fault(!is_known(name, around, self.root), place, &format!("no field {name}"));
+        for name in value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name)
+        {
+            self.fault(
+                !is_known(name, around, self.root),
+                place,
+                &format!("no field {name}"),
+            );
         }
     }
 
@@ -122,7 +192,10 @@ impl<'a> Checked<'a> {
 }
 
 fn resolved<'a>(reference: &Value, root: &'a Value) -> &'a Value {
-    let place = reference.as_str().and_then(|text| text.strip_prefix('#')).expect("a reference into the same schema");
+    let place = reference
+        .as_str()
+        .and_then(|text| text.strip_prefix('#'))
+        .expect("a reference into the same schema");
     root.pointer(place).expect("references lead somewhere")
 }
 
@@ -131,9 +204,16 @@ fn is_known(name: &str, around: &[&Value], root: &Value) -> bool {
 }
 
 fn has_field(schema: &Value, name: &str, root: &Value) -> bool {
-    let others = ["anyOf", "oneOf", "allOf"].into_iter().flat_map(|rule| list(&schema[rule]));
-    let referred = schema.get("$ref").map(|reference| resolved(reference, root));
-    schema["properties"].get(name).is_some() || others.chain(referred).any(|other| has_field(other, name, root))
+    let others = ["anyOf", "oneOf", "allOf"]
+        .into_iter()
+        .flat_map(|rule| list(&schema[rule]));
+    let referred = schema
+        .get("$ref")
+        .map(|reference| resolved(reference, root));
+    schema["properties"].get(name).is_some()
+        || others
+            .chain(referred)
+            .any(|other| has_field(other, name, root))
 }
 
 fn is_of(value: &Value, types: &Value) -> bool {
@@ -148,7 +228,11 @@ fn is_of(value: &Value, types: &Value) -> bool {
         Some("object") => value.is_object(),
         _ => panic!("a type that is not known here: {name}"),
     };
-    if types.is_array() { list(types).iter().any(is) } else { is(types) }
+    if types.is_array() {
+        list(types).iter().any(is)
+    } else {
+        is(types)
+    }
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -174,12 +258,28 @@ fn a_report_that_is_not_as_its_schema_says_is_found() {
         change(&mut value);
         std::panic::catch_unwind(|| conforms(&value)).is_err()
     };
-    assert!(faults(|value| value["verdict"] = "well".into()), "a text that is not in the list");
-    assert!(faults(|value| value["checks"][0]["fix"] = Value::Null), "null");
-    assert!(faults(|value| value["checks"][0]["more"] = 1.into()), "an unknown field");
     assert!(
-        faults(|value| drop(value.as_object_mut().and_then(|fields| fields.remove("checks")))),
+        faults(|value| value["verdict"] = "well".into()),
+        "a text that is not in the list"
+    );
+    assert!(
+        faults(|value| value["checks"][0]["fix"] = Value::Null),
+        "null"
+    );
+    assert!(
+        faults(|value| value["checks"][0]["more"] = 1.into()),
+        "an unknown field"
+    );
+    assert!(
+        faults(|value| drop(
+            value
+                .as_object_mut()
+                .and_then(|fields| fields.remove("checks"))
+        )),
         "one that is missing"
     );
-    assert!(faults(|value| value["schema"] = "switchcost.doctor/0".into()), "another version");
+    assert!(
+        faults(|value| value["schema"] = "switchcost.doctor/0".into()),
+        "another version"
+    );
 }

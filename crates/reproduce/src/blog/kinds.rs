@@ -25,17 +25,34 @@ pub(super) fn step(site: &Site<'_>) -> Step {
 fn cost(records: &Records, mechanism: Mechanism) -> Result<(Estimate, f64), String> {
     let (_, findings) = records.measured(STEP)?;
     let is_it = |finding: &&CaseFinding| finding.case.mechanism == mechanism;
-    let finding = findings.results.iter().find(is_it).ok_or("the record lacks the mechanism")?;
-    let cost = finding.direct_ns.clone().ok_or("the direct cost could not be measured: see the record")?;
-    Ok((cost, finding.involuntary_share.ok_or("the kinds of switches were not counted")?))
+    let finding = findings
+        .results
+        .iter()
+        .find(is_it)
+        .ok_or("the record lacks the mechanism")?;
+    let cost = finding
+        .direct_ns
+        .clone()
+        .ok_or("the direct cost could not be measured: see the record")?;
+    Ok((
+        cost,
+        finding
+            .involuntary_share
+            .ok_or("the kinds of switches were not counted")?,
+    ))
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("both kinds", "Direct cost of a switch that is the task's own choice, and of one that is not");
+    let mut exhibit = Exhibit::new(
+        "both kinds",
+        "Direct cost of a switch that is the task's own choice, and of one that is not",
+    );
     exhibit.steps.push(STEP.to_owned());
     let mut table = Table::new(&["kind", "direct cost, us", "involuntary, %"]);
-    for (kind, mechanism) in [("waits for a futex", Mechanism::Futex), ("yields", Mechanism::Yield)] {
+    for (kind, mechanism) in [
+        ("waits for a futex", Mechanism::Futex),
+        ("yields", Mechanism::Yield),
+    ] {
         let found = cost(records, mechanism);
         table.row(vec![
             kind.into(),
@@ -57,6 +74,13 @@ pub(super) fn voluntary_over_involuntary(records: &Records) -> Result<Found, Str
     if share_of_waits > 1.0 - MOSTLY || share_of_yields < MOSTLY {
         return Err("the switches of either mechanism are of both kinds".to_owned());
     }
-    let note = format!("{} waiting, {} yielding", microseconds(waits.estimate), microseconds(yields.estimate));
-    Ok(Found::new(vec![ratio("voluntary over involuntary", &waits, &yields)], note))
+    let note = format!(
+        "{} waiting, {} yielding",
+        microseconds(waits.estimate),
+        microseconds(yields.estimate)
+    );
+    Ok(Found::new(
+        vec![ratio("voluntary over involuntary", &waits, &yields)],
+        note,
+    ))
 }

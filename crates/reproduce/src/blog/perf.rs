@@ -12,15 +12,26 @@ impl Counts {
         let count = |line: &str| {
             let mut fields = line.split(',');
             let (value, _unit, event) = (fields.next()?, fields.next()?, fields.next()?);
-            let value = value.trim().parse().ok().filter(|value: &f64| value.is_finite())?;
+            let value = value
+                .trim()
+                .parse()
+                .ok()
+                .filter(|value: &f64| value.is_finite())?;
             // An event that perf counted in user mode alone has that behind a colon.
-            event.split(':').next().filter(|name| !name.is_empty()).map(|name| (name.to_owned(), value))
+            event
+                .split(':')
+                .next()
+                .filter(|name| !name.is_empty())
+                .map(|name| (name.to_owned(), value))
         };
         Counts(words.lines().filter_map(count).collect())
     }
 
     pub(super) fn of(&self, event: &str) -> Result<f64, String> {
-        self.0.get(event).copied().ok_or_else(|| format!("perf counted no {event} here"))
+        self.0
+            .get(event)
+            .copied()
+            .ok_or_else(|| format!("perf counted no {event} here"))
     }
 }
 
@@ -36,9 +47,18 @@ mod tests {
     #[test]
     fn counts_are_read_and_what_was_not_counted_is_not_there() {
         let counts = Counts::read(WORDS);
-        assert_eq!((counts.of("context-switches"), counts.of("task-clock")), (Ok(1.0), Ok(0.85)));
+        assert_eq!(
+            (counts.of("context-switches"), counts.of("task-clock")),
+            (Ok(1.0), Ok(0.85))
+        );
         assert_eq!(counts.of("page-faults"), Ok(77.0));
-        assert_eq!(counts.of("cycles"), Err("perf counted no cycles here".to_owned()));
-        assert_eq!(Counts::read("no such event\n,,\nnan,,x\n"), Counts::default());
+        assert_eq!(
+            counts.of("cycles"),
+            Err("perf counted no cycles here".to_owned())
+        );
+        assert_eq!(
+            Counts::read("no such event\n,,\nnan,,x\n"),
+            Counts::default()
+        );
     }
 }

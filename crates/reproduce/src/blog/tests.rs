@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_record::{
-    Batches, Between, CountedHandoffs, Cycles, End, EndReason, Evidence, KernelSwitches, MeasureRecord, Mechanism,
+    Batches, Between, CountedHandoffs, Cycles, End, EndReason, Evidence, KernelSwitches,
+    MeasureRecord, Mechanism,
 };
 use switchcost_units::{Nanos, TickRate, Ticks};
 use switchcost_workload::Access;
@@ -49,22 +50,46 @@ fn records(story: &Story) -> Records {
             (finding.case.between, finding.case.switches) = (Between::Thread, None);
             findings.results.push(finding);
         }
-        record.header.plan.cases = findings.results.iter().map(|finding| finding.case.clone()).collect();
-        record.cycles = (0..REPETITIONS).flat_map(|repetition| windows(story, &record, repetition)).collect();
-        let switches = Some(KernelSwitches { voluntary: 39_999, involuntary: 40_000 });
-        let (reason, elapsed_ns, ticks_per_second) = (EndReason::Complete, Nanos::seconds(30), TickRate::NANOSECONDS);
-        record.end = Some(End { reason, elapsed_ns, ticks_per_second, switches });
+        record.header.plan.cases = findings
+            .results
+            .iter()
+            .map(|finding| finding.case.clone())
+            .collect();
+        record.cycles = (0..REPETITIONS)
+            .flat_map(|repetition| windows(story, &record, repetition))
+            .collect();
+        let switches = Some(KernelSwitches {
+            voluntary: 39_999,
+            involuntary: 40_000,
+        });
+        let (reason, elapsed_ns, ticks_per_second) = (
+            EndReason::Complete,
+            Nanos::seconds(30),
+            TickRate::NANOSECONDS,
+        );
+        record.end = Some(End {
+            reason,
+            elapsed_ns,
+            ticks_per_second,
+            switches,
+        });
         records.add_measured(step, record, findings);
     }
     let (record, mut findings) = measured();
-    for ((mechanism, share), ns) in [(Mechanism::Futex, 0.0), (Mechanism::Yield, 1.0)].into_iter().zip(story.kinds_ns) {
+    for ((mechanism, share), ns) in [(Mechanism::Futex, 0.0), (Mechanism::Yield, 1.0)]
+        .into_iter()
+        .zip(story.kinds_ns)
+    {
         let mut finding = case(mechanism, 0, Access::Rmw, ns);
         finding.involuntary_share = Some(share);
         findings.results.push(finding);
     }
     records.add_measured("blog-kinds", record, findings);
     let seen = 79_999.0 * (1.0 + story.more);
-    records.add_text(OBSERVED, format!("{seen:.0},,context-switches,1,100.00,,\n133.81,msec,task-clock,1,100.00,,\n"));
+    records.add_text(
+        OBSERVED,
+        format!("{seen:.0},,context-switches,1,100.00,,\n133.81,msec,task-clock,1,100.00,,\n"),
+    );
     records
 }
 
@@ -117,28 +142,64 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
         ..BLOG
     };
     let fewer = Story { more: -0.1, ..BLOG };
-    testing::reported(Paper::Blog, &records(&BLOG), &[records(&other), records(&fewer)])
+    testing::reported(
+        Paper::Blog,
+        &records(&BLOG),
+        &[records(&other), records(&fewer)],
+    )
 }
 
 #[test]
 fn the_probes_are_no_part_of_the_hand_offs() {
     let term = super::user_over_system(&records(&BLOG)).expect("enough ticks");
-    assert!((term.value - 0.1).abs() < 1e-6, "{term:?}: 110 ms less 10 over 1000");
+    assert!(
+        (term.value - 0.1).abs() < 1e-6,
+        "{term:?}: 110 ms less 10 over 1000"
+    );
     // 110 ms are 27.5 ticks of 4 ms, give or take 1.645 times their root.
     let error = 1.645 * 27.5_f64.sqrt() * 0.004;
-    assert!((term.high - 0.1 - error).abs() < 1e-6 && (term.low - 0.1 + error).abs() < 1e-6, "{term:?}");
-    let short = Story { system_ms: 70, ..BLOG };
-    assert!(super::user_over_system(&records(&short)).is_err_and(|why| why.contains("less than 20 ticks")));
+    assert!(
+        (term.high - 0.1 - error).abs() < 1e-6 && (term.low - 0.1 + error).abs() < 1e-6,
+        "{term:?}"
+    );
+    let short = Story {
+        system_ms: 70,
+        ..BLOG
+    };
+    assert!(
+        super::user_over_system(&records(&short))
+            .is_err_and(|why| why.contains("less than 20 ticks"))
+    );
 }
 
 #[test]
 fn what_perf_counted_stands_beside_the_posts_counts() {
     let exhibits = Paper::Blog.exhibits(&records(&BLOG));
     let table = &exhibits.last().expect("three").table;
-    let row = |name: &str| table.rows.iter().find(|row| row[0] == Cell::from(name)).expect(name);
-    assert_eq!(row("context-switches")[3], Cell::Number { value: 79_999.0, decimals: 0 });
+    let row = |name: &str| {
+        table
+            .rows
+            .iter()
+            .find(|row| row[0] == Cell::from(name))
+            .expect(name)
+    };
+    assert_eq!(
+        row("context-switches")[3],
+        Cell::Number {
+            value: 79_999.0,
+            decimals: 0
+        }
+    );
     assert_eq!(row("task-clock, ms")[3], row("task-clock, ms")[1]);
-    let missing = Cell::Missing { why: "perf counted no cycles here".to_owned() };
+    let missing = Cell::Missing {
+        why: "perf counted no cycles here".to_owned(),
+    };
     assert_eq!(row("cycles")[3..], [missing.clone(), missing]);
-    assert_eq!(row("cycles")[2], Cell::Number { value: 327_280_691.0 / 79_999.0, decimals: 4 });
+    assert_eq!(
+        row("cycles")[2],
+        Cell::Number {
+            value: 327_280_691.0 / 79_999.0,
+            decimals: 4
+        }
+    );
 }

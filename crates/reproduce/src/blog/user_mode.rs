@@ -19,18 +19,33 @@ const FEWEST_TICKS: f64 = 20.0;
 pub(super) fn over_kernel(record: &MeasureRecord, case: usize) -> Result<Term, String> {
     let lacks = || "the record does not separate user mode from the kernel".to_owned();
     let (mut user, mut system, mut probes) = (0.0, 0.0, 0.0);
-    for window in record.cycles.iter().filter(|window| window.case == case as u32) {
+    for window in record
+        .cycles
+        .iter()
+        .filter(|window| window.case == case as u32)
+    {
         user += window.evidence.task_user_ns.ok_or_else(lacks)?.0 as f64;
         system += window.evidence.task_system_ns.ok_or_else(lacks)?.0 as f64;
-        let ticks = window.batches.chain_ticks.iter().chain(&window.batches.addition_ticks);
+        let ticks = window
+            .batches
+            .chain_ticks
+            .iter()
+            .chain(&window.batches.addition_ticks);
         let rate = record.header.clock.ticks_per_second;
         probes += ticks.map(|ticks| rate.nanos(*ticks).0 as f64).sum::<f64>();
     }
     let tick_ns = 1e9 / f64::from(*record.header.host.timer_hz.known().unwrap_or(&USUAL_HZ));
     if system < FEWEST_TICKS * tick_ns {
-        return Err(format!("less than {FEWEST_TICKS} ticks of the timer fell into the kernel"));
+        return Err(format!(
+            "less than {FEWEST_TICKS} ticks of the timer fell into the kernel"
+        ));
     }
     let error = T90 * (user.max(tick_ns) * tick_ns).sqrt();
     let share = |user: f64| (user - probes).max(0.0) / system;
-    Ok(Term::new("user mode over the kernel", share(user), share(user - error), share(user + error)))
+    Ok(Term::new(
+        "user mode over the kernel",
+        share(user),
+        share(user - error),
+        share(user + error),
+    ))
 }

@@ -36,9 +36,15 @@ const NO_REASON: &str = "no reason found";
 
 /// The supported ones.
 fn supported(reasons: &[Reason]) -> String {
-    let shown = reasons.iter().filter(|reason| reason.verdict == Verdict::Holds);
+    let shown = reasons
+        .iter()
+        .filter(|reason| reason.verdict == Verdict::Holds);
     let statements: Vec<&str> = shown.map(|reason| reason.statement.as_str()).collect();
-    if statements.is_empty() { NO_REASON.to_owned() } else { statements.join("; ") }
+    if statements.is_empty() {
+        NO_REASON.to_owned()
+    } else {
+        statements.join("; ")
+    }
 }
 
 /// What another result says of a claim.
@@ -81,7 +87,9 @@ impl Claim {
 
     /// Takes the verdict back, and with it the reasons: what was found shows that it works, and no more.
     pub fn withhold(&mut self) {
-        self.leave_open("not judged: --quick has too few sizes and too little time for verdicts".to_owned());
+        self.leave_open(
+            "not judged: --quick has too few sizes and too little time for verdicts".to_owned(),
+        );
         self.reasons.clear();
     }
 
@@ -95,32 +103,67 @@ pub(super) fn claim(mut entry: Entry, quantities: &Quantities, records: &Records
     let found = quantity(&entry.id, quantities, records);
     let (terms, words, verdict, missing) = judged(&|terms| entry.judge(terms), found);
     let untested = std::mem::take(&mut entry.reasons);
-    let tested = untested.into_iter().filter(|_| verdict == Verdict::Differs).map(|reason| {
-        let found = self::quantity(&reason.id, quantities, records);
-        let (terms, words, verdict, missing) = judged(&|terms| reason.rule.judge_noisy(terms), found);
-        let found = if terms.is_empty() { missing.unwrap_or_default() } else { words };
-        let (statement, quantity) = (reason.statement, reason.quantity);
-        Reason { statement, quantity, rule: reason.rule, run: reason.run, terms, found, verdict }
-    });
+    let tested = untested
+        .into_iter()
+        .filter(|_| verdict == Verdict::Differs)
+        .map(|reason| {
+            let found = self::quantity(&reason.id, quantities, records);
+            let (terms, words, verdict, missing) =
+                judged(&|terms| reason.rule.judge_noisy(terms), found);
+            let found = if terms.is_empty() {
+                missing.unwrap_or_default()
+            } else {
+                words
+            };
+            let (statement, quantity) = (reason.statement, reason.quantity);
+            Reason {
+                statement,
+                quantity,
+                rule: reason.rule,
+                run: reason.run,
+                terms,
+                found,
+                verdict,
+            }
+        });
     let reasons: Vec<Reason> = tested.collect();
     let why_not = (verdict == Verdict::Differs).then(|| supported(&reasons));
-    Claim { entry, terms, found: words, verdict, alone: verdict, others: Vec::new(), missing, reasons, why_not }
+    Claim {
+        entry,
+        terms,
+        found: words,
+        verdict,
+        alone: verdict,
+        others: Vec::new(),
+        missing,
+        reasons,
+        why_not,
+    }
 }
 
 fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Found, String> {
     let found = quantities.iter().find(|(name, _)| *name == id);
-    found.map_or_else(|| Err("nothing computes it".to_owned()), |(_, quantity)| quantity(records))
+    found.map_or_else(
+        || Err("nothing computes it".to_owned()),
+        |(_, quantity)| quantity(records),
+    )
 }
 
 type Judged = (Vec<Term>, String, Verdict, Option<String>);
 
 /// Numbers that are not finite are none.
 fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> Judged {
-    let is_finite = |term: &Term| [term.value, term.low, term.high].iter().all(|number| number.is_finite());
+    let is_finite = |term: &Term| {
+        [term.value, term.low, term.high]
+            .iter()
+            .all(|number| number.is_finite())
+    };
     let none = |why: String| (Vec::new(), String::new(), Verdict::Undecided, Some(why));
     match found {
         Err(why) => none(why),
-        Ok(found) if !found.terms.iter().all(is_finite) => none("a number has no interval, or is none".to_owned()),
+        Ok(found) if !found.terms.iter().all(is_finite) => {
+            none("a number has no interval, or is none".to_owned())
+        }
         Ok(found) => {
             let verdict = judge(&found.terms);
             let missing = (verdict == Verdict::Undecided).then(|| open(judge, &found.terms));
@@ -133,12 +176,17 @@ fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> J
 fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
     let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Undecided;
     match terms.iter().find(is_open) {
-        Some(term) if term.is_exact() => "a number that varies from run to run has no interval".to_owned(),
+        Some(term) if term.is_exact() => {
+            "a number that varies from run to run has no interval".to_owned()
+        }
         Some(term) => {
             let [low, high] = [term.low, term.high].map(number);
             format!("the interval, {low} to {high}, allows both")
         }
         None if terms.is_empty() => "no number was found".to_owned(),
-        None => format!("one of {} numbers decides, and its interval among so many allows both", terms.len()),
+        None => format!(
+            "one of {} numbers decides, and its interval among so many allows both",
+            terms.len()
+        ),
     }
 }

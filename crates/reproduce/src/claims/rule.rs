@@ -89,13 +89,22 @@ impl Rule {
 mod ends {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(ends: &[f64; 2], serializer: S) -> Result<S::Ok, S::Error> {
-        ends.map(|end| end.is_finite().then_some(end)).serialize(serializer)
+    pub(super) fn serialize<S: Serializer>(
+        ends: &[f64; 2],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        ends.map(|end| end.is_finite().then_some(end))
+            .serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; 2], D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[f64; 2], D::Error> {
         let [low, high] = <[Option<f64>; 2]>::deserialize(deserializer)?;
-        Ok([low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY)])
+        Ok([
+            low.unwrap_or(f64::NEG_INFINITY),
+            high.unwrap_or(f64::INFINITY),
+        ])
     }
 }
 
@@ -114,7 +123,13 @@ mod tests {
         for (low, high) in [(3.0, 9.0), (0.9, 1.4), (0.9, 1.5)] {
             assert_eq!(verdict(low, high), Verdict::Differs);
         }
-        for (low, high) in [(1.0, 2.0), (2.0, 4.0), (1.0, 4.0), (f64::NAN, 2.0), (1.5, 2.0)] {
+        for (low, high) in [
+            (1.0, 2.0),
+            (2.0, 4.0),
+            (1.0, 4.0),
+            (f64::NAN, 2.0),
+            (1.5, 2.0),
+        ] {
             assert_eq!(verdict(low, high), Verdict::Undecided, "{low} {high}");
         }
     }
@@ -129,9 +144,18 @@ mod tests {
             (every(&all), some(&all))
         };
         assert_eq!(both(&[&inside, &inside]), (Verdict::Holds, Verdict::Holds));
-        assert_eq!(both(&[&inside, &outside]), (Verdict::Differs, Verdict::Holds));
-        assert_eq!(both(&[&inside, &open]), (Verdict::Undecided, Verdict::Holds));
-        assert_eq!(both(&[&outside, &open]), (Verdict::Differs, Verdict::Undecided));
+        assert_eq!(
+            both(&[&inside, &outside]),
+            (Verdict::Differs, Verdict::Holds)
+        );
+        assert_eq!(
+            both(&[&inside, &open]),
+            (Verdict::Undecided, Verdict::Holds)
+        );
+        assert_eq!(
+            both(&[&outside, &open]),
+            (Verdict::Differs, Verdict::Undecided)
+        );
         assert_eq!(both(&[&outside]), (Verdict::Differs, Verdict::Differs));
         assert_eq!(both(&[]), (Verdict::Undecided, Verdict::Undecided));
     }
@@ -140,24 +164,47 @@ mod tests {
     #[test]
     fn one_of_many_decides_only_with_an_interval_for_many() {
         let (inside, just_outside, outside) = (term(0.8, 0.9), term(1.01, 1.21), term(1.9, 2.1));
-        let of = |last: &Term, many: usize| [vec![inside.clone(); many - 1], vec![last.clone()]].concat();
-        let (below, above) = (Rule::Every([f64::NEG_INFINITY, 1.0]), Rule::Some([1.0, f64::INFINITY]));
+        let of = |last: &Term, many: usize| {
+            [vec![inside.clone(); many - 1], vec![last.clone()]].concat()
+        };
+        let (below, above) = (
+            Rule::Every([f64::NEG_INFINITY, 1.0]),
+            Rule::Some([1.0, f64::INFINITY]),
+        );
         assert_eq!(below.judge_noisy(&of(&just_outside, 1)), Verdict::Differs);
         assert_eq!(above.judge_noisy(&of(&just_outside, 1)), Verdict::Holds);
-        assert_eq!(below.judge_noisy(&of(&just_outside, 20)), Verdict::Undecided);
-        assert_eq!(above.judge_noisy(&of(&just_outside, 20)), Verdict::Undecided);
+        assert_eq!(
+            below.judge_noisy(&of(&just_outside, 20)),
+            Verdict::Undecided
+        );
+        assert_eq!(
+            above.judge_noisy(&of(&just_outside, 20)),
+            Verdict::Undecided
+        );
         assert_eq!(below.judge_noisy(&of(&outside, 20)), Verdict::Differs);
         assert_eq!(above.judge_noisy(&of(&outside, 20)), Verdict::Holds);
         // All of them have to be in: that is no less sure of many.
-        assert_eq!(below.judge_noisy(&[inside.clone(), term(0.8, 0.999)]), Verdict::Holds);
+        assert_eq!(
+            below.judge_noisy(&[inside.clone(), term(0.8, 0.999)]),
+            Verdict::Holds
+        );
     }
 
     #[test]
     fn rules_say_themselves() {
         for (rule, words) in [
-            (Rule::Every([1.5, 3.0]), "every number between 1.50 and 3.00"),
-            (Rule::Every([f64::NEG_INFINITY, 0.0]), "every number below 0"),
-            (Rule::Some([1.0, f64::INFINITY]), "at least one number above 1.00"),
+            (
+                Rule::Every([1.5, 3.0]),
+                "every number between 1.50 and 3.00",
+            ),
+            (
+                Rule::Every([f64::NEG_INFINITY, 0.0]),
+                "every number below 0",
+            ),
+            (
+                Rule::Some([1.0, f64::INFINITY]),
+                "at least one number above 1.00",
+            ),
         ] {
             assert_eq!(rule.words(), words);
         }

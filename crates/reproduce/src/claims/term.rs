@@ -20,7 +20,12 @@ pub struct Term {
 
 impl Term {
     pub(crate) fn new(name: impl Into<String>, value: f64, low: f64, high: f64) -> Term {
-        Term { name: name.into(), value, low, high }
+        Term {
+            name: name.into(),
+            value,
+            low,
+            high,
+        }
     }
 
     /// Whether it has no interval.
@@ -33,14 +38,26 @@ impl Term {
     #[must_use]
     pub fn among(&self, many: usize) -> Term {
         let (low, high) = crate::interval::among((self.value, self.low, self.high), many);
-        Term { low, high, ..self.clone() }
+        Term {
+            low,
+            high,
+            ..self.clone()
+        }
     }
 
     /// The number and its interval.
     pub fn words(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(number);
-        let interval = if low == value && high == value { String::new() } else { format!(" ({low} to {high})") };
-        let name = if self.name.is_empty() { String::new() } else { format!("{}: ", self.name) };
+        let interval = if low == value && high == value {
+            String::new()
+        } else {
+            format!(" ({low} to {high})")
+        };
+        let name = if self.name.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.name)
+        };
         format!("{name}{value}{interval}")
     }
 }
@@ -52,17 +69,27 @@ pub(crate) fn exact(name: impl Into<String>, value: f64) -> Term {
 
 /// A number that depends on what is free: the one with the usual settings, and all others.
 pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Item = f64>) -> Term {
-    let (low, high) = all.fold((usual, usual), |(low, high), one| (low.min(one), high.max(one)));
+    let (low, high) = all.fold((usual, usual), |(low, high), one| {
+        (low.min(one), high.max(one))
+    });
     Term::new(name, usual, low, high)
 }
 
 /// The ratio of two estimates, and the interval that the intervals of both surely cover.
 pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
-    over(name, (above.estimate, above.low, above.high), (below.estimate, below.low, below.high))
+    over(
+        name,
+        (above.estimate, above.low, above.high),
+        (below.estimate, below.low, below.high),
+    )
 }
 
 /// The same of two cases of one run with the same mechanism and number of tasks: what runs differ by cancels.
-pub(crate) fn ratio_within_run(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
+pub(crate) fn ratio_within_run(
+    name: impl Into<String>,
+    above: &Estimate,
+    below: &Estimate,
+) -> Term {
     ratio(name, &above.beside_its_run(), &below.beside_its_run())
 }
 
@@ -87,7 +114,10 @@ pub(crate) struct Found {
 
 impl Found {
     pub(crate) fn new(terms: Vec<Term>, note: impl Into<String>) -> Found {
-        Found { terms, note: note.into() }
+        Found {
+            terms,
+            note: note.into(),
+        }
     }
 
     pub(crate) fn words(&self) -> String {

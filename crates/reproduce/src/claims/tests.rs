@@ -16,14 +16,30 @@ fn each_claim_has_a_name_an_exhibit_and_a_quantity() {
         let table = table(paper);
         let ids: BTreeSet<&str> = table.iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids.len(), table.len(), "{paper}: a name twice");
-        let reasons = table.iter().flat_map(|entry| &entry.reasons).map(|reason| reason.id.as_str());
+        let reasons = table
+            .iter()
+            .flat_map(|entry| &entry.reasons)
+            .map(|reason| reason.id.as_str());
         let named: BTreeSet<&str> = ids.iter().copied().chain(reasons).collect();
         let computed: BTreeSet<&str> = paper.quantities().iter().map(|(id, _)| *id).collect();
         assert_eq!(named, computed, "{paper}");
-        assert_eq!(paper.quantities().len(), computed.len(), "{paper}: a quantity twice");
-        let shown: Vec<String> = paper.exhibits(&Records::default()).into_iter().map(|exhibit| exhibit.name).collect();
+        assert_eq!(
+            paper.quantities().len(),
+            computed.len(),
+            "{paper}: a quantity twice"
+        );
+        let shown: Vec<String> = paper
+            .exhibits(&Records::default())
+            .into_iter()
+            .map(|exhibit| exhibit.name)
+            .collect();
         for entry in &table {
-            assert!(shown.contains(&entry.exhibit), "{paper}, {}: no exhibit {}", entry.id, entry.exhibit);
+            assert!(
+                shown.contains(&entry.exhibit),
+                "{paper}, {}: no exhibit {}",
+                entry.id,
+                entry.exhibit
+            );
         }
     }
 }
@@ -31,10 +47,23 @@ fn each_claim_has_a_name_an_exhibit_and_a_quantity() {
 #[test]
 fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
     for (paper, entry) in entries() {
-        assert!(!entry.bounds.is_empty() && !entry.place.is_empty(), "{paper}, {}", entry.id);
-        assert_eq!(entry.kind == Kind::Calibrated, !entry.free.is_empty(), "{paper}, {}", entry.id);
+        assert!(
+            !entry.bounds.is_empty() && !entry.place.is_empty(),
+            "{paper}, {}",
+            entry.id
+        );
+        assert_eq!(
+            entry.kind == Kind::Calibrated,
+            !entry.free.is_empty(),
+            "{paper}, {}",
+            entry.id
+        );
         let (Rule::Every([low, high]) | Rule::Some([low, high])) = entry.rule;
-        assert!(low < high && (low.is_finite() || high.is_finite()), "{paper}, {}", entry.id);
+        assert!(
+            low < high && (low.is_finite() || high.is_finite()),
+            "{paper}, {}",
+            entry.id
+        );
     }
 }
 
@@ -43,19 +72,39 @@ fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
 fn the_papers_own_numbers_meet_their_rules() {
     let mut with_numbers = 0;
     for (paper, entry) in entries().filter(|(_, entry)| !entry.published.is_empty()) {
-        let terms = |numbers: &[f64]| numbers.iter().map(|number| exact("", *number)).collect::<Vec<_>>();
-        let is_bound = |number: &f64| matches!(entry.rule, Rule::Every([_, high]) if high == *number);
+        let terms = |numbers: &[f64]| {
+            numbers
+                .iter()
+                .map(|number| exact("", *number))
+                .collect::<Vec<_>>()
+        };
+        let is_bound =
+            |number: &f64| matches!(entry.rule, Rule::Every([_, high]) if high == *number);
         // A published bound is not itself below it.
         let found = if entry.published.iter().all(is_bound) {
             vec![entry.published[0] * 0.999]
         } else {
             entry.published.clone()
         };
-        assert_eq!(entry.rule.judge(&terms(&found)), Verdict::Holds, "{paper}, {}", entry.id);
+        assert_eq!(
+            entry.rule.judge(&terms(&found)),
+            Verdict::Holds,
+            "{paper}, {}",
+            entry.id
+        );
         let (Rule::Every([low, high]) | Rule::Some([low, high])) = entry.rule;
-        let outside = if high.is_finite() { high * 1.1 } else { low * 0.9 - 0.1 };
+        let outside = if high.is_finite() {
+            high * 1.1
+        } else {
+            low * 0.9 - 0.1
+        };
         let wrong = vec![outside; entry.published.len()];
-        assert_eq!(entry.rule.judge(&terms(&wrong)), Verdict::Differs, "{paper}, {}", entry.id);
+        assert_eq!(
+            entry.rule.judge(&terms(&wrong)),
+            Verdict::Differs,
+            "{paper}, {}",
+            entry.id
+        );
         with_numbers += 1;
     }
     assert!(with_numbers > 40, "{with_numbers}");
@@ -64,7 +113,11 @@ fn the_papers_own_numbers_meet_their_rules() {
 #[test]
 fn a_quotation_is_short() {
     for (paper, entry) in entries() {
-        let words = entry.quotation.iter().flat_map(|words| words.split_whitespace()).count();
+        let words = entry
+            .quotation
+            .iter()
+            .flat_map(|words| words.split_whitespace())
+            .count();
         assert!(words <= 24, "{paper}, {}: {words} words", entry.id);
     }
 }
@@ -72,10 +125,27 @@ fn a_quotation_is_short() {
 #[test]
 fn without_records_nothing_is_reported() {
     for paper in Paper::iter() {
-        for claim in paper.exhibits(&Records::default()).into_iter().flat_map(|exhibit| exhibit.claims) {
-            assert_eq!(claim.verdict, Verdict::Undecided, "{paper}, {}", claim.entry.id);
-            assert!(claim.missing.is_some_and(|why| !why.is_empty()), "{paper}, {}", claim.entry.id);
-            assert!(claim.reasons.is_empty() && claim.found.is_empty(), "{paper}, {}", claim.entry.id);
+        for claim in paper
+            .exhibits(&Records::default())
+            .into_iter()
+            .flat_map(|exhibit| exhibit.claims)
+        {
+            assert_eq!(
+                claim.verdict,
+                Verdict::Undecided,
+                "{paper}, {}",
+                claim.entry.id
+            );
+            assert!(
+                claim.missing.is_some_and(|why| !why.is_empty()),
+                "{paper}, {}",
+                claim.entry.id
+            );
+            assert!(
+                claim.reasons.is_empty() && claim.found.is_empty(),
+                "{paper}, {}",
+                claim.entry.id
+            );
         }
     }
 }
@@ -98,14 +168,27 @@ fn every_claim_holds_by_the_papers_own_numbers_and_differs_by_others() {
     let mut untested = Vec::new();
     for paper in Paper::iter() {
         let reported = reported(paper);
-        for entry in table(paper).into_iter().filter(|entry| entry.kind != Kind::Definition) {
+        for entry in table(paper)
+            .into_iter()
+            .filter(|entry| entry.kind != Kind::Definition)
+        {
             let is_tested = reported.get(&entry.id).is_some_and(|reported| {
-                reported.by_paper == Verdict::Holds && reported.by_others.contains(&Verdict::Differs)
+                reported.by_paper == Verdict::Holds
+                    && reported.by_others.contains(&Verdict::Differs)
             });
             if !is_tested {
-                untested.push(format!("{paper}, {}: {:?}", entry.id, reported.get(&entry.id)));
+                untested.push(format!(
+                    "{paper}, {}: {:?}",
+                    entry.id,
+                    reported.get(&entry.id)
+                ));
             }
         }
     }
-    assert!(untested.is_empty(), "{} claims without a test of both sides:\n{}", untested.len(), untested.join("\n"));
+    assert!(
+        untested.is_empty(),
+        "{} claims without a test of both sides:\n{}",
+        untested.len(),
+        untested.join("\n")
+    );
 }

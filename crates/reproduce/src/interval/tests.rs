@@ -5,7 +5,10 @@ use super::*;
 fn the_interval_is_that_of_students_t() {
     let values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
     let (mean, low, high) = of_mean(&values).expect("six values");
-    assert!((low - 10.960_981).abs() < 1e-5 && (high - 14.039_019).abs() < 1e-5, "{low} {high}");
+    assert!(
+        (low - 10.960_981).abs() < 1e-5 && (high - 14.039_019).abs() < 1e-5,
+        "{low} {high}"
+    );
     // Of a mean, the jackknife is the same.
     let without: Vec<f64> = values.iter().map(|value| (75.0 - value) / 5.0).collect();
     let (_, jackknifed, _) = of_batches(mean, &without).expect("six values");
@@ -16,7 +19,13 @@ fn the_interval_is_that_of_students_t() {
 /// scipy.stats.linregress of these five: slope 0.46059, stderr 0.13481; Student's factor with three degrees of freedom is 2.35336.
 #[test]
 fn a_line_through_five_points_has_a_slope_with_an_interval() {
-    let points = [(3.0, 0.08), (5.0, 0.32), (6.0, 0.64), (7.0, 1.28), (8.0, 2.56)];
+    let points = [
+        (3.0, 0.08),
+        (5.0, 0.32),
+        (6.0, 0.64),
+        (7.0, 1.28),
+        (8.0, 2.56),
+    ];
     let (slope, low, high) = of_slope(&points).expect("five points");
     assert!(
         (slope - 0.460_59).abs() < 1e-4 && ((high - low) / 2.0 - 0.134_81 * 2.353_36).abs() < 1e-3,
@@ -29,9 +38,15 @@ fn a_line_through_five_points_has_a_slope_with_an_interval() {
 #[test]
 fn spreads_of_few_runs_are_hardly_known() {
     let (_, low, high) = of_spreads(1.0, 15.0, 15.0).expect("degrees of freedom");
-    assert!((high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9, "{low} {high}");
+    assert!(
+        (high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9,
+        "{low} {high}"
+    );
     let (_, low, high) = of_spreads(2.0, 5.0, 10.0).expect("degrees of freedom");
-    assert!((low - 2.0 / 3.3258_f64.sqrt()).abs() < 1e-3 && (high - 2.0 * 4.7351_f64.sqrt()).abs() < 1e-3);
+    assert!(
+        (low - 2.0 / 3.3258_f64.sqrt()).abs() < 1e-3
+            && (high - 2.0 * 4.7351_f64.sqrt()).abs() < 1e-3
+    );
     assert_eq!(of_spreads(0.0, 5.0, 5.0), None);
 }
 
@@ -39,17 +54,26 @@ fn spreads_of_few_runs_are_hardly_known() {
 #[test]
 fn a_share_of_few_has_the_interval_of_a_count() {
     let (share, low, high) = of_share(3, 1000);
-    assert!((share - 0.003).abs() < 1e-12 && (low - 0.000_818_06).abs() < 1e-6, "{low}");
+    assert!(
+        (share - 0.003).abs() < 1e-12 && (low - 0.000_818_06).abs() < 1e-6,
+        "{low}"
+    );
     assert!((high - 0.007_734_6).abs() < 1e-5, "{high}");
     let (share, low, high) = of_share(0, 300);
-    assert!(share == 0.0 && low == 0.0 && (high - (1.0 - 0.05_f64.powf(1.0 / 300.0))).abs() < 1e-9, "{high}");
+    assert!(
+        share == 0.0 && low == 0.0 && (high - (1.0 - 0.05_f64.powf(1.0 / 300.0))).abs() < 1e-9,
+        "{high}"
+    );
 }
 
 /// The quantile of the normal distribution at 0.95 is 1.6449, and at 0.995 2.5758.
 #[test]
 fn an_interval_among_ten_is_half_as_wide_again() {
     let (low, high) = among((0.0, -1.0, 1.0), 10);
-    assert!((high - 2.5758 / 1.6449).abs() < 1e-4 && (low + high).abs() < 1e-12, "{low} {high}");
+    assert!(
+        (high - 2.5758 / 1.6449).abs() < 1e-4 && (low + high).abs() < 1e-12,
+        "{low} {high}"
+    );
     assert_eq!(among((5.0, -1.0, 6.0), 1), (-1.0, 6.0));
     let (low, high) = among((1.0, 0.5, 2.0), 10);
     assert!(
@@ -87,9 +111,17 @@ fn the_largest_of_twelve_is_covered_though_it_was_chosen_afterwards() {
         };
         (0..12).map(|_| one(&mut noise)).collect()
     };
-    let naive = covered(10.0, || of_twelve().into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("twelve"));
+    let naive = covered(10.0, || {
+        of_twelve()
+            .into_iter()
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("twelve")
+    });
     let extreme = covered(10.0, || largest(&of_twelve()).expect("twelve"));
-    assert!(naive < 60, "its own interval covers {naive} of 100: the test shows nothing");
+    assert!(
+        naive < 60,
+        "its own interval covers {naive} of 100: the test shows nothing"
+    );
     assert!(extreme >= 90, "{extreme} of 100");
     let least = covered(10.0, || smallest(&of_twelve()).expect("twelve"));
     assert!(least >= 90, "{least} of 100");
@@ -99,7 +131,8 @@ fn the_largest_of_twelve_is_covered_though_it_was_chosen_afterwards() {
 #[test]
 fn groups_are_drawn_before_what_is_in_them() {
     let groups = [[1.0, 2.0], [2.0, 4.0], [1.5, 1.5]];
-    let summed = groups.map(|[a, b]: [f64; 2]| (f64::midpoint(a, b), (a - b).abs() / 8.0_f64.sqrt()));
+    let summed =
+        groups.map(|[a, b]: [f64; 2]| (f64::midpoint(a, b), (a - b).abs() / 8.0_f64.sqrt()));
     let (mean, low, high) = of_groups(&summed).expect("three groups");
     assert!((mean - 2.0).abs() < 1e-12, "{mean}");
     // Student's factor of three groups is 2.92.
@@ -110,11 +143,16 @@ fn groups_are_drawn_before_what_is_in_them() {
         let group = groups[pick(3)];
         f64::midpoint(group[pick(2)], group[pick(2)])
     };
-    let drawn: Vec<f64> = (0..40_000).map(|_| (a_group() + a_group() + a_group()) / 3.0).collect();
+    let drawn: Vec<f64> = (0..40_000)
+        .map(|_| (a_group() + a_group() + a_group()) / 3.0)
+        .collect();
     let centre = drawn.iter().sum::<f64>() / 40_000.0;
     let by_drawing = drawn.iter().map(|one| (one - centre).powi(2)).sum::<f64>() / 40_000.0;
     // The groups' own variance is that of a sample: 0.75 and not 0.5.
-    assert!((variance - by_drawing - 0.25 / 3.0).abs() < 0.005, "{variance} {by_drawing}");
+    assert!(
+        (variance - by_drawing - 0.25 / 3.0).abs() < 0.005,
+        "{variance} {by_drawing}"
+    );
     assert_eq!(of_groups(&summed[..1]), None);
 }
 
@@ -136,7 +174,9 @@ const RECORDED: [&[(f64, f64)]; 3] = [
 
 #[test]
 fn six_recorded_trials_cover_the_mean_of_all_as_often_as_they_say() {
-    let mean = |trials: &[(f64, f64)]| trials.iter().map(|(cost, _)| cost.ln()).sum::<f64>() / trials.len() as f64;
+    let mean = |trials: &[(f64, f64)]| {
+        trials.iter().map(|(cost, _)| cost.ln()).sum::<f64>() / trials.len() as f64
+    };
     let truth = RECORDED.iter().map(|trials| mean(trials)).sum::<f64>() / RECORDED.len() as f64;
     let mut random = ChaCha8Rng::seed_from_u64(11);
     let mut trial = || {
@@ -144,7 +184,11 @@ fn six_recorded_trials_cover_the_mean_of_all_as_often_as_they_say() {
         let (cost, error) = of_length[random.random_range(0..of_length.len())];
         (cost.ln(), error / cost)
     };
-    let mut hundred = || covered(truth, || of_groups(&std::array::from_fn::<_, 6, _>(|_| trial())).expect("six"));
+    let mut hundred = || {
+        covered(truth, || {
+            of_groups(&std::array::from_fn::<_, 6, _>(|_| trial())).expect("six")
+        })
+    };
     let found = (0..10).map(|_| hundred()).sum::<usize>();
     assert!((850..=950).contains(&found), "{found} of 1000");
 }
@@ -161,7 +205,13 @@ fn spread(runs: &[f64]) -> Option<f64> {
 fn the_spread_of_24_runs_is_covered_as_often_as_it_says() {
     let mut noise = Noise::new(5);
     let truth = (2.0 / std::f64::consts::PI).sqrt().ln();
-    let found = covered(truth, || of_runs(&(0..24).map(|_| noise.normal()).collect::<Vec<_>>(), spread).expect("runs"));
+    let found = covered(truth, || {
+        of_runs(&(0..24).map(|_| noise.normal()).collect::<Vec<_>>(), spread).expect("runs")
+    });
     assert!((84..=98).contains(&found), "{found} of 100");
-    assert_eq!(of_runs(&[1.0, 2.0, 3.0, 4.0, 5.0], spread), None, "too few to draw from");
+    assert_eq!(
+        of_runs(&[1.0, 2.0, 3.0, 4.0, 5.0], spread),
+        None,
+        "too few to draw from"
+    );
 }

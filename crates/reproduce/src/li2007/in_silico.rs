@@ -27,5 +27,10 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 pub(super) fn quantities() -> Quantities {
-    [buses::quantities(), sensitivity::quantities(), hand_off::quantities()].concat()
+    [
+        buses::quantities(),
+        sensitivity::quantities(),
+        hand_off::quantities(),
+    ]
+    .concat()
 }

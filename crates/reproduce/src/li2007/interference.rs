@@ -33,40 +33,71 @@ fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
     let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
     for window in &record.cycles {
-        let Some(case) = record.header.plan.cases.get(window.case as usize) else { continue };
+        let Some(case) = record.header.plan.cases.get(window.case as usize) else {
+            continue;
+        };
         if case.working_set.is_empty() {
             continue;
         }
         let sum = sums.entry(case.working_set.size_bytes.0).or_default();
-        for batch in window.batches.iter().filter(|batch| batch.arm == Arm::SwitchTotal) {
+        for batch in window
+            .batches
+            .iter()
+            .filter(|batch| batch.arm == Arm::SwitchTotal)
+        {
             sum.0 += (batch.handoff_ticks.0 as f64 + batch.walk_ticks.0 as f64) * ns_per_tick;
             sum.1 += f64::from(batch.handoffs);
         }
     }
-    let found = sums.into_iter().filter(|(_, (_, handoffs))| *handoffs > 0.0);
-    found.map(|(size, (ns, handoffs))| (size, ns / handoffs)).collect()
+    let found = sums
+        .into_iter()
+        .filter(|(_, (_, handoffs))| *handoffs > 0.0);
+    found
+        .map(|(size, (ns, handoffs))| (size, ns / handoffs))
+        .collect()
 }
 
 /// The share of a run's time in which its tasks did not have the CPU that they share.
 fn of_others(record: &MeasureRecord) -> f64 {
-    let sum = |of: fn(&Evidence) -> u64| record.cycles.iter().map(|window| of(&window.evidence)).sum::<u64>() as f64;
+    let sum = |of: fn(&Evidence) -> u64| {
+        record
+            .cycles
+            .iter()
+            .map(|window| of(&window.evidence))
+            .sum::<u64>() as f64
+    };
     1.0 - sum(|evidence| evidence.task_cpu_ns.0) / sum(|evidence| evidence.wall_ns.0)
 }
 
 /// That share in one setting over the same in another.
 fn others_have_the_cpu(records: &Records, before: usize, after: usize) -> Result<Found, String> {
     let of = |place: usize, number: usize| {
-        records.measured(&SETTINGS[place].run(number)).map(|(record, _)| of_others(record))
+        records
+            .measured(&SETTINGS[place].run(number))
+            .map(|(record, _)| of_others(record))
     };
     let pair = |number| Some([of(before, number).ok()?, of(after, number).ok()?]);
     let pairs: Vec<[f64; 2]> = (0..RUNS).filter_map(pair).collect();
-    let mean =
-        |pairs: &[[f64; 2]], place: usize| pairs.iter().map(|pair| pair[place]).sum::<f64>() / pairs.len() as f64;
+    let mean = |pairs: &[[f64; 2]], place: usize| {
+        pairs.iter().map(|pair| pair[place]).sum::<f64>() / pairs.len() as f64
+    };
     let ratio = |pairs: &[[f64; 2]]| finite((mean(pairs, 1) / mean(pairs, 0)).ln());
     let (value, low, high) = of_runs(&pairs, ratio).ok_or(TOO_FEW)?;
-    let note =
-        format!("{} and {} of the time; {} runs each", percent(mean(&pairs, 0)), percent(mean(&pairs, 1)), pairs.len());
-    Ok(Found::new(vec![Term::new("share over share", value.exp(), low.exp(), high.exp())], note))
+    let note = format!(
+        "{} and {} of the time; {} runs each",
+        percent(mean(&pairs, 0)),
+        percent(mean(&pairs, 1)),
+        pairs.len()
+    );
+    Ok(Found::new(
+        vec![Term::new(
+            "share over share",
+            value.exp(),
+            low.exp(),
+            high.exp(),
+        )],
+        note,
+    ))
 }
 
 /// One run of a setting.
@@ -74,7 +105,9 @@ fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64)
     let (record, _) = records.measured(&setting.run(number))?;
     let found = run(record);
     let sizes = found.len();
-    found.try_into().map_err(|_| format!("{sizes} of {SIZES} sizes were measured"))
+    found
+        .try_into()
+        .map_err(|_| format!("{sizes} of {SIZES} sizes were measured"))
 }
 
 /// The blocks of which the wanted settings are there, and the sizes in bytes: a machine with one CPU has none with isolation.
@@ -132,34 +165,78 @@ fn finite(value: f64) -> Option<f64> {
 const TOO_FEW: &str = "too few runs for an interval, or runs that do not vary";
 
 fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
-    let (value, low, high) = of_runs(blocks, |blocks| finite(shift(blocks, before, after))).ok_or(TOO_FEW)?;
-    Ok(Found::new(vec![Term::new("medians shift by", value, low, high)], format!("{} runs each", blocks.len())))
+    let (value, low, high) =
+        of_runs(blocks, |blocks| finite(shift(blocks, before, after))).ok_or(TOO_FEW)?;
+    Ok(Found::new(
+        vec![Term::new("medians shift by", value, low, high)],
+        format!("{} runs each", blocks.len()),
+    ))
 }
 
 /// How many times as far the runs of one setting vary as those of another.
 fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
-    let found = of_runs(blocks, |blocks| finite(spread(blocks, after) - spread(blocks, before)));
+    let found = of_runs(blocks, |blocks| {
+        finite(spread(blocks, after) - spread(blocks, before))
+    });
     let (value, low, high) = found.ok_or(TOO_FEW)?;
     let [before, after] = [before, after].map(|setting| percent(spread(blocks, setting).exp()));
-    let note = format!("runs vary by {before} and {after} of their median; {} runs each", blocks.len());
-    Ok(Found::new(vec![Term::new("spread over spread", value.exp(), low.exp(), high.exp())], note))
+    let note = format!(
+        "runs vary by {before} and {after} of their median; {} runs each",
+        blocks.len()
+    );
+    Ok(Found::new(
+        vec![Term::new(
+            "spread over spread",
+            value.exp(),
+            low.exp(),
+            high.exp(),
+        )],
+        note,
+    ))
 }
 
 /// How many times as much noise widens without isolation as with it: a difference of differences, of logarithms.
 fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
-    let difference =
-        |blocks: &[Block]| of(blocks, SHARED_QUIET, SHARED_NOISY) - of(blocks, ISOLATED_QUIET, ISOLATED_NOISY);
+    let difference = |blocks: &[Block]| {
+        of(blocks, SHARED_QUIET, SHARED_NOISY) - of(blocks, ISOLATED_QUIET, ISOLATED_NOISY)
+    };
     let (value, low, high) = of_runs(blocks, |blocks| finite(difference(blocks))).ok_or(TOO_FEW)?;
-    let [shared, isolated] = [of(blocks, SHARED_QUIET, SHARED_NOISY), of(blocks, ISOLATED_QUIET, ISOLATED_NOISY)];
+    let [shared, isolated] = [
+        of(blocks, SHARED_QUIET, SHARED_NOISY),
+        of(blocks, ISOLATED_QUIET, ISOLATED_NOISY),
+    ];
     let words = |change: f64| crate::text::number(change.exp());
-    let note = format!("noise widens {} times without isolation, {} times with it", words(shared), words(isolated));
-    Ok(Found::new(vec![Term::new("widening over widening", value.exp(), low.exp(), high.exp())], note))
+    let note = format!(
+        "noise widens {} times without isolation, {} times with it",
+        words(shared),
+        words(isolated)
+    );
+    Ok(Found::new(
+        vec![Term::new(
+            "widening over widening",
+            value.exp(),
+            low.exp(),
+            high.exp(),
+        )],
+        note,
+    ))
 }
 
 fn published_setting(setting: Setting) -> (&'static str, &'static str) {
-    let environment = if setting.is_noisy { "network interference" } else { "quiet" };
-    (environment, if setting.is_isolated { "dual-processor" } else { "single-processor" })
+    let environment = if setting.is_noisy {
+        "network interference"
+    } else {
+        "quiet"
+    };
+    (
+        environment,
+        if setting.is_isolated {
+            "dual-processor"
+        } else {
+            "single-processor"
+        },
+    )
 }
 
 const COLUMNS: [&str; 11] = [
@@ -177,19 +254,26 @@ const COLUMNS: [&str; 11] = [
 ];
 
 pub(super) fn tables(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Tables 1 and 2", "90 % intervals, isolated or not, quiet or with noise");
+    let mut exhibit = Exhibit::new(
+        "Tables 1 and 2",
+        "90 % intervals, isolated or not, quiet or with noise",
+    );
     let mut table = Table::new(&COLUMNS);
     let published = li_tables();
     for (place, setting) in SETTINGS.into_iter().enumerate() {
         let found = blocks(records, &[place]);
         let (environment, name) = published_setting(setting);
-        let rows = published.iter().filter(|row| row.environment == environment && row.setting == name);
+        let rows = published
+            .iter()
+            .filter(|row| row.environment == environment && row.setting == name);
         for (size, row) in rows.enumerate() {
             let mut cells = published_cells(setting, row);
             cells.extend(found_cells(&found, place, size));
             table.row(cells);
         }
-        exhibit.steps.extend((0..RUNS).map(|number| setting.run(number)));
+        exhibit
+            .steps
+            .extend((0..RUNS).map(|number| setting.run(number)));
     }
     exhibit.table = table;
     exhibit.notes = vec![
@@ -211,7 +295,11 @@ fn published_cells(setting: Setting, row: &LiRow) -> Vec<Cell> {
     let half = (row.ci90_high - row.ci90_low) / (row.ci90_high + row.ci90_low) * 100.0;
     vec![
         row.environment.as_str().into(),
-        if setting.is_isolated { "isolated".into() } else { "not isolated".into() },
+        if setting.is_isolated {
+            "isolated".into()
+        } else {
+            "not isolated".into()
+        },
         format!("{} KB", row.array_kb).into(),
         Cell::number(row.ci90_low, 2),
         Cell::number(row.ci90_high, 2),
@@ -219,13 +307,19 @@ fn published_cells(setting: Setting, row: &LiRow) -> Vec<Cell> {
     ]
 }
 
-fn found_cells(found: &Result<(Vec<Block>, [u64; SIZES]), String>, setting: usize, size: usize) -> Vec<Cell> {
+fn found_cells(
+    found: &Result<(Vec<Block>, [u64; SIZES]), String>,
+    setting: usize,
+    size: usize,
+) -> Vec<Cell> {
     let (blocks, sizes) = match found {
         Ok(found) => found,
         Err(why) => return vec![Cell::Missing { why: why.clone() }; 5],
     };
     let interval = of_mean(&of(blocks, setting, size));
-    let of = |of: fn((f64, f64, f64)) -> f64| Cell::or_missing(interval.map(of), 2, "one run has no interval");
+    let of = |of: fn((f64, f64, f64)) -> f64| {
+        Cell::or_missing(interval.map(of), 2, "one run has no interval")
+    };
     vec![
         Cell::Text(Bytes(sizes[size]).to_string()),
         of(|(_, low, _)| low / 1e3),
@@ -237,14 +331,30 @@ fn found_cells(found: &Result<(Vec<Block>, [u64; SIZES]), String>, setting: usiz
 
 pub(super) fn quantities() -> Quantities {
     vec![
-        ("quiet-widths-alike", |r| compared(r, ISOLATED_QUIET, SHARED_QUIET, widened)),
-        ("isolated-unmoved", |r| compared(r, ISOLATED_QUIET, ISOLATED_NOISY, shifted)),
-        ("shared-widened", |r| compared(r, SHARED_QUIET, SHARED_NOISY, widened)),
-        ("shared-wider-than-isolated", |r| compared(r, ISOLATED_NOISY, SHARED_NOISY, widened)),
-        ("isolation-helps", |r| isolation_helps(&blocks(r, &[0, 1, 2, 3])?.0)),
-        ("shared-shifted", |r| compared(r, SHARED_QUIET, SHARED_NOISY, shifted)),
-        ("others-have-the-cpu", |r| others_have_the_cpu(r, ISOLATED_QUIET, SHARED_QUIET)),
-        ("noise-takes-little", |r| others_have_the_cpu(r, SHARED_QUIET, SHARED_NOISY)),
+        ("quiet-widths-alike", |r| {
+            compared(r, ISOLATED_QUIET, SHARED_QUIET, widened)
+        }),
+        ("isolated-unmoved", |r| {
+            compared(r, ISOLATED_QUIET, ISOLATED_NOISY, shifted)
+        }),
+        ("shared-widened", |r| {
+            compared(r, SHARED_QUIET, SHARED_NOISY, widened)
+        }),
+        ("shared-wider-than-isolated", |r| {
+            compared(r, ISOLATED_NOISY, SHARED_NOISY, widened)
+        }),
+        ("isolation-helps", |r| {
+            isolation_helps(&blocks(r, &[0, 1, 2, 3])?.0)
+        }),
+        ("shared-shifted", |r| {
+            compared(r, SHARED_QUIET, SHARED_NOISY, shifted)
+        }),
+        ("others-have-the-cpu", |r| {
+            others_have_the_cpu(r, ISOLATED_QUIET, SHARED_QUIET)
+        }),
+        ("noise-takes-little", |r| {
+            others_have_the_cpu(r, SHARED_QUIET, SHARED_NOISY)
+        }),
     ]
 }
 

@@ -46,10 +46,18 @@ fn points_of_one_run(findings: &Findings, access: Access, stride: u64) -> Points
     points_with(findings, access, stride, Estimate::beside_its_run)
 }
 
-fn points_with(findings: &Findings, access: Access, stride: u64, held: fn(&Estimate) -> Estimate) -> Points {
+fn points_with(
+    findings: &Findings,
+    access: Access,
+    stride: u64,
+    held: fn(&Estimate) -> Estimate,
+) -> Points {
     let is_wanted = |finding: &&CaseFinding| {
         let set = &finding.case.working_set;
-        is_theirs(finding) && !set.is_empty() && set.access == access && set.stride_bytes == Bytes(stride)
+        is_theirs(finding)
+            && !set.is_empty()
+            && set.access == access
+            && set.stride_bytes == Bytes(stride)
     };
     let mut points: Points = findings
         .results
@@ -57,7 +65,11 @@ fn points_with(findings: &Findings, access: Access, stride: u64, held: fn(&Estim
         .filter(is_wanted)
         .filter_map(|finding| {
             let total = held(finding.total_ns.as_ref()?);
-            Some((finding.case.working_set.size_bytes.0, total.estimate, (total.low, total.high)))
+            Some((
+                finding.case.working_set.size_bytes.0,
+                total.estimate,
+                (total.low, total.high),
+            ))
         })
         .collect();
     points.sort_by_key(|(size, ..)| *size);
@@ -73,16 +85,28 @@ fn clear(mut points: Points) -> Points {
 
 fn series(name: &str, points: &Points) -> Series {
     let points = clear(points.clone());
-    let mut series = Series::new(name, Style::Found, points.iter().map(|(size, cost, _)| (*size as f64, *cost)));
+    let mut series = Series::new(
+        name,
+        Style::Found,
+        points.iter().map(|(size, cost, _)| (*size as f64, *cost)),
+    );
     series.intervals = points.iter().map(|(.., interval)| *interval).collect();
     series
 }
 
 /// Cost and interval in microseconds; no cost where the interval covers 0.
 fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
-    let centre = if low > 0.0 || high < 0.0 { cost / 1e3 } else { f64::NAN };
+    let centre = if low > 0.0 || high < 0.0 {
+        cost / 1e3
+    } else {
+        f64::NAN
+    };
     [
-        Cell::or_missing(Some(centre).filter(|centre| *centre > 0.0), 3, "not distinguishable from 0"),
+        Cell::or_missing(
+            Some(centre).filter(|centre| *centre > 0.0),
+            3,
+            "not distinguishable from 0",
+        ),
         Cell::number(low / 1e3, 3),
         Cell::number(high / 1e3, 3),
     ]
@@ -90,27 +114,53 @@ fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
 
 fn direct_finding(records: &Records) -> Result<&CaseFinding, String> {
     let (_, findings) = records.measured(GRID)?;
-    let is_direct = |finding: &&CaseFinding| is_theirs(finding) && finding.case.working_set.is_empty();
-    findings.results.iter().find(is_direct).ok_or_else(|| "the record has no direct cost of the pipe".to_owned())
+    let is_direct =
+        |finding: &&CaseFinding| is_theirs(finding) && finding.case.working_set.is_empty();
+    findings
+        .results
+        .iter()
+        .find(is_direct)
+        .ok_or_else(|| "the record has no direct cost of the pipe".to_owned())
 }
 
 fn direct_cost(records: &Records) -> Result<Estimate, String> {
     let finding = direct_finding(records)?;
-    finding.direct_ns.clone().ok_or_else(|| "the direct cost could not be measured: see the record".to_owned())
+    finding
+        .direct_ns
+        .clone()
+        .ok_or_else(|| "the direct cost could not be measured: see the record".to_owned())
 }
 
 fn direct_cycles(records: &Records) -> Result<Estimate, String> {
     let finding = direct_finding(records)?;
-    finding.direct_cycles.clone().ok_or_else(|| "the cycles of a multiplication are not known for this core".to_owned())
+    finding
+        .direct_cycles
+        .clone()
+        .ok_or_else(|| "the cycles of a multiplication are not known for this core".to_owned())
 }
 
 /// A quantity with the ends of its interval, in a unit of so many.
-fn row(what: &str, published: Cell, (found, unit): (Result<Estimate, String>, f64), decimals: usize) -> Vec<Cell> {
+fn row(
+    what: &str,
+    published: Cell,
+    (found, unit): (Result<Estimate, String>, f64),
+    decimals: usize,
+) -> Vec<Cell> {
     let missing = found.as_ref().err().cloned().unwrap_or_default();
     let of = |get: fn(&Estimate) -> f64| {
-        Cell::or_missing(found.as_ref().ok().map(|estimate| get(estimate) / unit), decimals, &missing)
+        Cell::or_missing(
+            found.as_ref().ok().map(|estimate| get(estimate) / unit),
+            decimals,
+            &missing,
+        )
     };
-    vec![what.into(), published, of(|e| e.estimate), of(|e| e.low), of(|e| e.high)]
+    vec![
+        what.into(),
+        published,
+        of(|e| e.estimate),
+        of(|e| e.low),
+        of(|e| e.high),
+    ]
 }
 
 pub(super) fn direct(records: &Records) -> Exhibit {
@@ -120,7 +170,12 @@ pub(super) fn direct(records: &Records) -> Exhibit {
     let published = Cell::number(DIRECT_NS / 1e3, 1);
     table.row(row("c1, us", published, (direct_cost(records), 1e3), 3));
     let published = Cell::number(DIRECT_NS * GHZ, 0);
-    table.row(row("c1, core cycles", published, (direct_cycles(records), 1.0), 0));
+    table.row(row(
+        "c1, core cycles",
+        published,
+        (direct_cycles(records), 1.0),
+        0,
+    ));
     exhibit.table = table;
     exhibit.notes.push(
         "Core cycles published: the time at the 2.0 GHz of the paper's Xeons. Those here are counted by a chain of multiplications.".into(),
@@ -129,7 +184,10 @@ pub(super) fn direct(records: &Records) -> Exhibit {
 }
 
 pub(super) fn figure_1(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Figure 1", "Cost of a switch over the size of the data, by access");
+    let mut exhibit = Exhibit::new(
+        "Figure 1",
+        "Cost of a switch over the size of the data, by access",
+    );
     exhibit.steps.push(GRID.to_owned());
     let mut table = Table::new(&["size", "access", "total us", "low", "high"]);
     let found = records.measured(GRID).map(|(_, findings)| {
@@ -137,7 +195,8 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
         for access in ACCESSES {
             let points = points(findings, access, 8);
             for (size, cost, interval) in &points {
-                let mut row: Vec<Cell> = vec![Bytes(*size).to_string().into(), access.to_string().into()];
+                let mut row: Vec<Cell> =
+                    vec![Bytes(*size).to_string().into(), access.to_string().into()];
                 row.extend(cells(*cost, *interval));
                 table.row(row);
             }
@@ -151,11 +210,25 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
             "all accesses, published regions",
             Style::Published,
             // The ends of its regions 1 and 2, as its text gives them.
-            [(1024.0, 4200.0), (200.0 * 1024.0, 8700.0), (256.0 * 1024.0, 38_600.0), (512.0 * 1024.0, 203_200.0)],
+            [
+                (1024.0, 4200.0),
+                (200.0 * 1024.0, 8700.0),
+                (256.0 * 1024.0, 38_600.0),
+                (512.0 * 1024.0, 203_200.0),
+            ],
         );
-        let lines = lines.into_iter().filter(|line| !line.x.is_empty()).chain([published]).collect();
-        exhibit.chart =
-            Some(Chart::new("size of each process's array", Axis::Size, "cost of a switch", Axis::Time, lines));
+        let lines = lines
+            .into_iter()
+            .filter(|line| !line.x.is_empty())
+            .chain([published])
+            .collect();
+        exhibit.chart = Some(Chart::new(
+            "size of each process's array",
+            Axis::Size,
+            "cost of a switch",
+            Axis::Time,
+            lines,
+        ));
     }
     exhibit.notes.push(
         "The paper prints its curves without numbers; drawn are the ends of its first two regions, which its text gives. \
@@ -177,9 +250,14 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         for size in sizes {
             let mut line = Points::new();
             for (stride, points) in STRIDES.iter().zip(&by_stride) {
-                let Some((_, cost, interval)) = points.iter().find(|(s, ..)| *s == size) else { continue };
+                let Some((_, cost, interval)) = points.iter().find(|(s, ..)| *s == size) else {
+                    continue;
+                };
                 line.push((*stride, *cost, *interval));
-                let mut row: Vec<Cell> = vec![Bytes(size).to_string().into(), Cell::number(*stride as f64, 0)];
+                let mut row: Vec<Cell> = vec![
+                    Bytes(size).to_string().into(),
+                    Cell::number(*stride as f64, 0),
+                ];
                 row.extend(cells(*cost, *interval));
                 table.row(row);
             }
@@ -189,8 +267,17 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     });
     exhibit.table = table;
     if let Ok(lines) = found {
-        let lines = lines.into_iter().filter(|line| !line.x.is_empty()).collect();
-        exhibit.chart = Some(Chart::new("stride", Axis::Size, "cost of a switch", Axis::Time, lines));
+        let lines = lines
+            .into_iter()
+            .filter(|line| !line.x.is_empty())
+            .collect();
+        exhibit.chart = Some(Chart::new(
+            "stride",
+            Axis::Size,
+            "cost of a switch",
+            Axis::Time,
+            lines,
+        ));
     }
     exhibit.notes.push(
         "The paper's text has, of arrays that do not fit: 44.1 to 183.8 us at a stride of 8 B, 116.5 on average, and 133.8 to 1496.1 \
@@ -209,17 +296,30 @@ fn interval(point: &Point) -> Interval {
 fn rmw(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     let points = clear(points_of_one_run(findings, Access::Rmw, 8));
-    if points.len() < 4 { Err("fewer than four sizes have a cost that is clear of 0".to_owned()) } else { Ok(points) }
+    if points.len() < 4 {
+        Err("fewer than four sizes have a cost that is clear of 0".to_owned())
+    } else {
+        Ok(points)
+    }
 }
 
 /// Capacities of the machine's data caches, the smallest first.
 fn capacities(records: &Records) -> Result<Vec<u64>, String> {
     let (record, _) = records.measured(GRID)?;
-    let caches = record.header.host.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+    let caches = record
+        .header
+        .host
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != CacheKind::Instruction);
     let mut sizes: Vec<u64> = caches.map(|cache| cache.size_bytes.0).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    if sizes.is_empty() { Err("the machine does not report its caches".to_owned()) } else { Ok(sizes) }
+    if sizes.is_empty() {
+        Err("the machine does not report its caches".to_owned())
+    } else {
+        Ok(sizes)
+    }
 }
 
 fn dearest(points: &[Point]) -> Option<&Point> {
@@ -228,9 +328,14 @@ fn dearest(points: &[Point]) -> Option<&Point> {
 
 /// Refuses to call a cost the largest where another, too noisy to be clear of 0, may be larger.
 fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
-    let hidden = all.iter().find(|(_, _, (low, high))| *low <= 0.0 && *high > most.1);
+    let hidden = all
+        .iter()
+        .find(|(_, _, (low, high))| *low <= 0.0 && *high > most.1);
     hidden.map_or(Ok(()), |(size, ..)| {
-        Err(format!("the cost at {} is not clear of 0, and may be larger than all that are", Bytes(*size)))
+        Err(format!(
+            "the cost at {} is not clear of 0, and may be larger than all that are",
+            Bytes(*size)
+        ))
     })
 }
 
@@ -253,9 +358,15 @@ fn least_of(points: &[Point]) -> Result<Interval, String> {
 /// Sizes of which two fit the first level, and that level.
 fn region_1(records: &Records) -> Result<(Points, u64), String> {
     let first = capacities(records)?[0];
-    let fit: Points = rmw(records)?.into_iter().filter(|(size, ..)| 2 * size <= first).collect();
+    let fit: Points = rmw(records)?
+        .into_iter()
+        .filter(|(size, ..)| 2 * size <= first)
+        .collect();
     if fit.len() < 2 {
-        Err(format!("fewer than two sizes up to half of {} have a cost that is clear of 0", Bytes(first)))
+        Err(format!(
+            "fewer than two sizes up to half of {} have a cost that is clear of 0",
+            Bytes(first)
+        ))
     } else {
         Ok((fit, first))
     }
@@ -264,21 +375,43 @@ fn region_1(records: &Records) -> Result<(Points, u64), String> {
 /// Region 1: largest over smallest cost where both arrays fit the first level.
 fn flat(records: &Records) -> Result<Found, String> {
     let (fit, first) = region_1(records)?;
-    let note = format!("up to {}, first level {}", Bytes(fit[fit.len() - 1].0), Bytes(first));
-    Ok(Found::new(vec![over("largest over smallest cost", most_of(&fit)?, least_of(&fit)?)], note))
+    let note = format!(
+        "up to {}, first level {}",
+        Bytes(fit[fit.len() - 1].0),
+        Bytes(first)
+    );
+    Ok(Found::new(
+        vec![over(
+            "largest over smallest cost",
+            most_of(&fit)?,
+            least_of(&fit)?,
+        )],
+        note,
+    ))
 }
 
 /// The first knee of reading and writing in order.
 fn knee_of(records: &Records) -> Result<&Knee, String> {
     let (_, findings) = records.measured(GRID)?;
     let is_theirs = |curve: &&Curve| {
-        curve.points.first().and_then(|point| findings.results.get(point.result)).is_some_and(|finding| {
-            let set = &finding.case.working_set;
-            is_theirs(finding) && set.access == Access::Rmw && set.stride_bytes == Bytes(8)
-        })
+        curve
+            .points
+            .first()
+            .and_then(|point| findings.results.get(point.result))
+            .is_some_and(|finding| {
+                let set = &finding.case.working_set;
+                is_theirs(finding) && set.access == Access::Rmw && set.stride_bytes == Bytes(8)
+            })
     };
-    let curve = findings.curves.iter().find(is_theirs).ok_or("too few sizes were measured for a curve")?;
-    curve.knees.first().ok_or_else(|| "no knee was found in the curve".to_owned())
+    let curve = findings
+        .curves
+        .iter()
+        .find(is_theirs)
+        .ok_or("too few sizes were measured for a curve")?;
+    curve
+        .knees
+        .first()
+        .ok_or_else(|| "no knee was found in the curve".to_owned())
 }
 
 /// Where it lies, over the capacity of the smallest cache that reaches so far.
@@ -286,11 +419,23 @@ fn knee(records: &Records) -> Result<Found, String> {
     let knee = knee_of(records)?;
     let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
     let (all, middle) = (capacities(records)?, (after * before).sqrt());
-    let reaching = all.iter().find(|capacity| **capacity as f64 >= middle).or(all.last());
+    let reaching = all
+        .iter()
+        .find(|capacity| **capacity as f64 >= middle)
+        .or(all.last());
     let capacity = *reaching.ok_or("the machine does not report its caches")?;
     let [after, before] = [after, before].map(|size| size / capacity as f64);
-    let term = Term::new(format!("knee over {}", Bytes(capacity)), (after * before).sqrt(), after, before);
-    let note = format!("first knee between {} and {}", Bytes(knee.after_bytes), Bytes(knee.before_bytes));
+    let term = Term::new(
+        format!("knee over {}", Bytes(capacity)),
+        (after * before).sqrt(),
+        after,
+        before,
+    );
+    let note = format!(
+        "first knee between {} and {}",
+        Bytes(knee.after_bytes),
+        Bytes(knee.before_bytes)
+    );
     Ok(Found::new(vec![term], note))
 }
 
@@ -300,14 +445,22 @@ const SKIPPING_BYTES: u64 = 512;
 /// The cost in strides that skip lines over that in order, at sizes from half of the second level to the knee.
 fn prefetched(records: &Records) -> Result<Found, String> {
     let end = knee_of(records)?.after_bytes;
-    let second = *capacities(records)?.get(1).ok_or("the machine does not report a second level")?;
+    let second = *capacities(records)?
+        .get(1)
+        .ok_or("the machine does not report a second level")?;
     let (all, sizes) = by_stride(records, &[8, SKIPPING_BYTES])?;
     let at = |points: &Points, size: u64| points.iter().find(|(s, ..)| *s == size).map(interval);
     let ratio = |size: u64| {
         let (near, far) = at(&all[0], size).zip(at(&all[1], size))?;
-        Some(over(format!("{SKIPPING_BYTES} B over 8 B at {}", Bytes(size)), far, near))
+        Some(over(
+            format!("{SKIPPING_BYTES} B over 8 B at {}", Bytes(size)),
+            far,
+            near,
+        ))
     };
-    let before = sizes.into_iter().filter(|size| second / 2 <= *size && *size <= end);
+    let before = sizes
+        .into_iter()
+        .filter(|size| second / 2 <= *size && *size <= end);
     let terms: Vec<Term> = before.filter_map(ratio).collect();
     if terms.is_empty() {
         return Err(
@@ -321,7 +474,10 @@ fn prefetched(records: &Records) -> Result<Found, String> {
 fn rise(records: &Records) -> Result<Found, String> {
     let points = rmw(records)?;
     let most = dearest(&points).ok_or("no size")?;
-    check_largest(&points_of_one_run(records.measured(GRID)?.1, Access::Rmw, 8), most)?;
+    check_largest(
+        &points_of_one_run(records.measured(GRID)?.1, Access::Rmw, 8),
+        most,
+    )?;
     let note = format!(
         "{} at {}, {} at {}",
         microseconds(points[0].1),
@@ -330,7 +486,11 @@ fn rise(records: &Records) -> Result<Found, String> {
         Bytes(most.0)
     );
     Ok(Found::new(
-        vec![over("largest cost over that of the smallest size", most_of(&points)?, interval(&points[0]))],
+        vec![over(
+            "largest cost over that of the smallest size",
+            most_of(&points)?,
+            interval(&points[0]),
+        )],
         note,
     ))
 }
@@ -341,7 +501,10 @@ fn grows(records: &Records) -> Result<Found, String> {
     let mut points = rmw(records)?;
     points.retain(|(size, ..)| last / 2 <= *size && *size <= last);
     if points.len() < 2 {
-        return Err(format!("fewer than two sizes from half of {} to all of it have a cost clear of 0", Bytes(last)));
+        return Err(format!(
+            "fewer than two sizes from half of {} to all of it have a cost clear of 0",
+            Bytes(last)
+        ));
     }
     Ok(Found::new(steps_up(&points), ""))
 }
@@ -349,7 +512,11 @@ fn grows(records: &Records) -> Result<Found, String> {
 /// Each size over the one before.
 fn steps_up(points: &[Point]) -> Vec<Term> {
     let step = |pair: &[Point]| {
-        over(format!("{} over {}", Bytes(pair[1].0), Bytes(pair[0].0)), interval(&pair[1]), interval(&pair[0]))
+        over(
+            format!("{} over {}", Bytes(pair[1].0), Bytes(pair[0].0)),
+            interval(&pair[1]),
+            interval(&pair[0]),
+        )
     };
     points.windows(2).map(step).collect()
 }
@@ -362,9 +529,20 @@ fn indirect_range(records: &Records) -> Result<Found, String> {
     let dearest = dearest(&all).ok_or("no size was measured")?;
     check_largest(&all, dearest)?;
     let indirect = (most - direct.estimate, low - direct.high, high - direct.low);
-    let note = format!("{} beside {} of direct cost", microseconds(indirect.0), microseconds(direct.estimate));
+    let note = format!(
+        "{} beside {} of direct cost",
+        microseconds(indirect.0),
+        microseconds(direct.estimate)
+    );
     let direct = (direct.estimate, direct.low, direct.high);
-    Ok(Found::new(vec![over("largest indirect over the direct cost", indirect, direct)], note))
+    Ok(Found::new(
+        vec![over(
+            "largest indirect over the direct cost",
+            indirect,
+            direct,
+        )],
+        note,
+    ))
 }
 
 /// Write and rmw over read, at the last level's size.
@@ -376,16 +554,23 @@ fn split(records: &Records) -> Result<Found, String> {
     let all = at(&read).zip(at(&write)).zip(at(&rmw));
     let ((read, write), rmw) =
         all.ok_or_else(|| format!("at {}, not all three accesses are clear of 0", Bytes(size)))?;
-    let terms = [("write", write), ("rmw", rmw)].map(|(name, cost)| over(format!("{name} over read"), cost, read));
+    let terms = [("write", write), ("rmw", rmw)]
+        .map(|(name, cost)| over(format!("{name} over read"), cost, read));
     Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
 }
 
 /// Sizes from the last level's on.
 fn beyond(records: &Records) -> Result<Points, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
-    let beyond: Points = rmw(records)?.into_iter().filter(|(size, ..)| *size >= last).collect();
+    let beyond: Points = rmw(records)?
+        .into_iter()
+        .filter(|(size, ..)| *size >= last)
+        .collect();
     if beyond.len() < 2 {
-        Err(format!("fewer than two sizes from {} on have a cost that is clear of 0", Bytes(last)))
+        Err(format!(
+            "fewer than two sizes from {} on have a cost that is clear of 0",
+            Bytes(last)
+        ))
     } else {
         Ok(beyond)
     }
@@ -398,15 +583,34 @@ fn uneven(records: &Records) -> Result<Found, String> {
 
 /// Region 3: its cheapest size over the dearest of region 1.
 fn still_high(records: &Records) -> Result<Found, String> {
-    let (least, most) = (least_of(&beyond(records)?)?, most_of(&region_1(records)?.0)?);
-    Ok(Found::new(vec![over("cheapest size of region 3 over the dearest of region 1", least, most)], ""))
+    let (least, most) = (
+        least_of(&beyond(records)?)?,
+        most_of(&region_1(records)?.0)?,
+    );
+    Ok(Found::new(
+        vec![over(
+            "cheapest size of region 3 over the dearest of region 1",
+            least,
+            most,
+        )],
+        "",
+    ))
 }
 
 /// The mean cost of some sizes at a stride, and the means of the intervals' ends.
 fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
-    let chosen: Vec<_> = points.iter().filter(|(size, ..)| wanted.contains(size)).collect();
-    let mean = |of: fn(&Point) -> f64| chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64;
-    (mean(|point| point.1), mean(|point| point.2.0), mean(|point| point.2.1))
+    let chosen: Vec<_> = points
+        .iter()
+        .filter(|(size, ..)| wanted.contains(size))
+        .collect();
+    let mean = |of: fn(&Point) -> f64| {
+        chosen.iter().map(|point| of(point)).sum::<f64>() / chosen.len() as f64
+    };
+    (
+        mean(|point| point.1),
+        mean(|point| point.2.0),
+        mean(|point| point.2.1),
+    )
 }
 
 /// The strides of the grid at the sizes that have a cost clear of 0 at all of them.
@@ -416,7 +620,9 @@ fn by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64
     let all: Vec<Points> = strides.iter().map(of_stride).collect();
     let is_in = |points: &Points, size: u64| points.iter().any(|(s, ..)| *s == size);
     let sizes = all[all.len() - 1].iter().map(|(size, ..)| *size);
-    let sizes: Vec<u64> = sizes.filter(|size| all.iter().all(|points| is_in(points, *size))).collect();
+    let sizes: Vec<u64> = sizes
+        .filter(|size| all.iter().all(|points| is_in(points, *size)))
+        .collect();
     if sizes.len() < 2 {
         Err("fewer than two sizes have a cost clear of 0 at all strides".to_owned())
     } else {
@@ -427,11 +633,21 @@ fn by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64
 /// Of the larger half of the sizes, each stride over the one before.
 fn larger_strides(records: &Records) -> Result<Found, String> {
     let (all, sizes) = by_stride(records, &STRIDES)?;
-    let means: Vec<Interval> = all.iter().map(|points| mean_of(points, &sizes[sizes.len() / 2..])).collect();
+    let means: Vec<Interval> = all
+        .iter()
+        .map(|points| mean_of(points, &sizes[sizes.len() / 2..]))
+        .collect();
     let step = |place: usize| {
-        over(format!("{} B over {} B", STRIDES[place + 1], STRIDES[place]), means[place + 1], means[place])
+        over(
+            format!("{} B over {} B", STRIDES[place + 1], STRIDES[place]),
+            means[place + 1],
+            means[place],
+        )
     };
-    Ok(Found::new((0..STRIDES.len() - 1).map(step).collect(), format!("from {} on", Bytes(sizes[sizes.len() / 2]))))
+    Ok(Found::new(
+        (0..STRIDES.len() - 1).map(step).collect(),
+        format!("from {} on", Bytes(sizes[sizes.len() / 2])),
+    ))
 }
 
 /// Nanoseconds of a walk without switches, of all sizes at a stride.
@@ -446,10 +662,18 @@ fn walks_alone(record: &MeasureRecord, stride: u64, sizes: &[u64]) -> Option<f64
                 && (set.stride_bytes.0, set.size_bytes.0) == (stride, *size)
         };
         let place = record.header.plan.cases.iter().position(is_it)?;
-        let windows = record.cycles.iter().filter(|window| window.case as usize == place);
-        let batches = windows.flat_map(|window| window.batches.iter()).filter(|batch| batch.arm == Arm::BaselineTotal);
+        let windows = record
+            .cycles
+            .iter()
+            .filter(|window| window.case as usize == place);
+        let batches = windows
+            .flat_map(|window| window.batches.iter())
+            .filter(|batch| batch.arm == Arm::BaselineTotal);
         let (ticks, walks) = batches.fold((0.0, 0.0), |(ticks, walks), batch| {
-            (ticks + batch.walk_ticks.0 as f64, walks + f64::from(batch.handoffs))
+            (
+                ticks + batch.walk_ticks.0 as f64,
+                walks + f64::from(batch.handoffs),
+            )
         });
         mean += ticks / walks * ns_per_tick / sizes.len() as f64;
     }
@@ -461,36 +685,63 @@ fn misses_without_switches(records: &Records) -> Result<Found, String> {
     let (record, _) = records.measured(GRID)?;
     let (_, sizes) = by_stride(records, &STRIDES)?;
     let larger = &sizes[sizes.len() / 2..];
-    let at = |stride: u64| walks_alone(record, stride, larger).ok_or("the record has no walks of the baseline");
+    let at = |stride: u64| {
+        walks_alone(record, stride, larger).ok_or("the record has no walks of the baseline")
+    };
     let near = at(128)?;
     let term = |stride: u64| Ok(exact(format!("{stride} B over 128 B"), at(stride)? / near));
     let note = format!("{} a walk at 128 B", microseconds(near));
-    Ok(Found::new([512, 4096].map(term).into_iter().collect::<Result<_, String>>()?, note))
+    Ok(Found::new(
+        [512, 4096]
+            .map(term)
+            .into_iter()
+            .collect::<Result<_, String>>()?,
+        note,
+    ))
 }
 
 /// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
 fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
     let (all, sizes) = by_stride(records, &[8, 128])?;
-    let wanted = if is_small { &sizes[..1] } else { &sizes[sizes.len() / 2..] };
+    let wanted = if is_small {
+        &sizes[..1]
+    } else {
+        &sizes[sizes.len() / 2..]
+    };
     let (near, far) = (mean_of(&all[0], wanted), mean_of(&all[1], wanted));
-    let note = format!("{} at 8 B, {} at 128 B", microseconds(near.0), microseconds(far.0));
+    let note = format!(
+        "{} at 8 B, {} at 128 B",
+        microseconds(near.0),
+        microseconds(far.0)
+    );
     Ok(Found::new(vec![over("128 B over 8 B", far, near)], note))
 }
 
 /// What was measured at every stride.
 fn all_strides(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
-    Ok(STRIDES.map(|stride| points_of_one_run(findings, Access::Rmw, stride)).concat())
+    Ok(STRIDES
+        .map(|stride| points_of_one_run(findings, Access::Rmw, stride))
+        .concat())
 }
 
 /// The largest over the smallest cost of all that was measured.
 fn whole_range(records: &Records) -> Result<Found, String> {
     let every = all_strides(records)?;
     let all = clear(every.clone());
-    let (most, least) = dearest(&all).zip(cheapest(&all)).ok_or("no size has a cost that is clear of 0")?;
+    let (most, least) = dearest(&all)
+        .zip(cheapest(&all))
+        .ok_or("no size has a cost that is clear of 0")?;
     check_largest(&every, most)?;
     let note = format!("{} to {}", microseconds(least.1), microseconds(most.1));
-    Ok(Found::new(vec![over("largest over smallest cost", most_of(&all)?, least_of(&all)?)], note))
+    Ok(Found::new(
+        vec![over(
+            "largest over smallest cost",
+            most_of(&all)?,
+            least_of(&all)?,
+        )],
+        note,
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

@@ -22,17 +22,37 @@ pub(super) struct Setting {
 }
 
 pub(super) const SETTINGS: [Setting; 4] = [
-    Setting { is_isolated: true, is_noisy: false },
-    Setting { is_isolated: false, is_noisy: false },
-    Setting { is_isolated: true, is_noisy: true },
-    Setting { is_isolated: false, is_noisy: true },
+    Setting {
+        is_isolated: true,
+        is_noisy: false,
+    },
+    Setting {
+        is_isolated: false,
+        is_noisy: false,
+    },
+    Setting {
+        is_isolated: true,
+        is_noisy: true,
+    },
+    Setting {
+        is_isolated: false,
+        is_noisy: true,
+    },
 ];
 
 impl Setting {
     /// The step of one of its runs.
     pub(super) fn run(self, number: usize) -> String {
-        let where_ = if self.is_isolated { "isolated" } else { "unisolated" };
-        format!("li2007-{where_}-{}-{:02}", if self.is_noisy { "noisy" } else { "quiet" }, number + 1)
+        let where_ = if self.is_isolated {
+            "isolated"
+        } else {
+            "unisolated"
+        };
+        format!(
+            "li2007-{where_}-{}-{:02}",
+            if self.is_noisy { "noisy" } else { "quiet" },
+            number + 1
+        )
     }
 }
 
@@ -40,7 +60,9 @@ impl Setting {
 pub(super) const ACCESSES: [Access; 3] = [Access::Read, Access::Write, Access::Rmw];
 
 /// Sizes of the simulated Figure 1, in KiB.
-pub(super) const SIZES_KIB: [u64; 15] = [1, 8, 32, 64, 96, 128, 160, 192, 256, 320, 384, 448, 512, 768, 1024];
+pub(super) const SIZES_KIB: [u64; 15] = [
+    1, 8, 32, 64, 96, 128, 160, 192, 256, 320, 384, 448, 512, 768, 1024,
+];
 /// Sizes and strides of the simulated Figure 2.
 pub(super) const STRIDE_SIZES_KIB: [u64; 7] = [32, 128, 256, 384, 512, 1024, 2048];
 pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
@@ -88,18 +110,31 @@ pub(super) fn simulated_step(access: Access, stride: u64, kib: u64) -> String {
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
-    let grid = if is_quick { "measure --quick" } else { "measure --full --budget 15min" };
+    let grid = if is_quick {
+        "measure --quick"
+    } else {
+        "measure --full --budget 15min"
+    };
     let mut steps = vec![Step::new(GRID, &format!("{grid} --cpu {}", site.quiet_cpu))];
     steps.extend(interference(site));
     let buses = list(&BUS_CYCLES);
     for (access, stride, kib) in points(is_quick) {
         let line = format!("simulate TRACE --design li2007-xeon --vary L2.bus_cycles={buses}");
         let name = simulated_step(access, stride, kib);
-        steps.extend(walks(site.effort, INSTRUCTIONS, (access, stride, kib), &name, &line));
+        steps.extend(walks(
+            site.effort,
+            INSTRUCTIONS,
+            (access, stride, kib),
+            &name,
+            &line,
+        ));
     }
     let (latencies, buses) = (list(&LATENCIES), list(&OUTER_BUSES));
     let loops = if is_quick { &LOOPS[..1] } else { &LOOPS };
-    for (instructions, point) in loops.iter().flat_map(|loops| JUDGED.map(|point| (*loops, point))) {
+    for (instructions, point) in loops
+        .iter()
+        .flat_map(|loops| JUDGED.map(|point| (*loops, point)))
+    {
         let line = format!(
             "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={latencies} --vary L2.bus_cycles={buses}"
         );
@@ -116,7 +151,11 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
 }
 
 fn list(numbers: &[u32]) -> String {
-    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+    numbers
+        .iter()
+        .map(u32::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// The trace of a point, and its simulation.
@@ -129,23 +168,39 @@ fn walks(
 ) -> [Step; 2] {
     let walks = walk_step(instructions, access, stride, kib);
     let turns = if effort == Effort::Quick { 4 } else { 12 };
-    let line = format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns {turns}");
+    let line =
+        format!("trace walks --size {kib}KiB --stride {stride}B --access {access} --turns {turns}");
     let mut simulate = Step::new(name, simulate);
     simulate.trace_of = Some(walks.clone());
-    [Step::new(walks, &format!("{line} --instructions {instructions}")), simulate]
+    [
+        Step::new(walks, &format!("{line} --instructions {instructions}")),
+        simulate,
+    ]
 }
 
 /// All points of both simulated figures, each once.
 pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
-    let thin = |kibs: &[u64]| kibs.iter().copied().step_by(if is_quick { 4 } else { 1 }).collect::<Vec<_>>();
+    let thin = |kibs: &[u64]| {
+        kibs.iter()
+            .copied()
+            .step_by(if is_quick { 4 } else { 1 })
+            .collect::<Vec<_>>()
+    };
     let mut points: Vec<(Access, u64, u64)> = Vec::new();
     for access in ACCESSES {
         points.extend(thin(&SIZES_KIB).into_iter().map(|kib| (access, 8, kib)));
     }
     // Those between are drawn, and no claim is about them.
-    let strides = STRIDES.iter().copied().step_by(if is_quick { 3 } else { 1 });
+    let strides = STRIDES
+        .iter()
+        .copied()
+        .step_by(if is_quick { 3 } else { 1 });
     for stride in strides {
-        points.extend(thin(&STRIDE_SIZES_KIB).into_iter().map(|kib| (Access::Rmw, stride, kib)));
+        points.extend(
+            thin(&STRIDE_SIZES_KIB)
+                .into_iter()
+                .map(|kib| (Access::Rmw, stride, kib)),
+        );
     }
     points.sort_unstable();
     points.dedup();
@@ -154,9 +209,16 @@ pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
 
 /// Half, three quarters and all of the second level, as 256, 384 and 512 KB were of theirs.
 pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
-    let second = host.caches.iter().find(|cache| cache.level == 2 && cache.kind != CacheKind::Instruction);
+    let second = host
+        .caches
+        .iter()
+        .find(|cache| cache.level == 2 && cache.kind != CacheKind::Instruction);
     let l2 = second.map_or(L2_BYTES, |cache| cache.size_bytes.0);
-    [Bytes(l2 / 2 / 4096 * 4096), Bytes(l2 / 4 * 3 / 4096 * 4096), Bytes(l2)]
+    [
+        Bytes(l2 / 2 / 4096 * 4096),
+        Bytes(l2 / 4 * 3 / 4096 * 4096),
+        Bytes(l2),
+    ]
 }
 
 /// Runs of each setting: six in the paper, and more here, so that what they differ by can be determined. Two show only that it works.
@@ -168,13 +230,21 @@ const QUICK_RUNS: usize = 2;
 fn interference(site: &Site<'_>) -> Vec<Step> {
     let noisy = site.noisy_cpu.unwrap_or(site.quiet_cpu);
     let has_two = site.noisy_cpu.is_some();
-    let runs = if site.effort == Effort::Quick { QUICK_RUNS } else { RUNS };
+    let runs = if site.effort == Effort::Quick {
+        QUICK_RUNS
+    } else {
+        RUNS
+    };
     let mut random = ChaCha8Rng::seed_from_u64(site.seed);
     let block = |number: usize| {
         let mut settings = SETTINGS;
         settings.shuffle(&mut random);
-        let there = settings.into_iter().filter(|setting| has_two || !setting.is_isolated);
-        there.map(|setting| Step::new(setting.run(number), &command(site, noisy, setting))).collect::<Vec<_>>()
+        let there = settings
+            .into_iter()
+            .filter(|setting| has_two || !setting.is_isolated);
+        there
+            .map(|setting| Step::new(setting.run(number), &command(site, noisy, setting)))
+            .collect::<Vec<_>>()
     };
     (0..runs).flat_map(block).collect()
 }
@@ -182,7 +252,11 @@ fn interference(site: &Site<'_>) -> Vec<Step> {
 /// A run of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one CPU, without
 /// priority.
 fn command(site: &Site<'_>, noisy: CpuId, setting: Setting) -> String {
-    let cpu = if setting.is_isolated { site.quiet_cpu } else { noisy };
+    let cpu = if setting.is_isolated {
+        site.quiet_cpu
+    } else {
+        noisy
+    };
     let sizes = sizes(site.host).map(|size| size.0.to_string()).join(",");
     // All repetitions, whatever their intervals are: together as long as several bursts of the noise are apart.
     let mut line = format!(

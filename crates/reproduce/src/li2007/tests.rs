@@ -8,7 +8,8 @@ use switchcost_workload::Access;
 
 use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
 use super::steps::{
-    ACCESSES, BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step, simulated_step,
+    ACCESSES, BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step,
+    simulated_step,
 };
 use crate::arm::{ARMS, Arm};
 use crate::li2007::interference;
@@ -17,7 +18,10 @@ use crate::{Cell, Exhibit, Paper, Records, Verdict};
 
 fn exhibit(records: &Records, name: &str) -> Exhibit {
     let exhibits = Paper::Li2007.exhibits(records);
-    exhibits.into_iter().find(|exhibit| exhibit.name == name).expect("an exhibit of this name")
+    exhibits
+        .into_iter()
+        .find(|exhibit| exhibit.name == name)
+        .expect("an exhibit of this name")
 }
 
 /// What a paper, or a made-up one, measured: in microseconds, by size in KiB.
@@ -34,7 +38,15 @@ struct Measured {
 }
 
 fn last_level() -> u64 {
-    measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).max().expect("caches")
+    measured()
+        .0
+        .header
+        .host
+        .caches
+        .iter()
+        .map(|cache| cache.size_bytes.0 >> 10)
+        .max()
+        .expect("caches")
 }
 
 /// Regions 1 to 3 as the text gives them.
@@ -42,7 +54,15 @@ fn published() -> Measured {
     let last = last_level();
     Measured {
         direct: 3.8,
-        rmw: vec![(1, 4.2), (8, 5.0), (16, 8.7), (last / 2, 38.6), (last, 203.2), (2 * last, 100.0), (4 * last, 120.0)],
+        rmw: vec![
+            (1, 4.2),
+            (8, 5.0),
+            (16, 8.7),
+            (last / 2, 38.6),
+            (last, 203.2),
+            (2 * last, 100.0),
+            (4 * last, 120.0),
+        ],
         writes: 2.0,
         strides: [1.0, 7.1],
         knee: (last / 2, last),
@@ -51,22 +71,49 @@ fn published() -> Measured {
 
 fn add_grid(records: &mut Records, story: &Measured) {
     let (record, mut findings) = measured();
-    findings.results.push(case(Mechanism::Pipe, 0, Access::Rmw, story.direct * 1e3));
-    let mut curve = Curve { title: String::new(), points: Vec::new(), knees: Vec::new(), regions: Vec::new() };
+    findings
+        .results
+        .push(case(Mechanism::Pipe, 0, Access::Rmw, story.direct * 1e3));
+    let mut curve = Curve {
+        title: String::new(),
+        points: Vec::new(),
+        knees: Vec::new(),
+        regions: Vec::new(),
+    };
     for (number, (kib, us)) in story.rmw.iter().enumerate() {
-        curve.points.push(CurvePoint { size_bytes: kib * 1024, result: findings.results.len(), total_ns: us * 1e3 });
-        for (access, factor) in [(Access::Rmw, 1.0), (Access::Write, 1.0), (Access::Read, 1.0 / story.writes)] {
-            findings.results.push(case(Mechanism::Pipe, kib * 1024, access, us * 1e3 * factor));
+        curve.points.push(CurvePoint {
+            size_bytes: kib * 1024,
+            result: findings.results.len(),
+            total_ns: us * 1e3,
+        });
+        for (access, factor) in [
+            (Access::Rmw, 1.0),
+            (Access::Write, 1.0),
+            (Access::Read, 1.0 / story.writes),
+        ] {
+            findings
+                .results
+                .push(case(Mechanism::Pipe, kib * 1024, access, us * 1e3 * factor));
         }
         let at_128 = story.strides[usize::from(number > 2)];
         for (stride, power) in [(64, 0.5), (128, 1.0), (512, 1.2), (4096, 1.4)] {
-            let mut strided = case(Mechanism::Pipe, kib * 1024, Access::Rmw, us * 1e3 * at_128.powf(power));
+            let mut strided = case(
+                Mechanism::Pipe,
+                kib * 1024,
+                Access::Rmw,
+                us * 1e3 * at_128.powf(power),
+            );
             strided.case.working_set.stride_bytes = Bytes(stride);
             findings.results.push(strided);
         }
     }
     let (after, before) = story.knee;
-    curve.knees.push(Knee { after_bytes: after << 10, before_bytes: before << 10, confidence: 1.0, cause: None });
+    curve.knees.push(Knee {
+        after_bytes: after << 10,
+        before_bytes: before << 10,
+        confidence: 1.0,
+        cause: None,
+    });
     findings.curves = vec![curve];
     records.add_measured(GRID, record, findings);
 }
@@ -79,13 +126,24 @@ fn add_simulated(records: &mut Records, story: Simulated) {
     for instructions in LOOPS {
         for (access, stride, kib) in JUDGED {
             let mut findings = findings.clone();
-            findings.designs = vec![findings.designs[0].clone(); LATENCIES.len() * OUTER_BUSES.len()];
+            findings.designs =
+                vec![findings.designs[0].clone(); LATENCIES.len() * OUTER_BUSES.len()];
             for (number, design) in findings.designs.iter_mut().enumerate() {
-                let us = story(number / OUTER_BUSES.len(), number % OUTER_BUSES.len(), access, stride, kib);
+                let us = story(
+                    number / OUTER_BUSES.len(),
+                    number % OUTER_BUSES.len(),
+                    access,
+                    stride,
+                    kib,
+                );
                 design.cycle_ns = Some([0.5, 0.5]);
                 design.excess_cycles_per_switch = Some(us * 2000.0);
             }
-            records.add_simulated(&sensitivity_step(instructions, access, stride, kib), head.clone(), findings);
+            records.add_simulated(
+                &sensitivity_step(instructions, access, stride, kib),
+                head.clone(),
+                findings,
+            );
         }
     }
 }
@@ -93,7 +151,10 @@ fn add_simulated(records: &mut Records, story: Simulated) {
 /// The sizes between which the accesses part, by bus.
 fn add_accesses(records: &mut Records, story: Simulated) {
     let (head, findings) = simulated();
-    for (access, kib) in ACCESSES.into_iter().flat_map(|access| [320, 384].map(|kib| (access, kib))) {
+    for (access, kib) in ACCESSES
+        .into_iter()
+        .flat_map(|access| [320, 384].map(|kib| (access, kib)))
+    {
         let mut findings = findings.clone();
         findings.designs = vec![findings.designs[0].clone(); BUS_CYCLES.len()];
         for design in &mut findings.designs {
@@ -112,8 +173,16 @@ fn as_published(_: usize, _: usize, access: Access, stride: u64, kib: u64) -> f6
         301..=600 => 203.2 - 3.8,
         _ => 112.7,
     };
-    let writes = if access == Access::Read && kib >= 384 { 0.5 } else { 1.0 };
-    let strides = if stride == 128 && kib >= 384 { 7.08 } else { 1.0 };
+    let writes = if access == Access::Read && kib >= 384 {
+        0.5
+    } else {
+        1.0
+    };
+    let strides = if stride == 128 && kib >= 384 {
+        7.08
+    } else {
+        1.0
+    };
     us * writes * strides
 }
 
@@ -122,15 +191,29 @@ type HandOff = fn(u64, usize) -> f64;
 
 fn add_hand_offs(records: &mut Records, story: HandOff) {
     let (head, findings) = simulated();
-    for (kib, arm) in SIZES_KIB.into_iter().flat_map(|kib| ARMS.map(|arm| (kib, arm))) {
+    for (kib, arm) in SIZES_KIB
+        .into_iter()
+        .flat_map(|kib| ARMS.map(|arm| (kib, arm)))
+    {
         let mut findings = findings.clone();
         findings.designs = vec![findings.designs[0].clone(); SETTINGS];
         for (setting, design) in findings.designs.iter_mut().enumerate() {
-            let us = 10.0 + if arm == Arm::Two { story(kib, setting) } else { 0.0 };
+            let us = 10.0
+                + if arm == Arm::Two {
+                    story(kib, setting)
+                } else {
+                    0.0
+                };
             design.cycle_ns = Some([0.5, 0.5]);
             design.hierarchies.shared.cycles = (us * 2000.0) as u64 * HAND_OFFS;
-            let kernel = LostTo { kernel: (kib + 1) * 2000 * HAND_OFFS, ..LostTo::default() };
-            design.lost_to = Some(LostCycles { kernel, ..LostCycles::default() });
+            let kernel = LostTo {
+                kernel: (kib + 1) * 2000 * HAND_OFFS,
+                ..LostTo::default()
+            };
+            design.lost_to = Some(LostCycles {
+                kernel,
+                ..LostCycles::default()
+            });
         }
         records.add_simulated(&step(Machine::Xeon, arm, kib), head.clone(), findings);
     }
@@ -153,22 +236,44 @@ fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Reco
 /// Each claim by the paper's own numbers, and by others; those of tables 1 and 2 from the means that are printed there.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let last = last_level();
-    let flat: Vec<(u64, f64)> = [1, 8, 16, last / 2, last, 2 * last].map(|kib| (kib, 4.2)).into();
-    let steady =
-        vec![(1, 4.0), (8, 9.0), (16, 20.0), (last / 2, 30.0), (last, 21.0), (2 * last, 30.0), (4 * last, 40.0)];
+    let flat: Vec<(u64, f64)> = [1, 8, 16, last / 2, last, 2 * last]
+        .map(|kib| (kib, 4.2))
+        .into();
+    let steady = vec![
+        (1, 4.0),
+        (8, 9.0),
+        (16, 20.0),
+        (last / 2, 30.0),
+        (last, 21.0),
+        (2 * last, 30.0),
+        (4 * last, 40.0),
+    ];
     let others = [
         records(
-            &Measured { direct: 20.0, rmw: flat, writes: 1.0, strides: [5.0, 0.5], knee: (1, 2) },
+            &Measured {
+                direct: 20.0,
+                rmw: flat,
+                writes: 1.0,
+                strides: [5.0, 0.5],
+                knee: (1, 2),
+            },
             |_, _, _, _, _| 9.0,
             |kib, _| 3.8 + kib as f64,
         ),
         records(
-            &Measured { rmw: steady, ..published() },
+            &Measured {
+                rmw: steady,
+                ..published()
+            },
             |_, _, _, stride, _| if stride == 128 { 59.0 } else { 9.0 },
             |kib, _| 1.0 + kib as f64,
         ),
     ];
-    let mut reported = testing::reported(Paper::Li2007, &records(&published(), as_published, as_in_region_1), &others);
+    let mut reported = testing::reported(
+        Paper::Li2007,
+        &records(&published(), as_published, as_in_region_1),
+        &others,
+    );
     reported.extend(interference::tests::reported());
     reported
 }
@@ -177,7 +282,11 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 fn what_depends_on_what_is_free_is_not_reported() {
     // Twice with the design's own bus, and other ratios with others.
     let by_bus: Simulated = |latency, bus, access, stride, kib| {
-        let factor = if access == Access::Read { 1.0 } else { [0.6, 1.0, 2.0][bus] };
+        let factor = if access == Access::Read {
+            1.0
+        } else {
+            [0.6, 1.0, 2.0][bus]
+        };
         as_published(latency, bus, access, stride, kib) * factor
     };
     let found = records(&published(), by_bus, as_in_region_1);
@@ -185,10 +294,22 @@ fn what_depends_on_what_is_free_is_not_reported() {
     assert_eq!(reported["simulated-writes-twice"], Verdict::Undecided);
     assert_eq!(reported["simulated-writes-cost-more"], Verdict::Holds);
     let claims = exhibit(&found, "Figure 1, simulated").claims;
-    let twice = claims.iter().find(|claim| claim.entry.id == "simulated-writes-twice").expect("it");
-    assert!(twice.found.starts_with("write over read: 2.00 (1.20 to 4.00)"), "{}", twice.found);
+    let twice = claims
+        .iter()
+        .find(|claim| claim.entry.id == "simulated-writes-twice")
+        .expect("it");
+    assert!(
+        twice
+            .found
+            .starts_with("write over read: 2.00 (1.20 to 4.00)"),
+        "{}",
+        twice.found
+    );
     let table = exhibit(&found, "Figures 1 and 2, sensitivity").table;
-    assert_eq!(table.rows.len(), LOOPS.len() * LATENCIES.len() * OUTER_BUSES.len());
+    assert_eq!(
+        table.rows.len(),
+        LOOPS.len() * LATENCIES.len() * OUTER_BUSES.len()
+    );
 }
 
 /// A simulation of every point by bus, for the figures.
@@ -201,12 +322,25 @@ fn each_figure_leads_to_the_bus_with_which_it_comes_nearest() {
     let mut records = Records::default();
     for (access, stride, kib) in points(false) {
         for (bus, design) in findings.designs.iter_mut().enumerate() {
-            let stores = if access == Access::Read || kib < 384 { 1.0 } else { stores[bus] / 2.0 };
-            let strides = if stride == 128 && kib >= 384 { strides[bus] / 7.08 } else { 1.0 };
+            let stores = if access == Access::Read || kib < 384 {
+                1.0
+            } else {
+                stores[bus] / 2.0
+            };
+            let strides = if stride == 128 && kib >= 384 {
+                strides[bus] / 7.08
+            } else {
+                1.0
+            };
             design.cycle_ns = Some([0.5, 0.5]);
-            design.excess_cycles_per_switch = Some(as_published(0, 0, access, stride, kib) * stores * strides * 2000.0);
+            design.excess_cycles_per_switch =
+                Some(as_published(0, 0, access, stride, kib) * stores * strides * 2000.0);
         }
-        records.add_simulated(&simulated_step(access, stride, kib), head.clone(), findings.clone());
+        records.add_simulated(
+            &simulated_step(access, stride, kib),
+            head.clone(),
+            findings.clone(),
+        );
     }
     let table = exhibit(&records, "Figures 1 and 2, by bus").table;
     let led_to: Vec<&Cell> = table.rows.iter().map(|row| &row[6]).collect();
@@ -220,28 +354,60 @@ fn a_tlbs_capacity_is_no_caches() {
     // Between the capacities of two levels: where a TLB of 64 entries ends.
     story.knee = (129, 250);
     let found = records(&story, as_published, as_in_region_1);
-    let claim =
-        exhibit(&found, "Figure 1").claims.into_iter().find(|claim| claim.entry.id == "first-knee").expect("it");
+    let claim = exhibit(&found, "Figure 1")
+        .claims
+        .into_iter()
+        .find(|claim| claim.entry.id == "first-knee")
+        .expect("it");
     assert_ne!(claim.verdict, Verdict::Holds, "{}", claim.found);
 }
 
 #[test]
 fn what_is_not_clear_of_0_is_neither_printed_nor_judged() {
     let last = last_level();
-    let lost = vec![(1, 4.2), (8, 5.0), (16, 8.7), (last, -203.2), (2 * last, -100.0)];
-    let found = records(&Measured { rmw: lost, ..published() }, as_published, as_in_region_1);
-    assert_eq!(verdicts(Paper::Li2007, &found)["region-3-uneven"], Verdict::Undecided);
-    let missing = Cell::Missing { why: "not distinguishable from 0".to_owned() };
+    let lost = vec![
+        (1, 4.2),
+        (8, 5.0),
+        (16, 8.7),
+        (last, -203.2),
+        (2 * last, -100.0),
+    ];
+    let found = records(
+        &Measured {
+            rmw: lost,
+            ..published()
+        },
+        as_published,
+        as_in_region_1,
+    );
+    assert_eq!(
+        verdicts(Paper::Li2007, &found)["region-3-uneven"],
+        Verdict::Undecided
+    );
+    let missing = Cell::Missing {
+        why: "not distinguishable from 0".to_owned(),
+    };
     let table = exhibit(&found, "Figure 1").table;
-    assert!(table.rows.iter().any(|row| row[2] == missing), "no negative cost is printed");
+    assert!(
+        table.rows.iter().any(|row| row[2] == missing),
+        "no negative cost is printed"
+    );
 }
 
 #[test]
 fn what_may_be_the_largest_is_not_passed_over() {
     let mut found = records(&published(), as_published, as_in_region_1);
-    let (record, mut findings) = found.measured(GRID).map(|(r, f)| (r.clone(), f.clone())).expect("the grid");
-    let largest = findings.results.iter_mut().filter_map(|finding| finding.total_ns.as_mut());
-    let largest = largest.max_by(|a, b| a.estimate.total_cmp(&b.estimate)).expect("a cost");
+    let (record, mut findings) = found
+        .measured(GRID)
+        .map(|(r, f)| (r.clone(), f.clone()))
+        .expect("the grid");
+    let largest = findings
+        .results
+        .iter_mut()
+        .filter_map(|finding| finding.total_ns.as_mut());
+    let largest = largest
+        .max_by(|a, b| a.estimate.total_cmp(&b.estimate))
+        .expect("a cost");
     (largest.low, largest.high, largest.within_run) = (-1e6, 9e6, (-1e6, 9e6));
     found.add_measured(GRID, record, findings);
     let reported = verdicts(Paper::Li2007, &found);
@@ -250,27 +416,61 @@ fn what_may_be_the_largest_is_not_passed_over() {
 
 #[test]
 fn the_parts_of_a_hand_off_stand_beside_each_other() {
-    let found = records(&published(), as_published, |kib, setting| 3.8 + kib as f64 / 8.0 * (1.0 + setting as f64));
+    let found = records(&published(), as_published, |kib, setting| {
+        3.8 + kib as f64 / 8.0 * (1.0 + setting as f64)
+    });
     let table = exhibit(&found, "The hand-off with the kernel").table;
     let row = |arrays: &str, part: &str| {
-        let row = table.rows.iter().find(|row| row[0] == Cell::from(arrays) && row[1] == Cell::from(part));
+        let row = table
+            .rows
+            .iter()
+            .find(|row| row[0] == Cell::from(arrays) && row[1] == Cell::from(part));
         row.unwrap_or_else(|| panic!("no {part} of {arrays}"))
     };
-    let close =
-        |cell: &Cell, expected: f64| matches!(cell, Cell::Number { value, .. } if (value - expected).abs() < 1e-9);
+    let close = |cell: &Cell, expected: f64| matches!(cell, Cell::Number { value, .. } if (value - expected).abs() < 1e-9);
     let direct = row("0 B", "us, direct");
-    assert_eq!(direct[2], Cell::Number { value: 3.8, decimals: 1 });
-    assert!(direct[3..6].iter().all(|cell| close(cell, 3.8)), "{direct:?}");
+    assert_eq!(
+        direct[2],
+        Cell::Number {
+            value: 3.8,
+            decimals: 1
+        }
+    );
+    assert!(
+        direct[3..6].iter().all(|cell| close(cell, 3.8)),
+        "{direct:?}"
+    );
     let total = row("32 KiB", "us, total");
     // The usual setting is the fifth of nine.
-    assert!(close(&total[3], 23.8) && close(&total[4], 7.8) && close(&total[5], 39.8), "{total:?}");
-    assert!(matches!(total[7], Cell::Missing { .. }), "what was not measured is missing: {total:?}");
+    assert!(
+        close(&total[3], 23.8) && close(&total[4], 7.8) && close(&total[5], 39.8),
+        "{total:?}"
+    );
+    assert!(
+        matches!(total[7], Cell::Missing { .. }),
+        "what was not measured is missing: {total:?}"
+    );
     let lost = |arrays: &str, part: &str| row(arrays, part)[3].clone();
     assert!(close(&lost("0 B", "us lost in kernel lines"), 1.0));
-    assert!(close(&lost("32 KiB", "us more in kernel lines"), 32.0), "more than without arrays");
+    assert!(
+        close(&lost("32 KiB", "us more in kernel lines"), 32.0),
+        "more than without arrays"
+    );
     assert!(close(&lost("32 KiB", "us more in own lines"), 0.0));
-    assert!(matches!(&total[6], Cell::Missing { why } if why.contains("li2007-hand-off-host-")), "{total:?}");
-    assert_eq!(verdicts(Paper::Li2007, &found)["hand-off-region-1"], Verdict::Differs, "16 us at 128 KiB at least");
-    let open = records(&published(), as_published, |kib, setting| if kib == 0 { 3.8 } else { 3.8 + setting as f64 });
-    assert_eq!(verdicts(Paper::Li2007, &open)["hand-off-region-1"], Verdict::Undecided);
+    assert!(
+        matches!(&total[6], Cell::Missing { why } if why.contains("li2007-hand-off-host-")),
+        "{total:?}"
+    );
+    assert_eq!(
+        verdicts(Paper::Li2007, &found)["hand-off-region-1"],
+        Verdict::Differs,
+        "16 us at 128 KiB at least"
+    );
+    let open = records(&published(), as_published, |kib, setting| {
+        if kib == 0 { 3.8 } else { 3.8 + setting as f64 }
+    });
+    assert_eq!(
+        verdicts(Paper::Li2007, &open)["hand-off-region-1"],
+        Verdict::Undecided
+    );
 }

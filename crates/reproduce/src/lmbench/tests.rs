@@ -29,7 +29,21 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 
 #[test]
 fn columns_are_in_lmbenchs_order() {
-    let table = Paper::Lmbench.exhibits(&records([1.0, 2.0, 4.0, 3.0, 8.0, 5.0, 16.0])).swap_remove(0).table;
-    assert_eq!(table.columns, ["2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"]);
-    assert_eq!(table.rows[0][4], Cell::Number { value: 8.0, decimals: 3 });
+    let table = Paper::Lmbench
+        .exhibits(&records([1.0, 2.0, 4.0, 3.0, 8.0, 5.0, 16.0]))
+        .swap_remove(0)
+        .table;
+    assert_eq!(
+        table.columns,
+        [
+            "2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"
+        ]
+    );
+    assert_eq!(
+        table.rows[0][4],
+        Cell::Number {
+            value: 8.0,
+            decimals: 3
+        }
+    );
 }

@@ -18,14 +18,27 @@ const COUNTERS: [&str; 3] = [L1D, "L1-icache-load-misses", DTLB];
 const DTLB: &str = "dTLB-load-misses";
 
 /// The kernel's switches, and those at user level.
-const ARMS: [(&str, &str, Mechanism); 2] = [("kernel", KERNEL, Mechanism::Pipe), ("user", USER, Mechanism::Ucontext)];
+const ARMS: [(&str, &str, Mechanism); 2] = [
+    ("kernel", KERNEL, Mechanism::Pipe),
+    ("user", USER, Mechanism::Ucontext),
+];
 
 pub(super) fn figure_4(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("Figure 4, counted", "Misses of one task alone and of two in turn, by this machine's counters");
-    exhibit.steps.extend(ARMS.map(|(_, step, _)| step.to_owned()));
-    let mut table =
-        Table::new(&["size", "counter", "kernel, alone", "kernel, two", "user level, alone", "user level, two"]);
+    let mut exhibit = Exhibit::new(
+        "Figure 4, counted",
+        "Misses of one task alone and of two in turn, by this machine's counters",
+    );
+    exhibit
+        .steps
+        .extend(ARMS.map(|(_, step, _)| step.to_owned()));
+    let mut table = Table::new(&[
+        "size",
+        "counter",
+        "kernel, alone",
+        "kernel, two",
+        "user level, alone",
+        "user level, two",
+    ]);
     let mut lines = Vec::new();
     for counter in COUNTERS {
         for kib in SIZES_KIB {
@@ -33,22 +46,38 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
             for (_, step, mechanism) in ARMS {
                 let found = counted(records, step, mechanism, counter, kib);
                 row.extend(
-                    [|c: &CounterFinding| c.baseline, |c: &CounterFinding| c.switching]
-                        .map(|of| Cell::of(&found, 2, of)),
+                    [
+                        |c: &CounterFinding| c.baseline,
+                        |c: &CounterFinding| c.switching,
+                    ]
+                    .map(|of| Cell::of(&found, 2, of)),
                 );
             }
             table.row(row);
         }
         for (name, step, mechanism) in ARMS {
             let gaps = gaps(records, step, mechanism, counter).unwrap_or_default();
-            let points = gaps.into_iter().map(|(kib, gap)| ((kib * 1024) as f64, gap.0));
-            lines.push(Series::new(format!("{counter}, {name}: two less alone"), Style::Found, points));
+            let points = gaps
+                .into_iter()
+                .map(|(kib, gap)| ((kib * 1024) as f64, gap.0));
+            lines.push(Series::new(
+                format!("{counter}, {name}: two less alone"),
+                Style::Found,
+                points,
+            ));
         }
     }
     lines.retain(|line: &Series| !line.x.is_empty());
     exhibit.table = table;
-    exhibit.chart = (!lines.is_empty())
-        .then(|| Chart::new("size of each task's array", Axis::Size, "misses a hand-off", Axis::Linear, lines));
+    exhibit.chart = (!lines.is_empty()).then(|| {
+        Chart::new(
+            "size of each task's array",
+            Axis::Size,
+            "misses a hand-off",
+            Axis::Linear,
+            lines,
+        )
+    });
     exhibit.notes.push(
         "Mean counts of batches that were run for them; the kernel's half is in them, as in the poster's, \
          where this machine lets it be counted. The same misses are simulated below, on any machine."
@@ -67,36 +96,68 @@ fn counted(
 ) -> Result<CounterFinding, String> {
     let (record, findings) = records.measured(step)?;
     let why = || {
-        let test = record.self_tests.iter().find(|test| test.instrument == counter);
+        let test = record
+            .self_tests
+            .iter()
+            .find(|test| test.instrument == counter);
         match test.map(|test| &test.outcome) {
-            Some(SelfTestOutcome::Unavailable { why }) => format!("this machine has no such counter ({why})"),
-            Some(SelfTestOutcome::Wrong { .. }) => "this machine's counter failed its known answer".to_owned(),
+            Some(SelfTestOutcome::Unavailable { why }) => {
+                format!("this machine has no such counter ({why})")
+            }
+            Some(SelfTestOutcome::Wrong { .. }) => {
+                "this machine's counter failed its known answer".to_owned()
+            }
             _ => "not counted".to_owned(),
         }
     };
     let at_size = |finding: &&switchcost_analysis::CaseFinding| {
-        finding.case.mechanism == mechanism && finding.case.working_set.size_bytes == Bytes::kib(kib)
+        finding.case.mechanism == mechanism
+            && finding.case.working_set.size_bytes == Bytes::kib(kib)
     };
-    let counters = findings.results.iter().find(at_size).map(|finding| &finding.counters);
+    let counters = findings
+        .results
+        .iter()
+        .find(at_size)
+        .map(|finding| &finding.counters);
     // The end of the name says that the kernel's half is not in it.
-    let is_it = |found: &&CounterFinding| found.name.strip_suffix(":u").unwrap_or(&found.name) == counter;
-    counters.and_then(|all| all.iter().find(is_it)).cloned().ok_or_else(why)
+    let is_it =
+        |found: &&CounterFinding| found.name.strip_suffix(":u").unwrap_or(&found.name) == counter;
+    counters
+        .and_then(|all| all.iter().find(is_it))
+        .cloned()
+        .ok_or_else(why)
 }
 
 /// What two tasks miss more than one, by size in KiB.
-fn gaps(records: &Records, step: &str, mechanism: Mechanism, counter: &str) -> Result<Vec<(u64, Interval)>, String> {
+fn gaps(
+    records: &Records,
+    step: &str,
+    mechanism: Mechanism,
+    counter: &str,
+) -> Result<Vec<(u64, Interval)>, String> {
     let found = SIZES_KIB.iter().filter(|kib| **kib > 0);
-    let found: Vec<_> = found.map(|kib| (*kib, counted(records, step, mechanism, counter, *kib))).collect();
-    let why = found.iter().find_map(|(_, counter)| counter.clone().err()).unwrap_or_default();
-    let gaps = found.into_iter().filter_map(|(kib, found)| Some((kib, gap(&found.ok()?))));
+    let found: Vec<_> = found
+        .map(|kib| (*kib, counted(records, step, mechanism, counter, *kib)))
+        .collect();
+    let why = found
+        .iter()
+        .find_map(|(_, counter)| counter.clone().err())
+        .unwrap_or_default();
+    let gaps = found
+        .into_iter()
+        .filter_map(|(kib, found)| Some((kib, gap(&found.ok()?))));
     let gaps: Vec<(u64, Interval)> = gaps.collect();
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
 
 /// What the arms differ by; no interval of one batch.
 fn gap(found: &CounterFinding) -> Interval {
-    let (gap, half) =
-        (found.switching - found.baseline, found.difference_error.map_or(f64::NAN, |error| NORMAL * error));
+    let (gap, half) = (
+        found.switching - found.baseline,
+        found
+            .difference_error
+            .map_or(f64::NAN, |error| NORMAL * error),
+    );
     (gap, gap - half, gap + half)
 }
 
@@ -108,15 +169,24 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, L1D)?;
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let most = |about: bool| {
-        let those = gaps.iter().filter(|(kib, _)| is_about(Bytes::kib(*kib), first) == about);
+        let those = gaps
+            .iter()
+            .filter(|(kib, _)| is_about(Bytes::kib(*kib), first) == about);
         largest(&those.map(|(_, gap)| *gap).collect::<Vec<_>>())
             .ok_or("no size about the first level's was counted, or none beside it")
     };
     let (there, elsewhere) = (most(true)?, most(false)?);
-    let note =
-        format!("{} misses a hand-off about {first}, at most {} elsewhere", number(there.0), number(elsewhere.0));
+    let note = format!(
+        "{} misses a hand-off about {first}, at most {} elsewhere",
+        number(there.0),
+        number(elsewhere.0)
+    );
     Ok(Found::new(
-        vec![less("gap about the first level's capacity less the largest elsewhere", there, elsewhere)],
+        vec![less(
+            "gap about the first level's capacity less the largest elsewhere",
+            there,
+            elsewhere,
+        )],
         note,
     ))
 }
@@ -131,9 +201,23 @@ fn tlb(records: &Records) -> Result<Found, String> {
         let gaps = gaps(records, step, mechanism, DTLB)?;
         Ok(gaps[gaps.len() - 1].1)
     };
-    let (kernel, user) = (at_largest(KERNEL, Mechanism::Pipe)?, at_largest(USER, Mechanism::Ucontext)?);
-    let note = format!("{} dTLB misses a hand-off in the kernel, {} at user level", number(kernel.0), number(user.0));
-    Ok(Found::new(vec![less("the kernel's gap less that at user level", kernel, user)], note))
+    let (kernel, user) = (
+        at_largest(KERNEL, Mechanism::Pipe)?,
+        at_largest(USER, Mechanism::Ucontext)?,
+    );
+    let note = format!(
+        "{} dTLB misses a hand-off in the kernel, {} at user level",
+        number(kernel.0),
+        number(user.0)
+    );
+    Ok(Found::new(
+        vec![less(
+            "the kernel's gap less that at user level",
+            kernel,
+            user,
+        )],
+        note,
+    ))
 }
 
 /// A size in KiB, its gap, and its cost.
@@ -143,10 +227,21 @@ type Size<'a> = (u64, Interval, &'a Estimate);
 fn follows(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, DTLB)?;
     let costs = curve(records, KERNEL, Mechanism::Pipe)?;
-    let at = |kib: u64| costs.iter().find(|(size, _)| *size == kib << 10).map(|(_, cost)| cost);
-    let above: Vec<Size<'_>> =
-        gaps.iter().filter(|(kib, _)| *kib > 64).filter_map(|(kib, gap)| Some((*kib, *gap, at(*kib)?))).collect();
-    let terms: Vec<Term> = above.windows(2).map(|pair| way(&pair[0], &pair[1])).collect();
+    let at = |kib: u64| {
+        costs
+            .iter()
+            .find(|(size, _)| *size == kib << 10)
+            .map(|(_, cost)| cost)
+    };
+    let above: Vec<Size<'_>> = gaps
+        .iter()
+        .filter(|(kib, _)| *kib > 64)
+        .filter_map(|(kib, gap)| Some((*kib, *gap, at(*kib)?)))
+        .collect();
+    let terms: Vec<Term> = above
+        .windows(2)
+        .map(|pair| way(&pair[0], &pair[1]))
+        .collect();
     if terms.is_empty() {
         Err("fewer than two sizes above 64 KiB were counted".to_owned())
     } else {
@@ -162,11 +257,24 @@ fn way((from, few, before): &Size<'_>, (to, many, after): &Size<'_>) -> Term {
     let (value, low, high) = match (many.1 > few.2, many.2 < few.1) {
         (true, _) => change,
         (_, true) => (-change.0, -change.2, -change.1),
-        _ => (0.0, -change.1.abs().max(change.2.abs()), change.1.abs().max(change.2.abs())),
+        _ => (
+            0.0,
+            -change.1.abs().max(change.2.abs()),
+            change.1.abs().max(change.2.abs()),
+        ),
     };
-    Term::new(format!("{} to {}", Bytes::kib(*from), Bytes::kib(*to)), value, low, high)
+    Term::new(
+        format!("{} to {}", Bytes::kib(*from), Bytes::kib(*to)),
+        value,
+        low,
+        high,
+    )
 }
 
 pub(super) fn quantities() -> Quantities {
-    vec![("counted-maximum-at-l1", first_maximum), ("counted-dtlb-kernel", tlb), ("counted-follows-dtlb", follows)]
+    vec![
+        ("counted-maximum-at-l1", first_maximum),
+        ("counted-dtlb-kernel", tlb),
+        ("counted-follows-dtlb", follows),
+    ]
 }

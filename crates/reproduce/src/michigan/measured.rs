@@ -18,7 +18,11 @@ const USER_US: (f64, f64) = (1.2, 1.4);
 const USER_MIDDLE_US: f64 = 1.3;
 
 /// Total cost of a switch by size in bytes; at 0 the direct cost.
-pub(super) fn curve(records: &Records, step: &str, mechanism: Mechanism) -> Result<Vec<(u64, Estimate)>, String> {
+pub(super) fn curve(
+    records: &Records,
+    step: &str,
+    mechanism: Mechanism,
+) -> Result<Vec<(u64, Estimate)>, String> {
     let (_, findings) = records.measured(step)?;
     let mut curve: Vec<(u64, Estimate)> = findings
         .results
@@ -26,34 +30,65 @@ pub(super) fn curve(records: &Records, step: &str, mechanism: Mechanism) -> Resu
         .filter(|finding| finding.case.mechanism == mechanism)
         .filter_map(|finding: &CaseFinding| {
             let size = finding.case.working_set.size_bytes.0;
-            let estimate = if size == 0 { &finding.direct_ns } else { &finding.total_ns };
+            let estimate = if size == 0 {
+                &finding.direct_ns
+            } else {
+                &finding.total_ns
+            };
             Some((size, estimate.clone()?))
         })
         .collect();
     curve.sort_by_key(|(size, _)| *size);
-    if curve.len() < 3 { Err("fewer than three sizes could be measured".to_owned()) } else { Ok(curve) }
+    if curve.len() < 3 {
+        Err("fewer than three sizes could be measured".to_owned())
+    } else {
+        Ok(curve)
+    }
 }
 
 /// In microseconds; none where its interval covers 0.
 fn cost(found: Option<&Estimate>, why: &str) -> Cell {
     match found {
-        Some(estimate) if estimate.low <= 0.0 => Cell::or_missing(None, 3, "not distinguishable from 0"),
+        Some(estimate) if estimate.low <= 0.0 => {
+            Cell::or_missing(None, 3, "not distinguishable from 0")
+        }
         found => Cell::or_missing(found.map(|estimate| estimate.estimate / 1e3), 3, why),
     }
 }
 
 pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("Figures 2 and 3", "Cost of a switch over size: processes over a pipe, contexts at user level");
+    let mut exhibit = Exhibit::new(
+        "Figures 2 and 3",
+        "Cost of a switch over size: processes over a pipe, contexts at user level",
+    );
     exhibit.steps.extend([KERNEL.to_owned(), USER.to_owned()]);
-    let (kernel, user) = (curve(records, KERNEL, Mechanism::Pipe), curve(records, USER, Mechanism::Ucontext));
-    let mut table = Table::new(&["size", "published us", "kernel us", "kernel sd %", "user us", "user sd %"]);
+    let (kernel, user) = (
+        curve(records, KERNEL, Mechanism::Pipe),
+        curve(records, USER, Mechanism::Ucontext),
+    );
+    let mut table = Table::new(&[
+        "size",
+        "published us",
+        "kernel us",
+        "kernel sd %",
+        "user us",
+        "user sd %",
+    ]);
     for kib in SIZES_KIB {
         let cells = |curve: &Result<Vec<(u64, Estimate)>, String>| -> [Cell; 2] {
-            let why = curve.clone().err().unwrap_or_else(|| "not measured".to_owned());
-            let found =
-                curve.as_ref().ok().and_then(|c| c.iter().find(|(size, _)| *size == kib * 1024)).map(|(_, e)| e);
-            [cost(found, &why), Cell::or_missing(found.map(|e| e.sd / e.estimate.abs() * 100.0), 1, &why)]
+            let why = curve
+                .clone()
+                .err()
+                .unwrap_or_else(|| "not measured".to_owned());
+            let found = curve
+                .as_ref()
+                .ok()
+                .and_then(|c| c.iter().find(|(size, _)| *size == kib * 1024))
+                .map(|(_, e)| e);
+            [
+                cost(found, &why),
+                Cell::or_missing(found.map(|e| e.sd / e.estimate.abs() * 100.0), 1, &why),
+            ]
         };
         let published = match kib {
             0 => format!("kernel {DIRECT_US}"),
@@ -67,21 +102,43 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     let line = |name: &str, curve: &Result<Vec<(u64, Estimate)>, String>| {
-        let points = curve.iter().flatten().filter(|(size, e)| *size > 0 && e.low > 0.0);
-        let mut series = Series::new(name, Style::Found, points.clone().map(|(size, e)| (*size as f64, e.estimate)));
+        let points = curve
+            .iter()
+            .flatten()
+            .filter(|(size, e)| *size > 0 && e.low > 0.0);
+        let mut series = Series::new(
+            name,
+            Style::Found,
+            points.clone().map(|(size, e)| (*size as f64, e.estimate)),
+        );
         series.intervals = points.map(|(_, e)| (e.low, e.high)).collect();
         series
     };
     // The poster gives a range for all sizes below 64 KB; its direct cost in the kernel belongs to no size, and is in the table.
-    let band = |name: &str, us: f64| Series::new(name, Style::Published, [(8192.0, us * 1e3), (65_536.0, us * 1e3)]);
+    let band = |name: &str, us: f64| {
+        Series::new(
+            name,
+            Style::Published,
+            [(8192.0, us * 1e3), (65_536.0, us * 1e3)],
+        )
+    };
     let lines = vec![
         line("kernel", &kernel),
         line("user level", &user),
         band("user level, published: least", USER_US.0),
         band("user level, published: most", USER_US.1),
     ];
-    let lines = lines.into_iter().filter(|line| !line.x.is_empty()).collect();
-    exhibit.chart = Some(Chart::new("size of each task's array", Axis::Size, "cost of a switch", Axis::Time, lines));
+    let lines = lines
+        .into_iter()
+        .filter(|line| !line.x.is_empty())
+        .collect();
+    exhibit.chart = Some(Chart::new(
+        "size of each task's array",
+        Axis::Size,
+        "cost of a switch",
+        Axis::Time,
+        lines,
+    ));
     exhibit.notes.push(
         "The poster's library at user level was a course's gtthread, \"not tuned\"; here it is swapcontext of the C library, \
          which makes two system calls a switch. The poster says threads and speaks of two address spaces: taken as processes."
@@ -110,17 +167,30 @@ fn peak(records: &Records) -> Result<Found, String> {
     let about = about.ok_or("no size about the first level's could be measured")?;
     let ratio = |place: usize| {
         let [(at, top), (beside, low)] = [&curve[about], &curve[place]];
-        ratio_within_run(format!("cost at {} over that at {}", Bytes(*at), Bytes(*beside)), top, low)
+        ratio_within_run(
+            format!("cost at {} over that at {}", Bytes(*at), Bytes(*beside)),
+            top,
+            low,
+        )
     };
-    Ok(Found::new(vec![ratio(about - 1), ratio(about + 1)], format!("first level {first}")))
+    Ok(Found::new(
+        vec![ratio(about - 1), ratio(about + 1)],
+        format!("first level {first}"),
+    ))
 }
 
 /// The spread of repetitions below 64 KiB: pooled over the sizes, with its degrees of freedom; in ns or as a share of the cost.
 fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64), String> {
-    let small = curve.iter().filter(|(size, estimate)| *size < 64 << 10 && estimate.estimate > 0.0 && estimate.n > 1);
+    let small = curve
+        .iter()
+        .filter(|(size, estimate)| *size < 64 << 10 && estimate.estimate > 0.0 && estimate.n > 1);
     let (mut squares, mut freedom) = (0.0, 0.0);
     for (_, estimate) in small {
-        let sd = if is_relative { estimate.sd / estimate.estimate } else { estimate.sd };
+        let sd = if is_relative {
+            estimate.sd / estimate.estimate
+        } else {
+            estimate.sd
+        };
         squares += sd * sd * (estimate.n - 1) as f64;
         freedom += (estimate.n - 1) as f64;
     }
@@ -134,34 +204,60 @@ fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64),
 fn steadier(records: &Records, is_relative: bool) -> Result<Found, String> {
     let (kernel, of_kernel) = variation(&kernel(records)?, is_relative)?;
     let (user, of_user) = variation(&user(records)?, is_relative)?;
-    let (value, low, high) = of_spreads(user / kernel, of_user, of_kernel).ok_or("the costs have no spread")?;
+    let (value, low, high) =
+        of_spreads(user / kernel, of_user, of_kernel).ok_or("the costs have no spread")?;
     let show = if is_relative { percent } else { microseconds };
-    let note = format!("{} at user level, {} in the kernel", show(user), show(kernel));
-    Ok(Found::new(vec![Term::new("standard deviation at user level over that in the kernel", value, low, high)], note))
+    let note = format!(
+        "{} at user level, {} in the kernel",
+        show(user),
+        show(kernel)
+    );
+    Ok(Found::new(
+        vec![Term::new(
+            "standard deviation at user level over that in the kernel",
+            value,
+            low,
+            high,
+        )],
+        note,
+    ))
 }
 
 fn direct(curve: Vec<(u64, Estimate)>) -> Result<Estimate, &'static str> {
     let found = curve.into_iter().find(|(size, _)| *size == 0);
-    found.map(|(_, estimate)| estimate).ok_or("the direct cost was not measured")
+    found
+        .map(|(_, estimate)| estimate)
+        .ok_or("the direct cost was not measured")
 }
 
 fn slower(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
-    let note =
-        format!("{} at user level, {} in the kernel", microseconds(user.estimate), microseconds(kernel.estimate));
-    Ok(Found::new(vec![ratio("user level over the kernel", &user, &kernel)], note))
+    let note = format!(
+        "{} at user level, {} in the kernel",
+        microseconds(user.estimate),
+        microseconds(kernel.estimate)
+    );
+    Ok(Found::new(
+        vec![ratio("user level over the kernel", &user, &kernel)],
+        note,
+    ))
 }
 
 /// Largest over smallest cost at user level below 64 KiB.
 fn level(records: &Records) -> Result<Found, String> {
     let curve = user(records)?;
-    let small = curve.iter().filter(|(size, _)| (1..64 << 10).contains(size));
-    let small: Vec<Interval> =
-        small.map(|(_, cost)| cost.beside_its_run()).map(|e| (e.estimate, e.low, e.high)).collect();
+    let small = curve
+        .iter()
+        .filter(|(size, _)| (1..64 << 10).contains(size));
+    let small: Vec<Interval> = small
+        .map(|(_, cost)| cost.beside_its_run())
+        .map(|e| (e.estimate, e.low, e.high))
+        .collect();
     match largest(&small).zip(smallest(&small)) {
-        Some((most, least)) if small.len() > 1 => {
-            Ok(Found::new(vec![over("largest over smallest cost", most, least)], ""))
-        }
+        Some((most, least)) if small.len() > 1 => Ok(Found::new(
+            vec![over("largest over smallest cost", most, least)],
+            "",
+        )),
         _ => Err("fewer than two sizes below 64 KB were measured".to_owned()),
     }
 }
@@ -171,7 +267,10 @@ fn level(records: &Records) -> Result<Found, String> {
 fn same_shape(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (kernel(records)?, user(records)?);
     let at = |curve: &[(u64, Estimate)], size: u64| {
-        curve.iter().find(|(found, _)| *found == size).map(|(_, estimate)| estimate.beside_its_run())
+        curve
+            .iter()
+            .find(|(found, _)| *found == size)
+            .map(|(_, estimate)| estimate.beside_its_run())
     };
     let both: Vec<(u64, Estimate, Estimate)> = kernel
         .iter()
@@ -181,13 +280,19 @@ fn same_shape(records: &Records) -> Result<Found, String> {
     let way = |pair: &[(u64, Estimate, Estimate)]| {
         let [(from, ..), (to, ..)] = [&pair[0], &pair[1]];
         let name = format!("{} to {}", Bytes(*from), Bytes(*to));
-        let [before, after] = [&pair[0].2, &pair[1].2].map(|cost| (cost.estimate, cost.low, cost.high));
+        let [before, after] =
+            [&pair[0].2, &pair[1].2].map(|cost| (cost.estimate, cost.low, cost.high));
         let user = over("", after, before);
         let (value, low, high) = (user.value - 1.0, user.low - 1.0, user.high - 1.0);
         match change(&pair[0].1, &pair[1].1) {
             Some(kernel) if kernel > 0.0 => Term::new(name, value, low, high),
             Some(_) => Term::new(name, -value, -high, -low),
-            None => Term::new(name, 0.0, -low.abs().max(high.abs()), low.abs().max(high.abs())),
+            None => Term::new(
+                name,
+                0.0,
+                -low.abs().max(high.abs()),
+                low.abs().max(high.abs()),
+            ),
         }
     };
     let terms: Vec<Term> = both.windows(2).map(way).collect();
@@ -208,29 +313,66 @@ fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
 fn first_level_reload(records: &Records) -> Result<Found, String> {
     let (record, findings) = records.measured(KERNEL)?;
     let first = first_level(&record.header.host)?;
-    let of_pipe = || findings.results.iter().filter(|finding| finding.case.mechanism == Mechanism::Pipe);
-    let distance =
-        |finding: &&CaseFinding| (finding.case.working_set.size_bytes.0.max(1) as f64 / first.0 as f64).ln().abs();
+    let of_pipe = || {
+        findings
+            .results
+            .iter()
+            .filter(|finding| finding.case.mechanism == Mechanism::Pipe)
+    };
+    let distance = |finding: &&CaseFinding| {
+        (finding.case.working_set.size_bytes.0.max(1) as f64 / first.0 as f64)
+            .ln()
+            .abs()
+    };
     let about = of_pipe().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let about = about.filter(|finding| is_about(finding.case.working_set.size_bytes, first));
-    let reload = about.and_then(|finding| finding.indirect_reload_ns.as_ref()).ok_or("its reload was not measured")?;
+    let reload = about
+        .and_then(|finding| finding.indirect_reload_ns.as_ref())
+        .ok_or("its reload was not measured")?;
     let direct = of_pipe().find(|finding| finding.case.working_set.is_empty());
-    let direct = direct.and_then(|finding| finding.direct_ns.as_ref()).ok_or("the direct cost was not measured")?;
-    let note = format!("{} of {}", microseconds(reload.estimate), microseconds(direct.estimate));
-    Ok(Found::new(vec![ratio_within_run("reload over direct cost", reload, direct)], note))
+    let direct = direct
+        .and_then(|finding| finding.direct_ns.as_ref())
+        .ok_or("the direct cost was not measured")?;
+    let note = format!(
+        "{} of {}",
+        microseconds(reload.estimate),
+        microseconds(direct.estimate)
+    );
+    Ok(Found::new(
+        vec![ratio_within_run("reload over direct cost", reload, direct)],
+        note,
+    ))
 }
 
 /// How much of what the ratio of user level to kernel differs by from the poster's is the cost at user level; in logarithms.
 fn library(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {
-        let (by_user, by_kernel) = ((USER_MIDDLE_US * 1e3 / user_ns).ln(), (kernel_ns / (DIRECT_US * 1e3)).ln());
+        let (by_user, by_kernel) = (
+            (USER_MIDDLE_US * 1e3 / user_ns).ln(),
+            (kernel_ns / (DIRECT_US * 1e3)).ln(),
+        );
         by_user / (by_user + by_kernel)
     };
-    let ends = [user.low, user.high].map(|user| [kernel.low, kernel.high].map(|kernel| share(user, kernel))).concat();
-    let (low, high) = ends.iter().fold((f64::MAX, f64::MIN), |(low, high), end| (low.min(*end), high.max(*end)));
-    let note = format!("{} at user level here, {USER_MIDDLE_US} us there", microseconds(user.estimate));
-    Ok(Found::new(vec![Term::new("share of the library", share(user.estimate, kernel.estimate), low, high)], note))
+    let ends = [user.low, user.high]
+        .map(|user| [kernel.low, kernel.high].map(|kernel| share(user, kernel)))
+        .concat();
+    let (low, high) = ends.iter().fold((f64::MAX, f64::MIN), |(low, high), end| {
+        (low.min(*end), high.max(*end))
+    });
+    let note = format!(
+        "{} at user level here, {USER_MIDDLE_US} us there",
+        microseconds(user.estimate)
+    );
+    Ok(Found::new(
+        vec![Term::new(
+            "share of the library",
+            share(user.estimate, kernel.estimate),
+            low,
+            high,
+        )],
+        note,
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

@@ -18,29 +18,52 @@ fn step(pages: &str) -> String {
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let sizes: Vec<String> = SIZES_KIB.iter().map(|kib| format!("{kib}KiB")).collect();
-    let rest =
-        format!("--size {} --no-counters --precision 0.5% --budget 40s --cpu {}", sizes.join(","), site.quiet_cpu);
+    let rest = format!(
+        "--size {} --no-counters --precision 0.5% --budget 40s --cpu {}",
+        sizes.join(","),
+        site.quiet_cpu
+    );
     let line = |pages| format!("measure --mechanism pipe --between process --pages {pages} {rest}");
-    PAGES.iter().map(|pages| Step::new(step(pages), &line(*pages))).collect()
+    PAGES
+        .iter()
+        .map(|pages| Step::new(step(pages), &line(*pages)))
+        .collect()
 }
 
 /// Total cost of a switch.
 fn total(records: &Records, pages: &str, kib: u64) -> Result<Estimate, String> {
     let (_, findings) = records.measured(&step(pages))?;
     let is_it = |finding: &&CaseFinding| finding.case.working_set.size_bytes == Bytes::kib(kib);
-    let finding = findings.results.iter().find(is_it).ok_or("the record lacks the size")?;
-    finding.total_ns.clone().ok_or_else(|| "the total cost could not be measured: see the record".to_owned())
+    let finding = findings
+        .results
+        .iter()
+        .find(is_it)
+        .ok_or("the record lacks the size")?;
+    finding
+        .total_ns
+        .clone()
+        .ok_or_else(|| "the total cost could not be measured: see the record".to_owned())
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Larger pages", "Cost of a switch with pages of 4 KiB, and with huge pages");
+    let mut exhibit = Exhibit::new(
+        "Larger pages",
+        "Cost of a switch with pages of 4 KiB, and with huge pages",
+    );
     let mut table = Table::new(&["size", "base pages, us", "huge pages, us"]);
     for kib in SIZES_KIB {
         let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into()];
         row.extend(PAGES.map(|pages| {
             let found = total(records, pages, kib);
             let why = found.clone().err().unwrap_or_default();
-            Cell::or_missing(found.ok().filter(|total| total.low > 0.0).map(|total| total.estimate / 1e3), 3, &why)
+            Cell::or_missing(
+                found
+                    .ok()
+                    .filter(|total| total.low > 0.0)
+                    .map(|total| total.estimate / 1e3),
+                3,
+                &why,
+            )
         }));
         table.row(row);
     }
@@ -55,8 +78,14 @@ fn huge_over_base(records: &Records) -> Result<Found, String> {
         Ok::<_, String>(ratio(Bytes::kib(*kib).to_string(), &huge, &base))
     };
     let largest = total(records, "base", SIZES_KIB[SIZES_KIB.len() - 1])?;
-    let note = format!("{} with base pages at the largest", microseconds(largest.estimate));
-    Ok(Found::new(SIZES_KIB.iter().map(term).collect::<Result<_, _>>()?, note))
+    let note = format!(
+        "{} with base pages at the largest",
+        microseconds(largest.estimate)
+    );
+    Ok(Found::new(
+        SIZES_KIB.iter().map(term).collect::<Result<_, _>>()?,
+        note,
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

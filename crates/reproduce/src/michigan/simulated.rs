@@ -23,7 +23,11 @@ impl Misses {
 }
 
 pub(super) fn level<'a>(counts: &'a HierarchyCounts, name: &str) -> Option<&'a LevelCounts> {
-    counts.levels.iter().chain(&counts.tlbs).find(|level| level.name == name)
+    counts
+        .levels
+        .iter()
+        .chain(&counts.tlbs)
+        .find(|level| level.name == name)
 }
 
 fn misses(records: &Records, kib: u64, name: &str) -> Result<Misses, String> {
@@ -35,34 +39,61 @@ fn misses(records: &Records, kib: u64, name: &str) -> Result<Misses, String> {
         // Loads and fetches: what the poster counts.
         Ok::<f64, String>((found.load_misses + found.instruction_misses) as f64 / turns)
     };
-    Ok(Misses { two: of(&design.hierarchies.shared)?, one: of(&design.hierarchies.private)? })
+    Ok(Misses {
+        two: of(&design.hierarchies.shared)?,
+        one: of(&design.hierarchies.private)?,
+    })
 }
 
 const LEVELS: [&str; 3] = ["L1D", "L1I", "DTLB"];
 
 pub(super) fn figure_4(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("Figure 4, simulated", "Misses of one task alone and of two in turn on the Xeon D-1541");
-    let columns = ["size", "L1D alone", "L1D two", "L1I alone", "L1I two", "DTLB alone", "DTLB two"];
+    let mut exhibit = Exhibit::new(
+        "Figure 4, simulated",
+        "Misses of one task alone and of two in turn on the Xeon D-1541",
+    );
+    let columns = [
+        "size",
+        "L1D alone",
+        "L1D two",
+        "L1I alone",
+        "L1I two",
+        "DTLB alone",
+        "DTLB two",
+    ];
     let mut table = Table::new(&columns);
     let mut lines: Vec<Series> = Vec::new();
     for kib in SIMULATED_KIB {
         let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into()];
         for name in LEVELS {
             let found = misses(records, kib, name);
-            row.extend([Cell::of(&found, 1, |m| m.one), Cell::of(&found, 1, |m| m.two)]);
+            row.extend([
+                Cell::of(&found, 1, |m| m.one),
+                Cell::of(&found, 1, |m| m.two),
+            ]);
         }
         table.row(row);
         exhibit.steps.push(simulated_step(kib));
     }
     for name in LEVELS {
-        let points =
-            SIMULATED_KIB.iter().filter_map(|kib| Some(((kib * 1024) as f64, misses(records, *kib, name).ok()?.gap())));
-        lines.push(Series::new(format!("{name}: two less alone"), Style::Found, points));
+        let points = SIMULATED_KIB
+            .iter()
+            .filter_map(|kib| Some(((kib * 1024) as f64, misses(records, *kib, name).ok()?.gap())));
+        lines.push(Series::new(
+            format!("{name}: two less alone"),
+            Style::Found,
+            points,
+        ));
     }
     lines.retain(|line| !line.x.is_empty());
     exhibit.table = table;
-    exhibit.chart = Some(Chart::new("size of each process's array", Axis::Size, "misses a turn", Axis::Linear, lines));
+    exhibit.chart = Some(Chart::new(
+        "size of each process's array",
+        Axis::Size,
+        "misses a turn",
+        Axis::Linear,
+        lines,
+    ));
     exhibit.notes.push(
         "The poster's counters were hardware's and counted the kernel, too. Here the walks alone are simulated; with the kernel they are \
          below."
@@ -72,16 +103,27 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
 }
 
 fn gaps(records: &Records, name: &str) -> Result<Vec<(u64, f64)>, String> {
-    let found: Vec<_> = SIMULATED_KIB.iter().map(|kib| (*kib, misses(records, *kib, name))).collect();
-    let why = found.iter().find_map(|(_, misses)| misses.clone().err()).unwrap_or_default();
-    let gaps: Vec<(u64, f64)> = found.into_iter().filter_map(|(kib, misses)| Some((kib, misses.ok()?.gap()))).collect();
+    let found: Vec<_> = SIMULATED_KIB
+        .iter()
+        .map(|kib| (*kib, misses(records, *kib, name)))
+        .collect();
+    let why = found
+        .iter()
+        .find_map(|(_, misses)| misses.clone().err())
+        .unwrap_or_default();
+    let gaps: Vec<(u64, f64)> = found
+        .into_iter()
+        .filter_map(|(kib, misses)| Some((kib, misses.ok()?.gap())))
+        .collect();
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
 
 /// What two miss more than one at a size.
 fn gap_at(gaps: &[(u64, f64)], kib: u64) -> Result<f64, String> {
     let found = gaps.iter().find(|(size, _)| *size == kib);
-    found.map(|(_, gap)| *gap).ok_or_else(|| format!("{} was not simulated", Bytes::kib(kib)))
+    found
+        .map(|(_, gap)| *gap)
+        .ok_or_else(|| format!("{} was not simulated", Bytes::kib(kib)))
 }
 
 /// The gap at 32 KiB over the largest at any other size.
@@ -89,10 +131,27 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, "L1D")?;
     let full = gap_at(&gaps, 32)?;
     let others = gaps.iter().filter(|(kib, _)| *kib != 32);
-    let (kib, most) = others.fold((0, 0.0), |best, next| if next.1 > best.1 { *next } else { best });
-    let place = if most > 0.0 { format!(" ({})", Bytes::kib(kib)) } else { String::new() };
-    let note = format!("{} misses a turn at 32 KiB, at most {} elsewhere{place}", number(full), number(most));
-    Ok(Found::new(vec![exact("gap at 32 KiB less the largest elsewhere", full - most)], note))
+    let (kib, most) = others.fold(
+        (0, 0.0),
+        |best, next| if next.1 > best.1 { *next } else { best },
+    );
+    let place = if most > 0.0 {
+        format!(" ({})", Bytes::kib(kib))
+    } else {
+        String::new()
+    };
+    let note = format!(
+        "{} misses a turn at 32 KiB, at most {} elsewhere{place}",
+        number(full),
+        number(most)
+    );
+    Ok(Found::new(
+        vec![exact(
+            "gap at 32 KiB less the largest elsewhere",
+            full - most,
+        )],
+        note,
+    ))
 }
 
 /// Whether one alone exceeds two in turn where an array no longer fits.
@@ -100,7 +159,10 @@ fn falls(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, "L1D")?;
     let (full, beyond) = (gap_at(&gaps, 32)?, gap_at(&gaps, 64)?);
     let note = format!("{} misses a turn more at 32 KiB", number(full));
-    Ok(Found::new(vec![exact("two less one at 64 KiB", beyond)], note))
+    Ok(Found::new(
+        vec![exact("two less one at 64 KiB", beyond)],
+        note,
+    ))
 }
 
 fn tlb(records: &Records) -> Result<Found, String> {
@@ -110,10 +172,25 @@ fn tlb(records: &Records) -> Result<Found, String> {
     if largest <= 64 {
         return Err("no size above 64 KiB was simulated".to_owned());
     }
-    let note = format!("{} misses a turn at 64 KiB, {} at {}", number(first), number(last), Bytes::kib(largest));
-    Ok(Found::new(vec![exact("gap at the largest array less that at 64 KiB", last - first)], note))
+    let note = format!(
+        "{} misses a turn at 64 KiB, {} at {}",
+        number(first),
+        number(last),
+        Bytes::kib(largest)
+    );
+    Ok(Found::new(
+        vec![exact(
+            "gap at the largest array less that at 64 KiB",
+            last - first,
+        )],
+        note,
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {
-    vec![("simulated-maximum-at-l1", first_maximum), ("simulated-falls-beyond", falls), ("simulated-dtlb-grows", tlb)]
+    vec![
+        ("simulated-maximum-at-l1", first_maximum),
+        ("simulated-falls-beyond", falls),
+        ("simulated-dtlb-grows", tlb),
+    ]
 }

@@ -16,7 +16,10 @@ fn add_simulated(records: &mut Records, sizes_kib: &[u64], misses: impl Fn(u64) 
     let (head, findings) = simulated();
     for &kib in sizes_kib {
         let (mut head, mut findings) = (head.clone(), findings.clone());
-        (head.trace.voluntary_switches, head.trace.involuntary_switches) = (0, 10);
+        (
+            head.trace.voluntary_switches,
+            head.trace.involuntary_switches,
+        ) = (0, 10);
         findings.designs.truncate(1);
         let [l1d, dtlb] = misses(kib);
         let level = |name: &str, misses: u64| LevelCounts {
@@ -41,16 +44,25 @@ type InGuest = fn(Layer, Arm, u64, usize) -> [f64; 3];
 
 fn add_guest(records: &mut Records, story: InGuest) {
     let (head, findings) = simulated();
-    for (layer, arm, kib) in LAYERS.into_iter().flat_map(|l| ARMS.map(|a| GUEST_KIB.map(|kib| (l, a, kib)))).flatten() {
+    for (layer, arm, kib) in LAYERS
+        .into_iter()
+        .flat_map(|l| ARMS.map(|a| GUEST_KIB.map(|kib| (l, a, kib))))
+        .flatten()
+    {
         let mut findings = findings.clone();
         findings.designs = vec![findings.designs[0].clone(); 8];
         for (variant, design) in findings.designs.iter_mut().enumerate() {
             // 500 turns of each of two tasks.
-            let [l1i, dtlb, cycles] = story(layer, arm, kib, variant).map(|a_turn| (a_turn * 1000.0).round() as u64);
+            let [l1i, dtlb, cycles] =
+                story(layer, arm, kib, variant).map(|a_turn| (a_turn * 1000.0).round() as u64);
             design.hierarchies.shared.cycles = cycles;
             let l1i_cycles = l1i * 11;
             // Of a walk; a quarter of them with four times the entries, every other variant.
-            let dtlb_cycles = if variant % 2 == 1 { dtlb * 30 / 4 } else { dtlb * 30 };
+            let dtlb_cycles = if variant % 2 == 1 {
+                dtlb * 30 / 4
+            } else {
+                dtlb * 30
+            };
             let (l1i, dtlb) = (
                 LevelCounts {
                     name: "L1I".to_owned(),
@@ -65,7 +77,10 @@ fn add_guest(records: &mut Records, story: InGuest) {
                     ..LevelCounts::default()
                 },
             );
-            (design.hierarchies.shared.levels, design.hierarchies.shared.tlbs) = (vec![l1i], vec![dtlb]);
+            (
+                design.hierarchies.shared.levels,
+                design.hierarchies.shared.tlbs,
+            ) = (vec![l1i], vec![dtlb]);
         }
         records.add_simulated(&step(layer, arm, kib), head.clone(), findings);
     }
@@ -74,7 +89,11 @@ fn add_guest(records: &mut Records, story: InGuest) {
 /// What the poster's words say of its figure 4.
 fn as_published(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     let size = kib as f64;
-    let inclusive = if variant == Variant::Inclusive as usize { 1000.0 + size } else { 0.0 };
+    let inclusive = if variant == Variant::Inclusive as usize {
+        1000.0 + size
+    } else {
+        0.0
+    };
     match (arm, layer) {
         (Arm::Alone, _) => [5.0 + size / 16.0, 5.0, 1000.0],
         (Arm::Two, Layer::Kernel) => [25.0 + size / 8.0, 45.0, 2000.0 + inclusive],
@@ -85,7 +104,11 @@ fn as_published(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
 /// As nothing in the poster is.
 fn turned(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     let size = kib as f64;
-    let inclusive = if variant == Variant::Inclusive as usize { size / 10.0 } else { 0.0 };
+    let inclusive = if variant == Variant::Inclusive as usize {
+        size / 10.0
+    } else {
+        0.0
+    };
     match (arm, layer) {
         (Arm::Alone, _) => [5.0, 5.0, 1000.0],
         (Arm::Two, Layer::Kernel) => [5.0 - size / 100.0, 5.0, 2000.0 + size + inclusive],
@@ -102,11 +125,17 @@ struct Level {
 
 /// In the kernel and at user level.
 fn add_measured(records: &mut Records, kernel: &Level, user: &Level) {
-    for (step, mechanism, level) in [(KERNEL, Mechanism::Pipe, kernel), (USER, Mechanism::Ucontext, user)] {
+    for (step, mechanism, level) in [
+        (KERNEL, Mechanism::Pipe, kernel),
+        (USER, Mechanism::Ucontext, user),
+    ] {
         let (record, mut findings) = measured();
         for (kib, ns) in &level.costs {
             let mut finding = case(mechanism, kib * 1024, Access::Rmw, *ns);
-            for estimate in [&mut finding.direct_ns, &mut finding.total_ns].into_iter().flatten() {
+            for estimate in [&mut finding.direct_ns, &mut finding.total_ns]
+                .into_iter()
+                .flatten()
+            {
                 estimate.sd = ns * level.spread;
             }
             let counter = |name: &str, more: f64| CounterFinding {
@@ -117,7 +146,10 @@ fn add_measured(records: &mut Records, kernel: &Level, user: &Level) {
                 difference_error: Some(0.001),
             };
             let [l1d, dtlb] = (level.misses)(*kib);
-            finding.counters = vec![counter("L1-dcache-load-misses", l1d), counter("dTLB-load-misses", dtlb)];
+            finding.counters = vec![
+                counter("L1-dcache-load-misses", l1d),
+                counter("dTLB-load-misses", dtlb),
+            ];
             findings.results.push(finding);
         }
         records.add_measured(step, record, findings);
@@ -127,18 +159,36 @@ fn add_measured(records: &mut Records, kernel: &Level, user: &Level) {
 fn published() -> Records {
     let mut records = Records::default();
     let kernel = Level {
-        costs: vec![(0, 620.0), (8, 650.0), (16, 700.0), (32, 900.0), (96, 800.0), (256, 1500.0)],
+        costs: vec![
+            (0, 620.0),
+            (8, 650.0),
+            (16, 700.0),
+            (32, 900.0),
+            (96, 800.0),
+            (256, 1500.0),
+        ],
         spread: 0.05,
         misses: |kib| [if kib == 32 { 400.0 } else { 100.0 }, kib as f64 / 10.0],
     };
     let user = Level {
-        costs: vec![(0, 1300.0), (8, 1230.0), (16, 1300.0), (32, 1380.0), (96, 1500.0), (256, 2000.0)],
+        costs: vec![
+            (0, 1300.0),
+            (8, 1230.0),
+            (16, 1300.0),
+            (32, 1380.0),
+            (96, 1500.0),
+            (256, 2000.0),
+        ],
         spread: 0.005,
         misses: |_| [50.0, 2.0],
     };
     add_measured(&mut records, &kernel, &user);
     add_simulated(&mut records, &SIMULATED_KIB, |kib| {
-        let l1d = if kib <= 32 { [1, 1 + kib * 16] } else { [kib * 16, kib * 16] };
+        let l1d = if kib <= 32 {
+            [1, 1 + kib * 16]
+        } else {
+            [kib * 16, kib * 16]
+        };
         [l1d, [1, 1 + kib / 4]]
     });
     add_guest(&mut records, as_published);
@@ -150,7 +200,9 @@ fn published() -> Records {
 fn add_remedies(records: &mut Records, of_pages: [f64; 2], handoffs: [f64; 4]) {
     for (pages, ns) in ["base", "huge"].into_iter().zip(of_pages) {
         let (record, mut findings) = measured();
-        findings.results = [2048, 4096].map(|kib| case(Mechanism::Pipe, kib << 10, Access::Rmw, ns)).into();
+        findings.results = [2048, 4096]
+            .map(|kib| case(Mechanism::Pipe, kib << 10, Access::Rmw, ns))
+            .into();
         records.add_measured(&format!("michigan-pages-{pages}"), record, findings);
     }
     let (record, mut findings) = measured();
@@ -171,35 +223,86 @@ fn add_remedies(records: &mut Records, of_pages: [f64; 2], handoffs: [f64; 4]) {
 
 /// Each claim by the poster's own words, and by others.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
-    assert_eq!(measured().0.header.host.caches.iter().map(|cache| cache.size_bytes.0 >> 10).min(), Some(32));
+    assert_eq!(
+        measured()
+            .0
+            .header
+            .host
+            .caches
+            .iter()
+            .map(|cache| cache.size_bytes.0 >> 10)
+            .min(),
+        Some(32)
+    );
     let mut turned = Records::default();
     let steady = |spread, misses: fn(u64) -> [f64; 2]| Level {
-        costs: vec![(0, 600.0), (8, 610.0), (16, 700.0), (32, 800.0), (96, 1450.0), (256, 1500.0)],
+        costs: vec![
+            (0, 600.0),
+            (8, 610.0),
+            (16, 700.0),
+            (32, 800.0),
+            (96, 1450.0),
+            (256, 1500.0),
+        ],
         spread,
         misses,
     };
     let cheap = Level {
-        costs: vec![(0, 200.0), (8, 200.0), (16, 600.0), (32, 1300.0), (96, 1500.0), (256, 700.0)],
+        costs: vec![
+            (0, 200.0),
+            (8, 200.0),
+            (16, 600.0),
+            (32, 1300.0),
+            (96, 1500.0),
+            (256, 700.0),
+        ],
         ..steady(0.4, |kib| [kib as f64, 9.0])
     };
-    add_measured(&mut turned, &steady(0.001, |kib| [kib as f64, 2.0 - kib as f64 / 1000.0]), &cheap);
-    add_simulated(&mut turned, &SIMULATED_KIB, |kib| [[1, 1 + kib], [1, 300 - kib]]);
+    add_measured(
+        &mut turned,
+        &steady(0.001, |kib| [kib as f64, 2.0 - kib as f64 / 1000.0]),
+        &cheap,
+    );
+    add_simulated(&mut turned, &SIMULATED_KIB, |kib| {
+        [[1, 1 + kib], [1, 300 - kib]]
+    });
     add_guest(&mut turned, self::turned);
-    add_remedies(&mut turned, [1000.0, 1200.0], [500.0, 400.0, 1500.0, 2000.0]);
+    add_remedies(
+        &mut turned,
+        [1000.0, 1200.0],
+        [500.0, 400.0, 1500.0, 2000.0],
+    );
     let mut code = published();
-    add_guest(&mut code, |_, arm, _, _| if arm == Arm::Two { [500.0, 5.0, 2000.0] } else { [5.0, 5.0, 1000.0] });
+    add_guest(&mut code, |_, arm, _, _| {
+        if arm == Arm::Two {
+            [500.0, 5.0, 2000.0]
+        } else {
+            [5.0, 5.0, 1000.0]
+        }
+    });
     testing::reported(Paper::Michigan, &published(), &[turned, code])
 }
 
 #[test]
 fn absolute_and_relative_variance_may_disagree() {
     let mut records = published();
-    let level =
-        |ns: f64, spread| Level { costs: [0, 8, 16, 32].map(|kib| (kib, ns)).into(), spread, misses: |_| [1.0; 2] };
+    let level = |ns: f64, spread| Level {
+        costs: [0, 8, 16, 32].map(|kib| (kib, ns)).into(),
+        spread,
+        misses: |_| [1.0; 2],
+    };
     add_measured(&mut records, &level(3000.0, 0.1), &level(300.0, 0.4));
     let reported = verdicts(Paper::Michigan, &records);
-    assert_eq!(reported["user-varies-less"], Verdict::Holds, "120 against 300 ns");
-    assert_eq!(reported["user-varies-less-relatively"], Verdict::Differs, "40 against 10 %");
+    assert_eq!(
+        reported["user-varies-less"],
+        Verdict::Holds,
+        "120 against 300 ns"
+    );
+    assert_eq!(
+        reported["user-varies-less-relatively"],
+        Verdict::Differs,
+        "40 against 10 %"
+    );
 }
 
 #[test]
@@ -208,39 +311,72 @@ fn without_the_sizes_that_a_claim_is_about_it_is_not_decided() {
         let mut records = Records::default();
         add_simulated(&mut records, sizes_kib, |kib| [[1, 1 + kib], [1, 1 + kib]]);
         // A definition is among them.
-        let claims = Paper::Michigan.exhibits(&records).into_iter().flat_map(|exhibit| exhibit.claims);
-        let reported: BTreeMap<String, Verdict> = claims.map(|claim| (claim.entry.id, claim.verdict)).collect();
+        let claims = Paper::Michigan
+            .exhibits(&records)
+            .into_iter()
+            .flat_map(|exhibit| exhibit.claims);
+        let reported: BTreeMap<String, Verdict> = claims
+            .map(|claim| (claim.entry.id, claim.verdict))
+            .collect();
         let names = ["maximum-at-l1", "falls-beyond", "dtlb-grows"];
         names.map(|name| reported[&format!("simulated-{name}")] != Verdict::Undecided)
     };
     assert_eq!(reported(&QUICKLY_SIMULATED_KIB), [true; 3]);
-    assert_eq!(reported(&[8, 64, 256]), [false, false, true], "without 32 KiB");
-    assert_eq!(reported(&[8, 32, 64]), [true, true, false], "without anything above 64 KiB");
+    assert_eq!(
+        reported(&[8, 64, 256]),
+        [false, false, true],
+        "without 32 KiB"
+    );
+    assert_eq!(
+        reported(&[8, 32, 64]),
+        [true, true, false],
+        "without anything above 64 KiB"
+    );
 }
 
 #[test]
 fn a_maximum_within_the_intervals_is_not_reported() {
     let mut records = published();
-    let flat = |ns| Level { costs: [0, 16, 32, 96].map(|kib| (kib, ns)).into(), spread: 0.01, misses: |_| [1.0; 2] };
+    let flat = |ns| Level {
+        costs: [0, 16, 32, 96].map(|kib| (kib, ns)).into(),
+        spread: 0.01,
+        misses: |_| [1.0; 2],
+    };
     add_measured(&mut records, &flat(620.0), &flat(1300.0));
-    assert_eq!(verdicts(Paper::Michigan, &records)["maximum-at-l1"], Verdict::Undecided);
+    assert_eq!(
+        verdicts(Paper::Michigan, &records)["maximum-at-l1"],
+        Verdict::Undecided
+    );
 }
 
 /// Costs of which the intervals overlap neither rise nor fall.
 #[test]
 fn what_the_overhead_does_not_show_is_not_laid_to_the_dtlb() {
     let mut records = published();
-    let level = |costs: [(u64, f64); 3]| Level { costs: costs.into(), spread: 0.01, misses: |kib| [1.0, kib as f64] };
+    let level = |costs: [(u64, f64); 3]| Level {
+        costs: costs.into(),
+        spread: 0.01,
+        misses: |kib| [1.0, kib as f64],
+    };
     let same = level([(96, 800.0), (128, 801.0), (256, 1500.0)]);
-    add_measured(&mut records, &same, &level([(96, 1.0), (128, 2.0), (256, 3.0)]));
-    assert_eq!(verdicts(Paper::Michigan, &records)["counted-follows-dtlb"], Verdict::Undecided);
+    add_measured(
+        &mut records,
+        &same,
+        &level([(96, 1.0), (128, 2.0), (256, 3.0)]),
+    );
+    assert_eq!(
+        verdicts(Paper::Michigan, &records)["counted-follows-dtlb"],
+        Verdict::Undecided
+    );
 }
 
 /// What only a guest can show.
 #[test]
 fn code_that_is_not_traced_is_missing() {
     let mut records = Records::default();
-    add_simulated(&mut records, &SIMULATED_KIB, |kib| [[1, 1 + kib], [1, 1 + kib]]);
+    add_simulated(&mut records, &SIMULATED_KIB, |kib| {
+        [[1, 1 + kib], [1, 1 + kib]]
+    });
     let reported = verdicts(Paper::Michigan, &records);
     for claim in ["simulated-l1i-grows", "kernel-l1i-gaps", "kernel-dtlb-gap"] {
         assert_eq!(reported[claim], Verdict::Undecided);
@@ -252,10 +388,21 @@ fn what_depends_on_whether_a_switch_flushes_the_tlbs_is_not_reported() {
     let mut records = published();
     add_guest(&mut records, |layer, arm, kib, variant| {
         let [l1i, dtlb, cycles] = as_published(layer, arm, kib, variant);
-        [l1i, if variant == Variant::TlbsKept as usize { 5.0 } else { dtlb }, cycles]
+        [
+            l1i,
+            if variant == Variant::TlbsKept as usize {
+                5.0
+            } else {
+                dtlb
+            },
+            cycles,
+        ]
     });
     let reported = verdicts(Paper::Michigan, &records);
-    assert_eq!((reported["kernel-dtlb-gap"], reported["kernel-dtlb-spaces"]), (Verdict::Undecided, Verdict::Undecided));
+    assert_eq!(
+        (reported["kernel-dtlb-gap"], reported["kernel-dtlb-spaces"]),
+        (Verdict::Undecided, Verdict::Undecided)
+    );
 }
 
 #[test]
@@ -263,14 +410,28 @@ fn an_inclusive_second_level_is_a_reason_where_it_alone_shows_what_the_poster_do
     let mut records = published();
     add_guest(&mut records, |layer, arm, kib, variant| {
         let is_inclusive = variant == Variant::Inclusive as usize;
-        if is_inclusive { as_published(layer, arm, kib, variant) } else { turned(layer, arm, kib, variant) }
+        if is_inclusive {
+            as_published(layer, arm, kib, variant)
+        } else {
+            turned(layer, arm, kib, variant)
+        }
     });
-    let claims = Paper::Michigan.exhibits(&records).into_iter().flat_map(|exhibit| exhibit.claims);
-    let of_l1i: Vec<_> = claims.filter(|claim| claim.entry.id.contains("l1i")).collect();
+    let claims = Paper::Michigan
+        .exhibits(&records)
+        .into_iter()
+        .flat_map(|exhibit| exhibit.claims);
+    let of_l1i: Vec<_> = claims
+        .filter(|claim| claim.entry.id.contains("l1i"))
+        .collect();
     assert_eq!(of_l1i.len(), 3);
     for claim in of_l1i {
         assert_eq!(claim.verdict, Verdict::Differs, "{}", claim.entry.id);
-        assert_eq!(claim.reasons[0].verdict, Verdict::Holds, "{}", claim.reasons[0].found);
+        assert_eq!(
+            claim.reasons[0].verdict,
+            Verdict::Holds,
+            "{}",
+            claim.reasons[0].found
+        );
     }
 }
 
@@ -278,7 +439,9 @@ fn an_inclusive_second_level_is_a_reason_where_it_alone_shows_what_the_poster_do
 fn without_counters_there_is_no_figure_of_them() {
     let mut records = Records::default();
     let (record, mut findings) = measured();
-    findings.results.push(case(Mechanism::Pipe, 0, Access::Rmw, 620.0));
+    findings
+        .results
+        .push(case(Mechanism::Pipe, 0, Access::Rmw, 620.0));
     records.add_measured(KERNEL, record, findings);
     let none = Paper::Michigan.exhibits(&records).swap_remove(1);
     assert!(none.chart.is_none());

@@ -28,8 +28,7 @@ pub(super) enum Layer {
 pub(super) const LAYERS: [Layer; 2] = [Layer::Kernel, Layer::User];
 
 /// What is varied of the design, in the order of the record: the last one fastest.
-const VARIED: &str =
-    "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep --vary DTLB.entries=64,256";
+const VARIED: &str = "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep --vary DTLB.entries=64,256";
 
 /// The places of its variants in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +59,23 @@ pub(super) fn step(layer: Layer, arm: Arm, kib: u64) -> String {
 }
 
 fn named(stem: &str, layer: Layer, arm: Arm, kib: u64) -> String {
-    let layer = if layer == Layer::Kernel { "kernel" } else { "user" };
+    let layer = if layer == Layer::Kernel {
+        "kernel"
+    } else {
+        "user"
+    };
     format!("{stem}-{layer}-{}-{kib}KiB", arm.name())
 }
 
 pub(super) fn steps(effort: Effort) -> Vec<Step> {
-    let sizes: &[u64] = if effort == Effort::Quick { &QUICK_SIZES_KIB } else { &SIZES_KIB };
-    let pairs = LAYERS.iter().flat_map(|layer| ARMS.iter().map(move |arm| (*layer, *arm)));
+    let sizes: &[u64] = if effort == Effort::Quick {
+        &QUICK_SIZES_KIB
+    } else {
+        &SIZES_KIB
+    };
+    let pairs = LAYERS
+        .iter()
+        .flat_map(|layer| ARMS.iter().map(move |arm| (*layer, *arm)));
     let of_pair = |(layer, arm)| sizes.iter().flat_map(move |kib| both(layer, arm, *kib));
     pairs.flat_map(of_pair).collect()
 }
@@ -74,11 +83,20 @@ pub(super) fn steps(effort: Effort) -> Vec<Step> {
 /// The trace, and its simulation.
 fn both(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     let trace = named("michigan-turns", layer, arm, kib);
-    let mechanism = if layer == Layer::Kernel { "pipe" } else { "ucontext" };
+    let mechanism = if layer == Layer::Kernel {
+        "pipe"
+    } else {
+        "ucontext"
+    };
     let option = arm.option();
-    let line = format!("trace walks --system --mechanism {mechanism} --size {kib}KiB --turns {TURNS}{option}");
+    let line = format!(
+        "trace walks --system --mechanism {mechanism} --size {kib}KiB --turns {TURNS}{option}"
+    );
     let simulate = format!("simulate TRACE --design michigan-xeon-d1541 {VARIED}");
-    let simulate = Step { trace_of: Some(trace.clone()), ..Step::new(step(layer, arm, kib), &simulate) };
+    let simulate = Step {
+        trace_of: Some(trace.clone()),
+        ..Step::new(step(layer, arm, kib), &simulate)
+    };
     [Step::new(trace, &line), simulate]
 }
 
@@ -94,12 +112,18 @@ struct Counter {
 const L1I: Counter = Counter {
     name: "L1I misses",
     of: |counts| Some(level(counts, "L1I")?.instruction_misses),
-    variants: [(Variant::Usual, "L2 not inclusive"), (Variant::Inclusive, "L2 inclusive")],
+    variants: [
+        (Variant::Usual, "L2 not inclusive"),
+        (Variant::Inclusive, "L2 inclusive"),
+    ],
 };
 const DTLB: Counter = Counter {
     name: "dTLB load misses",
     of: |counts| Some(level(counts, "DTLB")?.load_misses),
-    variants: [(Variant::Usual, "TLBs flushed"), (Variant::TlbsKept, "TLBs kept")],
+    variants: [
+        (Variant::Usual, "TLBs flushed"),
+        (Variant::TlbsKept, "TLBs kept"),
+    ],
 };
 
 /// Where misses are asked for.
@@ -111,9 +135,18 @@ struct MissCounter {
 }
 
 /// What the shared caches of a variant counted.
-fn shared(records: &Records, variant: Variant, layer: Layer, arm: Arm, kib: u64) -> Result<&HierarchyCounts, String> {
+fn shared(
+    records: &Records,
+    variant: Variant,
+    layer: Layer,
+    arm: Arm,
+    kib: u64,
+) -> Result<&HierarchyCounts, String> {
     let (_, findings) = records.simulated(&step(layer, arm, kib))?;
-    let design = findings.designs.get(variant as usize).ok_or("the record lacks a variant of the design")?;
+    let design = findings
+        .designs
+        .get(variant as usize)
+        .ok_or("the record lacks a variant of the design")?;
     Ok(&design.hierarchies.shared)
 }
 
@@ -132,8 +165,14 @@ fn gap(records: &Records, place: MissCounter, kib: u64) -> Result<f64, String> {
 /// The sizes at which something is known: two or more.
 fn by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
     let found: Vec<_> = SIZES_KIB.iter().map(|kib| (*kib, of(*kib))).collect();
-    let why = found.iter().find_map(|(_, number)| number.clone().err()).unwrap_or_default();
-    let known: Vec<_> = found.into_iter().filter_map(|(kib, number)| Some((kib, number.ok()?))).collect();
+    let why = found
+        .iter()
+        .find_map(|(_, number)| number.clone().err())
+        .unwrap_or_default();
+    let known: Vec<_> = found
+        .into_iter()
+        .filter_map(|(kib, number)| Some((kib, number.ok()?)))
+        .collect();
     if known.len() < 2 { Err(why) } else { Ok(known) }
 }
 
@@ -156,9 +195,23 @@ fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
 fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
-        let gaps = by_size(|kib| gap(records, MissCounter { counter: L1I, variant, layer }, kib))?;
-        let line: Vec<(f64, f64)> = gaps.iter().map(|(kib, gap)| ((*kib as f64).log2(), *gap)).collect();
-        let (slope, low, high) = of_slope(&line).ok_or("too few sizes for a line with an interval")?;
+        let gaps = by_size(|kib| {
+            gap(
+                records,
+                MissCounter {
+                    counter: L1I,
+                    variant,
+                    layer,
+                },
+                kib,
+            )
+        })?;
+        let line: Vec<(f64, f64)> = gaps
+            .iter()
+            .map(|(kib, gap)| ((*kib as f64).log2(), *gap))
+            .collect();
+        let (slope, low, high) =
+            of_slope(&line).ok_or("too few sizes for a line with an interval")?;
         terms.push(Term::new(layer.name(), slope, low, high));
         let ((small, first), (large, last)) = (gaps[0], gaps[gaps.len() - 1]);
         let [small, large] = [small, large].map(Bytes::kib);
@@ -174,28 +227,60 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
 
 fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
     let term = |layer: &Layer| {
-        let place = MissCounter { counter: L1I, variant, layer: *layer };
+        let place = MissCounter {
+            counter: L1I,
+            variant,
+            layer: *layer,
+        };
         over_sizes(layer.name(), &by_size(|kib| gap(records, place, kib))?)
     };
-    Ok(Found::new(LAYERS.iter().map(term).collect::<Result<_, _>>()?, ""))
+    Ok(Found::new(
+        LAYERS.iter().map(term).collect::<Result<_, _>>()?,
+        "",
+    ))
 }
 
 /// The kernel's gap less that at user level.
 fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result<f64, String> {
-    let [kernel, user] = LAYERS.map(|layer| mean_gap(records, MissCounter { counter, variant, layer }));
+    let [kernel, user] = LAYERS.map(|layer| {
+        mean_gap(
+            records,
+            MissCounter {
+                counter,
+                variant,
+                layer,
+            },
+        )
+    });
     Ok(kernel? - user?)
 }
 
 fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
-    let of = |layer, kib| gap(records, MissCounter { counter: L1I, variant, layer }, kib);
+    let of = |layer, kib| {
+        gap(
+            records,
+            MissCounter {
+                counter: L1I,
+                variant,
+                layer,
+            },
+            kib,
+        )
+    };
     let more = by_size(|kib| Ok(of(Layer::Kernel, kib)? - of(Layer::User, kib)?))?;
-    Ok(Found::new(vec![over_sizes("kernel less user level", &more)?], ""))
+    Ok(Found::new(
+        vec![over_sizes("kernel less user level", &more)?],
+        "",
+    ))
 }
 
 /// Cycles a turn that two tasks in the kernel take more than one.
 fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
     let cycles = |arm| {
-        Ok::<_, String>(shared(records, variant, Layer::Kernel, arm, kib)?.cycles as f64 / (TURNS * TASKS) as f64)
+        Ok::<_, String>(
+            shared(records, variant, Layer::Kernel, arm, kib)?.cycles as f64
+                / (TURNS * TASKS) as f64,
+        )
     };
     Ok(cycles(Arm::Two)? - cycles(Arm::Alone)?)
 }
@@ -203,11 +288,19 @@ fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
 /// What an inclusive second level adds, over all that a switch costs with it.
 fn inclusion(records: &Records) -> Result<Found, String> {
     let added = |kib| {
-        let [without, with] = [Variant::Usual, Variant::Inclusive].map(|variant| cost(records, variant, kib));
+        let [without, with] =
+            [Variant::Usual, Variant::Inclusive].map(|variant| cost(records, variant, kib));
         let (without, with) = (without?, with?);
-        if with > 0.0 { Ok((with - without) / with) } else { Err("a switch costs nothing".to_owned()) }
+        if with > 0.0 {
+            Ok((with - without) / with)
+        } else {
+            Err("a switch costs nothing".to_owned())
+        }
     };
-    Ok(Found::new(vec![over_sizes("added by inclusion", &by_size(added)?)?], ""))
+    Ok(Found::new(
+        vec![over_sizes("added by inclusion", &by_size(added)?)?],
+        "",
+    ))
 }
 
 /// Of the lines that the first levels miss, those that an inclusive second level takes away from them.
@@ -215,12 +308,26 @@ fn few_taken_away(records: &Records) -> Result<Found, String> {
     let share = |kib| {
         let levels = &shared(records, Variant::Inclusive, Layer::Kernel, Arm::Two, kib)?.levels;
         let of = |is_first: bool, count: fn(&LevelCounts) -> u64| -> f64 {
-            levels.iter().filter(|level| level.name.starts_with("L1") == is_first).map(count).sum::<u64>() as f64
+            levels
+                .iter()
+                .filter(|level| level.name.starts_with("L1") == is_first)
+                .map(count)
+                .sum::<u64>() as f64
         };
-        let (taken, missed) = (of(false, |level| level.back_invalidations), of(true, LevelCounts::misses));
-        if missed > 0.0 { Ok(taken / missed) } else { Err("the first levels miss nothing".to_owned()) }
+        let (taken, missed) = (
+            of(false, |level| level.back_invalidations),
+            of(true, LevelCounts::misses),
+        );
+        if missed > 0.0 {
+            Ok(taken / missed)
+        } else {
+            Err("the first levels miss nothing".to_owned())
+        }
     };
-    Ok(Found::new(vec![over_sizes("taken away over missed", &by_size(share)?)?], ""))
+    Ok(Found::new(
+        vec![over_sizes("taken away over missed", &by_size(share)?)?],
+        "",
+    ))
 }
 
 /// A number with TLBs that a switch flushes, and with those that keep their entries.
@@ -233,38 +340,65 @@ const FLUSHED_OR_KEPT: &str = "where a switch flushes the TLBs, and where it doe
 
 fn tlb_gap(records: &Records) -> Result<Found, String> {
     let ratio = |variant| {
-        let place = MissCounter { counter: DTLB, variant, layer: Layer::Kernel };
+        let place = MissCounter {
+            counter: DTLB,
+            variant,
+            layer: Layer::Kernel,
+        };
         let of = |arm| Ok::<_, String>(mean(&by_size(|kib| misses(records, place, arm, kib))?));
         Ok(of(Arm::Two)? / of(Arm::Alone)?)
     };
-    Ok(Found::new(vec![of_tlbs("two over one", ratio)?], FLUSHED_OR_KEPT))
+    Ok(Found::new(
+        vec![of_tlbs("two over one", ratio)?],
+        FLUSHED_OR_KEPT,
+    ))
 }
 
 fn tlb_spaces(records: &Records) -> Result<Found, String> {
     let more = |variant| kernels_more(records, DTLB, variant);
-    Ok(Found::new(vec![of_tlbs("kernel less user level", more)?], FLUSHED_OR_KEPT))
+    Ok(Found::new(
+        vec![of_tlbs("kernel less user level", more)?],
+        FLUSHED_OR_KEPT,
+    ))
 }
 
 /// Cycles a turn that two tasks in the kernel take more than one: of all levels, and of the TLBs among them.
 fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
     let of = |arm| {
-        let HierarchyCounts { levels, tlbs, .. } = shared(records, variant, Layer::Kernel, arm, kib)?;
-        let sum = |of: &[LevelCounts]| of.iter().map(|level| level.cycles).sum::<u64>() as f64 / (TURNS * TASKS) as f64;
+        let HierarchyCounts { levels, tlbs, .. } =
+            shared(records, variant, Layer::Kernel, arm, kib)?;
+        let sum = |of: &[LevelCounts]| {
+            of.iter().map(|level| level.cycles).sum::<u64>() as f64 / (TURNS * TASKS) as f64
+        };
         Ok::<_, String>([sum(levels) + sum(tlbs), sum(tlbs)])
     };
     let ([all, tlbs], [all_alone, tlbs_alone]) = (of(Arm::Two)?, of(Arm::Alone)?);
     if all <= all_alone {
-        return Err(format!("two tasks took no more cycles than one at {}", Bytes::kib(kib)));
+        return Err(format!(
+            "two tasks took no more cycles than one at {}",
+            Bytes::kib(kib)
+        ));
     }
     Ok([all - all_alone, tlbs - tlbs_alone])
 }
 
 /// The sizes above 64 KiB at which something is known.
 fn above_64(of: impl Fn(u64) -> Result<Term, String>) -> Result<Found, String> {
-    let found: Vec<_> = SIZES_KIB.into_iter().filter(|kib| *kib > 64).map(of).collect();
-    let why = found.iter().find_map(|term| term.clone().err()).unwrap_or_default();
+    let found: Vec<_> = SIZES_KIB
+        .into_iter()
+        .filter(|kib| *kib > 64)
+        .map(of)
+        .collect();
+    let why = found
+        .iter()
+        .find_map(|term| term.clone().err())
+        .unwrap_or_default();
     let terms: Vec<Term> = found.into_iter().filter_map(Result::ok).collect();
-    if terms.is_empty() { Err(why) } else { Ok(Found::new(terms, FLUSHED_OR_KEPT)) }
+    if terms.is_empty() {
+        Err(why)
+    } else {
+        Ok(Found::new(terms, FLUSHED_OR_KEPT))
+    }
 }
 
 fn tlb_dominates(records: &Records) -> Result<Found, String> {
@@ -288,10 +422,19 @@ fn larger_tlb(records: &Records) -> Result<Found, String> {
 }
 
 /// Misses of levels or TLBs with these names, of two tasks in the kernel less one.
-fn more_misses(records: &Records, variant: Variant, kib: u64, names: [&str; 2]) -> Result<f64, String> {
+fn more_misses(
+    records: &Records,
+    variant: Variant,
+    kib: u64,
+    names: [&str; 2],
+) -> Result<f64, String> {
     let of = |arm| {
-        let HierarchyCounts { levels, tlbs, .. } = shared(records, variant, Layer::Kernel, arm, kib)?;
-        let wanted = levels.iter().chain(tlbs).filter(|level| names.contains(&level.name.as_str()));
+        let HierarchyCounts { levels, tlbs, .. } =
+            shared(records, variant, Layer::Kernel, arm, kib)?;
+        let wanted = levels
+            .iter()
+            .chain(tlbs)
+            .filter(|level| names.contains(&level.name.as_str()));
         Ok::<_, String>(wanted.map(LevelCounts::misses).sum::<u64>() as f64)
     };
     Ok(of(Arm::Two)? - of(Arm::Alone)?)
@@ -301,11 +444,14 @@ fn more_misses(records: &Records, variant: Variant, kib: u64, names: [&str; 2]) 
 fn lines_a_page(records: &Records) -> Result<Found, String> {
     above_64(|kib| {
         let ratio = |variant| {
-            let [lines, pages] =
-                [["L1I", "L1D"], ["ITLB", "DTLB"]].map(|names| more_misses(records, variant, kib, names));
+            let [lines, pages] = [["L1I", "L1D"], ["ITLB", "DTLB"]]
+                .map(|names| more_misses(records, variant, kib, names));
             match pages? {
                 pages if pages > 0.0 => Ok(lines? / pages),
-                _ => Err(format!("two tasks miss no more pages than one at {}", Bytes::kib(kib))),
+                _ => Err(format!(
+                    "two tasks miss no more pages than one at {}",
+                    Bytes::kib(kib)
+                )),
             }
         };
         of_tlbs(&format!("lines a page at {}", Bytes::kib(kib)), ratio)
@@ -315,18 +461,40 @@ fn lines_a_page(records: &Records) -> Result<Found, String> {
 /// What the dTLB misses with more entries, over the same with few.
 fn with_more_entries(records: &Records) -> Result<Found, String> {
     above_64(|kib| {
-        let misses =
-            |variant| misses(records, MissCounter { counter: DTLB, variant, layer: Layer::Kernel }, Arm::Two, kib);
+        let misses = |variant| {
+            misses(
+                records,
+                MissCounter {
+                    counter: DTLB,
+                    variant,
+                    layer: Layer::Kernel,
+                },
+                Arm::Two,
+                kib,
+            )
+        };
         let flushed = misses(Variant::LargerTlb)? / misses(Variant::Usual)?;
         let kept = misses(Variant::LargerTlbKept)? / misses(Variant::TlbsKept)?;
-        Ok(ranged(format!("256 entries over 64 at {}", Bytes::kib(kib)), flushed, std::iter::once(kept)))
+        Ok(ranged(
+            format!("256 entries over 64 at {}", Bytes::kib(kib)),
+            flushed,
+            std::iter::once(kept),
+        ))
     })
 }
 
 pub(super) fn figure_4(records: &Records) -> Exhibit {
     let title = "Misses of one task alone and of two in turn on the Xeon D-1541, with the kernel's references";
     let mut exhibit = Exhibit::new("Figure 4 with the kernel", title);
-    let columns = ["size", "counter", "design", "kernel, alone", "kernel, two", "user level, alone", "user level, two"];
+    let columns = [
+        "size",
+        "counter",
+        "design",
+        "kernel, alone",
+        "kernel, two",
+        "user level, alone",
+        "user level, two",
+    ];
     let mut table = Table::new(&columns);
     let mut lines = Vec::new();
     for counter in [L1I, DTLB] {
@@ -335,9 +503,14 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                 table.row(row(records, counter, (variant, name), kib));
             }
             for layer in LAYERS {
-                let place = MissCounter { counter, variant, layer };
-                let points =
-                    SIZES_KIB.iter().filter_map(|kib| Some(((kib << 10) as f64, gap(records, place, *kib).ok()?)));
+                let place = MissCounter {
+                    counter,
+                    variant,
+                    layer,
+                };
+                let points = SIZES_KIB
+                    .iter()
+                    .filter_map(|kib| Some(((kib << 10) as f64, gap(records, place, *kib).ok()?)));
                 let name = format!("{}, {}, {name}: two less alone", counter.name, layer.name());
                 lines.push(Series::new(name, Style::Found, points));
             }
@@ -345,8 +518,15 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     }
     lines.retain(|line| !line.x.is_empty());
     exhibit.table = table;
-    exhibit.chart = (!lines.is_empty())
-        .then(|| Chart::new("size of each task's array", Axis::Size, "misses a turn", Axis::Linear, lines));
+    exhibit.chart = (!lines.is_empty()).then(|| {
+        Chart::new(
+            "size of each task's array",
+            Axis::Size,
+            "misses a turn",
+            Axis::Linear,
+            lines,
+        )
+    });
     exhibit.steps = SIZES_KIB.into_iter().flat_map(steps_of).collect();
     exhibit.notes.push(
         "The tasks of figures 2 and 3 in a guest with a current kernel, simulated with all that they and the kernel execute, from when \
@@ -360,8 +540,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
 
 /// Figure 2: what a switch in the kernel costs, and how much of that is the TLBs'.
 pub(super) fn figure_2(records: &Records) -> Exhibit {
-    let title =
-        "Cycles that two tasks in the kernel take more than one on the Xeon D-1541, and those of the TLBs among them";
+    let title = "Cycles that two tasks in the kernel take more than one on the Xeon D-1541, and those of the TLBs among them";
     let mut exhibit = Exhibit::new("Figure 2 with the kernel", title);
     let mut table = Table::new(&[
         "size",
@@ -379,7 +558,15 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
             let found = at(kib);
             let why = found.as_ref().err().map_or("", String::as_str);
             let of = |of: fn(&[f64; 2]) -> f64, decimals| Cell::of(&found, decimals, of);
-            let misses = gap(records, MissCounter { counter: DTLB, variant, layer: Layer::Kernel }, kib);
+            let misses = gap(
+                records,
+                MissCounter {
+                    counter: DTLB,
+                    variant,
+                    layer: Layer::Kernel,
+                },
+                kib,
+            );
             table.row(vec![
                 Bytes::kib(kib).to_string().into(),
                 name.into(),
@@ -391,15 +578,27 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
             ]);
         }
         for (part, of) in [("all", 0), ("TLBs", 1)] {
-            let points = SIZES_KIB.iter().filter_map(|kib| Some(((kib << 10) as f64, at(*kib).ok()?[of])));
+            let points = SIZES_KIB
+                .iter()
+                .filter_map(|kib| Some(((kib << 10) as f64, at(*kib).ok()?[of])));
             lines.push(Series::new(format!("{part}, {name}"), Style::Found, points));
         }
     }
     lines.retain(|line| !line.x.is_empty());
     exhibit.table = table;
-    exhibit.chart = (!lines.is_empty())
-        .then(|| Chart::new("size of each task's array", Axis::Size, "cycles a turn", Axis::Linear, lines));
-    exhibit.steps = SIZES_KIB.into_iter().flat_map(|kib| ARMS.map(|arm| step(Layer::Kernel, arm, kib))).collect();
+    exhibit.chart = (!lines.is_empty()).then(|| {
+        Chart::new(
+            "size of each task's array",
+            Axis::Size,
+            "cycles a turn",
+            Axis::Linear,
+            lines,
+        )
+    });
+    exhibit.steps = SIZES_KIB
+        .into_iter()
+        .flat_map(|kib| ARMS.map(|arm| step(Layer::Kernel, arm, kib)))
+        .collect();
     exhibit.notes.push(
         "The poster has the overhead follow the misses of the dTLB from 64 KB on. Of the guests of figure 4; cycles of misses alone, as if \
          nothing overlapped."
@@ -409,21 +608,45 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
 }
 
 fn steps_of(kib: u64) -> impl Iterator<Item = String> {
-    LAYERS.into_iter().flat_map(move |layer| ARMS.map(|arm| step(layer, arm, kib)))
+    LAYERS
+        .into_iter()
+        .flat_map(move |layer| ARMS.map(|arm| step(layer, arm, kib)))
 }
 
 /// Those of which something is known; the largest alone, to say why, where nothing is.
 fn sizes(records: &Records) -> Vec<u64> {
     let is_known = |kib: &u64| steps_of(*kib).any(|step| records.simulated(&step).is_ok());
     let known: Vec<u64> = SIZES_KIB.into_iter().filter(is_known).collect();
-    if known.is_empty() { SIZES_KIB[SIZES_KIB.len() - 1..].to_vec() } else { known }
+    if known.is_empty() {
+        SIZES_KIB[SIZES_KIB.len() - 1..].to_vec()
+    } else {
+        known
+    }
 }
 
-fn row(records: &Records, counter: Counter, (variant, name): (Variant, &str), kib: u64) -> Vec<Cell> {
-    let mut row: Vec<Cell> = vec![Bytes::kib(kib).to_string().into(), counter.name.into(), name.into()];
+fn row(
+    records: &Records,
+    counter: Counter,
+    (variant, name): (Variant, &str),
+    kib: u64,
+) -> Vec<Cell> {
+    let mut row: Vec<Cell> = vec![
+        Bytes::kib(kib).to_string().into(),
+        counter.name.into(),
+        name.into(),
+    ];
     for layer in LAYERS {
         row.extend(ARMS.map(|arm| {
-            let found = misses(records, MissCounter { counter, variant, layer }, arm, kib);
+            let found = misses(
+                records,
+                MissCounter {
+                    counter,
+                    variant,
+                    layer,
+                },
+                arm,
+                kib,
+            );
             Cell::of(&found, 2, |misses| *misses)
         }));
     }
@@ -437,7 +660,9 @@ pub(super) fn quantities() -> Quantities {
         ("kernel-l1i-gaps", |r| gaps(r, Variant::Usual)),
         ("inclusive-l1i-gaps", |r| gaps(r, Variant::Inclusive)),
         ("kernel-l1i-larger-gap", |r| larger_gap(r, Variant::Usual)),
-        ("inclusive-l1i-larger-gap", |r| larger_gap(r, Variant::Inclusive)),
+        ("inclusive-l1i-larger-gap", |r| {
+            larger_gap(r, Variant::Inclusive)
+        }),
         ("simulated-inclusion", inclusion),
         ("few-taken-away", few_taken_away),
         ("lines-outnumber-pages", lines_a_page),

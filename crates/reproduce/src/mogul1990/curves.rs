@@ -25,7 +25,8 @@ const EXCESS: Value = (|point| point.excess_cpi.mean, false);
 const CUMULATIVE: Value = (|point| point.cumulative_excess_cycles, true);
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    let over_time = |name, title, set, y_title, value| over_time(records, (name, title), set, y_title, value);
+    let over_time =
+        |name, title, set, y_title, value| over_time(records, (name, title), set, y_title, value);
     let so_far = "excess cycles so far";
     let mut private = over_time(
         "Figure 3",
@@ -38,8 +39,13 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         "Curves fall or rise also because short segments end: what is left to the right are other programs than to the left."
             .into(),
     );
-    let mut so_far_of_timesharing =
-        over_time("Figure 5", "Cumulative excess cycles, Timesharing (Trial A)", TIMESHARING, so_far, CUMULATIVE);
+    let mut so_far_of_timesharing = over_time(
+        "Figure 5",
+        "Cumulative excess cycles, Timesharing (Trial A)",
+        TIMESHARING,
+        so_far,
+        CUMULATIVE,
+    );
     so_far_of_timesharing.notes.push(
         "\"All\" is no mean of the other curves, and may lie below each: it has the segments that begin with a birth or an exit, too, \
          whose private caches are as cold as the shared ones, so that they add instructions and no excess. The mark is its cut-off; \
@@ -48,18 +54,45 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     );
     vec![
         lengths(records),
-        over_time("Figure 2", "CPI since the switch, one cache for all, Trial A", TIMESHARING, "CPI, shared", SHARED),
+        over_time(
+            "Figure 2",
+            "CPI since the switch, one cache for all, Trial A",
+            TIMESHARING,
+            "CPI, shared",
+            SHARED,
+        ),
         private,
-        over_time("Figure 4", "Excess CPI since the switch, Trial A", TIMESHARING, "excess CPI", EXCESS),
+        over_time(
+            "Figure 4",
+            "Excess CPI since the switch, Trial A",
+            TIMESHARING,
+            "excess CPI",
+            EXCESS,
+        ),
         so_far_of_timesharing,
-        over_time("Figure 6", "Cumulative excess cycles, Compute-bound (Trial B)", COMPUTE, so_far, CUMULATIVE),
-        over_time("Figure 7", "Cumulative excess cycles, Client-Server (Trial C)", CLIENT, so_far, CUMULATIVE),
+        over_time(
+            "Figure 6",
+            "Cumulative excess cycles, Compute-bound (Trial B)",
+            COMPUTE,
+            so_far,
+            CUMULATIVE,
+        ),
+        over_time(
+            "Figure 7",
+            "Cumulative excess cycles, Client-Server (Trial C)",
+            CLIENT,
+            so_far,
+            CUMULATIVE,
+        ),
     ]
 }
 
 /// Figure 1: of Trial A, by why the segment ends.
 fn lengths(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Figure 1", "Lengths of trace segments, Timesharing (Trial A)");
+    let mut exhibit = Exhibit::new(
+        "Figure 1",
+        "Lengths of trace segments, Timesharing (Trial A)",
+    );
     if let Ok((trial, _)) = first(records, TIMESHARING, "1a") {
         exhibit.steps.push(trial.step.clone());
         draw_lengths(&mut exhibit, trial.findings);
@@ -80,11 +113,26 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
         (Group::EndClass("page fault"), "page fault"),
         (Group::EndClass("involuntary"), "scheduler"),
     ];
-    let mut table = Table::new(&["ends by", "segments", "median instructions", "mean instructions", "longest"]);
+    let mut table = Table::new(&[
+        "ends by",
+        "segments",
+        "median instructions",
+        "mean instructions",
+        "longest",
+    ]);
     let mut series = Vec::new();
     for (wanted, name) in &groups {
-        let Some(found) = findings.lengths.iter().find(|lengths| lengths.group == *wanted) else { continue };
-        let points = found.points.iter().map(|point| (point.instructions as f64, point.share));
+        let Some(found) = findings
+            .lengths
+            .iter()
+            .find(|lengths| lengths.group == *wanted)
+        else {
+            continue;
+        };
+        let points = found
+            .points
+            .iter()
+            .map(|point| (point.instructions as f64, point.share));
         series.push(Series::new(*name, Style::Found, points));
         table.row(vec![
             (*name).into(),
@@ -94,8 +142,13 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
             Cell::number(found.max_instructions as f64, 0),
         ]);
     }
-    exhibit.chart =
-        Some(Chart::new("instructions in a segment", Axis::Linear, "share of segments", Axis::Share, series));
+    exhibit.chart = Some(Chart::new(
+        "instructions in a segment",
+        Axis::Linear,
+        "share of segments",
+        Axis::Share,
+        series,
+    ));
     exhibit.table = table;
 }
 
@@ -103,19 +156,42 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
 pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
     let (trial, _) = first(records, TIMESHARING, "1a")?;
     let median = |class| {
-        let found = trial.findings.lengths.iter().find(|lengths| lengths.group == Group::EndClass(class));
-        found.map(|lengths| lengths.median_instructions as f64).ok_or("no segment of one of the classes")
+        let found = trial
+            .findings
+            .lengths
+            .iter()
+            .find(|lengths| lengths.group == Group::EndClass(class));
+        found
+            .map(|lengths| lengths.median_instructions as f64)
+            .ok_or("no segment of one of the classes")
     };
     let (call, quantum) = (median("system call")?, median("involuntary")?);
-    Ok(Found::new(vec![exact("median of those that end in a system call over that of the others", call / quantum)], ""))
+    Ok(Found::new(
+        vec![exact(
+            "median of those that end in a system call over that of the others",
+            call / quantum,
+        )],
+        "",
+    ))
 }
 
 /// A chart of one value of every point, and the same as a table.
-fn over_time(records: &Records, (name, title): (&str, &str), set: usize, y_title: &str, value: Value) -> Exhibit {
+fn over_time(
+    records: &Records,
+    (name, title): (&str, &str),
+    set: usize,
+    y_title: &str,
+    value: Value,
+) -> Exhibit {
     let mut exhibit = Exhibit::new(name, title);
     if let Ok((trial, design)) = first(records, set, "1a") {
         exhibit.steps.push(trial.step.clone());
-        draw(&mut exhibit, (trial.findings.interval_instructions, design), y_title, value);
+        draw(
+            &mut exhibit,
+            (trial.findings.interval_instructions, design),
+            y_title,
+            value,
+        );
     }
     exhibit
 }
@@ -127,18 +203,35 @@ pub(super) fn draw(
     y_title: &str,
     (value, at_end): Value,
 ) {
-    let mut table = Table::new(&["after", "instructions since the switch", "segments", y_title]);
+    let mut table = Table::new(&[
+        "after",
+        "instructions since the switch",
+        "segments",
+        y_title,
+    ]);
     let mut series = Vec::new();
     for (wanted, name) in &GROUPS {
-        let found = design.groups.iter().find(|found| found.group == *wanted && !found.curve.is_empty());
+        let found = design
+            .groups
+            .iter()
+            .find(|found| found.group == *wanted && !found.curve.is_empty());
         let Some(found) = found else { continue };
         let place = |point: &Point| {
-            point.since_switch_instructions as f64 + if at_end { length as f64 } else { length as f64 / 2.0 }
+            point.since_switch_instructions as f64
+                + if at_end {
+                    length as f64
+                } else {
+                    length as f64 / 2.0
+                }
         };
         // What adds up begins with nothing.
         let start = at_end.then_some((0.0, 0.0));
         let points = found.curve.iter().map(|point| (place(point), value(point)));
-        series.push(Series::new(*name, Style::Found, start.into_iter().chain(points)));
+        series.push(Series::new(
+            *name,
+            Style::Found,
+            start.into_iter().chain(points),
+        ));
         for point in &found.curve {
             table.row(vec![
                 (*name).into(),
@@ -148,8 +241,16 @@ pub(super) fn draw(
             ]);
         }
     }
-    let mut chart = Chart::new("instructions since the switch", Axis::Linear, y_title, Axis::Linear, series);
-    chart.marks.push((design.cut.instructions as f64, "cut-off of all".to_owned()));
+    let mut chart = Chart::new(
+        "instructions since the switch",
+        Axis::Linear,
+        y_title,
+        Axis::Linear,
+        series,
+    );
+    chart
+        .marks
+        .push((design.cut.instructions as f64, "cut-off of all".to_owned()));
     exhibit.chart = Some(chart);
     exhibit.table = table;
 }

@@ -21,7 +21,16 @@ const TABLE: [(&str, &[Published]); 4] = [
 
 pub(super) fn table_3(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("Table 3", "The memory systems");
-    let columns = ["design", "level", "line B", "lines", "KB", "miss cycles", "write buffers", "simulated the same"];
+    let columns = [
+        "design",
+        "level",
+        "line B",
+        "lines",
+        "KB",
+        "miss cycles",
+        "write buffers",
+        "simulated the same",
+    ];
     let mut table = Table::new(&columns);
     let head = simulated(records);
     for (name, levels) in TABLE {
@@ -38,20 +47,25 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
                 Cell::number((line * lines / 1024) as f64, 0),
                 Cell::number(f64::from(miss), 0),
                 Cell::number(f64::from(buffers), 0),
-                is_same.map_or("not simulated", |is| if is { "yes" } else { "no" }).into(),
+                is_same
+                    .map_or("not simulated", |is| if is { "yes" } else { "no" })
+                    .into(),
             ]);
         }
     }
     exhibit.table = table;
-    exhibit
-        .notes
-        .push("How long a write buffer takes is not in the table; the design files say what is assumed.".into());
+    exhibit.notes.push(
+        "How long a write buffer takes is not in the table; the design files say what is assumed."
+            .into(),
+    );
     exhibit
 }
 
 /// The simulation that is looked at: all have the same designs.
 fn simulated(records: &Records) -> Option<&Simulation> {
-    SETS.iter().find_map(|set| trials(records, set).ok()?.into_iter().next()).map(|trial| trial.head)
+    SETS.iter()
+        .find_map(|set| trials(records, set).ok()?.into_iter().next())
+        .map(|trial| trial.head)
 }
 
 /// Levels of Table 3 that were simulated otherwise.
@@ -62,14 +76,23 @@ pub(super) fn differing(records: &Records) -> Result<Found, String> {
         let design = head.designs.iter().find(|one| one.design.name == full);
         !design.is_some_and(|found| agrees(&found.design, published))
     };
-    let levels = TABLE.iter().flat_map(|(name, levels)| levels.iter().map(move |level| (*name, level)));
+    let levels = TABLE
+        .iter()
+        .flat_map(|(name, levels)| levels.iter().map(move |level| (*name, level)));
     let different = levels.filter(|(name, level)| differs(name, level)).count();
-    Ok(Found::new(vec![exact("levels that differ", different as f64)], ""))
+    Ok(Found::new(
+        vec![exact("levels that differ", different as f64)],
+        "",
+    ))
 }
 
 fn agrees(design: &Design, published: &Published) -> bool {
     let (name, ..) = *published;
-    let levels: Vec<&Level> = design.levels.iter().filter(|level| level.name.starts_with(name)).collect();
+    let levels: Vec<&Level> = design
+        .levels
+        .iter()
+        .filter(|level| level.name.starts_with(name))
+        .collect();
     let wanted = if name == "L1" { 2 } else { 1 };
     levels.len() == wanted && levels.iter().all(|level| is_level(level, published))
 }
@@ -80,7 +103,9 @@ fn is_level(level: &Level, published: &Published) -> bool {
     let writes = match (level.write, buffers) {
         _ if !holds_data => true,
         (WritePolicy::Back, buffers) => buffers == 0,
-        (WritePolicy::Through, buffers) => level.write_buffers.map(|found| found.count) == Some(buffers),
+        (WritePolicy::Through, buffers) => {
+            level.write_buffers.map(|found| found.count) == Some(buffers)
+        }
     };
     level.line.0 == line
         && level.size.0 == line * lines

@@ -6,13 +6,18 @@ use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
 /// Section 6: one switch of Ultrix on the DECstation 5000 (Ousterhout), and the least that one can take there (Anderson et al.).
-const KERNEL_US: [(&str, f64); 2] = [("Ultrix, measured", 70.0), ("the least possible, estimated", 7.4)];
+const KERNEL_US: [(&str, f64); 2] = [
+    ("Ultrix, measured", 70.0),
+    ("the least possible, estimated", 7.4),
+];
 /// Section 4.1.
 const CYCLE_US: f64 = 0.04;
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("section 6", "Cost of a switch in the caches and in the kernel, DECstation 5000/200");
+    let mut exhibit = Exhibit::new(
+        "section 6",
+        "Cost of a switch in the caches and in the kernel, DECstation 5000/200",
+    );
     let mut table = Table::new(&["what", "published us", "here us", "low", "high"]);
     for (number, set) in SETS.iter().enumerate() {
         let there = published(set.published, "1a", |row| row.average_cost_cycles) * CYCLE_US;
@@ -27,7 +32,13 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     for (what, us) in KERNEL_US {
         let empty = || Cell::Text(String::new());
-        table.row(vec![format!("kernel: {what}").into(), Cell::number(us, 1), empty(), empty(), empty()]);
+        table.row(vec![
+            format!("kernel: {what}").into(),
+            Cell::number(us, 1),
+            empty(),
+            empty(),
+            empty(),
+        ]);
     }
     exhibit.table = table;
     exhibit.notes.push(

@@ -20,7 +20,11 @@ pub(super) fn step(disk: usize) -> String {
 }
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let switches = if site.effort == Effort::Usual { SWITCHES } else { QUICK_SWITCHES };
+    let switches = if site.effort == Effort::Usual {
+        SWITCHES
+    } else {
+        QUICK_SWITCHES
+    };
     let (name, seed, quantum) = (SETS[TIMESHARING].name, seed(site, 1), QUANTUM[0]);
     let line = format!(
         "workload {name} --seed {seed} --quantum {quantum} --switches {switches} --design mogul-1a --output {}",
@@ -29,14 +33,22 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let trace = Step::new(TRACE, &line);
     let with = |(disk, time): (usize, &str)| {
         let line = format!("simulate TRACE --design mogul-1a --page-faults {time}");
-        Step { trace_of: Some(TRACE.to_owned()), ..Step::new(step(disk), &line) }
+        Step {
+            trace_of: Some(TRACE.to_owned()),
+            ..Step::new(step(disk), &line)
+        }
     };
-    std::iter::once(trace).chain(DISKS.into_iter().enumerate().map(with)).collect()
+    std::iter::once(trace)
+        .chain(DISKS.into_iter().enumerate().map(with))
+        .collect()
 }
 
 fn found(records: &Records, disk: usize) -> Result<(&Findings, &DesignFinding), String> {
     let (_, findings) = records.simulated(&step(disk))?;
-    Ok((findings, findings.designs.first().ok_or("the record has no design")?))
+    Ok((
+        findings,
+        findings.designs.first().ok_or("the record has no design")?,
+    ))
 }
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
@@ -44,12 +56,19 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         let mut exhibit = Exhibit::new(name, title);
         exhibit.steps.push(step(0));
         if let Ok((findings, design)) = found(records, 0) {
-            draw(&mut exhibit, (findings.interval_instructions, design), y_title, value);
+            draw(
+                &mut exhibit,
+                (findings.interval_instructions, design),
+                y_title,
+                value,
+            );
         }
         exhibit
     };
-    let mut lengths =
-        Exhibit::new("Figure 1 with a disk", "Lengths of trace segments, Timesharing, files read from a disk");
+    let mut lengths = Exhibit::new(
+        "Figure 1 with a disk",
+        "Lengths of trace segments, Timesharing, files read from a disk",
+    );
     lengths.steps.push(step(0));
     if let Ok((findings, _)) = found(records, 0) {
         draw_lengths(&mut lengths, findings);
@@ -80,12 +99,23 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 pub(super) fn after_faults(records: &Records) -> Outcome {
     let ratio = |disk: usize| {
         let (_, design) = found(records, disk)?;
-        let early = |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
+        let early =
+            |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
         let of = early(&FAULT).zip(early(&SCHEDULER));
-        of.map(|(fault, scheduler)| fault / scheduler).ok_or("too few segments of one of the classes".to_owned())
+        of.map(|(fault, scheduler)| fault / scheduler)
+            .ok_or("too few segments of one of the classes".to_owned())
     };
-    let others = (1..DISKS.len()).map(ratio).collect::<Result<Vec<f64>, String>>()?;
+    let others = (1..DISKS.len())
+        .map(ratio)
+        .collect::<Result<Vec<f64>, String>>()?;
     let segments = group(found(records, 0)?.1, &FAULT).map_or(0, |group| group.segments);
-    let term = ranged("after page faults over after the scheduler", ratio(0)?, others.into_iter());
-    Ok(Found::new(vec![term], format!("{segments} page faults with a disk of {}", DISKS[0])))
+    let term = ranged(
+        "after page faults over after the scheduler",
+        ratio(0)?,
+        others.into_iter(),
+    );
+    Ok(Found::new(
+        vec![term],
+        format!("{segments} page faults with a disk of {}", DISKS[0]),
+    ))
 }

@@ -18,17 +18,29 @@ struct ByPart {
 /// What each batch says: a statistic's value, and the same without the batch, tell the batch's own.
 fn batches(sample: &Sample) -> Vec<f64> {
     let n = sample.without_one.len() as f64;
-    sample.without_one.iter().map(|without| n * sample.value - (n - 1.0) * without).collect()
+    sample
+        .without_one
+        .iter()
+        .map(|without| n * sample.value - (n - 1.0) * without)
+        .collect()
 }
 
 fn by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     let all = trials(records, set)?;
-    let longest = all.into_iter().max_by_key(super::Trial::switches).ok_or("no trial")?;
+    let longest = all
+        .into_iter()
+        .max_by_key(super::Trial::switches)
+        .ok_or("no trial")?;
     let switches = longest.switches();
     let sample = costs_of(&[longest], "1a", |design| &design.average_cost_cycles)?.swap_remove(0);
     let batches = batches(&sample);
     let length = batches.len() / PARTS;
-    let parts = (length >= 2).then(|| batches.chunks_exact(length).map(of_mean).collect::<Option<Vec<Interval>>>());
+    let parts = (length >= 2).then(|| {
+        batches
+            .chunks_exact(length)
+            .map(of_mean)
+            .collect::<Option<Vec<Interval>>>()
+    });
     let mut parts = parts.flatten().ok_or("the trial is too short for parts")?;
     parts.truncate(PARTS);
     Ok(ByPart { switches, parts })
@@ -38,14 +50,25 @@ fn by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
     let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;
-    let unsettled = parts.iter().rposition(|part| !meets(part)).map_or(0, |place| place + 1);
+    let unsettled = parts
+        .iter()
+        .rposition(|part| !meets(part))
+        .map_or(0, |place| place + 1);
     (unsettled + 1 < parts.len()).then_some(unsettled)
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "Average cost on 1a in one fifth of the longest trial after the other";
     let mut exhibit = Exhibit::new("Cost over length", title);
-    let columns = ["set", "switches", "fifth", "cycles", "low", "high", "settled after switches"];
+    let columns = [
+        "set",
+        "switches",
+        "fifth",
+        "cycles",
+        "low",
+        "high",
+        "settled after switches",
+    ];
     let mut table = Table::new(&columns);
     for set in &SETS {
         match by_part(records, set) {
@@ -66,10 +89,21 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 }
 
 fn rows(set: &Set, found: &ByPart) -> Vec<Vec<Cell>> {
-    let settled = settled(&found.parts).map(|part| found.switches as f64 * part as f64 / PARTS as f64);
+    let settled =
+        settled(&found.parts).map(|part| found.switches as f64 * part as f64 / PARTS as f64);
     let row = |(part, (mean, low, high)): (usize, &Interval)| {
-        let settled = if part == 0 { Cell::or_missing(settled, 0, "not settled") } else { "".into() };
-        let numbers = [(found.switches as f64, 0), (part as f64 + 1.0, 0), (*mean, 0), (*low, 0), (*high, 0)];
+        let settled = if part == 0 {
+            Cell::or_missing(settled, 0, "not settled")
+        } else {
+            "".into()
+        };
+        let numbers = [
+            (found.switches as f64, 0),
+            (part as f64 + 1.0, 0),
+            (*mean, 0),
+            (*low, 0),
+            (*high, 0),
+        ];
         let numbers = numbers.map(|(value, decimals)| Cell::number(value, decimals));
         [vec![set.published.into()], numbers.to_vec(), vec![settled]].concat()
     };
@@ -94,6 +128,12 @@ mod tests {
         let own = [1.0, 2.0, 6.0];
         let without_one = own.map(|one| (9.0 - one) / 2.0).to_vec();
         let found = batches(&Sample::of_batches(3.0, without_one));
-        assert!(found.iter().zip(own).all(|(found, own)| (found - own).abs() < 1e-12), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .zip(own)
+                .all(|(found, own)| (found - own).abs() < 1e-12),
+            "{found:?}"
+        );
     }
 }

@@ -12,21 +12,47 @@ const LARGER: [Move; 2] = [("1a", "1b"), ("2a", "2b")];
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![
-        exhibit(records, "Figure 8", "Overhead ratio over technology: slow and fast processors", FASTER),
-        exhibit(records, "Figure 9", "Overhead ratio over cache size: four times as large", LARGER),
+        exhibit(
+            records,
+            "Figure 8",
+            "Overhead ratio over technology: slow and fast processors",
+            FASTER,
+        ),
+        exhibit(
+            records,
+            "Figure 9",
+            "Overhead ratio over cache size: four times as large",
+            LARGER,
+        ),
     ]
 }
 
 fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhibit {
     let mut exhibit = Exhibit::new(name, title);
-    let mut table = Table::new(&["set", "from", "to", "published %", "published %, to", "here %", "here %, to"]);
+    let mut table = Table::new(&[
+        "set",
+        "from",
+        "to",
+        "published %",
+        "published %, to",
+        "here %",
+        "here %, to",
+    ]);
     let mut series = Vec::new();
     for (number, set) in SETS.iter().enumerate() {
         for (from, to) in moves {
-            let there = [from, to].map(|design| published(set.published, design, |row| row.overhead_percent / 100.0));
-            let here = [overhead(records, number, from), overhead(records, number, to)];
+            let there = [from, to]
+                .map(|design| published(set.published, design, |row| row.overhead_percent / 100.0));
+            let here = [
+                overhead(records, number, from),
+                overhead(records, number, to),
+            ];
             let label = format!("{}, {from} to {to}", set.published);
-            series.push(Series::new(format!("{label}, published"), Style::Published, points(there)));
+            series.push(Series::new(
+                format!("{label}, published"),
+                Style::Published,
+                points(there),
+            ));
             let [first, second] = here.clone().map(|share| share.unwrap_or(f64::NAN));
             series.push(Series::new(label, Style::Found, points([first, second])));
             let cell = |share: &Result<f64, String>| match share {
@@ -46,7 +72,10 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
     }
     series.retain(|one| !one.x.is_empty());
     let mut chart = Chart::new("design", Axis::Names, "overhead ratio", Axis::Share, series);
-    chart.x_names = vec![moves.map(|(from, _)| from).join(", "), moves.map(|(_, to)| to).join(", ")];
+    chart.x_names = vec![
+        moves.map(|(from, _)| from).join(", "),
+        moves.map(|(_, to)| to).join(", "),
+    ];
     exhibit.chart = Some(chart);
     exhibit.table = table;
     exhibit.notes.push("Means over the trials.".into());

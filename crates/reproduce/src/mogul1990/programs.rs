@@ -12,17 +12,42 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
         Some(10.0),
         "magic, the current version of the same program, in batch on a synthetic layout",
     ),
-    ("Tree", "compiled Scheme: searches a tree", Some(12.0), "scm, trees of 2^16 to 2^18 leaves by trial, 6 to 24 MB"),
-    ("BigTree", "the same on a large tree", Some(65.0), "scm, trees of 2^19 to 2^20 leaves by trial, 33 to 65 MB"),
+    (
+        "Tree",
+        "compiled Scheme: searches a tree",
+        Some(12.0),
+        "scm, trees of 2^16 to 2^18 leaves by trial, 6 to 24 MB",
+    ),
+    (
+        "BigTree",
+        "the same on a large tree",
+        Some(65.0),
+        "scm, trees of 2^19 to 2^20 leaves by trial, 33 to 65 MB",
+    ),
     (
         "TV",
         "verifies the timing of a VLSI layout",
         Some(3.4),
         "OpenSTA (sta), on a synthetic circuit of 2000 to 4000 gates",
     ),
-    ("make #1", "compiles C", None, "make and gcc, 8 to 16 generated sources"),
-    ("make #2", "links and loads", None, "make, ar and ld, as many sources"),
-    ("interactive", "a shell loop: cp, cat, ex, rm, ps, ls", None, "the same loop"),
+    (
+        "make #1",
+        "compiles C",
+        None,
+        "make and gcc, 8 to 16 generated sources",
+    ),
+    (
+        "make #2",
+        "links and loads",
+        None,
+        "make, ar and ld, as many sources",
+    ),
+    (
+        "interactive",
+        "a shell loop: cp, cat, ex, rm, ps, ls",
+        None,
+        "the same loop",
+    ),
     (
         "pingpong",
         "a client and a server, as of a file system",
@@ -32,8 +57,11 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
 ];
 
 /// Table 2: members and megabytes.
-const MEMBERS: [(&str, f64); 3] =
-    [("Magic, Tree, make #1, make #2, interactive", 75.0), ("BigTree, TV", 69.0), ("pingpong", 0.6)];
+const MEMBERS: [(&str, f64); 3] = [
+    ("Magic, Tree, make #1, make #2, interactive", 75.0),
+    ("BigTree, TV", 69.0),
+    ("pingpong", 0.6),
+];
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![table_1(), table_2(records)]
@@ -51,7 +79,10 @@ fn table_1() -> Exhibit {
 }
 
 fn table_2(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Table 2", "The benchmark sets, and how their processes come and go");
+    let mut exhibit = Exhibit::new(
+        "Table 2",
+        "The benchmark sets, and how their processes come and go",
+    );
     let mut table = Table::new(&[
         "set",
         "members",
@@ -68,7 +99,8 @@ fn table_2(records: &Records) -> Exhibit {
             Ok(trials) => {
                 for trial in &trials {
                     let facts = &trial.head.trace;
-                    let share = facts.involuntary_switches as f64 / trial.switches().max(1) as f64 * 100.0;
+                    let share =
+                        facts.involuntary_switches as f64 / trial.switches().max(1) as f64 * 100.0;
                     table.row(vec![
                         set.published.into(),
                         members.into(),
@@ -85,7 +117,11 @@ fn table_2(records: &Records) -> Exhibit {
             }
             Err(why) => {
                 let missing = || Cell::Missing { why: why.clone() };
-                let mut row: Vec<Cell> = vec![set.published.into(), members.into(), Cell::number(megabytes, 1)];
+                let mut row: Vec<Cell> = vec![
+                    set.published.into(),
+                    members.into(),
+                    Cell::number(megabytes, 1),
+                ];
                 row.extend((0..6).map(|_| missing()));
                 table.row(row);
             }
@@ -103,5 +139,10 @@ fn most_active(head: &switchcost_simulation_result::Simulation) -> String {
     }
     let mut names: Vec<(&str, u64)> = by_name.into_iter().collect();
     names.sort_by_key(|(_, instructions)| std::cmp::Reverse(*instructions));
-    names.iter().take(3).map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .take(3)
+        .map(|(name, _)| *name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -3,8 +3,8 @@
 use switchcost_analysis::simulation::{Group, Point};
 
 use super::sample::{
-    ALL, CLIENT, COMPUTE, FAULT, LARGER, Outcome, SCHEDULER, Sample, TIMESHARING, arithmetic, costs, ends, geometric,
-    group, level, over, samples, tenths, trials_of,
+    ALL, CLIENT, COMPUTE, FAULT, LARGER, Outcome, SCHEDULER, Sample, TIMESHARING, arithmetic,
+    costs, ends, geometric, group, level, over, samples, tenths, trials_of,
 };
 use super::{DESIGNS, SETS, Trial, trials};
 use crate::Records;
@@ -38,11 +38,21 @@ fn others(trial: &Trial<'_>) -> u64 {
 /// The mean over trials of a share of their switches, with an interval no shorter than that of counting so many.
 fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
     let all = trials(records, &SETS[set])?;
-    let samples = samples(records, set, |trial| Some(of(trial) as f64 / trial.switches().max(1) as f64))?;
+    let samples = samples(records, set, |trial| {
+        Some(of(trial) as f64 / trial.switches().max(1) as f64)
+    })?;
     let term = arithmetic("share of the switches", &samples)?;
-    let (counted, switches) = (all.iter().map(of).sum(), all.iter().map(Trial::switches).sum());
+    let (counted, switches) = (
+        all.iter().map(of).sum(),
+        all.iter().map(Trial::switches).sum(),
+    );
     let (_, low, high) = of_share(counted, switches);
-    let term = Term::new(term.name, term.value, term.low.min(low), term.high.max(high));
+    let term = Term::new(
+        term.name,
+        term.value,
+        term.low.min(low),
+        term.high.max(high),
+    );
     Ok(Found::new(vec![term], trials_of(&samples)))
 }
 
@@ -54,7 +64,10 @@ const CALL: Group = Group::Class("system call");
 fn behind(records: &Records, wanted: &Group) -> String {
     let all = trials(records, &SETS[TIMESHARING]).unwrap_or_default();
     let designs = all.iter().filter_map(|trial| trial.design("1a"));
-    let segments: u64 = designs.filter_map(|design| group(design, wanted)).map(|group| group.segments).sum();
+    let segments: u64 = designs
+        .filter_map(|design| group(design, wanted))
+        .map(|group| group.segments)
+        .sum();
     format!("{segments} segments")
 }
 
@@ -62,7 +75,9 @@ fn behind(records: &Records, wanted: &Group) -> String {
 fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     let curve = &group(trial.design("1a")?, wanted)?.curve;
     let length = trial.findings.interval_instructions;
-    let reached = curve.iter().find(|point| point.since_switch_instructions + length >= after)?;
+    let reached = curve
+        .iter()
+        .find(|point| point.since_switch_instructions + length >= after)?;
     Some(reached.cumulative_excess_cycles)
 }
 
@@ -75,41 +90,75 @@ fn at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
 }
 
 /// One number of each trial of a set, as a geometric mean.
-fn of_trials(records: &Records, set: usize, name: &str, of: fn(&Trial<'_>) -> Option<f64>) -> Outcome {
+fn of_trials(
+    records: &Records,
+    set: usize,
+    name: &str,
+    of: fn(&Trial<'_>) -> Option<f64>,
+) -> Outcome {
     let samples = samples(records, set, of)?;
-    Ok(Found::new(vec![geometric(name, &samples)?], trials_of(&samples)))
+    Ok(Found::new(
+        vec![geometric(name, &samples)?],
+        trials_of(&samples),
+    ))
 }
 
 fn after_calls(records: &Records) -> Outcome {
-    let found = of_trials(records, TIMESHARING, "after system calls over after the scheduler", |trial| {
-        let design = trial.design("1a")?;
-        let early = |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
-        Some(early(&CALL)? / early(&SCHEDULER)?)
-    })?;
-    let note = format!("{}; {} after system calls", found.note, behind(records, &CALL));
+    let found = of_trials(
+        records,
+        TIMESHARING,
+        "after system calls over after the scheduler",
+        |trial| {
+            let design = trial.design("1a")?;
+            let early = |wanted| {
+                ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early)
+            };
+            Some(early(&CALL)? / early(&SCHEDULER)?)
+        },
+    )?;
+    let note = format!(
+        "{}; {} after system calls",
+        found.note,
+        behind(records, &CALL)
+    );
     Ok(Found { note, ..found })
 }
 
 fn after_faults(records: &Records) -> Outcome {
     let found = samples(records, TIMESHARING, |trial| {
         let design = trial.design("1a")?;
-        let early = |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
+        let early =
+            |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
         Some(early(&FAULT)? / early(&SCHEDULER)?)
     });
-    let found =
-        found.map_err(|_| "no trace has switches by page faults: memory holds these programs whole".to_owned())?;
-    Ok(Found::new(vec![geometric("after page faults over after the scheduler", &found)?], trials_of(&found)))
+    let found = found.map_err(|_| {
+        "no trace has switches by page faults: memory holds these programs whole".to_owned()
+    })?;
+    Ok(Found::new(
+        vec![geometric(
+            "after page faults over after the scheduler",
+            &found,
+        )?],
+        trials_of(&found),
+    ))
 }
 
 /// Whether the private curve after the scheduler's switches falls: a hump in its middle would lie above both ends.
 fn falls_throughout(records: &Records) -> Outcome {
     let part = |name: &str, of: fn([f64; 3]) -> f64| {
-        let of_trial = |trial: &Trial<'_>| tenths(trial.design("1a")?, &SCHEDULER, |p| p.private_cpi.mean).map(of);
+        let of_trial = |trial: &Trial<'_>| {
+            tenths(trial.design("1a")?, &SCHEDULER, |p| p.private_cpi.mean).map(of)
+        };
         geometric(name, &samples(records, TIMESHARING, of_trial)?)
     };
     let terms = vec![
-        part("first tenth of the curve over its middle", |[early, middle, _]| early / middle)?,
-        part("middle over its last tenth", |[_, middle, late]| middle / late)?,
+        part(
+            "first tenth of the curve over its middle",
+            |[early, middle, _]| early / middle,
+        )?,
+        part("middle over its last tenth", |[_, middle, late]| {
+            middle / late
+        })?,
     ];
     Ok(Found::new(terms, ""))
 }
@@ -121,10 +170,15 @@ fn fall(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
 }
 
 fn flatter(records: &Records) -> Outcome {
-    let samples =
-        samples(records, TIMESHARING, |trial| Some(fall(trial, &SCHEDULER)?.abs() - fall(trial, &CALL)?.abs()))?;
+    let samples = samples(records, TIMESHARING, |trial| {
+        Some(fall(trial, &SCHEDULER)?.abs() - fall(trial, &CALL)?.abs())
+    })?;
     let name = "change of the scheduler's curve less that of system calls (logarithms)";
-    let note = format!("{}; {} after system calls", trials_of(&samples), behind(records, &CALL));
+    let note = format!(
+        "{}; {} after system calls",
+        trials_of(&samples),
+        behind(records, &CALL)
+    );
     Ok(Found::new(vec![arithmetic(name, &samples)?], note))
 }
 
@@ -139,11 +193,24 @@ fn private_cpi(trial: &Trial<'_>) -> Option<f64> {
 }
 
 /// A number of one set over that of another.
-fn between_sets(records: &Records, name: &str, sets: [usize; 2], of: fn(&Trial<'_>) -> Option<f64>) -> Outcome {
+fn between_sets(
+    records: &Records,
+    name: &str,
+    sets: [usize; 2],
+    of: fn(&Trial<'_>) -> Option<f64>,
+) -> Outcome {
     let [above, below] = sets.map(|set| samples(records, set, of));
     let (above, below) = (above?, below?);
-    let note = format!("{} and {}; {}", level(&above, 1.0), level(&below, 1.0), trials_of(&above));
-    Ok(Found::new(vec![geometric(name, &over(&above, &below, false))?], note))
+    let note = format!(
+        "{} and {}; {}",
+        level(&above, 1.0),
+        level(&below, 1.0),
+        trials_of(&above)
+    );
+    Ok(Found::new(
+        vec![geometric(name, &over(&above, &below, false))?],
+        note,
+    ))
 }
 
 // ---- Table 4, Figures 8 and 9 ----
@@ -151,13 +218,24 @@ fn between_sets(records: &Records, name: &str, sets: [usize; 2], of: fn(&Trial<'
 type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
 /// A number on one design over that on another, from the same references.
-fn moved(records: &Records, of: PerDesign, set: usize, [from, to]: [&str; 2]) -> Result<Term, String> {
+fn moved(
+    records: &Records,
+    of: PerDesign,
+    set: usize,
+    [from, to]: [&str; 2],
+) -> Result<Term, String> {
     let (from_samples, to_samples) = (of(records, set, from)?, of(records, set, to)?);
-    geometric(format!("{}, {to} over {from}", SETS[set].published), &over(&to_samples, &from_samples, true))
+    geometric(
+        format!("{}, {to} over {from}", SETS[set].published),
+        &over(&to_samples, &from_samples, true),
+    )
 }
 
 fn moves(records: &Records, of: PerDesign, moves: &[(usize, [&str; 2])]) -> Outcome {
-    let terms = moves.iter().map(|(set, designs)| moved(records, of, *set, *designs)).collect::<Result<_, _>>()?;
+    let terms = moves
+        .iter()
+        .map(|(set, designs)| moved(records, of, *set, *designs))
+        .collect::<Result<_, _>>()?;
     let first = of(records, moves[0].0, moves[0].1[0])?;
     Ok(Found::new(terms, trials_of(&first)))
 }
@@ -165,36 +243,74 @@ fn moves(records: &Records, of: PerDesign, moves: &[(usize, [&str; 2])]) -> Outc
 fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
     let found = moves(records, average, &[(set, designs)])?;
     let [from, to] = designs.map(|design| average(records, set, design));
-    let note = format!("{} and {} cycles; {}", level(&from?, 1.0), level(&to?, 1.0), found.note);
+    let note = format!(
+        "{} and {} cycles; {}",
+        level(&from?, 1.0),
+        level(&to?, 1.0),
+        found.note
+    );
     Ok(Found { note, ..found })
 }
 
 /// One set over the others on every design.
-fn on_every_design(records: &Records, of: PerDesign, pairs: &[[usize; 2]], scale: f64, unit: &str) -> Outcome {
+fn on_every_design(
+    records: &Records,
+    of: PerDesign,
+    pairs: &[[usize; 2]],
+    scale: f64,
+    unit: &str,
+) -> Outcome {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for design in DESIGNS {
         for [above, below] in pairs {
-            let name = format!("{}: {} over {}", design, SETS[*above].published, SETS[*below].published);
-            let ratios = over(&of(records, *above, design)?, &of(records, *below, design)?, false);
+            let name = format!(
+                "{}: {} over {}",
+                design, SETS[*above].published, SETS[*below].published
+            );
+            let ratios = over(
+                &of(records, *above, design)?,
+                &of(records, *below, design)?,
+                false,
+            );
             terms.push(geometric(name, &ratios)?);
         }
         let each = (0..SETS.len()).map(|set| Ok(level(&of(records, set, design)?, scale)));
-        notes.push(format!("{design}: {}", each.collect::<Result<Vec<String>, String>>()?.join(", ")));
+        notes.push(format!(
+            "{design}: {}",
+            each.collect::<Result<Vec<String>, String>>()?.join(", ")
+        ));
     }
     let trials = trials_of(&of(records, TIMESHARING, DESIGNS[0])?);
-    Ok(Found::new(terms, format!("{unit}, {}; {trials}", notes.join("; "))))
+    Ok(Found::new(
+        terms,
+        format!("{unit}, {}; {trials}", notes.join("; ")),
+    ))
 }
 
 /// Largest over smallest overhead of the sets on 1a, over the same of their costs, trial by trial.
 fn spread(records: &Records) -> Outcome {
     let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
-        let sets = (0..SETS.len()).map(|set| of(records, set, "1a")).collect::<Result<Vec<_>, _>>()?;
+        let sets = (0..SETS.len())
+            .map(|set| of(records, set, "1a"))
+            .collect::<Result<Vec<_>, _>>()?;
         let of_trial = |first: &Sample| {
-            let same = sets.iter().map(|set| set.iter().find(|sample| sample.trial == first.trial));
-            let values: Vec<f64> = same.collect::<Option<Vec<_>>>()?.iter().map(|sample| sample.value).collect();
-            let [most, least] =
-                [values.iter().copied().fold(f64::MIN, f64::max), values.iter().copied().fold(f64::MAX, f64::min)];
-            Some(Sample { trial: first.trial, value: most / least, without_one: Vec::new() })
+            let same = sets
+                .iter()
+                .map(|set| set.iter().find(|sample| sample.trial == first.trial));
+            let values: Vec<f64> = same
+                .collect::<Option<Vec<_>>>()?
+                .iter()
+                .map(|sample| sample.value)
+                .collect();
+            let [most, least] = [
+                values.iter().copied().fold(f64::MIN, f64::max),
+                values.iter().copied().fold(f64::MAX, f64::min),
+            ];
+            Some(Sample {
+                trial: first.trial,
+                value: most / least,
+                without_one: Vec::new(),
+            })
         };
         Ok(sets[0].iter().filter_map(of_trial).collect())
     };
@@ -206,7 +322,10 @@ fn spread(records: &Records) -> Outcome {
         trials_of(&costs)
     );
     Ok(Found::new(
-        vec![geometric("spread of the overheads over that of the costs", &over(&overheads, &costs, false))?],
+        vec![geometric(
+            "spread of the overheads over that of the costs",
+            &over(&overheads, &costs, false),
+        )?],
         note,
     ))
 }
@@ -214,71 +333,134 @@ fn spread(records: &Records) -> Outcome {
 /// The average cost here over the published one, on each design.
 fn magnitude(records: &Records, set: usize) -> Outcome {
     let one = |design: &&str| {
-        let published = super::published(SETS[set].published, design, |row| row.average_cost_cycles);
+        let published =
+            super::published(SETS[set].published, design, |row| row.average_cost_cycles);
         let here = average(records, set, design)?;
-        let ratios: Vec<Sample> = here.into_iter().map(|sample| scaled(sample, 1.0 / published)).collect();
+        let ratios: Vec<Sample> = here
+            .into_iter()
+            .map(|sample| scaled(sample, 1.0 / published))
+            .collect();
         geometric(format!("{design}: here over published"), &ratios)
     };
-    let terms = DESIGNS.iter().map(one).collect::<Result<Vec<Term>, String>>()?;
+    let terms = DESIGNS
+        .iter()
+        .map(one)
+        .collect::<Result<Vec<Term>, String>>()?;
     Ok(Found::new(terms, trials_of(&average(records, set, "1a")?)))
 }
 
 fn scaled(sample: Sample, by: f64) -> Sample {
     let without_one = sample.without_one.iter().map(|value| value * by).collect();
-    Sample { value: sample.value * by, without_one, ..sample }
+    Sample {
+        value: sample.value * by,
+        without_one,
+        ..sample
+    }
 }
 
 /// The least of some moves, and the inverse of the largest: both are below 1 where one goes down and another up. Which is which shows
 /// only afterwards.
 fn without_trend(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
-    let all: Vec<Interval> = found.terms.iter().map(|term| (term.value, term.low, term.high)).collect();
+    let all: Vec<Interval> = found
+        .terms
+        .iter()
+        .map(|term| (term.value, term.low, term.high))
+        .collect();
     let (least, most) = smallest(&all).zip(largest(&all)).ok_or("no move")?;
     let terms = vec![
-        Term::new("the smaller change of the overhead", least.0, least.1, least.2),
-        Term::new("the inverse of the larger", 1.0 / most.0, 1.0 / most.2, 1.0 / most.1),
+        Term::new(
+            "the smaller change of the overhead",
+            least.0,
+            least.1,
+            least.2,
+        ),
+        Term::new(
+            "the inverse of the larger",
+            1.0 / most.0,
+            1.0 / most.2,
+            1.0 / most.1,
+        ),
     ];
     Ok(Found::new(
         terms,
-        format!("{}; {}", found.words(), between.map(|[from, to]| format!("{from} to {to}")).join(", ")),
+        format!(
+            "{}; {}",
+            found.words(),
+            between
+                .map(|[from, to]| format!("{from} to {to}"))
+                .join(", ")
+        ),
     ))
 }
 
 // ---- The discussion ----
 
 pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String> {
-    let us: Vec<Sample> = average(records, set, "1a")?.into_iter().map(|sample| scaled(sample, CYCLE_US)).collect();
+    let us: Vec<Sample> = average(records, set, "1a")?
+        .into_iter()
+        .map(|sample| scaled(sample, CYCLE_US))
+        .collect();
     geometric(format!("{}, us", SETS[set].published), &us)
 }
 
 fn in_microseconds(records: &Records, set: usize) -> Outcome {
-    Ok(Found::new(vec![microseconds(records, set)?], trials_of(&average(records, set, "1a")?)))
+    Ok(Found::new(
+        vec![microseconds(records, set)?],
+        trials_of(&average(records, set, "1a")?),
+    ))
 }
 
 pub(crate) fn quantities() -> Quantities {
-    [of_one_design(), across_designs(), super::reasons::quantities()].concat()
+    [
+        of_one_design(),
+        across_designs(),
+        super::reasons::quantities(),
+    ]
+    .concat()
 }
 
 /// Causes of switches, and the curve of the cost behind a switch.
 fn of_one_design() -> Quantities {
     vec![
-        ("compute-bound-is-involuntary", |r| share(r, COMPUTE, others)),
-        ("client-server-is-voluntary", |r| share(r, CLIENT, involuntary)),
+        ("compute-bound-is-involuntary", |r| {
+            share(r, COMPUTE, others)
+        }),
+        ("client-server-is-voluntary", |r| {
+            share(r, CLIENT, involuntary)
+        }),
         ("no-page-faults", |r| {
             let of = |trial: &Trial<'_>| {
-                Some(group(trial.design("1a")?, &Group::Class("page fault")).map_or(0.0, |g| g.segments as f64))
+                Some(
+                    group(trial.design("1a")?, &Group::Class("page fault"))
+                        .map_or(0.0, |g| g.segments as f64),
+                )
             };
             let found = samples(r, CLIENT, of)?;
-            Ok(Found::new(vec![exact("switches by page faults", found.iter().map(|sample| sample.value).sum())], ""))
+            Ok(Found::new(
+                vec![exact(
+                    "switches by page faults",
+                    found.iter().map(|sample| sample.value).sum(),
+                )],
+                "",
+            ))
         }),
         ("designs-as-published", super::designs::differing),
-        ("timesharing-is-involuntary", |r| share(r, TIMESHARING, involuntary)),
+        ("timesharing-is-involuntary", |r| {
+            share(r, TIMESHARING, involuntary)
+        }),
         ("system-calls-end-early", super::curves::median_lengths),
         ("cpi-falls", |r| {
-            of_trials(r, TIMESHARING, "first tenth of the curve over its last", |trial| {
-                let (early, late) = ends(trial.design("1a")?, &ALL, |point| point.shared_cpi.mean)?;
-                Some(early / late)
-            })
+            of_trials(
+                r,
+                TIMESHARING,
+                "first tenth of the curve over its last",
+                |trial| {
+                    let (early, late) =
+                        ends(trial.design("1a")?, &ALL, |point| point.shared_cpi.mean)?;
+                    Some(early / late)
+                },
+            )
         }),
         ("system-calls-raise-cpi", after_calls),
         ("scheduler-flatter", flatter),
@@ -289,9 +471,12 @@ fn of_one_design() -> Quantities {
             })
         }),
         ("no-asymptote", |r| {
-            of_trials(r, TIMESHARING, "after 400,000 instructions over after 300,000", |trial| {
-                Some(cumulative(trial, &ALL, 400_000)? / cumulative(trial, &ALL, 300_000)?)
-            })
+            of_trials(
+                r,
+                TIMESHARING,
+                "after 400,000 instructions over after 300,000",
+                |trial| Some(cumulative(trial, &ALL, 400_000)? / cumulative(trial, &ALL, 300_000)?),
+            )
         }),
         ("below-reload-bound", |r| {
             of_trials(r, TIMESHARING, "cost over reloading every line", |trial| {
@@ -300,17 +485,32 @@ fn of_one_design() -> Quantities {
             })
         }),
         ("lower-plateau", |r| {
-            between_sets(r, "Compute-bound over Timesharing", [COMPUTE, TIMESHARING], |trial| {
-                cumulative(trial, &ALL, 300_000)
-            })
+            between_sets(
+                r,
+                "Compute-bound over Timesharing",
+                [COMPUTE, TIMESHARING],
+                |trial| cumulative(trial, &ALL, 300_000),
+            )
         }),
-        ("lower-cpi", |r| between_sets(r, "Compute-bound over Timesharing", [COMPUTE, TIMESHARING], shared_cpi)),
+        ("lower-cpi", |r| {
+            between_sets(
+                r,
+                "Compute-bound over Timesharing",
+                [COMPUTE, TIMESHARING],
+                shared_cpi,
+            )
+        }),
         ("flat-after-4000", |r| {
-            of_trials(r, CLIENT, "at the cut-off over after 4,000 instructions", |trial| {
-                Some(at_cut(trial, &ALL)? / cumulative(trial, &ALL, 4000)?)
-            })
+            of_trials(
+                r,
+                CLIENT,
+                "at the cut-off over after 4,000 instructions",
+                |trial| Some(at_cut(trial, &ALL)? / cumulative(trial, &ALL, 4000)?),
+            )
         }),
-        ("private-cpi-near-1", |r| of_trials(r, CLIENT, "private CPI", private_cpi)),
+        ("private-cpi-near-1", |r| {
+            of_trials(r, CLIENT, "private CPI", private_cpi)
+        }),
     ]
 }
 
@@ -318,48 +518,108 @@ fn of_one_design() -> Quantities {
 fn across_designs() -> Quantities {
     vec![
         ("order-of-costs", |r| {
-            on_every_design(r, average, &[[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]], 1.0, "cycles")
+            on_every_design(
+                r,
+                average,
+                &[[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]],
+                1.0,
+                "cycles",
+            )
         }),
-        ("timesharing-cheaper-1b", |r| cheaper(r, TIMESHARING, ["1a", "1b"])),
-        ("timesharing-cheaper-2b", |r| cheaper(r, TIMESHARING, ["2a", "2b"])),
-        ("compute-bound-cheaper-1b", |r| cheaper(r, COMPUTE, ["1a", "1b"])),
-        ("compute-bound-cheaper-2b", |r| cheaper(r, COMPUTE, ["2a", "2b"])),
-        ("client-server-cheaper-2b", |r| cheaper(r, CLIENT, ["2a", "2b"])),
-        ("dearer-on-2a", |r| moves(r, average, &[TIMESHARING, COMPUTE, CLIENT].map(|set| (set, ["1a", "2a"])))),
+        ("timesharing-cheaper-1b", |r| {
+            cheaper(r, TIMESHARING, ["1a", "1b"])
+        }),
+        ("timesharing-cheaper-2b", |r| {
+            cheaper(r, TIMESHARING, ["2a", "2b"])
+        }),
+        ("compute-bound-cheaper-1b", |r| {
+            cheaper(r, COMPUTE, ["1a", "1b"])
+        }),
+        ("compute-bound-cheaper-2b", |r| {
+            cheaper(r, COMPUTE, ["2a", "2b"])
+        }),
+        ("client-server-cheaper-2b", |r| {
+            cheaper(r, CLIENT, ["2a", "2b"])
+        }),
+        ("dearer-on-2a", |r| {
+            moves(
+                r,
+                average,
+                &[TIMESHARING, COMPUTE, CLIENT].map(|set| (set, ["1a", "2a"])),
+            )
+        }),
         ("dear-switches-are-rare", spread),
         ("timesharing-highest-overhead", |r| {
-            on_every_design(r, overhead, &[[TIMESHARING, COMPUTE], [TIMESHARING, CLIENT]], 100.0, "overheads in %")
+            on_every_design(
+                r,
+                overhead,
+                &[[TIMESHARING, COMPUTE], [TIMESHARING, CLIENT]],
+                100.0,
+                "overheads in %",
+            )
         }),
         ("timesharing-magnitude", |r| magnitude(r, TIMESHARING)),
         ("compute-bound-magnitude", |r| magnitude(r, COMPUTE)),
         ("client-server-magnitude", |r| magnitude(r, CLIENT)),
-        ("timesharing-worsens", |r| moves(r, overhead, &FASTER.map(|designs| (TIMESHARING, designs)))),
-        ("compute-bound-no-trend", |r| without_trend(r, COMPUTE, FASTER)),
-        ("client-server-no-trend", |r| without_trend(r, CLIENT, FASTER)),
-        ("timesharing-improves", |r| moves(r, overhead, &LARGER.map(|designs| (TIMESHARING, designs)))),
+        ("timesharing-worsens", |r| {
+            moves(r, overhead, &FASTER.map(|designs| (TIMESHARING, designs)))
+        }),
+        ("compute-bound-no-trend", |r| {
+            without_trend(r, COMPUTE, FASTER)
+        }),
+        ("client-server-no-trend", |r| {
+            without_trend(r, CLIENT, FASTER)
+        }),
+        ("timesharing-improves", |r| {
+            moves(r, overhead, &LARGER.map(|designs| (TIMESHARING, designs)))
+        }),
         ("others-less-consistent", |r| {
-            moves(r, overhead, &[COMPUTE, CLIENT].map(|set| LARGER.map(|designs| (set, designs))).concat())
+            moves(
+                r,
+                overhead,
+                &[COMPUTE, CLIENT]
+                    .map(|set| LARGER.map(|designs| (set, designs)))
+                    .concat(),
+            )
         }),
         ("tens-to-hundreds", |r| {
-            let terms = (0..SETS.len()).map(|set| microseconds(r, set)).collect::<Result<_, _>>()?;
-            Ok(Found::new(terms, trials_of(&average(r, TIMESHARING, "1a")?)))
+            let terms = (0..SETS.len())
+                .map(|set| microseconds(r, set))
+                .collect::<Result<_, _>>()?;
+            Ok(Found::new(
+                terms,
+                trials_of(&average(r, TIMESHARING, "1a")?),
+            ))
         }),
         ("thousands-of-cycles", |r| {
-            let (timesharing, compute) = (average(r, TIMESHARING, "1a")?, average(r, COMPUTE, "1a")?);
+            let (timesharing, compute) =
+                (average(r, TIMESHARING, "1a")?, average(r, COMPUTE, "1a")?);
             let note = trials_of(&timesharing);
-            Ok(Found::new(vec![geometric("Timesharing", &timesharing)?, geometric("Compute-bound", &compute)?], note))
+            Ok(Found::new(
+                vec![
+                    geometric("Timesharing", &timesharing)?,
+                    geometric("Compute-bound", &compute)?,
+                ],
+                note,
+            ))
         }),
         ("plateau", |r| {
             let growth = samples(r, COMPUTE, |trial| {
                 let at = |after| cumulative(trial, &ALL, after);
                 Some((at(400_000)? - at(300_000)?) / at(100_000)?)
             })?;
-            Ok(Found::new(vec![arithmetic("300,000 to 400,000 over 0 to 100,000", &growth)?], trials_of(&growth)))
+            Ok(Found::new(
+                vec![arithmetic("300,000 to 400,000 over 0 to 100,000", &growth)?],
+                trials_of(&growth),
+            ))
         }),
         ("page-faults-raise-cpi", after_faults),
         ("disk-faults-raise-cpi", super::disk::after_faults),
         ("not-by-single-programs", super::single::shared_needs_more),
-        ("larger-caches-for-switching", super::single::switching_needs_more),
+        (
+            "larger-caches-for-switching",
+            super::single::switching_needs_more,
+        ),
         ("dominates", |r| in_microseconds(r, TIMESHARING)),
         ("comparable", |r| in_microseconds(r, CLIENT)),
         ("kernel-raises-cost", super::with_kernel::ratios),

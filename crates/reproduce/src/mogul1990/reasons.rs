@@ -2,7 +2,10 @@
 
 use switchcost_analysis::simulation::DesignFinding;
 
-use super::sample::{ALL, Outcome, Sample, TIMESHARING, arithmetic, geometric, group, level, over, samples, trials_of};
+use super::sample::{
+    ALL, Outcome, Sample, TIMESHARING, arithmetic, geometric, group, level, over, samples,
+    trials_of,
+};
 use super::{SETS, SIZES_STEP, Trial, WAYS_STEP};
 use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
@@ -12,26 +15,53 @@ use crate::text::number;
 fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name: &str) -> Outcome {
     let (_, findings) = records.simulated(step)?;
     let sample = |number: usize| {
-        let cost = &findings.designs.get(number).ok_or("the record lacks a variant")?.average_cost_cycles;
+        let cost = &findings
+            .designs
+            .get(number)
+            .ok_or("the record lacks a variant")?
+            .average_cost_cycles;
         let value = cost.estimate.ok_or("a variant has no cost")?;
-        Ok::<_, String>(Sample { trial: 1, value, without_one: cost.without_one.clone() })
+        Ok::<_, String>(Sample {
+            trial: 1,
+            value,
+            without_one: cost.without_one.clone(),
+        })
     };
     let (from, to) = ([sample(from)?], [sample(to)?]);
     let note = format!("{} and {} cycles", level(&from, 1.0), level(&to, 1.0));
-    Ok(Found::new(vec![geometric(name, &over(&to, &from, true))?], note))
+    Ok(Found::new(
+        vec![geometric(name, &over(&to, &from, true))?],
+        note,
+    ))
 }
 
 /// Lines that a switch costs and that are fetched again, on one design over another, of the levels with these names.
 fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
-        let losses = trial.design(design)?.losses.iter().filter(|loss| loss.level.starts_with(level_name));
+        let losses = trial
+            .design(design)?
+            .losses
+            .iter()
+            .filter(|loss| loss.level.starts_with(level_name));
         Some(losses.map(|loss| loss.restored).sum())
     };
-    let [from, to] = designs.map(|design| samples(records, TIMESHARING, |trial| lines(trial, design)));
+    let [from, to] =
+        designs.map(|design| samples(records, TIMESHARING, |trial| lines(trial, design)));
     let (from, to) = (from?, to?);
-    let name = format!("lines of {level_name} fetched again, {} over {}", designs[1], designs[0]);
-    let note = format!("{} and {} lines a switch; {}", level(&from, 1.0), level(&to, 1.0), trials_of(&from));
-    Ok(Found::new(vec![geometric(name, &over(&to, &from, true))?], note))
+    let name = format!(
+        "lines of {level_name} fetched again, {} over {}",
+        designs[1], designs[0]
+    );
+    let note = format!(
+        "{} and {} lines a switch; {}",
+        level(&from, 1.0),
+        level(&to, 1.0),
+        trials_of(&from)
+    );
+    Ok(Found::new(
+        vec![geometric(name, &over(&to, &from, true))?],
+        note,
+    ))
 }
 
 /// The average cost with both first levels sixteen times as large as on 1a and 1b, over the published ones.
@@ -39,14 +69,34 @@ fn grown_caches(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(SIZES_STEP)?;
     // Of the sizes from 16 KiB to 4 MiB: 1 MiB and 4 MiB, where 1a has 64 KiB and 1b 256 KiB.
     let term = |(place, design): (usize, &str)| -> Result<Term, String> {
-        let cost = &findings.designs.get(place).ok_or("the record lacks a size")?.average_cost_cycles;
-        let published = super::published(SETS[TIMESHARING].published, design, |row| row.average_cost_cycles);
-        let ends = cost.estimate.zip(cost.low.zip(cost.high)).ok_or("a size has no cost with an interval")?;
+        let cost = &findings
+            .designs
+            .get(place)
+            .ok_or("the record lacks a size")?
+            .average_cost_cycles;
+        let published = super::published(SETS[TIMESHARING].published, design, |row| {
+            row.average_cost_cycles
+        });
+        let ends = cost
+            .estimate
+            .zip(cost.low.zip(cost.high))
+            .ok_or("a size has no cost with an interval")?;
         let (value, (low, high)) = ends;
         let [value, low, high] = [value, low, high].map(|cycles| cycles / published);
-        Ok(Term::new(format!("16 times {design}: here over published"), value, low, high))
+        Ok(Term::new(
+            format!("16 times {design}: here over published"),
+            value,
+            low,
+            high,
+        ))
     };
-    Ok(Found::new([(6, "1a"), (8, "1b")].map(term).into_iter().collect::<Result<_, _>>()?, ""))
+    Ok(Found::new(
+        [(6, "1a"), (8, "1b")]
+            .map(term)
+            .into_iter()
+            .collect::<Result<_, _>>()?,
+        "",
+    ))
 }
 
 /// Cycles of a miss in the first levels of 2a and 2b.
@@ -55,7 +105,11 @@ const FIRST_LEVEL_MISS: f64 = 13.0;
 /// How much of what a switch costs more on 2b than on 2a the lines of the first levels make up that are lost and fetched again.
 fn first_levels_share(records: &Records) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
-        let losses = trial.design(design)?.losses.iter().filter(|loss| loss.level.starts_with("L1"));
+        let losses = trial
+            .design(design)?
+            .losses
+            .iter()
+            .filter(|loss| loss.level.starts_with("L1"));
         Some(losses.map(|loss| loss.restored).sum())
     };
     let cost = |trial: &Trial<'_>, design: &str| trial.design(design)?.average_cost_cycles.estimate;
@@ -63,9 +117,21 @@ fn first_levels_share(records: &Records) -> Outcome {
         let more = (lines(trial, "2b")? - lines(trial, "2a")?) * FIRST_LEVEL_MISS;
         Some(more / (cost(trial, "2b")? - cost(trial, "2a")?))
     })?;
-    let [small, large] = ["2a", "2b"].map(|design| samples(records, TIMESHARING, |trial| lines(trial, design)));
-    let note = format!("{} and {} lines a switch; {}", level(&small?, 1.0), level(&large?, 1.0), trials_of(&shares));
-    Ok(Found::new(vec![arithmetic("first levels' share of the higher cost", &shares)?], note))
+    let [small, large] =
+        ["2a", "2b"].map(|design| samples(records, TIMESHARING, |trial| lines(trial, design)));
+    let note = format!(
+        "{} and {} lines a switch; {}",
+        level(&small?, 1.0),
+        level(&large?, 1.0),
+        trials_of(&shares)
+    );
+    Ok(Found::new(
+        vec![arithmetic(
+            "first levels' share of the higher cost",
+            &shares,
+        )?],
+        note,
+    ))
 }
 
 /// Excess cycles of Client-Server at the cut-off over those after 4,000 instructions, with two ways.
@@ -73,24 +139,42 @@ fn flat_with_two_ways(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(WAYS_STEP)?;
     let design = findings.designs.get(1).ok_or("the record lacks two ways")?;
     let at = |after: u64| sum_after(design, findings.interval_instructions, after);
-    let (end, early) =
-        at(design.cut.instructions).zip(at(4000)).ok_or("the curve does not reach 4,000 instructions")?;
-    let note = format!("{} cycles after 4,000 instructions, {} at the cut-off", number(early), number(end));
-    Ok(Found::new(vec![exact("at the cut-off over after 4,000 instructions", end / early)], note))
+    let (end, early) = at(design.cut.instructions)
+        .zip(at(4000))
+        .ok_or("the curve does not reach 4,000 instructions")?;
+    let note = format!(
+        "{} cycles after 4,000 instructions, {} at the cut-off",
+        number(early),
+        number(end)
+    );
+    Ok(Found::new(
+        vec![exact(
+            "at the cut-off over after 4,000 instructions",
+            end / early,
+        )],
+        note,
+    ))
 }
 
 /// Excess cycles after so many instructions, or as far as the curve goes.
 fn sum_after(design: &DesignFinding, interval: u64, after: u64) -> Option<f64> {
     let curve = &group(design, &ALL)?.curve;
-    let reached = curve.iter().find(|point| point.since_switch_instructions + interval >= after).or(curve.last());
+    let reached = curve
+        .iter()
+        .find(|point| point.since_switch_instructions + interval >= after)
+        .or(curve.last());
     reached.map(|point| point.cumulative_excess_cycles)
 }
 
 pub(super) fn quantities() -> Quantities {
     vec![
-        ("two-ways", |r| between_variants(r, WAYS_STEP, [0, 1], "two ways over one")),
+        ("two-ways", |r| {
+            between_variants(r, WAYS_STEP, [0, 1], "two ways over one")
+        }),
         ("two-ways-flat", flat_with_two_ways),
-        ("larger-still", |r| between_variants(r, SIZES_STEP, [4, 6], "1 MiB over 256 KiB")),
+        ("larger-still", |r| {
+            between_variants(r, SIZES_STEP, [4, 6], "1 MiB over 256 KiB")
+        }),
         ("grown-caches", grown_caches),
         ("more-restored-1b", |r| restored(r, ["1a", "1b"], "L1")),
         ("more-restored-2b", |r| restored(r, ["2a", "2b"], "L2")),

@@ -33,12 +33,20 @@ pub(super) struct Sample {
 impl Sample {
     /// A cost in a trial, with its batches; none where there is none.
     pub(super) fn of(trial: &Trial<'_>, cost: &Cost) -> Option<Sample> {
-        Some(Sample { trial: trial.number, value: cost.estimate?, without_one: cost.without_one.clone() })
+        Some(Sample {
+            trial: trial.number,
+            value: cost.estimate?,
+            without_one: cost.without_one.clone(),
+        })
     }
 
     #[cfg(test)]
     pub(super) fn of_batches(value: f64, without_one: Vec<f64>) -> Sample {
-        Sample { trial: 1, value, without_one }
+        Sample {
+            trial: 1,
+            value,
+            without_one,
+        }
     }
 
     /// On a scale: what the trial says, and how sure its batches are of it.
@@ -55,9 +63,19 @@ pub(super) fn samples(
     of: impl Fn(&Trial<'_>) -> Option<f64>,
 ) -> Result<Vec<Sample>, String> {
     let all = trials(records, &SETS[set])?;
-    let sample = |trial: &Trial<'_>| Some(Sample { trial: trial.number, value: of(trial)?, without_one: Vec::new() });
+    let sample = |trial: &Trial<'_>| {
+        Some(Sample {
+            trial: trial.number,
+            value: of(trial)?,
+            without_one: Vec::new(),
+        })
+    };
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
-    if found.is_empty() { Err(format!("no trial of {} has it", SETS[set].published)) } else { Ok(found) }
+    if found.is_empty() {
+        Err(format!("no trial of {} has it", SETS[set].published))
+    } else {
+        Ok(found)
+    }
 }
 
 /// A cost of each trial, with its batches.
@@ -78,7 +96,11 @@ pub(super) fn costs_of(
 ) -> Result<Vec<Sample>, String> {
     let sample = |trial: &Trial<'_>| Sample::of(trial, of(trial.design(design)?));
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
-    if found.is_empty() { Err(format!("no trial has a cost on mogul-{design}")) } else { Ok(found) }
+    if found.is_empty() {
+        Err(format!("no trial has a cost on mogul-{design}"))
+    } else {
+        Ok(found)
+    }
 }
 
 /// One over the other, trial by trial; batch by batch where both are of the same traces.
@@ -86,22 +108,40 @@ pub(super) fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) ->
     let ratio = |a: &Sample| {
         let b = below.iter().find(|b| b.trial == a.trial)?;
         let is_paired = are_same_traces && a.without_one.len() == b.without_one.len();
-        let batches = a.without_one.iter().zip(&b.without_one).filter(|_| is_paired);
-        Some(Sample { trial: a.trial, value: a.value / b.value, without_one: batches.map(|(a, b)| a / b).collect() })
+        let batches = a
+            .without_one
+            .iter()
+            .zip(&b.without_one)
+            .filter(|_| is_paired);
+        Some(Sample {
+            trial: a.trial,
+            value: a.value / b.value,
+            without_one: batches.map(|(a, b)| a / b).collect(),
+        })
     };
     above.iter().filter_map(ratio).collect()
 }
 
 /// The geometric mean over trials, for ratios and costs.
 pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
-    let all = samples.iter().flat_map(|sample| sample.without_one.iter().chain([&sample.value]));
+    let all = samples
+        .iter()
+        .flat_map(|sample| sample.without_one.iter().chain([&sample.value]));
     if all.into_iter().any(|value| value.is_nan() || *value <= 0.0) {
         return Err("a trial has a number that is not above 0".to_owned());
     }
-    let logarithms = |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln).collect::<Vec<f64>>();
+    let logarithms =
+        |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln).collect::<Vec<f64>>();
     let interval = match samples {
-        [one] => of_batches(one.value.ln(), &logarithms(&mut one.without_one.iter().copied())),
-        all => of_groups(&all.iter().map(|one| one.grouped(f64::ln)).collect::<Vec<_>>()),
+        [one] => of_batches(
+            one.value.ln(),
+            &logarithms(&mut one.without_one.iter().copied()),
+        ),
+        all => of_groups(
+            &all.iter()
+                .map(|one| one.grouped(f64::ln))
+                .collect::<Vec<_>>(),
+        ),
     };
     let (mean, low, high) = interval.ok_or("one trial has no spread: run another")?;
     Ok(Term::new(name, mean.exp(), low.exp(), high.exp()))
@@ -109,18 +149,28 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
 
 /// The mean over trials, for shares and differences.
 pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
-    let groups: Vec<(f64, f64)> = samples.iter().map(|sample| sample.grouped(|value| value)).collect();
+    let groups: Vec<(f64, f64)> = samples
+        .iter()
+        .map(|sample| sample.grouped(|value| value))
+        .collect();
     let (mean, low, high) = of_groups(&groups).ok_or("one trial has no spread: run another")?;
     Ok(Term::new(name, mean, low, high))
 }
 
 pub(super) fn trials_of(samples: &[Sample]) -> String {
-    if samples.len() == 1 { "within one trial".to_owned() } else { format!("{} trials", samples.len()) }
+    if samples.len() == 1 {
+        "within one trial".to_owned()
+    } else {
+        format!("{} trials", samples.len())
+    }
 }
 
 /// Mean numbers behind a ratio, for its note.
 pub(super) fn level(samples: &[Sample], scale: f64) -> String {
-    number(samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len().max(1) as f64 * scale)
+    number(
+        samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len().max(1) as f64
+            * scale,
+    )
 }
 
 pub(super) const ALL: Group = Group::All;
@@ -130,7 +180,10 @@ pub(super) const FAULT: Group = Group::Class("page fault");
 pub(super) const SCHEDULER: Group = Group::Class("involuntary");
 
 pub(super) fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a GroupFinding> {
-    design.groups.iter().find(|found| found.group == *wanted && !found.curve.is_empty())
+    design
+        .groups
+        .iter()
+        .find(|found| found.group == *wanted && !found.curve.is_empty())
 }
 
 /// Fewer segments say nothing of a group: a stretch of a curve that so few reach has no number.
@@ -140,24 +193,45 @@ const FEWEST_SEGMENTS: f64 = 20.0;
 fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
     let weights: f64 = points.iter().map(|point| point.segments as f64).sum();
     let reaching = weights / points.len() as f64;
-    (reaching >= FEWEST_SEGMENTS)
-        .then(|| points.iter().map(|point| value(point) * point.segments as f64).sum::<f64>() / weights)
+    (reaching >= FEWEST_SEGMENTS).then(|| {
+        points
+            .iter()
+            .map(|point| value(point) * point.segments as f64)
+            .sum::<f64>()
+            / weights
+    })
 }
 
 /// The mean over the first tenth of a group's curve, over the middle fifth, and over the last tenth before the cut-off of all switches.
-pub(super) fn tenths(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<[f64; 3]> {
+pub(super) fn tenths(
+    design: &DesignFinding,
+    wanted: &Group,
+    value: fn(&Point) -> f64,
+) -> Option<[f64; 3]> {
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
-    let within: Vec<&Point> = group(design, wanted)?.curve.iter().filter(is_before).collect();
+    let within: Vec<&Point> = group(design, wanted)?
+        .curve
+        .iter()
+        .filter(is_before)
+        .collect();
     let (length, tenth) = (within.len(), (within.len() / 10).max(1));
     let middle = length / 2;
     let of = |from: usize, to: usize| stretch(&within[from..to], value);
     if length < 8 {
         return None;
     }
-    Some([of(0, tenth)?, of(middle - tenth, middle + tenth)?, of(length - tenth, length)?])
+    Some([
+        of(0, tenth)?,
+        of(middle - tenth, middle + tenth)?,
+        of(length - tenth, length)?,
+    ])
 }
 
 /// The first and the last of them.
-pub(super) fn ends(design: &DesignFinding, wanted: &Group, value: fn(&Point) -> f64) -> Option<(f64, f64)> {
+pub(super) fn ends(
+    design: &DesignFinding,
+    wanted: &Group,
+    value: fn(&Point) -> f64,
+) -> Option<(f64, f64)> {
     tenths(design, wanted, value).map(|[early, _, late]| (early, late))
 }

@@ -18,7 +18,8 @@ const SHARED: usize = 1;
 /// Cycles an instruction, in caches of each process and in those of all.
 fn cpis(design: &DesignFinding) -> [f64; 2] {
     let hierarchies = &design.hierarchies;
-    [&hierarchies.private, &hierarchies.shared].map(|counts| counts.cycles as f64 / design.instructions.max(1) as f64)
+    [&hierarchies.private, &hierarchies.shared]
+        .map(|counts| counts.cycles as f64 / design.instructions.max(1) as f64)
 }
 
 /// Of the cycles on 1a, the share that 1b saves: in private caches and in shared ones.
@@ -31,18 +32,39 @@ fn saved(trial: &Trial<'_>) -> Option<[f64; 2]> {
 /// What four times the cache saves in shared caches, over what it saves in private ones.
 pub(super) fn shared_needs_more(records: &Records) -> Outcome {
     let of = |place: usize| samples(records, TIMESHARING, |trial| Some(saved(trial)?[place]));
-    let ratios = samples(records, TIMESHARING, |trial| saved(trial).map(|[private, shared]| shared / private))?;
-    let note = format!("{} and {} of all cycles; {}", mean(&of(SHARED)?), mean(&of(PRIVATE)?), trials_of(&ratios));
-    Ok(Found::new(vec![geometric("saved in shared caches over private ones", &ratios)?], note))
+    let ratios = samples(records, TIMESHARING, |trial| {
+        saved(trial).map(|[private, shared]| shared / private)
+    })?;
+    let note = format!(
+        "{} and {} of all cycles; {}",
+        mean(&of(SHARED)?),
+        mean(&of(PRIVATE)?),
+        trials_of(&ratios)
+    );
+    Ok(Found::new(
+        vec![geometric(
+            "saved in shared caches over private ones",
+            &ratios,
+        )?],
+        note,
+    ))
 }
 
 /// What four times the cache saves of all cycles in Timesharing, over what it saves in Compute-bound.
 pub(super) fn switching_needs_more(records: &Records) -> Outcome {
-    let [switching, computing] =
-        [TIMESHARING, COMPUTE].map(|set| samples(records, set, |trial| Some(saved(trial)?[SHARED])));
+    let [switching, computing] = [TIMESHARING, COMPUTE]
+        .map(|set| samples(records, set, |trial| Some(saved(trial)?[SHARED])));
     let (switching, computing) = (switching?, computing?);
-    let note = format!("{} and {} of all cycles; {}", mean(&switching), mean(&computing), trials_of(&switching));
-    let term = geometric("saved in Timesharing over Compute-bound", &over(&switching, &computing, false))?;
+    let note = format!(
+        "{} and {} of all cycles; {}",
+        mean(&switching),
+        mean(&computing),
+        trials_of(&switching)
+    );
+    let term = geometric(
+        "saved in Timesharing over Compute-bound",
+        &over(&switching, &computing, false),
+    )?;
     Ok(Found::new(vec![term], note))
 }
 
@@ -55,20 +77,38 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("Caches for one or for all", title);
     exhibit.steps.push(SIZES_STEP.to_owned());
     let mut table = Table::new(&["size", "CPI, a cache for each process", "CPI, one for all"]);
-    let found =
-        records.simulated(SIZES_STEP).map(|(_, findings)| findings.designs.iter().map(cpis).collect::<Vec<_>>());
+    let found = records
+        .simulated(SIZES_STEP)
+        .map(|(_, findings)| findings.designs.iter().map(cpis).collect::<Vec<_>>());
     for (kib, cpis) in SIZES_KIB.iter().zip(found.clone().unwrap_or_default()) {
         let name = switchcost_units::Bytes::kib(*kib).to_string();
-        table.row(vec![name.into(), Cell::number(cpis[0], 3), Cell::number(cpis[1], 3)]);
+        table.row(vec![
+            name.into(),
+            Cell::number(cpis[0], 3),
+            Cell::number(cpis[1], 3),
+        ]);
     }
     let series = |place: usize, name: &str| {
         let points = SIZES_KIB.iter().zip(found.iter().flatten());
-        Series::new(name, Style::Found, points.map(|(kib, cpis)| ((kib << 10) as f64, cpis[place])))
+        Series::new(
+            name,
+            Style::Found,
+            points.map(|(kib, cpis)| ((kib << 10) as f64, cpis[place])),
+        )
     };
-    let lines = vec![series(PRIVATE, "a cache for each process"), series(SHARED, "one for all")];
-    exhibit.chart = found
-        .is_ok()
-        .then(|| Chart::new("size of each first level", Axis::Size, "cycles an instruction", Axis::Linear, lines));
+    let lines = vec![
+        series(PRIVATE, "a cache for each process"),
+        series(SHARED, "one for all"),
+    ];
+    exhibit.chart = found.is_ok().then(|| {
+        Chart::new(
+            "size of each first level",
+            Axis::Size,
+            "cycles an instruction",
+            Axis::Linear,
+            lines,
+        )
+    });
     exhibit.table = table;
     exhibit
 }

@@ -20,12 +20,18 @@ const COLUMNS: [&str; 11] = [
 ];
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Table 4", "The cost of a context switch, published and found, trial by trial");
+    let mut exhibit = Exhibit::new(
+        "Table 4",
+        "The cost of a context switch, published and found, trial by trial",
+    );
     let mut table = Table::new(&COLUMNS);
     let published = mogul_table_4();
     for (place, design) in DESIGNS.iter().enumerate() {
         for set in &SETS {
-            for row in published.iter().filter(|row| row.design == *design && row.benchmark_set == set.published) {
+            for row in published
+                .iter()
+                .filter(|row| row.design == *design && row.benchmark_set == set.published)
+            {
                 table.row(vec![
                     row.trial.as_str().into(),
                     (*design).into(),
@@ -56,11 +62,23 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-fn found(records: &Records, set: &super::Set, place: usize, table: &mut Table, steps: &mut Vec<String>) {
+fn found(
+    records: &Records,
+    set: &super::Set,
+    place: usize,
+    table: &mut Table,
+    steps: &mut Vec<String>,
+) {
     let design_name = DESIGNS[place];
     let missing = |why: &str, table: &mut Table| {
-        let mut row: Vec<Cell> = vec![set.trials[place].into(), design_name.into(), set.published.into()];
-        row.extend((0..7).map(|_| Cell::Missing { why: why.to_owned() }));
+        let mut row: Vec<Cell> = vec![
+            set.trials[place].into(),
+            design_name.into(),
+            set.published.into(),
+        ];
+        row.extend((0..7).map(|_| Cell::Missing {
+            why: why.to_owned(),
+        }));
         row.push("here".into());
         table.row(row);
     };

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::simulation::{
-    Cost, Cut, DesignFinding, Group, GroupFinding, LengthDistribution, LossFinding, Point, Spread, TASKS,
+    Cost, Cut, DesignFinding, Group, GroupFinding, LengthDistribution, LossFinding, Point, Spread,
+    TASKS,
 };
 
 use super::disk::step as disk_step;
@@ -51,7 +52,11 @@ fn published() -> Story {
     let numbers = |of: fn(&crate::published::Trial) -> f64| -> Numbers {
         std::array::from_fn(|set| std::array::from_fn(|place| mean(set, place, of)))
     };
-    let cpi = |set| mean(set, 0, |row| row.total_cycles_millions / row.instructions_millions);
+    let cpi = |set| {
+        mean(set, 0, |row| {
+            row.total_cycles_millions / row.instructions_millions
+        })
+    };
     Story {
         costs: numbers(|row| row.average_cost_cycles),
         overheads: numbers(|row| row.overhead_percent / 100.0),
@@ -72,7 +77,10 @@ fn published() -> Story {
 }
 
 fn at(line: &[(u64, f64)], x: u64) -> f64 {
-    let segment = line.windows(2).find(|pair| x <= pair[1].0).unwrap_or(&line[line.len() - 2..]);
+    let segment = line
+        .windows(2)
+        .find(|pair| x <= pair[1].0)
+        .unwrap_or(&line[line.len() - 2..]);
     let [(from, low), (to, high)] = [segment[0], segment[1]];
     low + (high - low) * (x - from) as f64 / (to - from) as f64
 }
@@ -83,13 +91,21 @@ fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> Gr
     let is_of_scheduler = matches!(group, Group::All | Group::Class("involuntary"));
     let [first, last] = if is_of_scheduler { scheduler } else { call };
     let first = first * jitter(trial, usize::from(is_of_scheduler));
-    let share = if group == Group::Class("involuntary") { story.of_scheduler * jitter(trial, 2) } else { 1.0 };
-    let spread = |mean| Spread { mean, sd: None, max: None };
+    let share = if group == Group::Class("involuntary") {
+        story.of_scheduler * jitter(trial, 2)
+    } else {
+        1.0
+    };
+    let spread = |mean| Spread {
+        mean,
+        sd: None,
+        max: None,
+    };
     let points = (0..50_u32).map(|interval| {
         let start = length * u64::from(interval);
         let private = first + (last - first) * f64::from(interval) / 40.0;
-        let [before, behind] =
-            [start, start + length].map(|x| at(story.cumulative[set], x) * share * jitter(trial, x as usize / 1000));
+        let [before, behind] = [start, start + length]
+            .map(|x| at(story.cumulative[set], x) * share * jitter(trial, x as usize / 1000));
         let excess = (behind - before) / length as f64;
         Point {
             interval,
@@ -103,7 +119,11 @@ fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> Gr
             cumulative_excess_cycles: behind,
         }
     });
-    let cut = Cut { instructions: length * 40, is_reached: true, is_rounded: false };
+    let cut = Cut {
+        instructions: length * 40,
+        is_reached: true,
+        is_rounded: false,
+    };
     GroupFinding {
         group,
         segments: 100,
@@ -121,14 +141,29 @@ fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> Gr
 /// A cost whose batches differ a little.
 fn about(value: f64, number: usize) -> Cost {
     let without_one = (0..20).map(|batch| value * jitter(batch, number)).collect();
-    Cost { estimate: Some(value), low: Some(value), high: Some(value), without_one, ..Cost::default() }
+    Cost {
+        estimate: Some(value),
+        low: Some(value),
+        high: Some(value),
+        without_one,
+        ..Cost::default()
+    }
 }
 
 fn exactly(value: f64) -> Cost {
-    Cost { without_one: vec![value; 20], ..about(value, 0) }
+    Cost {
+        without_one: vec![value; 20],
+        ..about(value, 0)
+    }
 }
 
-fn design(story: &Story, set: usize, place: usize, like: &DesignFinding, (length, trial): (u64, u64)) -> DesignFinding {
+fn design(
+    story: &Story,
+    set: usize,
+    place: usize,
+    like: &DesignFinding,
+    (length, trial): (u64, u64),
+) -> DesignFinding {
     let mut design = like.clone();
     let number = set * 4 + place;
     let overhead = story.overheads[set][place] * jitter(trial, number + 12);
@@ -138,15 +173,25 @@ fn design(story: &Story, set: usize, place: usize, like: &DesignFinding, (length
     design.overhead_share = about(overhead, number + 1);
     design.reload_bound_cycles = story.reload_bound;
     design.instructions = 1_000_000;
-    let [saved_private, saved_shared] = if place < 2 { [0.0; 2] } else { story.saved[set] };
+    let [saved_private, saved_shared] = if place < 2 {
+        [0.0; 2]
+    } else {
+        story.saved[set]
+    };
     let [shared, private] = story.cpi[set].map(|cpi| cpi * 1e6 * jitter(trial, number + 5));
     let cycles = |all: f64, saved: f64| (all * (1.0 - saved * jitter(trial, number))) as u64;
     design.hierarchies.shared.cycles = cycles(shared, saved_shared);
     design.hierarchies.private.cycles = cycles(private, saved_private);
-    design.cut = Cut { instructions: length * 40, is_reached: true, is_rounded: false };
+    design.cut = Cut {
+        instructions: length * 40,
+        is_reached: true,
+        is_rounded: false,
+    };
     let classes = ["system call", "page fault", "involuntary"].map(Group::Class);
     let groups = std::iter::once(Group::All).chain(classes);
-    design.groups = groups.map(|group| curve(story, set, group, length, trial)).collect();
+    design.groups = groups
+        .map(|group| curve(story, set, group, length, trial))
+        .collect();
     let loss = |level: &str| LossFinding {
         level: level.to_owned(),
         returns: 100,
@@ -175,15 +220,25 @@ fn records(story: &Story, trials: u64) -> Records {
         findings.interval_instructions = if set == 2 { 200 } else { 10_000 };
         let like = findings.designs[0].clone();
         let interval = findings.interval_instructions;
-        findings.lengths =
-            vec![length(Group::EndClass("system call"), 3000), length(Group::EndClass("involuntary"), 400_000)];
+        findings.lengths = vec![
+            length(Group::EndClass("system call"), 3000),
+            length(Group::EndClass("involuntary"), 400_000),
+        ];
         let involuntary = (story.involuntary[set] * 5000.0) as u64;
-        (head.trace.involuntary_switches, head.trace.voluntary_switches) = (involuntary, 5000 - involuntary);
+        (
+            head.trace.involuntary_switches,
+            head.trace.voluntary_switches,
+        ) = (involuntary, 5000 - involuntary);
         for trial in 1..=trials {
-            findings.designs = (0..4).map(|place| design(story, set, place, &like, (interval, trial))).collect();
+            findings.designs = (0..4)
+                .map(|place| design(story, set, place, &like, (interval, trial)))
+                .collect();
             let addressed = |design: &DesignFinding| {
                 let named = |kind: &str| format!("{}[caches.addressing={kind}]", design.name);
-                ["vivt", "vipt", "pipt"].map(|kind| DesignFinding { name: named(kind), ..design.clone() })
+                ["vivt", "vipt", "pipt"].map(|kind| DesignFinding {
+                    name: named(kind),
+                    ..design.clone()
+                })
             };
             let mut alone = findings.clone();
             alone.designs = findings.designs.iter().flat_map(addressed).collect();
@@ -192,7 +247,9 @@ fn records(story: &Story, trials: u64) -> Records {
                 let times = story.with_kernel * jitter(trial, set * 12 + place + 30);
                 design.average_cost_cycles = design.average_cost_cycles.times(times);
                 design.overhead_share = design.overhead_share.times(times);
-                let to_programs = design.average_cost_cycles.times(story.to_programs * jitter(trial, place + 40));
+                let to_programs = design
+                    .average_cost_cycles
+                    .times(story.to_programs * jitter(trial, place + 40));
                 let like = design.groups[0].clone();
                 design.groups.extend(TASKS.map(|tasks| GroupFinding {
                     group: Group::Tasks(tasks),
@@ -207,7 +264,11 @@ fn records(story: &Story, trials: u64) -> Records {
                 }
             }
             records.add_simulated(&with_kernel::name_alone(of, trial), head.clone(), alone);
-            records.add_simulated(&with_kernel::name_with(of, trial), head.clone(), with_kernel);
+            records.add_simulated(
+                &with_kernel::name_with(of, trial),
+                head.clone(),
+                with_kernel,
+            );
         }
     }
     records
@@ -235,19 +296,38 @@ fn others() -> Vec<Story> {
     reversed.saved = [[0.132, 0.02], [0.01, 0.034], [0.01, 0.01]];
     // The design's order alone.
     let mut backwards = base.clone();
-    backwards.costs.iter_mut().for_each(|designs| designs.reverse());
-    backwards.overheads.iter_mut().for_each(|designs| designs.reverse());
+    backwards
+        .costs
+        .iter_mut()
+        .for_each(|designs| designs.reverse());
+    backwards
+        .overheads
+        .iter_mut()
+        .for_each(|designs| designs.reverse());
     backwards.with_kernel = 10.0;
     backwards.to_programs = 2.0;
     // Overheads that only rise, or only fall, from each design to the next, and are as far apart as the costs.
     let rising = Story {
-        overheads: [[0.01, 0.02, 0.02, 0.04], [0.001, 0.002, 0.002, 0.004], [0.1, 0.2, 0.2, 0.4]],
+        overheads: [
+            [0.01, 0.02, 0.02, 0.04],
+            [0.001, 0.002, 0.002, 0.004],
+            [0.1, 0.2, 0.2, 0.4],
+        ],
         ..base.clone()
     };
-    let falling =
-        Story { overheads: [[0.4, 0.2, 0.2, 0.1], [0.04, 0.02, 0.02, 0.01], [4.0, 2.0, 2.0, 1.0]], ..base.clone() };
-    let cheap =
-        Story { costs: base.costs.map(|designs| designs.map(|cost| cost / 100.0)), reload_bound: 100, ..base.clone() };
+    let falling = Story {
+        overheads: [
+            [0.4, 0.2, 0.2, 0.1],
+            [0.04, 0.02, 0.02, 0.01],
+            [4.0, 2.0, 2.0, 1.0],
+        ],
+        ..base.clone()
+    };
+    let cheap = Story {
+        costs: base.costs.map(|designs| designs.map(|cost| cost / 100.0)),
+        reload_bound: 100,
+        ..base.clone()
+    };
     let falling_costs = Story {
         costs: [[9.0, 8.0, 9.5, 8.5]; 3],
         cumulative: [&[(0, 0.0), (10_000, 1.0), (500_000, -50_000.0)]; 3],
@@ -258,7 +338,10 @@ fn others() -> Vec<Story> {
 
 /// Each claim by the paper's own numbers, and by others.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
-    let others: Vec<Records> = others().iter().map(|story| records(story, TRIALS)).collect();
+    let others: Vec<Records> = others()
+        .iter()
+        .map(|story| records(story, TRIALS))
+        .collect();
     testing::reported(Paper::Mogul1990, &records(&published(), TRIALS), &others)
 }
 
@@ -274,7 +357,9 @@ fn trials_that_disagree_are_inconclusive() {
         };
         for (place, design) in super::DESIGNS.iter().enumerate() {
             let rows = mogul_table_4();
-            let mut of = rows.iter().filter(|row| row.benchmark_set == "Timesharing" && row.design == *design);
+            let mut of = rows
+                .iter()
+                .filter(|row| row.benchmark_set == "Timesharing" && row.design == *design);
             let row = of.nth(trial as usize - 1).expect("two trials");
             findings.designs[place].average_cost_cycles = exactly(row.average_cost_cycles);
             findings.designs[place].overhead_share = exactly(row.overhead_percent / 100.0);
@@ -289,8 +374,16 @@ fn trials_that_disagree_are_inconclusive() {
 #[test]
 fn one_trial_shows_only_what_its_batches_do() {
     let verdicts = verdicts(Paper::Mogul1990, &records(&published(), 1));
-    assert_eq!(verdicts["timesharing-cheaper-1b"], Verdict::Holds, "batch by batch on the same trace");
-    assert_eq!(verdicts["order-of-costs"], Verdict::Undecided, "another set is another trace");
+    assert_eq!(
+        verdicts["timesharing-cheaper-1b"],
+        Verdict::Holds,
+        "batch by batch on the same trace"
+    );
+    assert_eq!(
+        verdicts["order-of-costs"],
+        Verdict::Undecided,
+        "another set is another trace"
+    );
     assert_eq!(verdicts["private-cpi-near-1"], Verdict::Undecided);
 }
 
@@ -298,26 +391,48 @@ fn one_trial_shows_only_what_its_batches_do() {
 fn a_reason_is_reported_only_by_the_run_that_tests_it() {
     let mut found = records(&others()[0], TRIALS);
     let claim = |records: &Records, id: &str| {
-        let claims = Paper::Mogul1990.exhibits(records).into_iter().flat_map(|exhibit| exhibit.claims);
-        claims.into_iter().find(|claim| claim.entry.id == id).expect("a claim of this name")
+        let claims = Paper::Mogul1990
+            .exhibits(records)
+            .into_iter()
+            .flat_map(|exhibit| exhibit.claims);
+        claims
+            .into_iter()
+            .find(|claim| claim.entry.id == id)
+            .expect("a claim of this name")
     };
     let before = claim(&found, "client-server-cheaper-2b");
     assert_eq!(before.verdict, Verdict::Differs);
     assert_eq!(before.reasons[0].verdict, Verdict::Undecided);
-    assert_eq!(before.reasons[0].found, format!("the step {WAYS_STEP} was not run"));
+    assert_eq!(
+        before.reasons[0].found,
+        format!("the step {WAYS_STEP} was not run")
+    );
     assert_eq!(before.why_not.as_deref(), Some("no reason found"));
     let (head, mut findings) = simulated();
     findings.designs = vec![findings.designs[0].clone(); 9];
-    for (design, cost) in findings.designs.iter_mut().zip([1000.0, 100.0, 50.0, 40.0, 90.0, 80.0, 70.0, 60.0, 50.0]) {
+    for (design, cost) in findings
+        .designs
+        .iter_mut()
+        .zip([1000.0, 100.0, 50.0, 40.0, 90.0, 80.0, 70.0, 60.0, 50.0])
+    {
         design.average_cost_cycles = exactly(cost);
     }
     for step in [WAYS_STEP, SIZES_STEP] {
         found.add_simulated(step, head.clone(), findings.clone());
     }
     let after = claim(&found, "client-server-cheaper-2b");
-    assert_eq!((after.reasons[0].verdict, after.reasons[0].run.as_str()), (Verdict::Holds, WAYS_STEP));
-    assert_eq!(after.reasons[0].found, "two ways over one: 0.100; 1000 and 100 cycles");
-    assert_eq!(claim(&found, "timesharing-cheaper-1b").reasons[0].verdict, Verdict::Holds);
+    assert_eq!(
+        (after.reasons[0].verdict, after.reasons[0].run.as_str()),
+        (Verdict::Holds, WAYS_STEP)
+    );
+    assert_eq!(
+        after.reasons[0].found,
+        "two ways over one: 0.100; 1000 and 100 cycles"
+    );
+    assert_eq!(
+        claim(&found, "timesharing-cheaper-1b").reasons[0].verdict,
+        Verdict::Holds
+    );
     assert!(after.why_not.is_some_and(|why| why.starts_with("both programs and their libraries lie at the same")));
     let needs_none = claim(&records(&published(), TRIALS), "client-server-cheaper-2b");
     assert!(needs_none.reasons.is_empty() && needs_none.why_not.is_none());
@@ -325,16 +440,32 @@ fn a_reason_is_reported_only_by_the_run_that_tests_it() {
 
 fn exhibit(records: &Records, name: &str) -> Exhibit {
     let exhibits = Paper::Mogul1990.exhibits(records);
-    exhibits.into_iter().find(|exhibit| exhibit.name == name).expect("an exhibit of this name")
+    exhibits
+        .into_iter()
+        .find(|exhibit| exhibit.name == name)
+        .expect("an exhibit of this name")
 }
 
 #[test]
 fn table_4_has_every_published_row_and_every_trial() {
     let table = exhibit(&records(&published(), TRIALS), "Table 4").table;
-    let from = |who: &str| table.rows.iter().filter(|row| row.last() == Some(&Cell::from(who))).count();
-    assert_eq!((from("published"), from("here")), (25, 12 * TRIALS as usize));
-    let of_trial_a: Vec<&Cell> =
-        table.rows.iter().filter(|row| row[0] == Cell::from("A, trial 2")).map(|row| &row[5]).collect();
+    let from = |who: &str| {
+        table
+            .rows
+            .iter()
+            .filter(|row| row.last() == Some(&Cell::from(who)))
+            .count()
+    };
+    assert_eq!(
+        (from("published"), from("here")),
+        (25, 12 * TRIALS as usize)
+    );
+    let of_trial_a: Vec<&Cell> = table
+        .rows
+        .iter()
+        .filter(|row| row[0] == Cell::from("A, trial 2"))
+        .map(|row| &row[5])
+        .collect();
     assert!(
         matches!(of_trial_a[..], [Cell::Number { value, .. }] if (10_150.0..10_180.0).contains(value)),
         "{of_trial_a:?}"
@@ -346,5 +477,8 @@ fn what_was_not_run_is_missing_and_says_so() {
     let mut records = Records::default();
     records.add_missing(&step_name(&SETS[0], 1), "found no valgrind".to_owned());
     let claim = exhibit(&records, "Figure 2").claims.swap_remove(0);
-    assert_eq!((claim.verdict, claim.missing.as_deref()), (Verdict::Undecided, Some("found no valgrind")));
+    assert_eq!(
+        (claim.verdict, claim.missing.as_deref()),
+        (Verdict::Undecided, Some("found no valgrind"))
+    );
 }

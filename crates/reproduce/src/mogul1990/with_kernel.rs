@@ -6,8 +6,12 @@
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, TASKS};
 
-use super::sample::{CLIENT, COMPUTE, LARGER, Outcome, Sample, TIMESHARING, costs_of, geometric, over, trials_of};
-use super::{DESIGNS, QUANTUM, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named};
+use super::sample::{
+    CLIENT, COMPUTE, LARGER, Outcome, Sample, TIMESHARING, costs_of, geometric, over, trials_of,
+};
+use super::{
+    DESIGNS, QUANTUM, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named,
+};
 use crate::claims::{Found, Term};
 use crate::exhibit::Cell;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
@@ -44,19 +48,35 @@ pub(super) fn name_alone(set: &Set, trial: u64) -> String {
 
 /// Two a trial: the guest is the same each time, and its trace need not be kept.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let trials = if site.effort == Effort::Usual { TRIALS } else { 1 };
+    let trials = if site.effort == Effort::Usual {
+        TRIALS
+    } else {
+        1
+    };
     let both = |set: &Set, trial: u64| {
         let place = trial as usize - 1;
-        let switches = if site.effort == Effort::Usual { SWITCHES[place] } else { QUICK_SWITCHES };
+        let switches = if site.effort == Effort::Usual {
+            SWITCHES[place]
+        } else {
+            QUICK_SWITCHES
+        };
         let (name, seed, quantum) = (set.name, seed(site, trial), QUANTUM[place]);
         let designs = DESIGNS.map(|design| format!("mogul-{design}")).join(",");
-        let vary = format!("--design {designs} --vary caches.addressing={}", ADDRESSINGS.join(","));
+        let vary = format!(
+            "--design {designs} --vary caches.addressing={}",
+            ADDRESSINGS.join(",")
+        );
         let line = format!(
             "workload {name} --system --physical --seed {seed} --quantum {quantum} --switches {switches} {vary}"
         );
-        [Step::new(name_with(set, trial), &line), Step::new(name_alone(set, trial), &format!("{line} --user-only"))]
+        [
+            Step::new(name_with(set, trial), &line),
+            Step::new(name_alone(set, trial), &format!("{line} --user-only")),
+        ]
     };
-    SETS.iter().flat_map(|set| (1..=trials).flat_map(move |trial| both(set, trial))).collect()
+    SETS.iter()
+        .flat_map(|set| (1..=trials).flat_map(move |trial| both(set, trial)))
+        .collect()
 }
 
 fn trials(records: &Records, set: usize, view: View) -> Result<Vec<Trial<'_>>, String> {
@@ -76,21 +96,35 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, Stri
 }
 
 fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
-    costs_of(&trials(records, set, View::WithKernel)?, design, |found| &found.overhead_share)
+    costs_of(&trials(records, set, View::WithKernel)?, design, |found| {
+        &found.overhead_share
+    })
 }
 
 /// With the caches as the paper's designs have them, and over all ways of addressing them.
 fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, String> {
-    let all = ADDRESSINGS.map(of).into_iter().collect::<Result<Vec<Term>, String>>()?;
-    let (low, high) = all.iter().fold((f64::MAX, f64::MIN), |(low, high), one| (low.min(one.low), high.max(one.high)));
-    Ok(Term { low, high, ..all[0].clone() })
+    let all = ADDRESSINGS
+        .map(of)
+        .into_iter()
+        .collect::<Result<Vec<Term>, String>>()?;
+    let (low, high) = all.iter().fold((f64::MAX, f64::MIN), |(low, high), one| {
+        (low.min(one.low), high.max(one.high))
+    });
+    Ok(Term {
+        low,
+        high,
+        ..all[0].clone()
+    })
 }
 
 /// The cost with the kernel over that of the programs alone. Segments are the same, so that their batches pair.
 fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let ratios = over(&cost(records, set, design)?, &alone, true);
-    geometric(format!("{}, {design}: with over without", SETS[set].published), &ratios)
+    geometric(
+        format!("{}, {design}: with over without", SETS[set].published),
+        &ratios,
+    )
 }
 
 pub(super) fn ratios(records: &Records) -> Outcome {
@@ -100,20 +134,38 @@ pub(super) fn ratios(records: &Records) -> Outcome {
 }
 
 fn found(records: &Records, terms: Vec<Term>) -> Outcome {
-    let trials = trials_of(&cost(records, TIMESHARING, &addressed(DESIGNS[0], ADDRESSINGS[0]))?);
-    Ok(Found::new(terms, format!("{trials}; over {}", ADDRESSINGS.join(", "))))
+    let trials = trials_of(&cost(
+        records,
+        TIMESHARING,
+        &addressed(DESIGNS[0], ADDRESSINGS[0]),
+    )?);
+    Ok(Found::new(
+        terms,
+        format!("{trials}; over {}", ADDRESSINGS.join(", ")),
+    ))
 }
 
 pub(super) fn order(records: &Records) -> Outcome {
     let of = |design: &str, [above, below]: [usize; 2]| {
         over_addressings(|kind| {
             let design = addressed(design, kind);
-            let ratios = over(&cost(records, above, &design)?, &cost(records, below, &design)?, false);
-            geometric(format!("{design}: {} over {}", SETS[above].published, SETS[below].published), &ratios)
+            let ratios = over(
+                &cost(records, above, &design)?,
+                &cost(records, below, &design)?,
+                false,
+            );
+            geometric(
+                format!(
+                    "{design}: {} over {}",
+                    SETS[above].published, SETS[below].published
+                ),
+                &ratios,
+            )
         })
     };
-    let pairs =
-        DESIGNS.iter().flat_map(|design| [[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]].map(|pair| of(design, pair)));
+    let pairs = DESIGNS.iter().flat_map(|design| {
+        [[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]].map(|pair| of(design, pair))
+    });
     found(records, pairs.collect::<Result<Vec<Term>, String>>()?)
 }
 
@@ -121,11 +173,21 @@ pub(super) fn improvement(records: &Records) -> Outcome {
     let of = |[from, to]: [&str; 2]| {
         over_addressings(|kind| {
             let [from, to] = [from, to].map(|design| addressed(design, kind));
-            let ratios = over(&overhead(records, TIMESHARING, &to)?, &overhead(records, TIMESHARING, &from)?, true);
+            let ratios = over(
+                &overhead(records, TIMESHARING, &to)?,
+                &overhead(records, TIMESHARING, &from)?,
+                true,
+            );
             geometric(format!("{to} over {from}"), &ratios)
         })
     };
-    found(records, LARGER.into_iter().map(of).collect::<Result<Vec<Term>, String>>()?)
+    found(
+        records,
+        LARGER
+            .into_iter()
+            .map(of)
+            .collect::<Result<Vec<Term>, String>>()?,
+    )
 }
 
 /// Of each way of addressing.
@@ -144,7 +206,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "Table 4 with the kernel",
         "The cost of a context switch in cycles, with the kernel's references and without, by how caches are addressed",
     );
-    let columns = ADDRESSINGS.iter().flat_map(|kind| COLUMNS.map(|name| format!("{kind}: {name}")));
+    let columns = ADDRESSINGS
+        .iter()
+        .flat_map(|kind| COLUMNS.map(|name| format!("{kind}: {name}")));
     let first = ["design", "set", "published", "switches to kernel threads %"].map(str::to_owned);
     let columns: Vec<String> = first.into_iter().chain(columns).collect();
     let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
@@ -172,29 +236,69 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 
 fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> Vec<Cell> {
     let views = [View::Alone, View::WithKernel].map(|view| trials(records, set, view));
-    let why = views.iter().find_map(|view| view.as_ref().err().cloned()).unwrap_or_else(|| "not known".to_owned());
+    let why = views
+        .iter()
+        .find_map(|view| view.as_ref().err().cloned())
+        .unwrap_or_else(|| "not known".to_owned());
     let [alone, with_kernel] = views.map(Result::unwrap_or_default);
-    steps.extend(alone.iter().chain(&with_kernel).map(|trial| trial.step.clone()));
+    steps.extend(
+        alone
+            .iter()
+            .chain(&with_kernel)
+            .map(|trial| trial.step.clone()),
+    );
     let published = published(SETS[set].published, design, |row| row.average_cost_cycles);
-    let mut row: Vec<Cell> = vec![design.into(), SETS[set].published.into(), Cell::number(published, 0)];
+    let mut row: Vec<Cell> = vec![
+        design.into(),
+        SETS[set].published.into(),
+        Cell::number(published, 0),
+    ];
     let first = addressed(design, ADDRESSINGS[0]);
-    let of_threads = mean(with_kernel.iter().filter_map(|trial| threads_share(trial.design(&first)?)));
-    row.push(Cell::or_missing(of_threads.map(|share| share * 100.0), 1, &why));
+    let of_threads = mean(
+        with_kernel
+            .iter()
+            .filter_map(|trial| threads_share(trial.design(&first)?)),
+    );
+    row.push(Cell::or_missing(
+        of_threads.map(|share| share * 100.0),
+        1,
+        &why,
+    ));
     for kind in ADDRESSINGS {
         let design = addressed(design, kind);
         let of = |trials: &[Trial<'_>], value: fn(&DesignFinding) -> Option<f64>| {
-            mean(trials.iter().filter_map(|trial| value(trial.design(&design)?)))
+            mean(
+                trials
+                    .iter()
+                    .filter_map(|trial| value(trial.design(&design)?)),
+            )
         };
         let cycles = |found: &DesignFinding| found.average_cost_cycles.estimate;
         let percent = |found: &DesignFinding| Some(found.overhead? * 100.0);
         row.extend([
             Cell::or_missing(of(&alone, cycles), 0, &why),
             Cell::or_missing(of(&with_kernel, cycles), 0, &why),
-            Cell::or_missing(ratio(records, set, &design).ok().map(|term| term.value), 2, &why),
+            Cell::or_missing(
+                ratio(records, set, &design).ok().map(|term| term.value),
+                2,
+                &why,
+            ),
             Cell::or_missing(of(&with_kernel, kernels_share), 0, &why),
             Cell::or_missing(of(&with_kernel, percent), 1, &why),
-            Cell::or_missing(of(&with_kernel, |found| of_tasks(found, TASKS[0])?.cost_cycles.estimate), 0, &why),
-            Cell::or_missing(of(&with_kernel, |found| of_tasks(found, TASKS[1])?.cost_cycles.estimate), 0, &why),
+            Cell::or_missing(
+                of(&with_kernel, |found| {
+                    of_tasks(found, TASKS[0])?.cost_cycles.estimate
+                }),
+                0,
+                &why,
+            ),
+            Cell::or_missing(
+                of(&with_kernel, |found| {
+                    of_tasks(found, TASKS[1])?.cost_cycles.estimate
+                }),
+                0,
+                &why,
+            ),
         ]);
     }
     row
@@ -202,18 +306,23 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
 
 /// Segments of a guest's programs, or of its kernel's threads.
 fn of_tasks<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a GroupFinding> {
-    design.groups.iter().find(|found| found.group == Group::Tasks(tasks))
+    design
+        .groups
+        .iter()
+        .find(|found| found.group == Group::Tasks(tasks))
 }
 
 /// The share of the switches that are to threads of the kernel: none, where there is no such segment.
 fn threads_share(design: &DesignFinding) -> Option<f64> {
-    let [programs, threads] = TASKS.map(|tasks| of_tasks(design, tasks).map_or(0.0, |group| group.segments as f64));
+    let [programs, threads] =
+        TASKS.map(|tasks| of_tasks(design, tasks).map_or(0.0, |group| group.segments as f64));
     (programs > 0.0).then(|| threads / (programs + threads))
 }
 
 /// The cost of switches to programs over that of all, with the kernel's references.
 fn programs_over_all(records: &Records, set: usize, design: &str) -> Result<Term, String> {
-    let of_programs = |design: &DesignFinding| of_tasks(design, TASKS[0]).map(|group| group.cost_cycles.clone());
+    let of_programs =
+        |design: &DesignFinding| of_tasks(design, TASKS[0]).map(|group| group.cost_cycles.clone());
     let trials = trials(records, set, View::WithKernel)?;
     let sample = |trial: &Trial<'_>| {
         let found = trial.design(design)?;
@@ -222,13 +331,20 @@ fn programs_over_all(records: &Records, set: usize, design: &str) -> Result<Term
     };
     let (programs, all): (Vec<Sample>, Vec<Sample>) = trials.iter().filter_map(sample).unzip();
     if programs.is_empty() {
-        return Err(format!("no trial tells programs from kernel threads on mogul-{design}"));
+        return Err(format!(
+            "no trial tells programs from kernel threads on mogul-{design}"
+        ));
     }
-    geometric(format!("{}, {design}: to programs over all", SETS[set].published), &over(&programs, &all, true))
+    geometric(
+        format!("{}, {design}: to programs over all", SETS[set].published),
+        &over(&programs, &all, true),
+    )
 }
 
 pub(super) fn programs_alone(records: &Records) -> Outcome {
-    let of = |set, design| over_addressings(|kind| programs_over_all(records, set, &addressed(design, kind)));
+    let of = |set, design| {
+        over_addressings(|kind| programs_over_all(records, set, &addressed(design, kind)))
+    };
     let all = (0..SETS.len()).flat_map(|set| DESIGNS.map(|design| of(set, design)));
     found(records, all.collect::<Result<Vec<Term>, String>>()?)
 }

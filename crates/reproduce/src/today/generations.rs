@@ -24,13 +24,26 @@ type Outcome = Result<Found, String>;
 /// What a switch costs in the caches, net, in microseconds, with the ends of its interval and of the design's cycle.
 fn caches(records: &Records, set: usize, machine: &Machine) -> Result<Interval, String> {
     let (_, findings) = records.simulated(&set_step(set))?;
-    let design = findings.designs.iter().find(|design| design.name == machine.design);
+    let design = findings
+        .designs
+        .iter()
+        .find(|design| design.name == machine.design);
     let design = design.ok_or_else(|| format!("the record has no design {}", machine.design))?;
     let cost = &design.average_cost_cycles;
-    let why = || cost.why.clone().unwrap_or_else(|| "no cost is available".to_owned());
-    let (Some(value), Some(low), Some(high)) = (cost.estimate, cost.low, cost.high) else { return Err(why()) };
+    let why = || {
+        cost.why
+            .clone()
+            .unwrap_or_else(|| "no cost is available".to_owned())
+    };
+    let (Some(value), Some(low), Some(high)) = (cost.estimate, cost.low, cost.high) else {
+        return Err(why());
+    };
     let [short, long] = design.cycle_ns.ok_or("the design has no time of a cycle")?;
-    Ok((value * (short * long).sqrt() / 1e3, low * short / 1e3, high * long / 1e3))
+    Ok((
+        value * (short * long).sqrt() / 1e3,
+        low * short / 1e3,
+        high * long / 1e3,
+    ))
 }
 
 /// What the kernel takes for a switch, in microseconds.
@@ -56,28 +69,51 @@ fn in_time(records: &Records, set: usize, machine: &Machine) -> Result<Interval,
 
 /// Caches over kernel, in time.
 fn cache_over_kernel(records: &Records, set: usize, machine: &Machine) -> Result<Term, String> {
-    Ok(over(machine.name, in_time(records, set, machine)?, kernel(records, machine)?))
+    Ok(over(
+        machine.name,
+        in_time(records, set, machine)?,
+        kernel(records, machine)?,
+    ))
 }
 
 /// The share of the caches in both together.
 fn share(records: &Records, set: usize, machine: &Machine) -> Result<f64, String> {
-    let (caches, kernel) = (in_time(records, set, machine)?.0, kernel(records, machine)?.0);
+    let (caches, kernel) = (
+        in_time(records, set, machine)?.0,
+        kernel(records, machine)?.0,
+    );
     Ok(caches / (caches + kernel))
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Then and now", "What caches and kernel take of a switch, from 1990 to today");
+    let mut exhibit = Exhibit::new(
+        "Then and now",
+        "What caches and kernel take of a switch, from 1990 to today",
+    );
     exhibit.steps.push(super::DIRECT.to_owned());
     exhibit.steps.extend((0..SETS.len()).map(set_step));
-    let mut columns = vec!["machine".to_owned(), "year".to_owned(), "kernel us".to_owned(), "kernel, from".to_owned()];
+    let mut columns = vec![
+        "machine".to_owned(),
+        "year".to_owned(),
+        "kernel us".to_owned(),
+        "kernel, from".to_owned(),
+    ];
     for (_, set) in SETS {
         columns.extend(
-            ["simulated us", "caches us", "low", "high", "share of caches %"].map(|name| format!("{set}: {name}")),
+            [
+                "simulated us",
+                "caches us",
+                "low",
+                "high",
+                "share of caches %",
+            ]
+            .map(|name| format!("{set}: {name}")),
         );
     }
     let mut table = Table::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
     for machine in &MACHINES {
-        let of = |found: Result<f64, String>, decimals| Cell::of(&found, decimals, |number| *number);
+        let of =
+            |found: Result<f64, String>, decimals| Cell::of(&found, decimals, |number| *number);
         let from = match machine.kernel {
             Kernel::Published(_, place) => place,
             Kernel::Here => "this machine, which is not that model",
@@ -93,7 +129,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             let time = in_time(records, set, machine);
             let ends: [fn(Interval) -> f64; 3] = [|us| us.0, |us| us.1, |us| us.2];
             row.extend(ends.map(|end| of(time.clone().map(end), 2)));
-            row.push(of(share(records, set, machine).map(|share| share * 100.0), 1));
+            row.push(of(
+                share(records, set, machine).map(|share| share * 100.0),
+                1,
+            ));
         }
         table.row(row);
     }
@@ -112,36 +151,69 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 
 fn chart(records: &Records) -> Option<Chart> {
     let series = SETS.iter().enumerate().map(|(set, (_, name))| {
-        let point = |(place, machine): (usize, &Machine)| Some((place as f64, share(records, set, machine).ok()?));
-        Series::new(*name, Style::Found, MACHINES.iter().enumerate().filter_map(point))
+        let point = |(place, machine): (usize, &Machine)| {
+            Some((place as f64, share(records, set, machine).ok()?))
+        };
+        Series::new(
+            *name,
+            Style::Found,
+            MACHINES.iter().enumerate().filter_map(point),
+        )
     });
     let series: Vec<Series> = series.filter(|one| !one.x.is_empty()).collect();
     if series.is_empty() {
         return None;
     }
-    let mut chart = Chart::new("machine", Axis::Names, "share of a switch that is caches", Axis::Share, series);
-    chart.x_names = MACHINES.iter().map(|machine| format!("{} ({})", machine.name, machine.year)).collect();
+    let mut chart = Chart::new(
+        "machine",
+        Axis::Names,
+        "share of a switch that is caches",
+        Axis::Share,
+        series,
+    );
+    chart.x_names = MACHINES
+        .iter()
+        .map(|machine| format!("{} ({})", machine.name, machine.year))
+        .collect();
     Some(chart)
 }
 
 fn since(records: &Records, set: usize) -> Outcome {
-    let terms = MACHINES[SINCE..].iter().map(|machine| cache_over_kernel(records, set, machine));
+    let terms = MACHINES[SINCE..]
+        .iter()
+        .map(|machine| cache_over_kernel(records, set, machine));
     Ok(Found::new(terms.collect::<Result<_, _>>()?, ""))
 }
 
 /// The overhead ratio on a machine: of all cycles of Timesharing, those that switches cost.
 fn overhead<'a>(records: &'a Records, machine: &Machine) -> Result<&'a Cost, String> {
     let (_, findings) = records.simulated(&set_step(TIMESHARING))?;
-    let design = findings.designs.iter().find(|design| design.name == machine.design);
-    Ok(&design.ok_or_else(|| format!("the record has no design {}", machine.design))?.overhead_share)
+    let design = findings
+        .designs
+        .iter()
+        .find(|design| design.name == machine.design);
+    Ok(&design
+        .ok_or_else(|| format!("the record has no design {}", machine.design))?
+        .overhead_share)
 }
 
 /// One over the other, both of the same references: batch by batch.
 fn paired(name: &str, above: &Cost, below: &Cost) -> Result<Term, String> {
-    let value = above.estimate.zip(below.estimate).map(|(above, below)| above / below);
-    let batches: Vec<f64> = above.without_one.iter().zip(&below.without_one).map(|(a, b)| (a / b).ln()).collect();
-    let value = value.filter(|ratio| *ratio > 0.0).ok_or("an overhead is not above 0")?;
-    let (_, low, high) = of_batches(value.ln(), &batches).ok_or("the trace is too short for an interval")?;
+    let value = above
+        .estimate
+        .zip(below.estimate)
+        .map(|(above, below)| above / below);
+    let batches: Vec<f64> = above
+        .without_one
+        .iter()
+        .zip(&below.without_one)
+        .map(|(a, b)| (a / b).ln())
+        .collect();
+    let value = value
+        .filter(|ratio| *ratio > 0.0)
+        .ok_or("an overhead is not above 0")?;
+    let (_, low, high) =
+        of_batches(value.ln(), &batches).ok_or("the trace is too short for an interval")?;
     Ok(Term::new(name, value, low.exp(), high.exp()))
 }
 
@@ -149,8 +221,15 @@ fn paired(name: &str, above: &Cost, below: &Cost) -> Result<Term, String> {
 fn share_grows(records: &Records) -> Outcome {
     let then = overhead(records, &MACHINES[0])?;
     let ratio = |machine: &Machine| paired(machine.name, overhead(records, machine)?, then);
-    let terms = MACHINES[SINCE..].iter().map(ratio).collect::<Result<_, _>>()?;
-    let note = format!("in 1990: {}", then.estimate.map_or_else(|| "not known".to_owned(), percent));
+    let terms = MACHINES[SINCE..]
+        .iter()
+        .map(ratio)
+        .collect::<Result<_, _>>()?;
+    let note = format!(
+        "in 1990: {}",
+        then.estimate
+            .map_or_else(|| "not known".to_owned(), percent)
+    );
     Ok(Found::new(terms, note))
 }
 
@@ -158,22 +237,37 @@ fn share_grows(records: &Records) -> Outcome {
 fn registers(records: &Records) -> Outcome {
     let fiber = direct_here(records, Mechanism::Fiber)?;
     let us = (fiber.estimate / 1e3, fiber.low / 1e3, fiber.high / 1e3);
-    Ok(Found::new(over_timesharing(records, us)?, format!("{} ns a switch of fibers", number(fiber.estimate))))
+    Ok(Found::new(
+        over_timesharing(records, us)?,
+        format!("{} ns a switch of fibers", number(fiber.estimate)),
+    ))
 }
 
 /// So many microseconds over the time that Timesharing loses in the caches, on the newest machines.
 pub(super) fn over_timesharing(records: &Records, us: Interval) -> Result<Vec<Term>, String> {
-    let ratio = |machine: &Machine| Ok(over(machine.name, us, in_time(records, TIMESHARING, machine)?));
+    let ratio = |machine: &Machine| {
+        Ok(over(
+            machine.name,
+            us,
+            in_time(records, TIMESHARING, machine)?,
+        ))
+    };
     MACHINES[RECENT..].iter().map(ratio).collect()
 }
 
 /// Of the lines that a process leaves in the last level, the share that is lost when it comes back.
 fn lost(records: &Records, set: usize, machine: &Machine) -> Result<f64, String> {
     let (_, findings) = records.simulated(&set_step(set))?;
-    let design = findings.designs.iter().find(|design| design.name == machine.design);
+    let design = findings
+        .designs
+        .iter()
+        .find(|design| design.name == machine.design);
     let design = design.ok_or_else(|| format!("the record has no design {}", machine.design))?;
     // Behind the levels of caches come the TLBs.
-    let last = design.losses.iter().rfind(|loss| loss.level.starts_with('L') && loss.resident > 0.0);
+    let last = design
+        .losses
+        .iter()
+        .rfind(|loss| loss.level.starts_with('L') && loss.resident > 0.0);
     last.map(|loss| loss.lost / loss.resident)
         .ok_or_else(|| format!("nothing is known of lines lost on {}", machine.name))
 }
@@ -182,23 +276,36 @@ fn lost(records: &Records, set: usize, machine: &Machine) -> Result<f64, String>
 fn fewer_lost(records: &Records, set: usize) -> Outcome {
     let then = lost(records, set, &MACHINES[0])?;
     let term = |machine: &Machine| Ok(exact(machine.name, lost(records, set, machine)? / then));
-    let terms = MACHINES[SINCE..].iter().map(term).collect::<Result<_, String>>()?;
+    let terms = MACHINES[SINCE..]
+        .iter()
+        .map(term)
+        .collect::<Result<_, String>>()?;
     Ok(Found::new(terms, format!("in 1990: {}", percent(then))))
 }
 
 fn packets(records: &Records) -> Outcome {
     let machine = &MACHINES[0];
-    let ((caches, low, high), kernel) = (caches(records, TIMESHARING, machine)?, kernel(records, machine)?.0);
+    let ((caches, low, high), kernel) = (
+        caches(records, TIMESHARING, machine)?,
+        kernel(records, machine)?.0,
+    );
     let all = (caches + kernel, low + kernel, high + kernel);
     let term = |(name, us): (&str, f64)| over(name, all, (us, us, us));
-    let note = format!("{} us, {} of them in the caches", number(all.0), percent(caches / all.0));
+    let note = format!(
+        "{} us, {} of them in the caches",
+        number(all.0),
+        percent(caches / all.0)
+    );
     Ok(Found::new(PACKETS_US.map(term).into(), note))
 }
 
 fn microseconds(records: &Records) -> Outcome {
     let direct = direct_here(records, Mechanism::Pipe)?;
     let [value, low, high] = [direct.estimate, direct.low, direct.high].map(|ns| 2.0 * ns / 1e3);
-    Ok(Found::new(vec![Term::new("there and back, us", value, low, high)], ""))
+    Ok(Found::new(
+        vec![Term::new("there and back, us", value, low, high)],
+        "",
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {
@@ -210,6 +317,8 @@ pub(super) fn quantities() -> Quantities {
         ("dearer-than-packets", packets),
         ("microseconds", microseconds),
         ("fewer-lines-lost", |r| fewer_lost(r, TIMESHARING)),
-        ("fewer-lines-lost-by-the-pair", |r| fewer_lost(r, CLIENT_SERVER)),
+        ("fewer-lines-lost-by-the-pair", |r| {
+            fewer_lost(r, CLIENT_SERVER)
+        }),
     ]
 }

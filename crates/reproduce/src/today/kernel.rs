@@ -14,19 +14,37 @@ fn by_size(records: &Records) -> Result<Vec<&CaseFinding>, String> {
     let mut found = results(records, KERNEL, Mechanism::Pipe)?;
     found.retain(|finding| finding.indirect_kernel_ns.is_some());
     found.sort_by_key(|finding| finding.case.working_set.size_bytes);
-    if found.len() < 2 { Err("fewer than two sizes could be measured".to_owned()) } else { Ok(found) }
+    if found.len() < 2 {
+        Err("fewer than two sizes could be measured".to_owned())
+    } else {
+        Ok(found)
+    }
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("The kernel's lines", "The kernel's part of a switch, by where its own lines are");
+    let mut exhibit = Exhibit::new(
+        "The kernel's lines",
+        "The kernel's part of a switch, by where its own lines are",
+    );
     exhibit.steps.push(KERNEL.to_owned());
-    let mut table = Table::new(&["arrays", "direct and kernel's lines us", "kernel's lines us", "low", "high"]);
+    let mut table = Table::new(&[
+        "arrays",
+        "direct and kernel's lines us",
+        "kernel's lines us",
+        "low",
+        "high",
+    ]);
     for finding in by_size(records).unwrap_or_default() {
-        let Some(part) = &finding.indirect_kernel_ns else { continue };
+        let Some(part) = &finding.indirect_kernel_ns else {
+            continue;
+        };
         table.row(vec![
             finding.case.working_set.size_bytes.to_string().into(),
             Cell::or_missing(
-                finding.direct_ns.as_ref().map(|direct| (direct.estimate + part.estimate) / 1e3),
+                finding
+                    .direct_ns
+                    .as_ref()
+                    .map(|direct| (direct.estimate + part.estimate) / 1e3),
                 3,
                 "the direct cost was not measured with it",
             ),
@@ -46,7 +64,12 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 
 fn grows(records: &Records) -> Result<Found, String> {
     let found = by_size(records)?;
-    let part = |finding: &CaseFinding| finding.indirect_kernel_ns.clone().ok_or("the kernel's part was not measured");
+    let part = |finding: &CaseFinding| {
+        finding
+            .indirect_kernel_ns
+            .clone()
+            .ok_or("the kernel's part was not measured")
+    };
     let (small, large) = (part(found[0])?, part(found[found.len() - 1])?);
     let term = Term::new(
         "largest less smallest, ns",
@@ -54,7 +77,11 @@ fn grows(records: &Records) -> Result<Found, String> {
         large.low - small.high,
         large.high - small.low,
     );
-    let note = format!("{} and {}", microseconds(small.estimate), microseconds(large.estimate));
+    let note = format!(
+        "{} and {}",
+        microseconds(small.estimate),
+        microseconds(large.estimate)
+    );
     Ok(Found::new(vec![term], note))
 }
 

@@ -7,22 +7,44 @@ use crate::{Exhibit, Records, Table};
 
 /// Machines whose caches hold the walks of several processes beside each other: in a direct-mapped cache that virtual addresses index,
 /// two processes alone lose all their lines to each other, in any order.
-pub(super) const DESIGNS: [&str; 3] = ["michigan-xeon-d1541", "blog-i7-9850h", "xeon-sapphire-rapids"];
+pub(super) const DESIGNS: [&str; 3] = [
+    "michigan-xeon-d1541",
+    "blog-i7-9850h",
+    "xeon-sapphire-rapids",
+];
 
 /// Designs with their cycles in all, in turn and with the last to run first.
 fn cycles(records: &Records) -> Result<Vec<(String, [u64; 2])>, String> {
-    let (in_turn, last_first) = (records.simulated(ROUND_ROBIN)?.1, records.simulated(AFFINITY)?.1);
+    let (in_turn, last_first) = (
+        records.simulated(ROUND_ROBIN)?.1,
+        records.simulated(AFFINITY)?.1,
+    );
     let pairs = in_turn.designs.iter().filter_map(|design| {
-        let other = last_first.designs.iter().find(|other| other.name == design.name)?;
-        Some((design.name.clone(), [design, other].map(|one| one.hierarchies.shared.cycles)))
+        let other = last_first
+            .designs
+            .iter()
+            .find(|other| other.name == design.name)?;
+        Some((
+            design.name.clone(),
+            [design, other].map(|one| one.hierarchies.shared.cycles),
+        ))
     });
     let pairs: Vec<_> = pairs.filter(|(_, cycles)| cycles[0] > 0).collect();
-    if pairs.is_empty() { Err("the records have no design in common".to_owned()) } else { Ok(pairs) }
+    if pairs.is_empty() {
+        Err("the records have no design in common".to_owned())
+    } else {
+        Ok(pairs)
+    }
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("The order of turns", "Eight processes in turn, or those first that ran last");
-    exhibit.steps.extend([ROUND_ROBIN, AFFINITY].map(str::to_owned));
+    let mut exhibit = Exhibit::new(
+        "The order of turns",
+        "Eight processes in turn, or those first that ran last",
+    );
+    exhibit
+        .steps
+        .extend([ROUND_ROBIN, AFFINITY].map(str::to_owned));
     let mut table = Table::new(&["design", "cycles in turn (10^6)", "with affinity (10^6)"]);
     for (design, [in_turn, last_first]) in cycles(records).unwrap_or_default() {
         let millions = |cycles: u64| Cell::number(cycles as f64 / 1e6, 3);

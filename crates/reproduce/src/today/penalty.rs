@@ -28,31 +28,57 @@ pub(super) const HAND_OFFS: u64 = REQUESTS * ONE;
 /// All steps, and whether the kernel is in them.
 #[cfg(test)]
 pub(super) fn every_step() -> Vec<(String, bool)> {
-    let both = |kib: u64| [View::All, View::ProgramsAlone].map(|view| (step(kib, view), view == View::All));
+    let both = |kib: u64| {
+        [View::All, View::ProgramsAlone].map(|view| (step(kib, view), view == View::All))
+    };
     PAIRS_KIB.into_iter().flat_map(both).collect()
 }
 
 fn step(kib: u64, view: View) -> String {
-    let of = if view == View::All { "all" } else { "programs-alone" };
+    let of = if view == View::All {
+        "all"
+    } else {
+        "programs-alone"
+    };
     format!("today-penalty-{of}-{kib}KiB")
 }
 
 /// Two simulations of each of the guests that the path through servers has traced.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let pairs = if site.effort == Effort::Quick { &PAIRS_KIB[..1] } else { &PAIRS_KIB[..] };
+    let pairs = if site.effort == Effort::Quick {
+        &PAIRS_KIB[..1]
+    } else {
+        &PAIRS_KIB[..]
+    };
     let penalties = PENALTIES.map(|cycles| cycles.to_string()).join(",");
     let addressings = ADDRESSINGS.join(",");
-    let vary = format!("--vary caches.addressing={addressings} --vary L1I+L1D.miss_cycles={penalties}");
+    let vary =
+        format!("--vary caches.addressing={addressings} --vary L1I+L1D.miss_cycles={penalties}");
     let one = |kib: u64, view: View| {
-        let option = if view == View::All { "" } else { " --user-only" };
+        let option = if view == View::All {
+            ""
+        } else {
+            " --user-only"
+        };
         let line = format!("simulate TRACE --design mogul-1a {vary}{option}");
-        Step { trace_of: Some(walks(ONE, kib)), ..Step::new(step(kib, view), &line) }
+        Step {
+            trace_of: Some(walks(ONE, kib)),
+            ..Step::new(step(kib, view), &line)
+        }
     };
-    pairs.iter().flat_map(|kib| [View::All, View::ProgramsAlone].map(|view| one(*kib, view))).collect()
+    pairs
+        .iter()
+        .flat_map(|kib| [View::All, View::ProgramsAlone].map(|view| one(*kib, view)))
+        .collect()
 }
 
 /// Cycles of a hand-off that the kernel makes: its instructions, its misses, and those that it causes.
-fn kernels_part(records: &Records, kib: u64, addressing: usize, penalty: usize) -> Result<f64, String> {
+fn kernels_part(
+    records: &Records,
+    kib: u64,
+    addressing: usize,
+    penalty: usize,
+) -> Result<f64, String> {
     let cycles = |view| {
         let (_, findings) = records.simulated(&step(kib, view))?;
         let design = findings.designs.get(addressing * PENALTIES.len() + penalty);
@@ -64,37 +90,65 @@ fn kernels_part(records: &Records, kib: u64, addressing: usize, penalty: usize) 
 
 /// Arrays and addressing in words.
 fn name(kib: u64, addressing: usize) -> String {
-    format!("arrays of {}, {}", Bytes::kib(kib / ONE), ADDRESSINGS[addressing])
+    format!(
+        "arrays of {}, {}",
+        Bytes::kib(kib / ONE),
+        ADDRESSINGS[addressing]
+    )
 }
 
 /// All combinations of arrays and addressing.
 fn settings() -> impl Iterator<Item = (u64, usize)> {
-    PAIRS_KIB.into_iter().flat_map(|kib| (0..ADDRESSINGS.len()).map(move |addressing| (kib, addressing)))
+    PAIRS_KIB
+        .into_iter()
+        .flat_map(|kib| (0..ADDRESSINGS.len()).map(move |addressing| (kib, addressing)))
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "Cycles of a hand-off that the kernel makes, by the cycles of a miss";
     let mut exhibit = Exhibit::new("The kernel's part by miss penalty", title);
-    let heads: Vec<String> =
-        std::iter::once("cycles a miss".to_owned()).chain(settings().map(|(kib, kind)| name(kib, kind))).collect();
+    let heads: Vec<String> = std::iter::once("cycles a miss".to_owned())
+        .chain(settings().map(|(kib, kind)| name(kib, kind)))
+        .collect();
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for (place, penalty) in PENALTIES.iter().enumerate() {
         let mut row = vec![Cell::number(f64::from(*penalty), 0)];
-        row.extend(settings().map(|(kib, kind)| Cell::of(&kernels_part(records, kib, kind, place), 0, |part| *part)));
+        row.extend(settings().map(|(kib, kind)| {
+            Cell::of(&kernels_part(records, kib, kind, place), 0, |part| *part)
+        }));
         table.row(row);
     }
     let line = |(kib, kind): (u64, usize)| {
         let point = |(place, penalty): (usize, &u32)| {
-            Some((f64::from(*penalty), kernels_part(records, kib, kind, place).ok()?))
+            Some((
+                f64::from(*penalty),
+                kernels_part(records, kib, kind, place).ok()?,
+            ))
         };
-        Series::new(name(kib, kind), Style::Found, PENALTIES.iter().enumerate().filter_map(point))
+        Series::new(
+            name(kib, kind),
+            Style::Found,
+            PENALTIES.iter().enumerate().filter_map(point),
+        )
     };
-    let lines: Vec<Series> = settings().map(line).filter(|line| !line.x.is_empty()).collect();
+    let lines: Vec<Series> = settings()
+        .map(line)
+        .filter(|line| !line.x.is_empty())
+        .collect();
     exhibit.table = table;
-    exhibit.chart = (!lines.is_empty())
-        .then(|| Chart::new("cycles a miss", Axis::Linear, "cycles of a hand-off", Axis::Linear, lines));
-    exhibit.steps =
-        PAIRS_KIB.iter().flat_map(|kib| [View::All, View::ProgramsAlone].map(|view| step(*kib, view))).collect();
+    exhibit.chart = (!lines.is_empty()).then(|| {
+        Chart::new(
+            "cycles a miss",
+            Axis::Linear,
+            "cycles of a hand-off",
+            Axis::Linear,
+            lines,
+        )
+    });
+    exhibit.steps = PAIRS_KIB
+        .iter()
+        .flat_map(|kib| [View::All, View::ProgramsAlone].map(|view| step(*kib, view)))
+        .collect();
     exhibit.notes.push(
         "Two processes hand a byte over pipes in a guest with a current kernel, and walk arrays in between. Of all cycles of the guest, \
          those of the programs' own instructions and references in the same order are taken away. Cycles as if nothing overlapped. It is \
@@ -106,10 +160,14 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 
 fn follows(records: &Records) -> Result<Found, String> {
     let term = |(kib, kind): (u64, usize)| {
-        let [least, most] = [0, PENALTIES.len() - 1].map(|place| kernels_part(records, kib, kind, place));
+        let [least, most] =
+            [0, PENALTIES.len() - 1].map(|place| kernels_part(records, kib, kind, place));
         Ok(exact(name(kib, kind), most? / least?))
     };
-    Ok(Found::new(settings().map(term).collect::<Result<_, String>>()?, "150 cycles a miss over 5"))
+    Ok(Found::new(
+        settings().map(term).collect::<Result<_, String>>()?,
+        "150 cycles a miss over 5",
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

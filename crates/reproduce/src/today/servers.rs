@@ -26,22 +26,44 @@ pub(super) fn walks(tasks: u64, kib: u64) -> String {
 
 /// The same work in two processes and in eight, in a guest.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
-    let totals = if site.effort == Effort::Quick { &TOTALS_KIB[..1] } else { &TOTALS_KIB };
+    let totals = if site.effort == Effort::Quick {
+        &TOTALS_KIB[..1]
+    } else {
+        &TOTALS_KIB
+    };
     let designs = MACHINES.map(|machine| machine.design).join(",");
     let both = |tasks: u64, kib: u64| {
         let walks = walks(tasks, kib);
         let size = kib / tasks;
-        let line = format!("trace walks --system --mechanism pipe --tasks {tasks} --size {size}KiB --turns {REQUESTS}");
-        let simulate = Step::new(step(tasks, kib), &format!("simulate TRACE --design {designs}"));
-        [Step::new(walks.clone(), &line), Step { trace_of: Some(walks), ..simulate }]
+        let line = format!(
+            "trace walks --system --mechanism pipe --tasks {tasks} --size {size}KiB --turns {REQUESTS}"
+        );
+        let simulate = Step::new(
+            step(tasks, kib),
+            &format!("simulate TRACE --design {designs}"),
+        );
+        [
+            Step::new(walks.clone(), &line),
+            Step {
+                trace_of: Some(walks),
+                ..simulate
+            },
+        ]
     };
-    totals.iter().flat_map(|kib| [ONE, MANY].map(|tasks| both(tasks, *kib))).flatten().collect()
+    totals
+        .iter()
+        .flat_map(|kib| [ONE, MANY].map(|tasks| both(tasks, *kib)))
+        .flatten()
+        .collect()
 }
 
 /// Cycles of a request on a machine.
 fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<f64, String> {
     let (_, findings) = records.simulated(&step(tasks, kib))?;
-    let design = findings.designs.iter().find(|design| design.name == machine.design);
+    let design = findings
+        .designs
+        .iter()
+        .find(|design| design.name == machine.design);
     let design = design.ok_or_else(|| format!("the record has no design {}", machine.design))?;
     Ok(design.hierarchies.shared.cycles as f64 / REQUESTS as f64)
 }
@@ -52,11 +74,21 @@ fn dearer(records: &Records, machine: &Machine, kib: u64) -> Result<f64, String>
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("A path through servers", "A request through eight processes, and through two");
-    let mut table = Table::new(&["machine", "a request touches", "cycles through two", "through eight", "ratio"]);
+    let mut exhibit = Exhibit::new(
+        "A path through servers",
+        "A request through eight processes, and through two",
+    );
+    let mut table = Table::new(&[
+        "machine",
+        "a request touches",
+        "cycles through two",
+        "through eight",
+        "ratio",
+    ]);
     for machine in &MACHINES {
         for kib in TOTALS_KIB {
-            let of = |found: Result<f64, String>, decimals| Cell::of(&found, decimals, |number| *number);
+            let of =
+                |found: Result<f64, String>, decimals| Cell::of(&found, decimals, |number| *number);
             table.row(vec![
                 machine.name.into(),
                 Bytes::kib(kib).to_string().into(),
@@ -67,7 +99,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         }
     }
     exhibit.table = table;
-    exhibit.steps = TOTALS_KIB.iter().flat_map(|kib| [ONE, MANY].map(|tasks| step(tasks, *kib))).collect();
+    exhibit.steps = TOTALS_KIB
+        .iter()
+        .flat_map(|kib| [ONE, MANY].map(|tasks| step(tasks, *kib)))
+        .collect();
     exhibit.notes.push(
         "Each process walks its part of the request's data and hands it on over a pipe, in a guest with a current kernel, whose references are \
          simulated with them, on all machines. Cycles as if nothing overlapped. It is run by reproduce today --system."
@@ -80,12 +115,22 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 fn relative(records: &Records) -> Result<Found, String> {
     let then = &MACHINES[0];
     let term = |machine: &Machine| {
-        let of = |kib: &u64| Ok((dearer(records, machine, *kib)? / dearer(records, then, *kib)?).ln());
-        let logarithms = TOTALS_KIB.iter().map(of).collect::<Result<Vec<f64>, String>>()?;
+        let of =
+            |kib: &u64| Ok((dearer(records, machine, *kib)? / dearer(records, then, *kib)?).ln());
+        let logarithms = TOTALS_KIB
+            .iter()
+            .map(of)
+            .collect::<Result<Vec<f64>, String>>()?;
         let (mean, low, high) = of_mean(&logarithms).ok_or("one size has no interval")?;
         Ok(Term::new(machine.name, mean.exp(), low.exp(), high.exp()))
     };
-    Ok(Found::new(MACHINES[1..].iter().map(term).collect::<Result<_, String>>()?, ""))
+    Ok(Found::new(
+        MACHINES[1..]
+            .iter()
+            .map(term)
+            .collect::<Result<_, String>>()?,
+        "",
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

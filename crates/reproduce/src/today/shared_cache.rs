@@ -19,16 +19,32 @@ fn found(records: &Records) -> Result<(&[SharedCache], &HostManifest), String> {
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("A shared cache", "A cache that two tasks share in turn, and at once on two CPUs");
+    let mut exhibit = Exhibit::new(
+        "A shared cache",
+        "A cache that two tasks share in turn, and at once on two CPUs",
+    );
     exhibit.steps.push(SHARED_CACHE.to_owned());
-    let columns =
-        ["arrays", "a walk alone us", "in turn, more us", "at once, more us", "in turn less at once us", "low", "high"];
+    let columns = [
+        "arrays",
+        "a walk alone us",
+        "in turn, more us",
+        "at once, more us",
+        "in turn less at once us",
+        "low",
+        "high",
+    ];
     let mut table = Table::new(&columns);
     for one in found(records).map(|(found, _)| found).unwrap_or_default() {
-        let us =
-            |ns: Option<f64>| Cell::or_missing(ns.map(|ns| ns / 1e3), 3, one.why.as_deref().unwrap_or("not measured"));
-        let of =
-            |estimate: &Option<switchcost_analysis::Estimate>| us(estimate.as_ref().map(|estimate| estimate.estimate));
+        let us = |ns: Option<f64>| {
+            Cell::or_missing(
+                ns.map(|ns| ns / 1e3),
+                3,
+                one.why.as_deref().unwrap_or("not measured"),
+            )
+        };
+        let of = |estimate: &Option<switchcost_analysis::Estimate>| {
+            us(estimate.as_ref().map(|estimate| estimate.estimate))
+        };
         let difference = one.in_turn_less_at_once_ns;
         table.row(vec![
             one.working_set.size_bytes.to_string().into(),
@@ -56,19 +72,40 @@ fn in_turn_less_at_once(records: &Records) -> Result<Found, String> {
     let sizes = sizes_bytes(host);
     let mut terms = Vec::new();
     let mut notes = Vec::new();
-    for one in found.iter().filter(|one| sizes.contains(&one.working_set.size_bytes.0)) {
+    for one in found
+        .iter()
+        .filter(|one| sizes.contains(&one.working_set.size_bytes.0))
+    {
         let size = one.working_set.size_bytes;
         if let Some(why) = &one.why {
             return Err(format!("{size}: {why}"));
         }
-        let difference = one.in_turn_less_at_once_ns.ok_or_else(|| format!("{size}: not measured either way"))?;
-        terms.push(Term::new(format!("{size}, ns"), difference.estimate, difference.low, difference.high));
-        notes.extend(one.alone_ns.as_ref().map(|alone| microseconds(alone.estimate)));
+        let difference = one
+            .in_turn_less_at_once_ns
+            .ok_or_else(|| format!("{size}: not measured either way"))?;
+        terms.push(Term::new(
+            format!("{size}, ns"),
+            difference.estimate,
+            difference.low,
+            difference.high,
+        ));
+        notes.extend(
+            one.alone_ns
+                .as_ref()
+                .map(|alone| microseconds(alone.estimate)),
+        );
     }
     if terms.len() < sizes.len() {
-        return Err(format!("{} of {} sizes were measured", terms.len(), sizes.len()));
+        return Err(format!(
+            "{} of {} sizes were measured",
+            terms.len(),
+            sizes.len()
+        ));
     }
-    Ok(Found::new(terms, format!("walks alone: {}", notes.join(", "))))
+    Ok(Found::new(
+        terms,
+        format!("walks alone: {}", notes.join(", ")),
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

@@ -7,7 +7,8 @@ use switchcost_units::Bytes;
 use switchcost_workload::{Access, WorkingSet};
 
 use super::{
-    AFFINITY, DIRECT, KERNEL, MACHINES, ROUND_ROBIN, SETS, SHARED_CACHE, VECTORS, penalty, servers, set_step, validated,
+    AFFINITY, DIRECT, KERNEL, MACHINES, ROUND_ROBIN, SETS, SHARED_CACHE, VECTORS, penalty, servers,
+    set_step, validated,
 };
 use crate::testing::{self, Shown, case, estimate, measured, simulated};
 use crate::{Cell, Paper, Records, Verdict};
@@ -57,7 +58,11 @@ const PAPERS: Story = Story {
     lost: [0.5, 0.9],
 };
 
-fn simulation(records: &mut Records, step: &str, designs: impl Fn(&DesignFinding) -> Vec<DesignFinding>) {
+fn simulation(
+    records: &mut Records,
+    step: &str,
+    designs: impl Fn(&DesignFinding) -> Vec<DesignFinding>,
+) {
     let (head, mut findings) = simulated();
     let like = findings.designs[0].clone();
     findings.designs = designs(&like);
@@ -69,7 +74,11 @@ fn records(story: &Story) -> Records {
     for set in 0..SETS.len() {
         simulation(&mut records, &set_step(set), |like| {
             let of_machine = |(place, machine): (usize, &super::Machine)| {
-                let us = if place == 0 { story.then_us[set] } else { story.since_us[set] };
+                let us = if place == 0 {
+                    story.then_us[set]
+                } else {
+                    story.since_us[set]
+                };
                 // A cycle of a nanosecond: a thousand cycles a microsecond.
                 let cycles = us * 1e3;
                 let average_cost_cycles = Cost {
@@ -79,13 +88,18 @@ fn records(story: &Story) -> Records {
                     ..Cost::default()
                 };
                 let share = story.overhead[usize::from(place > 0)];
-                let batches = |batch: u32| share * (1.0 + 1e-3 * f64::from((batch * (place as u32 + 3)) % 7));
+                let batches =
+                    |batch: u32| share * (1.0 + 1e-3 * f64::from((batch * (place as u32 + 3)) % 7));
                 let without_one = (0..20).map(batches).collect();
                 DesignFinding {
                     name: machine.design.to_owned(),
                     cycle_ns: Some([1.0, 1.0]),
                     average_cost_cycles,
-                    overhead_share: Cost { estimate: Some(share), without_one, ..Cost::default() },
+                    overhead_share: Cost {
+                        estimate: Some(share),
+                        without_one,
+                        ..Cost::default()
+                    },
                     losses: losses(story.lost[usize::from(place > 0)]),
                     ..like.clone()
                 }
@@ -101,8 +115,12 @@ fn records(story: &Story) -> Records {
         });
     }
     let (record, mut findings) = measured();
-    findings.results.push(case(Mechanism::Pipe, 0, Access::Rmw, story.direct_ns));
-    findings.results.push(case(Mechanism::Fiber, 0, Access::Rmw, story.fiber_ns));
+    findings
+        .results
+        .push(case(Mechanism::Pipe, 0, Access::Rmw, story.direct_ns));
+    findings
+        .results
+        .push(case(Mechanism::Fiber, 0, Access::Rmw, story.fiber_ns));
     records.add_measured(DIRECT, record, findings);
     let (record, mut findings) = measured();
     for (kib, ns) in [16, 2048].into_iter().zip(story.kernel_ns) {
@@ -133,10 +151,16 @@ fn losses(share: f64) -> Vec<LossFinding> {
 
 fn add_vectors(records: &mut Records, more_ns: f64) {
     let (record, mut findings) = measured();
-    for (state, bytes, ns) in [(VectorState::Avx512, 2368, 1000.0 + more_ns), (VectorState::Init, 0, 1000.0)] {
+    for (state, bytes, ns) in [
+        (VectorState::Avx512, 2368, 1000.0 + more_ns),
+        (VectorState::Init, 0, 1000.0),
+    ] {
         let mut finding = case(Mechanism::Pipe, 0, Access::Rmw, ns);
         finding.direct_ns = Some(crate::testing::within(ns, 0.5));
-        finding.case.vectors = Some(VectorCase { state, xsave_bytes: Bytes(bytes) });
+        finding.case.vectors = Some(VectorCase {
+            state,
+            xsave_bytes: Bytes(bytes),
+        });
         findings.results.push(finding);
     }
     records.add_measured(VECTORS, record, findings);
@@ -160,29 +184,61 @@ fn add_penalties(records: &mut Records, misses: u64) {
 #[test]
 fn all_registers_are_compared_with_none_whatever_their_order() {
     let claim = |id: &str| {
-        let claims = Paper::Today.exhibits(&records(&PAPERS)).into_iter().flat_map(|exhibit| exhibit.claims);
-        claims.into_iter().find(|claim| claim.entry.id == id).expect("it")
+        let claims = Paper::Today
+            .exhibits(&records(&PAPERS))
+            .into_iter()
+            .flat_map(|exhibit| exhibit.claims);
+        claims
+            .into_iter()
+            .find(|claim| claim.entry.id == id)
+            .expect("it")
     };
     let found = claim("vector-registers-cost");
-    assert!(found.found.starts_with("all registers less none, ns: 60.0 (58.9 to 61.1)"), "{}", found.found);
+    assert!(
+        found
+            .found
+            .starts_with("all registers less none, ns: 60.0 (58.9 to 61.1)"),
+        "{}",
+        found.found
+    );
     // A thousand instructions, and 100 misses of 5 or of 150 cycles.
     let follows = claim("kernel-follows-penalty");
-    assert!((follows.terms[0].value - 16_000.0 / 1500.0).abs() < 1e-9 && follows.terms.len() == 4, "{follows:?}");
+    assert!(
+        (follows.terms[0].value - 16_000.0 / 1500.0).abs() < 1e-9 && follows.terms.len() == 4,
+        "{follows:?}"
+    );
 }
 
 #[test]
 fn what_the_caches_keep_is_a_reason_only_where_less_is_lost() {
     let reasons = |lost: [f64; 2]| {
-        let story = Story { overhead: [0.2, 0.08], lost, ..PAPERS };
-        let claims = Paper::Today.exhibits(&records(&story)).into_iter().flat_map(|exhibit| exhibit.claims);
-        let claim = claims.into_iter().find(|claim| claim.entry.id == "share-grows").expect("it");
-        (claim.verdict, claim.reasons[0].verdict, claim.why_not.expect("a reason, or none"))
+        let story = Story {
+            overhead: [0.2, 0.08],
+            lost,
+            ..PAPERS
+        };
+        let claims = Paper::Today
+            .exhibits(&records(&story))
+            .into_iter()
+            .flat_map(|exhibit| exhibit.claims);
+        let claim = claims
+            .into_iter()
+            .find(|claim| claim.entry.id == "share-grows")
+            .expect("it");
+        (
+            claim.verdict,
+            claim.reasons[0].verdict,
+            claim.why_not.expect("a reason, or none"),
+        )
     };
     let (claim, reason, why) = reasons([0.9, 0.3]);
     assert_eq!((claim, reason), (Verdict::Differs, Verdict::Holds));
     assert!(why.starts_with("the caches have grown more"), "{why}");
     let (claim, reason, why) = reasons([0.3, 0.9]);
-    assert_eq!((claim, reason, why.as_str()), (Verdict::Differs, Verdict::Differs, "no reason found"));
+    assert_eq!(
+        (claim, reason, why.as_str()),
+        (Verdict::Differs, Verdict::Differs, "no reason found")
+    );
 }
 
 /// Requests whose cost grows with what they touch, through many a little more.
@@ -191,8 +247,12 @@ fn add_servers(records: &mut Records, dearer: [f64; 2]) {
         for tasks in [servers::ONE, servers::MANY] {
             simulation(records, &servers::step(tasks, kib), |like| {
                 let design = |(place, machine): (usize, &super::Machine)| {
-                    let mut design = DesignFinding { name: machine.design.to_owned(), ..like.clone() };
-                    let times = dearer[usize::from(place > 0)] * (1.0 + 1e-4 * (kib * place as u64) as f64);
+                    let mut design = DesignFinding {
+                        name: machine.design.to_owned(),
+                        ..like.clone()
+                    };
+                    let times =
+                        dearer[usize::from(place > 0)] * (1.0 + 1e-4 * (kib * place as u64) as f64);
                     let times = if tasks == servers::MANY { times } else { 1.0 };
                     design.hierarchies.shared.cycles = (kib as f64 * 1e6 * times) as u64;
                     design
@@ -213,10 +273,16 @@ fn add_reloads(records: &mut Records, too_long: f64) {
             findings.results.push(finding);
             simulation(records, &validated::simulated_step(kind, size), |like| {
                 // A cycle of a nanosecond.
-                vec![DesignFinding { excess_cycles_per_switch: Some(10_000.0 * too_long), ..like.clone() }]
+                vec![DesignFinding {
+                    excess_cycles_per_switch: Some(10_000.0 * too_long),
+                    ..like.clone()
+                }]
             });
         }
-        findings.core = Some(CoreFinding { hertz: Some(1e9), fastest_hertz: Some(1e9) });
+        findings.core = Some(CoreFinding {
+            hertz: Some(1e9),
+            fastest_hertz: Some(1e9),
+        });
         records.add_measured(&validated::measured_step(kind), record, findings);
     }
 }
@@ -224,30 +290,64 @@ fn add_reloads(records: &mut Records, too_long: f64) {
 #[test]
 fn cycles_are_time_only_as_far_as_the_simulator_was_held_against_it() {
     let claim = |story: &Story| {
-        let claims = Paper::Today.exhibits(&records(story)).into_iter().flat_map(|exhibit| exhibit.claims);
-        claims.into_iter().find(|claim| claim.entry.id == "dominates-since").expect("it")
+        let claims = Paper::Today
+            .exhibits(&records(story))
+            .into_iter()
+            .flat_map(|exhibit| exhibit.claims);
+        claims
+            .into_iter()
+            .find(|claim| claim.entry.id == "dominates-since")
+            .expect("it")
     };
-    assert_eq!(claim(&PAPERS).verdict, Verdict::Holds, "40 us of caches, 3.8 us of the kernel");
+    assert_eq!(
+        claim(&PAPERS).verdict,
+        Verdict::Holds,
+        "40 us of caches, 3.8 us of the kernel"
+    );
     // Sometimes right, sometimes 47 times too long.
     let mut records = records(&PAPERS);
-    let host = records.measured(DIRECT).expect("a record").0.header.host.clone();
+    let host = records
+        .measured(DIRECT)
+        .expect("a record")
+        .0
+        .header
+        .host
+        .clone();
     let step = validated::simulated_step(&validated::KINDS[0], validated::sizes(&host)[0]);
     simulation(&mut records, &step, |like| {
-        vec![DesignFinding { excess_cycles_per_switch: Some(470_000.0), ..like.clone() }]
+        vec![DesignFinding {
+            excess_cycles_per_switch: Some(470_000.0),
+            ..like.clone()
+        }]
     });
     let verdicts = testing::verdicts(Paper::Today, &records);
     assert_eq!(verdicts["dominates-since"], Verdict::Undecided);
-    records.add_missing(&validated::measured_step(&validated::KINDS[0]), "not run".to_owned());
-    assert_eq!(validated::too_long(&Records::default()), Err("the step today-reload-in-order was not run".to_owned()));
+    records.add_missing(
+        &validated::measured_step(&validated::KINDS[0]),
+        "not run".to_owned(),
+    );
+    assert_eq!(
+        validated::too_long(&Records::default()),
+        Err("the step today-reload-in-order was not run".to_owned())
+    );
 }
 
 fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Option<&str>) {
     let (record, mut findings) = measured();
-    for size in super::sizes_bytes(&record.header.host).into_iter().chain([4096]) {
-        let less =
-            Difference { estimate: in_turn - at_once, low: in_turn - at_once - 10.0, high: in_turn - at_once + 10.0 };
+    for size in super::sizes_bytes(&record.header.host)
+        .into_iter()
+        .chain([4096])
+    {
+        let less = Difference {
+            estimate: in_turn - at_once,
+            low: in_turn - at_once - 10.0,
+            high: in_turn - at_once + 10.0,
+        };
         findings.shared_cache.push(SharedCache {
-            working_set: WorkingSet { size_bytes: Bytes(size), ..WorkingSet::NONE },
+            working_set: WorkingSet {
+                size_bytes: Bytes(size),
+                ..WorkingSet::NONE
+            },
             in_turn: None,
             at_once: 0,
             alone_ns: Some(estimate(10_000.0)),
@@ -264,11 +364,22 @@ fn add_shared_cache(records: &mut Records, [in_turn, at_once]: [f64; 2], why: Op
 #[test]
 fn what_is_withheld_is_not_reported_with_its_reason() {
     let mut records = records(&PAPERS);
-    add_shared_cache(&mut records, [3000.0, 200.0], Some("the CPUs share their core"));
-    let exhibit = Paper::Today.exhibits(&records).into_iter().find(|exhibit| exhibit.name == "A shared cache");
+    add_shared_cache(
+        &mut records,
+        [3000.0, 200.0],
+        Some("the CPUs share their core"),
+    );
+    let exhibit = Paper::Today
+        .exhibits(&records)
+        .into_iter()
+        .find(|exhibit| exhibit.name == "A shared cache");
     let claim = exhibit.expect("it").claims.swap_remove(0);
     assert_eq!(claim.verdict, Verdict::Undecided);
-    assert!(claim.missing.is_some_and(|why| why.ends_with("the CPUs share their core")));
+    assert!(
+        claim
+            .missing
+            .is_some_and(|why| why.ends_with("the CPUs share their core"))
+    );
 }
 
 /// Each claim by the papers' own words, and by others.
@@ -288,9 +399,16 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
         kernel_misses: 1,
         lost: [0.5, 0.9],
     };
-    let dear_registers = Story { vectors_ns: 50_000.0, ..PAPERS };
+    let dear_registers = Story {
+        vectors_ns: 50_000.0,
+        ..PAPERS
+    };
     // Caches over kernel were 5.8 in 1990, and are 10.5 and more since: the claims hold together.
-    testing::reported(Paper::Today, &records(&PAPERS), &[records(&other), records(&dear_registers)])
+    testing::reported(
+        Paper::Today,
+        &records(&PAPERS),
+        &[records(&other), records(&dear_registers)],
+    )
 }
 
 #[test]
@@ -298,13 +416,35 @@ fn shares_are_those_of_both_together() {
     let exhibit = Paper::Today.exhibits(&records(&PAPERS)).swap_remove(0);
     let row = &exhibit.table.rows[4];
     // 40 us in the caches as simulated, a tenth less in time, and 1 in the kernel of this machine.
-    assert_eq!(row[2], Cell::Number { value: 1.0, decimals: 2 });
-    let Cell::Number { value, .. } = row[8] else { panic!("{row:?}") };
+    assert_eq!(
+        row[2],
+        Cell::Number {
+            value: 1.0,
+            decimals: 2
+        }
+    );
+    let Cell::Number { value, .. } = row[8] else {
+        panic!("{row:?}")
+    };
     let caches = 40.0 / 1.1;
-    assert!((value - 100.0 * caches / (caches + 1.0)).abs() < 0.01, "{value}");
+    assert!(
+        (value - 100.0 * caches / (caches + 1.0)).abs() < 0.01,
+        "{value}"
+    );
     let chart = exhibit.chart.expect("a figure");
-    assert_eq!((chart.series.len(), chart.series[0].x.len(), chart.x_names.len()), (3, 6, 6));
-    assert!((chart.series[0].y[0] - 406.0 / 476.0).abs() < 1e-9, "{:?}", chart.series[0]);
+    assert_eq!(
+        (
+            chart.series.len(),
+            chart.series[0].x.len(),
+            chart.x_names.len()
+        ),
+        (3, 6, 6)
+    );
+    assert!(
+        (chart.series[0].y[0] - 406.0 / 476.0).abs() < 1e-9,
+        "{:?}",
+        chart.series[0]
+    );
 }
 
 #[test]
@@ -312,6 +452,10 @@ fn years_ascend_and_every_design_is_shipped() {
     assert!(MACHINES.windows(2).all(|pair| pair[0].year <= pair[1].year));
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../designs");
     for machine in &MACHINES {
-        assert!(folder.join(format!("{}.toml", machine.design)).exists(), "{}", machine.design);
+        assert!(
+            folder.join(format!("{}.toml", machine.design)).exists(),
+            "{}",
+            machine.design
+        );
     }
 }

@@ -20,9 +20,18 @@ pub(super) struct Kind {
 }
 
 pub(super) const KINDS: [Kind; 3] = [
-    Kind { name: "in-order", flags: "--stride 8B" },
-    Kind { name: "strided", flags: "--stride 128B" },
-    Kind { name: "chase", flags: "--stride 64B --pattern chase" },
+    Kind {
+        name: "in-order",
+        flags: "--stride 8B",
+    },
+    Kind {
+        name: "strided",
+        flags: "--stride 128B",
+    },
+    Kind {
+        name: "chase",
+        flags: "--stride 64B --pattern chase",
+    },
 ];
 const TURNS: u64 = 12;
 
@@ -43,9 +52,16 @@ pub(super) fn simulated_step(kind: &Kind, size: u64) -> String {
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let sizes = sizes(site.host);
     let is_quick = site.effort == Effort::Quick;
-    let (sizes, speed) =
-        if is_quick { (&sizes[..2], " --quick") } else { (&sizes[..], " --precision 1% --budget 20s") };
-    let list = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let (sizes, speed) = if is_quick {
+        (&sizes[..2], " --quick")
+    } else {
+        (&sizes[..], " --precision 1% --budget 20s")
+    };
+    let list = sizes
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(",");
     let measured = |kind: &Kind| {
         let line = format!(
             "measure --mechanism pipe --between process --size {list} {} --access read --no-counters --cpu {}{speed}",
@@ -55,12 +71,23 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     };
     let simulated = |kind: &Kind, size: u64| {
         let walks = format!("today-reload-walks-{}-{}KiB", kind.name, size >> 10);
-        let line = format!("trace walks --size {size}B {} --access read --turns {TURNS}", kind.flags);
+        let line = format!(
+            "trace walks --size {size}B {} --access read --turns {TURNS}",
+            kind.flags
+        );
         let step = Step::new(simulated_step(kind, size), "simulate TRACE --design host");
-        [Step::new(walks.clone(), &line), Step { trace_of: Some(walks), ..step }]
+        [
+            Step::new(walks.clone(), &line),
+            Step {
+                trace_of: Some(walks),
+                ..step
+            },
+        ]
     };
-    let of_kind =
-        |kind| std::iter::once(measured(kind)).chain(sizes.iter().flat_map(move |size| simulated(kind, *size)));
+    let of_kind = |kind| {
+        std::iter::once(measured(kind))
+            .chain(sizes.iter().flat_map(move |size| simulated(kind, *size)))
+    };
     KINDS.iter().flat_map(of_kind).collect()
 }
 
@@ -75,39 +102,70 @@ struct Reload {
 
 fn reload(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Result<Reload, String> {
     let size = finding.case.working_set.size_bytes.0;
-    let found = finding.indirect_reload_ns.as_ref().ok_or("its reload could not be measured: see the record")?;
+    let found = finding
+        .indirect_reload_ns
+        .as_ref()
+        .ok_or("its reload could not be measured: see the record")?;
     let (_, simulated) = records.simulated(&simulated_step(kind, size))?;
-    let cycles = simulated.designs.first().and_then(|design| design.excess_cycles_per_switch);
+    let cycles = simulated
+        .designs
+        .first()
+        .and_then(|design| design.excess_cycles_per_switch);
     let core = records.measured(&measured_step(kind))?.1.core.as_ref();
-    let hertz = core.and_then(|core| core.hertz).ok_or("the clock of this machine's core is not known")?;
+    let hertz = core
+        .and_then(|core| core.hertz)
+        .ok_or("the clock of this machine's core is not known")?;
     let simulated_ns = cycles.ok_or("the simulation has no cost of a switch")? / hertz * 1e9;
     let measured_ns = (found.estimate, found.low, found.high);
-    let ratio =
-        over(format!("{}, {}", kind.name, Bytes(size)), (simulated_ns, simulated_ns, simulated_ns), measured_ns);
-    Ok(Reload { kind: kind.name, size, simulated_ns, measured_ns, ratio })
+    let ratio = over(
+        format!("{}, {}", kind.name, Bytes(size)),
+        (simulated_ns, simulated_ns, simulated_ns),
+        measured_ns,
+    );
+    Ok(Reload {
+        kind: kind.name,
+        size,
+        simulated_ns,
+        measured_ns,
+        ratio,
+    })
 }
 
 /// Of each kind and size that is there.
 fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
     let of_kind = |kind: &'static Kind| -> Result<Vec<Reload>, String> {
         let found = results(records, &measured_step(kind), Mechanism::Pipe)?;
-        let arrays = found.into_iter().filter(|finding| !finding.case.working_set.is_empty());
-        arrays.map(|finding| reload(records, kind, finding)).collect()
+        let arrays = found
+            .into_iter()
+            .filter(|finding| !finding.case.working_set.is_empty());
+        arrays
+            .map(|finding| reload(records, kind, finding))
+            .collect()
     };
     let all: Vec<Vec<Reload>> = KINDS.iter().map(of_kind).collect::<Result<_, _>>()?;
     let all: Vec<Reload> = all.into_iter().flatten().collect();
-    if all.is_empty() { Err("no reload was measured".to_owned()) } else { Ok(all) }
+    if all.is_empty() {
+        Err("no reload was measured".to_owned())
+    } else {
+        Ok(all)
+    }
 }
 
 /// How many times too long simulated cycles are as time: the middle on the scale of ratios, the least and the most. Reloads of which
 /// nothing was measured that is clear of 0 say nothing.
 pub(super) fn too_long(records: &Records) -> Result<Interval, String> {
     let ratios: Vec<Term> = reloads(records)?.into_iter().map(|one| one.ratio).collect();
-    let known: Vec<&Term> = ratios.iter().filter(|ratio| ratio.low > 0.0 && ratio.high.is_finite()).collect();
+    let known: Vec<&Term> = ratios
+        .iter()
+        .filter(|ratio| ratio.low > 0.0 && ratio.high.is_finite())
+        .collect();
     if known.len() < KINDS.len() {
         return Err("too few reloads were measured to hold the simulator against".to_owned());
     }
-    let low = known.iter().map(|ratio| ratio.low).fold(f64::INFINITY, f64::min);
+    let low = known
+        .iter()
+        .map(|ratio| ratio.low)
+        .fold(f64::INFINITY, f64::min);
     let high = known.iter().map(|ratio| ratio.high).fold(0.0, f64::max);
     Ok(((low * high).sqrt(), low, high))
 }
@@ -115,8 +173,17 @@ pub(super) fn too_long(records: &Records) -> Result<Interval, String> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "A reload of an array, simulated on this machine's caches and measured here";
     let mut exhibit = Exhibit::new("The simulator beside time", title);
-    let columns =
-        ["access", "array", "simulated us", "measured us", "low", "high", "simulated over measured", "low ", "high "];
+    let columns = [
+        "access",
+        "array",
+        "simulated us",
+        "measured us",
+        "low",
+        "high",
+        "simulated over measured",
+        "low ",
+        "high ",
+    ];
     let mut table = Table::new(&columns);
     for one in reloads(records).unwrap_or_default() {
         let us = |ns: f64| Cell::number(ns / 1e3, 3);

@@ -20,7 +20,11 @@ fn by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String>
         .filter_map(|finding| Some((finding, finding.direct_ns.as_ref()?)))
         .collect();
     found.sort_by_key(|(finding, _)| finding.case.vectors.map(|vectors| vectors.state));
-    if found.len() < 2 { Err("fewer than two sets of registers could be measured".to_owned()) } else { Ok(found) }
+    if found.len() < 2 {
+        Err("fewer than two sets of registers could be measured".to_owned())
+    } else {
+        Ok(found)
+    }
 }
 
 /// What all of them add, in nanoseconds.
@@ -28,20 +32,37 @@ fn added(records: &Records) -> Result<(Interval, String), String> {
     let found = by_state(records)?;
     let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);
     let [none, all] = [none, all].map(Estimate::beside_its_run);
-    let more = (all.estimate - none.estimate, all.low - none.high, all.high - none.low);
-    let vectors = most.case.vectors.map(|vectors| vectors.to_string()).unwrap_or_default();
+    let more = (
+        all.estimate - none.estimate,
+        all.low - none.high,
+        all.high - none.low,
+    );
+    let vectors = most
+        .case
+        .vectors
+        .map(|vectors| vectors.to_string())
+        .unwrap_or_default();
     Ok((more, format!("{vectors}: {} ns more", number(more.0))))
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let title = "A switch over a pipe, by the vector registers that are in use when the kernel switches";
+    let title =
+        "A switch over a pipe, by the vector registers that are in use when the kernel switches";
     let mut exhibit = Exhibit::new("Registers in use", title);
     exhibit.steps.push(VECTORS.to_owned());
-    let mut table =
-        Table::new(&["registers in use", "XSAVE writes B", "direct us", "low", "high", "more than none ns"]);
+    let mut table = Table::new(&[
+        "registers in use",
+        "XSAVE writes B",
+        "direct us",
+        "low",
+        "high",
+        "more than none ns",
+    ]);
     let found = by_state(records).unwrap_or_default();
     for (finding, direct) in &found {
-        let Some(vectors) = finding.case.vectors else { continue };
+        let Some(vectors) = finding.case.vectors else {
+            continue;
+        };
         let us = |ns: f64| Cell::number(ns / 1e3, 3);
         table.row(vec![
             vectors.state.to_string().into(),
@@ -63,14 +84,23 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 
 fn small(records: &Records) -> Result<Found, String> {
     let ((value, low, high), note) = added(records)?;
-    Ok(Found::new(over_timesharing(records, (value / 1e3, low / 1e3, high / 1e3))?, note))
+    Ok(Found::new(
+        over_timesharing(records, (value / 1e3, low / 1e3, high / 1e3))?,
+        note,
+    ))
 }
 
 fn dearer(records: &Records) -> Result<Found, String> {
     let ((value, low, high), note) = added(records)?;
-    Ok(Found::new(vec![Term::new("all registers less none, ns", value, low, high)], note))
+    Ok(Found::new(
+        vec![Term::new("all registers less none, ns", value, low, high)],
+        note,
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {
-    vec![("vector-registers-small", small), ("vector-registers-cost", dearer)]
+    vec![
+        ("vector-registers-small", small),
+        ("vector-registers-cost", dearer),
+    ]
 }

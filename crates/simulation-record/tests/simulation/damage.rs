@@ -26,8 +26,13 @@ fn any_byte_that_is_another_is_found() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         std::fs::write(folder.file(), &bytes).expect("room");
-        let error = read(&folder.file()).map(drop).expect_err("one bit is another");
-        let is_named = matches!(error, ReadSimulationError::Damaged { .. } | ReadSimulationError::NoRecord { .. });
+        let error = read(&folder.file())
+            .map(drop)
+            .expect_err("one bit is another");
+        let is_named = matches!(
+            error,
+            ReadSimulationError::Damaged { .. } | ReadSimulationError::NoRecord { .. }
+        );
         assert!(is_named, "byte {at}: {error}");
     }
 }
@@ -35,10 +40,16 @@ fn any_byte_that_is_another_is_found() {
 #[test]
 fn a_file_that_is_cut_is_no_record() {
     let (folder, whole) = (Folder::new(), whole());
-    for length in (0..whole.len()).step_by(97).chain(whole.len() - 9..whole.len()) {
+    for length in (0..whole.len())
+        .step_by(97)
+        .chain(whole.len() - 9..whole.len())
+    {
         std::fs::write(folder.file(), &whole[..length]).expect("room");
         let error = read(&folder.file()).map(drop).expect_err("cut");
-        assert!(matches!(error, ReadSimulationError::NoRecord { .. }), "{length}: {error}");
+        assert!(
+            matches!(error, ReadSimulationError::NoRecord { .. }),
+            "{length}: {error}"
+        );
     }
     assert_eq!(
         error_of(&whole[..whole.len() - 1]),

@@ -3,12 +3,14 @@
 use switchcost_design::Design;
 use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 use switchcost_simulation_result::{
-    ByView, CallCost, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts, Interval,
-    LevelCounts, LostCycles, LostLines, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost,
-    PrivateBy, ProcessFacts, ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CallCost, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts,
+    Interval, LevelCounts, LostCycles, LostLines, LostTo, MissDifference, MissOrigins, OfOthers,
+    PhysicalPages, PlaceCost, PrivateBy, ProcessFacts, ProcessMisses, Simulation, SwitchCause,
+    TraceFacts, WorkingSetLoss,
 };
 
-pub(crate) const HOSTILE: &str = "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
+pub(crate) const HOSTILE: &str =
+    "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
 
 pub(crate) fn design(name: &str) -> Design {
     let text = format!(
@@ -19,36 +21,95 @@ pub(crate) fn design(name: &str) -> Design {
 }
 
 fn result(name: &str) -> DesignResult {
-    let level = LevelCounts { name: "L1".into(), instruction_accesses: u64::MAX, fills: 3, ..LevelCounts::default() };
-    let counts =
-        HierarchyCounts { cycles: u64::MAX, write_stall_cycles: 1, levels: vec![level.clone()], tlbs: vec![level] };
-    let hierarchies = ByView { shared: counts.clone(), private: counts.clone(), flushed: counts };
-    let physical_pages = Some(PhysicalPages { recorded: u64::MAX, assigned: 1 });
-    DesignResult { design: design(name), hierarchies, by_process: by_process(), physical_pages, detail: Some(detail()) }
+    let level = LevelCounts {
+        name: "L1".into(),
+        instruction_accesses: u64::MAX,
+        fills: 3,
+        ..LevelCounts::default()
+    };
+    let counts = HierarchyCounts {
+        cycles: u64::MAX,
+        write_stall_cycles: 1,
+        levels: vec![level.clone()],
+        tlbs: vec![level],
+    };
+    let hierarchies = ByView {
+        shared: counts.clone(),
+        private: counts.clone(),
+        flushed: counts,
+    };
+    let physical_pages = Some(PhysicalPages {
+        recorded: u64::MAX,
+        assigned: 1,
+    });
+    DesignResult {
+        design: design(name),
+        hierarchies,
+        by_process: by_process(),
+        physical_pages,
+        detail: Some(detail()),
+    }
 }
 
 /// Of a process that there is, and one that there is not.
 fn by_process() -> Vec<ProcessMisses> {
-    let misses = vec![ByView { shared: u64::MAX, private: 1, flushed: u64::MAX }];
-    [0, u32::MAX].map(|process| ProcessMisses { process, misses: misses.clone() }).into()
+    let misses = vec![ByView {
+        shared: u64::MAX,
+        private: 1,
+        flushed: u64::MAX,
+    }];
+    [0, u32::MAX]
+        .map(|process| ProcessMisses {
+            process,
+            misses: misses.clone(),
+        })
+        .into()
 }
 
 fn detail() -> Detail {
     Detail {
-        origins: vec![MissOrigins { level: "L1".into(), intrinsic: 1, ..MissOrigins::default() }],
-        miss_differences: vec![MissDifference { level: "L1".into(), lost: 5, gained: u64::MAX, first_touches: 3 }],
+        origins: vec![MissOrigins {
+            level: "L1".into(),
+            intrinsic: 1,
+            ..MissOrigins::default()
+        }],
+        miss_differences: vec![MissDifference {
+            level: "L1".into(),
+            lost: 5,
+            gained: u64::MAX,
+            first_touches: 3,
+        }],
         lost_lines: vec![LostLines {
             found_alone: "L1".into(),
             missed: "L2".into(),
             kind: switchcost_simulation_result::profile::Kind::CodeAlone,
             lines: u64::MAX,
         }],
-        lost_cycles: LostCycles { kernel: LostTo { aged: u64::MAX, ..LostTo::default() }, ..LostCycles::default() },
-        gained_cycles: GainedCycles { others: 7, first_touches_of_data: u64::MAX, ..GainedCycles::default() },
+        lost_cycles: LostCycles {
+            kernel: LostTo {
+                aged: u64::MAX,
+                ..LostTo::default()
+            },
+            ..LostCycles::default()
+        },
+        gained_cycles: GainedCycles {
+            others: 7,
+            first_touches_of_data: u64::MAX,
+            ..GainedCycles::default()
+        },
         most_held: vec![9],
         fill_curve: Vec::new(),
-        losses: vec![WorkingSetLoss { level: "L1".into(), returns: 4, ..WorkingSetLoss::default() }],
-        evictions: vec![Eviction { level: "L1".into(), evictor: Some(0), victim: Some(1), lines: u64::MAX }],
+        losses: vec![WorkingSetLoss {
+            level: "L1".into(),
+            returns: 4,
+            ..WorkingSetLoss::default()
+        }],
+        evictions: vec![Eviction {
+            level: "L1".into(),
+            evictor: Some(0),
+            victim: Some(1),
+            lines: u64::MAX,
+        }],
         code: vec![PlaceCost {
             program: HOSTILE.into(),
             cause: 1,
@@ -81,12 +142,21 @@ fn detail() -> Detail {
         }],
         kernel_batches: Vec::new(),
         kernel_functions: Vec::new(),
-        calls: vec![CallCost { syscall: "read".into(), calls: 1, misses: vec![u64::MAX], ..CallCost::default() }],
+        calls: vec![CallCost {
+            syscall: "read".into(),
+            calls: 1,
+            misses: vec![u64::MAX],
+            ..CallCost::default()
+        }],
     }
 }
 
 pub(crate) fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause {
-    SwitchCause { is_voluntary, entry: entry.into(), syscall: syscall.map(str::to_owned) }
+    SwitchCause {
+        is_voluntary,
+        entry: entry.into(),
+        syscall: syscall.map(str::to_owned),
+    }
 }
 
 pub(crate) fn head() -> Simulation {

@@ -13,7 +13,12 @@ const DIGITS: usize = 16;
 
 /// Makes the checksum right again, as someone who means harm would.
 fn seal(bytes: &mut [u8]) -> bool {
-    let Some(at) = bytes.windows(MARKER.len()).rposition(|window| window == MARKER) else { return false };
+    let Some(at) = bytes
+        .windows(MARKER.len())
+        .rposition(|window| window == MARKER)
+    else {
+        return false;
+    };
     let value = at + MARKER.len()..at + MARKER.len() + DIGITS;
     if value.end > bytes.len() {
         return false;
@@ -41,7 +46,10 @@ fn sealing_a_whole_file_changes_nothing() {
     let mut bytes = whole(&head());
     let before = bytes.clone();
     assert!(seal(&mut bytes));
-    assert!(bytes == before, "the checksum is the XXH3 of the file with zeros for it");
+    assert!(
+        bytes == before,
+        "the checksum is the XXH3 of the file with zeros for it"
+    );
 }
 
 #[test]
@@ -64,18 +72,32 @@ fn every_byte_may_be_meant_to_harm() {
 fn other_versions_are_refused_by_name() {
     for version in ["0", "2", "999", "", "one", "+1", "01"] {
         let schema = format!("{SIMULATION_SCHEMA}/{version}");
-        match read_bytes(&whole(&Simulation { schema: schema.clone(), ..head() })) {
+        match read_bytes(&whole(&Simulation {
+            schema: schema.clone(),
+            ..head()
+        })) {
             Err(ReadSimulationError::Version { found, .. }) => assert_eq!(found, schema),
             other => panic!("{version:?}: {other:?}"),
         }
     }
     let schema = format!("{SIMULATION_SCHEMA}/{}", SIMULATION_VERSION + 1);
-    let error = read_bytes(&whole(&Simulation { schema, ..head() })).expect_err("newer").to_string();
+    let error = read_bytes(&whole(&Simulation { schema, ..head() }))
+        .expect_err("newer")
+        .to_string();
     let need = " is of format switchcost.record.simulation/2, need switchcost.record.simulation/1; read it with a \
                 version of switchcost that writes that format";
     assert!(error.ends_with(need), "{error}");
-    let other = read_bytes(&whole(&Simulation { schema: "else\u{1b}".into(), ..head() })).expect_err("else");
-    assert!(other.to_string().contains(r#"its schema is "else\u{1b}", not switchcost.record.simulation"#), "{other}");
+    let other = read_bytes(&whole(&Simulation {
+        schema: "else\u{1b}".into(),
+        ..head()
+    }))
+    .expect_err("else");
+    assert!(
+        other
+            .to_string()
+            .contains(r#"its schema is "else\u{1b}", not switchcost.record.simulation"#),
+        "{other}"
+    );
 }
 
 #[test]
@@ -83,16 +105,24 @@ fn an_interval_of_what_the_head_does_not_hold_is_damage() {
     let mut bytes = whole(&head());
     // The head loses its third process; the text keeps its length.
     let json = String::from_utf8_lossy(&bytes).into_owned();
-    let list = json.find(r#","processes":[{"process":1"#).expect("the processes");
+    let list = json
+        .find(r#","processes":[{"process":1"#)
+        .expect("the processes");
     assert!(list > 0);
     let needle = br#","causes":[{"is_voluntary":true,"entry":"birth","syscall":null},"#;
-    let at = bytes.windows(needle.len()).position(|window| window == needle).expect("the causes");
+    let at = bytes
+        .windows(needle.len())
+        .position(|window| window == needle)
+        .expect("the causes");
     let shorter = br#","causes":["#;
     bytes[at..at + needle.len()].fill(b' ');
     bytes[at..at + shorter.len()].copy_from_slice(shorter);
     assert!(seal(&mut bytes));
     let error = read_bytes(&bytes).expect_err("three causes").to_string();
-    assert!(error.contains("is damaged at row 2 (end 3, of which the head has 3)"), "{error}");
+    assert!(
+        error.contains("is damaged at row 2 (end 3, of which the head has 3)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -109,7 +139,11 @@ fn counters_whose_sum_is_no_count_are_damage() {
 }
 
 fn footer_bytes(file: &[u8]) -> usize {
-    u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().expect("four")) as usize
+    u32::from_le_bytes(
+        file[file.len() - 8..file.len() - 4]
+            .try_into()
+            .expect("four"),
+    ) as usize
 }
 
 /// A schema of one column of 64 bits, `c`.
@@ -119,9 +153,30 @@ const FLAT: &[u8] = b"\x19\x2c\x48\x01r\x15\x02\0\x15\x04\x25\0\x18\x01c\0";
 fn with_footer(schema: &[u8], row_groups: &[u8]) -> Vec<u8> {
     let key = &MARKER[..MARKER.len() - 2];
     // Version 1, the schema, no rows, the row groups, and a list of one key with its value.
-    let pair = [[0x18, key.len() as u8].as_slice(), MARKER, &[b'0'; DIGITS], &[0]].concat();
-    let footer = [[0x15, 2].as_slice(), schema, &[0x16, 0], row_groups, &[0x19, 0x1c], &pair, &[0]].concat();
-    let mut bytes = [b"PAR1".as_slice(), &footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat();
+    let pair = [
+        [0x18, key.len() as u8].as_slice(),
+        MARKER,
+        &[b'0'; DIGITS],
+        &[0],
+    ]
+    .concat();
+    let footer = [
+        [0x15, 2].as_slice(),
+        schema,
+        &[0x16, 0],
+        row_groups,
+        &[0x19, 0x1c],
+        &pair,
+        &[0],
+    ]
+    .concat();
+    let mut bytes = [
+        b"PAR1".as_slice(),
+        &footer,
+        &(footer.len() as u32).to_le_bytes(),
+        b"PAR1",
+    ]
+    .concat();
     assert!(seal(&mut bytes));
     bytes
 }
@@ -132,7 +187,10 @@ fn refusal(bytes: &[u8]) -> String {
     std::fs::write(folder.file(), bytes).expect("room");
     let error = read(&folder.file()).expect_err("no record").to_string();
     let name = folder.file().display().to_string();
-    error.strip_prefix(&name).unwrap_or_else(|| panic!("{error} does not name the file")).to_owned()
+    error
+        .strip_prefix(&name)
+        .unwrap_or_else(|| panic!("{error} does not name the file"))
+        .to_owned()
 }
 
 fn damaged_footer(why: &str) -> String {
@@ -148,8 +206,18 @@ const GROUP: &[u8] = b"\x35\0\x18\x0ain another\x15\x02\0";
 /// So many groups, each in the one before, with a column in the last.
 fn nested(depth: u16) -> Vec<u8> {
     let count = depth + 1;
-    let count = [count as u8 | 0x80, (count >> 7) as u8 | 0x80, (count >> 14) as u8];
-    let schema = [[0x19, 0xfc].as_slice(), &count, &GROUP.repeat(depth.into()), b"\x15\x04\x25\0\x18\x01c\0"].concat();
+    let count = [
+        count as u8 | 0x80,
+        (count >> 7) as u8 | 0x80,
+        (count >> 14) as u8,
+    ];
+    let schema = [
+        [0x19, 0xfc].as_slice(),
+        &count,
+        &GROUP.repeat(depth.into()),
+        b"\x15\x04\x25\0\x18\x01c\0",
+    ]
+    .concat();
     with_footer(&schema, NO_ROW_GROUPS)
 }
 
@@ -158,11 +226,17 @@ const NO_ROW_GROUPS: &[u8] = &[0x19, 0x0c];
 #[test]
 fn groups_inside_each_other_are_refused_however_deep() {
     for depth in [2, 20, u16::MAX - 1] {
-        assert_eq!(refusal(&nested(depth)), damaged_footer("columns inside columns"), "{depth}");
+        assert_eq!(
+            refusal(&nested(depth)),
+            damaged_footer("columns inside columns"),
+            "{depth}"
+        );
     }
     let flat = refusal(&with_footer(FLAT, NO_ROW_GROUPS));
     assert!(
-        flat.starts_with(" is no record of a simulation (its footer has no switchcost.record.simulation)"),
+        flat.starts_with(
+            " is no record of a simulation (its footer has no switchcost.record.simulation)"
+        ),
         "{flat}"
     );
 }
@@ -174,7 +248,10 @@ fn a_list_in_what_is_called_a_text_is_refused() {
     let mut row_groups = vec![0x18, 0xfc, 0x01, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07];
     row_groups.resize(3 + 252, 0);
     let error = refusal(&with_footer(FLAT, &row_groups));
-    assert_eq!(error, damaged_footer("a field of a kind that it has in no record"));
+    assert_eq!(
+        error,
+        damaged_footer("a field of a kind that it has in no record")
+    );
 }
 
 #[test]
@@ -182,14 +259,22 @@ fn a_list_of_more_structures_than_the_footer_holds_is_refused() {
     // Empty structures, of a byte each.
     let row_groups = [[0x19, 0xfc, 0xe8, 0x07].as_slice(), &[0; 1000]].concat();
     let error = refusal(&with_footer(FLAT, &row_groups));
-    assert_eq!(error, damaged_footer("a list of more structures than its bytes hold"));
+    assert_eq!(
+        error,
+        damaged_footer("a list of more structures than its bytes hold")
+    );
 }
 
 /// The file with the header of each page of a dictionary calling its kind of page an i64.
 fn with_other_pages(mut bytes: Vec<u8>) -> Vec<u8> {
     let header = [0x15, 0x04, 0x15];
     let pages = &bytes[..bytes.len() - 8 - footer_bytes(&bytes)];
-    let places: Vec<usize> = pages.windows(3).enumerate().filter(|(_, at)| *at == header).map(|(at, _)| at).collect();
+    let places: Vec<usize> = pages
+        .windows(3)
+        .enumerate()
+        .filter(|(_, at)| *at == header)
+        .map(|(at, _)| at)
+        .collect();
     assert!(!places.is_empty());
     places.iter().for_each(|at| bytes[*at] = 0x16);
     assert!(seal(&mut bytes));

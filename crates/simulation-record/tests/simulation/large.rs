@@ -10,8 +10,14 @@ use crate::fixture::{head, intervals};
 /// The most memory that this process has had, in KiB.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
-    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .expect("a peak");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse().ok())
+        .expect("a number")
 }
 
 #[test]
@@ -41,6 +47,8 @@ fn ten_million_intervals_are_read_within_a_gibibyte() {
     let read = start.elapsed();
     assert_eq!(rows, batch.len() * BATCHES as usize);
     let peak = peak_kib();
-    println!("spool {spooled:?}, write {written:?}, {bytes} bytes, check {opened:?}, read {read:?}, peak {peak} KiB");
+    println!(
+        "spool {spooled:?}, write {written:?}, {bytes} bytes, check {opened:?}, read {read:?}, peak {peak} KiB"
+    );
     assert!(peak < 1 << 20, "{peak} KiB");
 }

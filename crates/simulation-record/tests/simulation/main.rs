@@ -29,13 +29,23 @@ impl Folder {
     /// Names of all that lies in it.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("a folder");
-        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
+        entries
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .collect()
     }
 }
 
 /// Writes a record in row groups of `rows`.
 fn write(path: &Path, head: &Simulation, intervals: &[Interval], rows: u64) {
-    let mut writer = SimulationWriter::create(path).expect("a free name").with_row_group_rows(rows);
+    let mut writer = SimulationWriter::create(path)
+        .expect("a free name")
+        .with_row_group_rows(rows);
     for part in intervals.chunks(7) {
         writer.write(part).expect("room");
     }

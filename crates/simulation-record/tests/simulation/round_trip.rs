@@ -9,12 +9,18 @@ use crate::{Folder, read, write};
 #[test]
 fn head_and_intervals_come_back() {
     let folder = Folder::new();
-    for (i, (count, rows)) in [(0, 10), (1, 10), (10, 10), (1000, 300), (70_000, 1 << 20)].into_iter().enumerate() {
+    for (i, (count, rows)) in [(0, 10), (1, 10), (10, 10), (1000, 300), (70_000, 1 << 20)]
+        .into_iter()
+        .enumerate()
+    {
         let path = folder.0.path().join(i.to_string());
         write(&path, &head(), &intervals(count), rows);
         let (found_head, found) = read(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(found_head, head());
-        assert!(found == intervals(count), "{count} intervals in groups of {rows}");
+        assert!(
+            found == intervals(count),
+            "{count} intervals in groups of {rows}"
+        );
     }
 }
 
@@ -32,7 +38,13 @@ fn any_interval() -> impl Strategy<Value = Interval> {
     (
         indices,
         (small(), small(), small(), small()),
-        (large(), large(), large(), large(), proptest::option::of((large(), large(), large()))),
+        (
+            large(),
+            large(),
+            large(),
+            large(),
+            proptest::option::of((large(), large(), large())),
+        ),
     )
         .prop_map(
             |(
@@ -40,7 +52,11 @@ fn any_interval() -> impl Strategy<Value = Interval> {
                 (segment, segments, task, number),
                 (instructions, shared, private, flushed, of_others),
             )| {
-                let cycles = ByView { shared, private, flushed };
+                let cycles = ByView {
+                    shared,
+                    private,
+                    flushed,
+                };
                 Interval {
                     design,
                     segment,
@@ -52,7 +68,11 @@ fn any_interval() -> impl Strategy<Value = Interval> {
                     number,
                     instructions,
                     cycles,
-                    of_others: of_others.map(|(lost, gained, first_touches)| OfOthers { lost, gained, first_touches }),
+                    of_others: of_others.map(|(lost, gained, first_touches)| OfOthers {
+                        lost,
+                        gained,
+                        first_touches,
+                    }),
                 }
             },
         )

@@ -7,7 +7,10 @@ use switchcost_simulation_result::PrivateBy;
 use crate::fixture::{head, intervals};
 use crate::read;
 
-const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/simulation-1.parquet");
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/samples/simulation-1.parquet"
+);
 
 /// The file was written by version 0.1.0 of the program. Whoever has to change it to pass this test is about to make records
 /// unreadable: once there is a release, that takes a new version of the format, a sample of its own beside this one, and a reader of
@@ -17,14 +20,20 @@ fn the_sample_of_version_1_is_read() {
     let (found_head, found) = read(Path::new(SAMPLE)).unwrap_or_else(|error| panic!("{error}"));
     // Misses by process, lost lines and tasks as processes came later: a record may lack them.
     let mut expected = head();
-    expected.designs.iter_mut().for_each(|design| design.by_process.clear());
+    expected
+        .designs
+        .iter_mut()
+        .for_each(|design| design.by_process.clear());
     expected
         .designs
         .iter_mut()
         .filter_map(|design| design.detail.as_mut())
         .for_each(|detail| detail.lost_lines.clear());
     expected.private_by = PrivateBy::Process;
-    expected.processes.iter_mut().for_each(|process| process.task = None);
+    expected
+        .processes
+        .iter_mut()
+        .for_each(|process| process.task = None);
     assert_eq!(found_head, expected);
     assert_eq!(found, intervals(300));
 }

@@ -24,11 +24,23 @@ fn a_file_is_never_overwritten() {
          --record or move the file away",
         path.display()
     );
-    assert_eq!(SimulationWriter::create(&path).err().expect("taken").to_string(), expected);
+    assert_eq!(
+        SimulationWriter::create(&path)
+            .err()
+            .expect("taken")
+            .to_string(),
+        expected
+    );
     std::fs::remove_file(&path).expect("there");
     let writer = SimulationWriter::create(&path).expect("free now");
     std::fs::write(&path, "mine").expect("room");
-    assert_eq!(writer.finish(&head()).expect_err("taken meanwhile").to_string(), expected);
+    assert_eq!(
+        writer
+            .finish(&head())
+            .expect_err("taken meanwhile")
+            .to_string(),
+        expected
+    );
     assert_eq!(std::fs::read(&path).expect("there"), b"mine");
     assert_eq!(folder.names(), ["run.parquet"]);
 }
@@ -36,8 +48,14 @@ fn a_file_is_never_overwritten() {
 #[test]
 fn a_folder_that_is_not_there_is_named() {
     let path = Folder::new().0.path().join("none/run.parquet");
-    let error = SimulationWriter::create(&path).err().expect("no folder").to_string();
-    let start = format!("{} cannot be created (No such file or directory", path.display());
+    let error = SimulationWriter::create(&path)
+        .err()
+        .expect("no folder")
+        .to_string();
+    let start = format!(
+        "{} cannot be created (No such file or directory",
+        path.display()
+    );
     assert!(error.starts_with(&start), "{error}");
     let end = "need a folder that exists and may be written; choose another place with --record";
     assert!(error.ends_with(end), "{error}");
@@ -56,14 +74,39 @@ fn an_unfinished_record_leaves_nothing() {
 fn an_interval_beyond_the_head_is_refused() {
     let interval = intervals(1)[0];
     for (wrong, what) in [
-        (Interval { design: 2, ..interval }, "design 2, need one of the 2"),
-        (Interval { process: 3, ..interval }, "process 3, need one of the 3"),
-        (Interval { cause: 4, ..interval }, "cause 4, need one of the 4"),
-        (Interval { end: u32::MAX, ..interval }, "cause 4294967295, need one of the 4"),
+        (
+            Interval {
+                design: 2,
+                ..interval
+            },
+            "design 2, need one of the 2",
+        ),
+        (
+            Interval {
+                process: 3,
+                ..interval
+            },
+            "process 3, need one of the 3",
+        ),
+        (
+            Interval {
+                cause: 4,
+                ..interval
+            },
+            "cause 4, need one of the 4",
+        ),
+        (
+            Interval {
+                end: u32::MAX,
+                ..interval
+            },
+            "cause 4294967295, need one of the 4",
+        ),
     ] {
         let (folder, outcome) = finished(wrong);
-        let expected =
-            format!("found an interval of {what} in the head; this is a bug of switchcost. The record was not kept");
+        let expected = format!(
+            "found an interval of {what} in the head; this is a bug of switchcost. The record was not kept"
+        );
         assert_eq!(outcome.expect_err("beyond the head").to_string(), expected);
         assert_eq!(folder.names(), [""; 0]);
     }

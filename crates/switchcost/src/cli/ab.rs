@@ -27,27 +27,63 @@ scheduler (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) have their former 
 #[command(after_help = AB_EXAMPLES)]
 pub(crate) struct AbArguments {
     /// Shell commands before each run of base; what they change of their own shell (limits, control group, nice value), the run inherits
-    #[arg(long, value_name = "SETUP", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    #[arg(
+        long,
+        value_name = "SETUP",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Base and new"
+    )]
     pub(crate) base: String,
 
     /// The same for new
-    #[arg(long, value_name = "SETUP", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    #[arg(
+        long,
+        value_name = "SETUP",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Base and new"
+    )]
     pub(crate) new: String,
 
     /// A command that starts each run of base, such as 'perf stat --'
-    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Base and new"
+    )]
     pub(crate) base_with: String,
 
     /// The same for new
-    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Base and new"
+    )]
     pub(crate) new_with: String,
 
     /// Shell commands behind each run of base, however it ended
-    #[arg(long, value_name = "UNDO", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    #[arg(
+        long,
+        value_name = "UNDO",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Base and new"
+    )]
     pub(crate) base_undo: String,
 
     /// The same for new
-    #[arg(long, value_name = "UNDO", default_value = "", hide_default_value = true, help_heading = "Base and new")]
+    #[arg(
+        long,
+        value_name = "UNDO",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Base and new"
+    )]
     pub(crate) new_undo: String,
 
     /// At least so many runs of each side, whatever the budget
@@ -56,7 +92,12 @@ pub(crate) struct AbArguments {
     pub(crate) runs: u32,
 
     /// Time for everything, such as 60s or 5min
-    #[arg(long, value_name = "TIME", default_value = "60s", help_heading = "Precision and time")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        help_heading = "Precision and time"
+    )]
     pub(crate) budget: Nanos,
 
     /// End as soon as a change of this size would be shown in each cost with a probability of 80 % [default: that of
@@ -97,7 +138,9 @@ pub(crate) struct AbArguments {
 
 /// A change that can be looked for.
 fn parse_change(text: &str) -> Result<f64, String> {
-    let share = parse_share(text).ok().filter(|share| (0.001..=10.0).contains(share));
+    let share = parse_share(text)
+        .ok()
+        .filter(|share| (0.001..=10.0).contains(share));
     share.ok_or_else(|| "need a percentage of 0.1% or more, such as 2%".to_owned())
 }
 

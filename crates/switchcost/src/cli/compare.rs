@@ -88,7 +88,10 @@ pub(crate) struct VerdictFiles {
 /// A share: 0.05 for 5 %.
 pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     // Read as a hundredth, and not divided: 99.99% is 0.9999, to the last bit.
-    let share = text.trim().strip_suffix('%').and_then(|number| format!("{}e-2", number.trim()).parse::<f64>().ok());
+    let share = text
+        .trim()
+        .strip_suffix('%')
+        .and_then(|number| format!("{}e-2", number.trim()).parse::<f64>().ok());
     share
         .filter(|share| share.is_finite() && *share >= 0.0)
         .map(f64::abs)
@@ -97,7 +100,9 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
 
 /// Finer than that of one measurement: many comparisons share the error allowed to all of them.
 pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
-    let share = parse_share(text).ok().filter(|share| (0.5..=0.999_999).contains(share));
+    let share = parse_share(text)
+        .ok()
+        .filter(|share| (0.5..=0.999_999).contains(share));
     share.ok_or_else(|| "need a percentage from 50% to 99.9999%, such as 90%".to_owned())
 }
 
@@ -107,18 +112,33 @@ mod tests {
 
     #[test]
     fn a_share_is_taken_as_it_is_said() {
-        let shares = [("5%", 0.05), ("0.04%", 0.0004), ("0%", 0.0), ("-0%", 0.0), ("150 %", 1.5)];
+        let shares = [
+            ("5%", 0.05),
+            ("0.04%", 0.0004),
+            ("0%", 0.0),
+            ("-0%", 0.0),
+            ("150 %", 1.5),
+        ];
         for (text, share) in shares {
             assert_eq!(parse_share(text), Ok(share), "{text}");
         }
         for text in ["5", "-1%", "nan%", "inf%", "1e999%", "%", ""] {
-            assert_eq!(parse_share(text), Err("need a percentage of 0% or more, such as 5%".to_owned()), "{text}");
+            assert_eq!(
+                parse_share(text),
+                Err("need a percentage of 0% or more, such as 5%".to_owned()),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_confidence_may_be_that_of_one_of_a_thousand_comparisons() {
-        for (text, share) in [("90%", 0.9), ("50%", 0.5), ("99.99%", 0.9999), ("99.9999%", 0.999_999)] {
+        for (text, share) in [
+            ("90%", 0.9),
+            ("50%", 0.5),
+            ("99.99%", 0.9999),
+            ("99.9999%", 0.999_999),
+        ] {
             assert_eq!(parse_confidence(text), Ok(share), "{text}");
         }
         for text in ["49%", "99.99999%", "100%", "90", "nan%"] {

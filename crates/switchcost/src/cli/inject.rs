@@ -52,7 +52,10 @@ impl FromStr for Footprint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Footprint, String> {
-        let level = text.trim().strip_prefix(['L', 'l']).and_then(|level| level.parse().ok());
+        let level = text
+            .trim()
+            .strip_prefix(['L', 'l'])
+            .and_then(|level| level.parse().ok());
         let size = || text.parse::<Bytes>().ok().map(Footprint::Size);
         level
             .map(Footprint::Level)
@@ -65,8 +68,16 @@ impl FromStr for Footprint {
 const PERIODS: [Nanos; 2] = [Nanos::micros(50), Nanos::millis(100)];
 
 fn parse_period(text: &str) -> Result<Nanos, String> {
-    let period = text.parse::<Nanos>().ok().filter(|period| (PERIODS[0]..=PERIODS[1]).contains(period));
-    period.ok_or_else(|| format!("need a time from {} to {}, such as 250us", PERIODS[0], PERIODS[1]))
+    let period = text
+        .parse::<Nanos>()
+        .ok()
+        .filter(|period| (PERIODS[0]..=PERIODS[1]).contains(period));
+    period.ok_or_else(|| {
+        format!(
+            "need a time from {} to {}, such as 250us",
+            PERIODS[0], PERIODS[1]
+        )
+    })
 }
 
 /// Measures what one preemption costs a program that is not changed: the switch and its timer, and what the other task has displaced
@@ -85,7 +96,12 @@ pub(crate) struct InjectArguments {
     pub(crate) pid: Option<u32>,
 
     /// What counts the service's work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command that prints how much was done so far
-    #[arg(long, value_name = "WHAT", requires = "pid", help_heading = "A service")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "pid",
+        help_heading = "A service"
+    )]
     pub(crate) work: Option<String>,
 
     /// What the other task touches each time: sizes, or levels of the caches; nothing is always among them
@@ -104,7 +120,12 @@ pub(crate) struct InjectArguments {
     pub(crate) period: Vec<Nanos>,
 
     /// Also measure what a migration to this CPU costs, and back the next time
-    #[arg(long, value_name = "CPU", conflicts_with = "pid", help_heading = "How to preempt")]
+    #[arg(
+        long,
+        value_name = "CPU",
+        conflicts_with = "pid",
+        help_heading = "How to preempt"
+    )]
     pub(crate) move_to: Option<CpuId>,
 
     /// Preempt neither copy, or of a service touch nothing: whatever is found then is the instrument's own
@@ -120,7 +141,12 @@ pub(crate) struct InjectArguments {
     pub(crate) only_cpu: bool,
 
     /// Time for all runs together, such as 30s or 5min
-    #[arg(long, value_name = "TIME", default_value = "60s", help_heading = "Precision and time")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        help_heading = "Precision and time"
+    )]
     pub(crate) budget: Nanos,
 
     /// Seed of the order of runs [default: random; it is recorded]
@@ -128,7 +154,11 @@ pub(crate) struct InjectArguments {
     pub(crate) seed: Option<u64>,
 
     /// Give each copy a view of its own of the working directory (overlayfs): what it changes is kept in memory, and discarded at its end
-    #[arg(long, conflicts_with = "pid", help_heading = "Control of the environment")]
+    #[arg(
+        long,
+        conflicts_with = "pid",
+        help_heading = "Control of the environment"
+    )]
     pub(crate) apart: bool,
 
     /// Compare what both copies write to standard output, run by run, and end with an error where they differ

@@ -97,15 +97,30 @@ pub(crate) struct MeasureArguments {
     pub(crate) between: Vec<Between>,
 
     /// Tasks in the ring, 2 to 64
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "What to measure"
+    )]
     pub(crate) tasks: Vec<u32>,
 
     /// Size of each task's array, such as 0,64KiB,1MiB; 0 is the direct cost alone
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "What to measure"
+    )]
     pub(crate) size: Vec<Bytes>,
 
     /// Stride of the walk, such as 8B,128B,4KiB; every element is touched once at any stride
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "What to measure"
+    )]
     pub(crate) stride: Vec<Bytes>,
 
     /// What the walk does with each element: read, write, rmw
@@ -134,7 +149,12 @@ pub(crate) struct MeasureArguments {
     pub(crate) reload: bool,
 
     /// What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to measure")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "What to measure"
+    )]
     pub(crate) away: Vec<Bytes>,
 
     /// Vector registers that are in use at each hand-off, which the kernel then saves and loads: init (none), sse, avx, avx512, amx, or
@@ -194,7 +214,11 @@ pub(crate) struct MeasureArguments {
 
     /// Run them even if the CPU has no counters, as in most virtual machines, so that only the kernel's own (page faults,
     /// migrations) are counted
-    #[arg(long, conflicts_with = "no_counters", help_heading = "Control of the environment")]
+    #[arg(
+        long,
+        conflicts_with = "no_counters",
+        help_heading = "Control of the environment"
+    )]
     pub(crate) counters: bool,
 
     /// Make network noise on this CPU while measuring: bursts of messages over the loopback device with random pauses, as in
@@ -209,7 +233,12 @@ pub(crate) struct MeasureArguments {
     pub(crate) precision: Option<u32>,
 
     /// Learn the run-to-run variation of this machine from its earlier records in FOLDER: at least seven, an hour or more apart
-    #[arg(long, value_name = "FOLDER", conflicts_with = "prices", help_heading = "Precision and time")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with = "prices",
+        help_heading = "Precision and time"
+    )]
     pub(crate) history: Option<PathBuf>,
 
     /// Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20 us]
@@ -247,11 +276,21 @@ pub(crate) struct MeasureArguments {
     pub(crate) seed: Option<u64>,
 
     /// Length of the switch of the mechanism synthetic
-    #[arg(long, value_name = "TIME", default_value = "2us", help_heading = "Known answers")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "2us",
+        help_heading = "Known answers"
+    )]
     pub(crate) synthetic_switch: Nanos,
 
     /// What synthetic adds to each walk of the switching arm
-    #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "Known answers")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0ns",
+        help_heading = "Known answers"
+    )]
     pub(crate) synthetic_reload: Nanos,
 
     /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
@@ -307,7 +346,11 @@ impl std::str::FromStr for VectorStateFlag {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "all" { Ok(VectorStateFlag::All) } else { parse_named(text).map(VectorStateFlag::One) }
+        if text.trim() == "all" {
+            Ok(VectorStateFlag::All)
+        } else {
+            parse_named(text).map(VectorStateFlag::One)
+        }
     }
 }
 
@@ -349,12 +392,20 @@ mod tests {
     #[test]
     fn help_is_wrapped_once() {
         fn look(command: &clap::Command) {
-            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let text = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             let lines: Vec<&str> = text.lines().collect();
             for line in lines.iter().filter(|line| line.starts_with(' ')) {
-                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+                assert!(
+                    line.chars().count() <= 100,
+                    "{}: {line}",
+                    command.get_name()
+                );
             }
-            let is_of_paragraph = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+            let is_of_paragraph =
+                |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
             for pair in lines.windows(2) {
                 let is_broken = pair.iter().all(|line| is_of_paragraph(line));
                 assert!(!is_broken, "{}: {pair:?}", command.get_name());
@@ -366,7 +417,11 @@ mod tests {
 
     #[test]
     fn every_mechanism_is_named_in_the_help() {
-        let help = Cli::command().find_subcommand_mut("measure").expect("a verb").render_long_help().to_string();
+        let help = Cli::command()
+            .find_subcommand_mut("measure")
+            .expect("a verb")
+            .render_long_help()
+            .to_string();
         for mechanism in Mechanism::iter() {
             assert!(help.contains(&mechanism.to_string()), "{mechanism}");
         }

@@ -29,9 +29,14 @@ Causes and neighbours are counted by BPF programs, which need root (or cap_bpf a
 switches are counted, and not explained.";
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.trim_start_matches(':').parse().ok().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    port.or_else(|| text.parse().ok())
-        .ok_or_else(|| format!("found '{text}', need a port or an address and a port, such as 9435"))
+    let port = text
+        .trim_start_matches(':')
+        .parse()
+        .ok()
+        .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    port.or_else(|| text.parse().ok()).ok_or_else(|| {
+        format!("found '{text}', need a port or an address and a port, such as 9435")
+    })
 }
 
 /// Numbers of processes.
@@ -39,14 +44,25 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 pub(crate) struct Processes(pub(crate) Vec<u32>);
 
 fn parse_processes(text: &str) -> Result<Processes, String> {
-    let words = text.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| c == ',' || c.is_ascii_whitespace())
+        .filter(|word| !word.is_empty());
     let number = |word: &str| {
         let number = word.parse::<u32>().ok().filter(|number| *number > 0);
         number.ok_or_else(|| format!("found '{word}', need the number of a process"))
     };
     let numbers = words.map(number).collect::<Result<Vec<u32>, String>>()?;
-    let none = || Err("found no number, need that of a process: there may be none that pgrep finds".to_owned());
-    if numbers.is_empty() { none() } else { Ok(Processes(numbers)) }
+    let none = || {
+        Err(
+            "found no number, need that of a process: there may be none that pgrep finds"
+                .to_owned(),
+        )
+    };
+    if numbers.is_empty() {
+        none()
+    } else {
+        Ok(Processes(numbers))
+    }
 }
 
 #[derive(Debug, Args)]

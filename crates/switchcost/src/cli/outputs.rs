@@ -17,31 +17,58 @@ impl Verb {
     /// All places that this command line names for outputs.
     pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
         match self {
-            Verb::Measure(it) => named([("--record", &it.record), ("--out", &it.form.out), ("--prices", &it.prices)]),
+            Verb::Measure(it) => named([
+                ("--record", &it.record),
+                ("--out", &it.form.out),
+                ("--prices", &it.prices),
+            ]),
             Verb::Runtimes(it) => named([("--record", &it.record), ("--out", &it.form.out)]),
             Verb::Observe(it) => [
-                named([("--record", &it.record), ("--out", &it.form.out), ("--events", &it.events)]),
+                named([
+                    ("--record", &it.record),
+                    ("--out", &it.form.out),
+                    ("--events", &it.events),
+                ]),
                 of_stacks(&it.stacks),
             ]
             .concat(),
-            Verb::Inject(it) => {
-                named([("--record", &it.record), ("--out", &it.form.out), ("--keep-output", &it.keep_output)])
-            }
+            Verb::Inject(it) => named([
+                ("--record", &it.record),
+                ("--out", &it.form.out),
+                ("--keep-output", &it.keep_output),
+            ]),
             Verb::Report(it) => {
-                let places = [("-o", &it.output), ("--out", &it.form.out), ("--figures", &it.figures)];
+                let places = [
+                    ("-o", &it.output),
+                    ("--out", &it.form.out),
+                    ("--figures", &it.figures),
+                ];
                 [named(places), of_stacks(&it.stacks)].concat()
             }
             Verb::Compare(it) => {
-                let places = [("-o", &it.output), ("--out", &it.form.out), ("--figures", &it.figures)];
+                let places = [
+                    ("-o", &it.output),
+                    ("--out", &it.form.out),
+                    ("--figures", &it.figures),
+                ];
                 [named(places), of_verdicts(&it.verdicts)].concat()
             }
-            Verb::Ab(it) => {
-                [named([("--record", &it.record), ("--out", &it.form.out)]), of_verdicts(&it.verdicts)].concat()
-            }
-            Verb::Simulate(it) => named([("--record", &it.designs.record), ("--out", &it.designs.form.out)]),
+            Verb::Ab(it) => [
+                named([("--record", &it.record), ("--out", &it.form.out)]),
+                of_verdicts(&it.verdicts),
+            ]
+            .concat(),
+            Verb::Simulate(it) => named([
+                ("--record", &it.designs.record),
+                ("--out", &it.designs.form.out),
+            ]),
             Verb::Workload(it) => {
                 let designs = &it.designs;
-                named([("-o", &it.output), ("--record", &designs.record), ("--out", &designs.form.out)])
+                named([
+                    ("-o", &it.output),
+                    ("--record", &designs.record),
+                    ("--out", &designs.form.out),
+                ])
             }
             Verb::Trace(it) => of_trace(it),
             Verb::Doctor(it) => named([("--out", &it.form.out)]),
@@ -73,7 +100,15 @@ fn of_verdicts(files: &VerdictFiles) -> Vec<Named<'_>> {
 }
 
 fn named<'a, const N: usize>(places: [(&'static str, &'a Option<PathBuf>); N]) -> Vec<Named<'a>> {
-    places.into_iter().filter_map(|(option, path)| Some(Named { option, path: path.as_deref()? })).collect()
+    places
+        .into_iter()
+        .filter_map(|(option, path)| {
+            Some(Named {
+                option,
+                path: path.as_deref()?,
+            })
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -92,17 +127,34 @@ mod tests {
                 "observe --record a --out b --events c --folded d --pprof e -p 1",
                 "--record --out --events --folded --pprof",
             ),
-            ("inject --record a --out b --keep-output c -- true", "--record --out --keep-output"),
-            ("report -o a --figures b --folded c --pprof d", "-o --figures --folded --pprof"),
-            ("compare a b --out c --junit d --markdown e", "--out --junit --markdown"),
-            ("ab --new true --record a --out b --junit c --markdown d", "--record --out --junit --markdown"),
+            (
+                "inject --record a --out b --keep-output c -- true",
+                "--record --out --keep-output",
+            ),
+            (
+                "report -o a --figures b --folded c --pprof d",
+                "-o --figures --folded --pprof",
+            ),
+            (
+                "compare a b --out c --junit d --markdown e",
+                "--out --junit --markdown",
+            ),
+            (
+                "ab --new true --record a --out b --junit c --markdown d",
+                "--record --out --junit --markdown",
+            ),
             ("simulate live --record a --out b -- true", "--record --out"),
-            ("workload client-server -o a --record b --out c", "-o --record --out"),
+            (
+                "workload client-server -o a --record b --out c",
+                "-o --record --out",
+            ),
             ("trace --profile a -- true", "--profile"),
             ("trace import --from din a -o b", "-o"),
         ] {
             let cli = Cli::try_parse_from(format!("switchcost {words}").split(' '));
-            let verb = cli.unwrap_or_else(|mistake| panic!("{words}: {mistake}")).verb;
+            let verb = cli
+                .unwrap_or_else(|mistake| panic!("{words}: {mistake}"))
+                .verb;
             let found: Vec<_> = verb.outputs().iter().map(|named| named.option).collect();
             assert_eq!(found.join(" "), options, "{words}");
         }

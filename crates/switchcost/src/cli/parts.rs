@@ -27,7 +27,11 @@ impl FromStr for Stretch {
             digits => digits.parse().map(Some).map_err(|_| error()),
         };
         let (from, to) = (number(from, Some(0))?.unwrap_or(0), number(to, None)?);
-        if to.is_some_and(|to| to <= from) { Err(error()) } else { Ok(Stretch { from, to }) }
+        if to.is_some_and(|to| to <= from) {
+            Err(error())
+        } else {
+            Ok(Stretch { from, to })
+        }
     }
 }
 
@@ -53,7 +57,9 @@ impl FromStr for Share {
         };
         match share {
             Ok(share) if share > 0.0 && share <= 1.0 => Ok(Share(share)),
-            _ => Err(format!("found '{text}', need a share of the trace such as 5% or 0.05, above 0 and up to 1")),
+            _ => Err(format!(
+                "found '{text}', need a share of the trace such as 5% or 0.05, above 0 and up to 1"
+            )),
         }
     }
 }
@@ -83,7 +89,13 @@ pub(crate) struct PartArguments {
     pub(crate) sample: Option<Share>,
 
     /// With --sample: seed of the choice of parts
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "sample", help_heading = "What to simulate")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        requires = "sample",
+        help_heading = "What to simulate"
+    )]
     pub(crate) seed: u64,
 
     /// Instructions that are simulated before each part, and not counted; of those before them only the last use of each line is
@@ -105,9 +117,14 @@ impl PartArguments {
 
     /// The only part that is asked for, however its ends were given.
     pub(crate) fn stretch(&self) -> Option<Stretch> {
-        let by_ends = || Stretch { from: self.from.unwrap_or(0), to: self.to };
+        let by_ends = || Stretch {
+            from: self.from.unwrap_or(0),
+            to: self.to,
+        };
         let has_ends = self.from.is_some() || self.to.is_some();
-        self.only_intervals.clone().or_else(|| has_ends.then(by_ends))
+        self.only_intervals
+            .clone()
+            .or_else(|| has_ends.then(by_ends))
     }
 }
 
@@ -118,8 +135,13 @@ mod tests {
     #[test]
     fn a_share_is_of_a_hundred_or_of_one() {
         let share = |text: &str| text.parse::<Share>();
-        assert_eq!([share("5%"), share("0.05"), share("100 %")], [Ok(Share(0.05)), Ok(Share(0.05)), Ok(Share(1.0))]);
-        for wrong in ["", "%", "0", "0%", "-5%", "101%", "1.5", "nan", "inf", "five"] {
+        assert_eq!(
+            [share("5%"), share("0.05"), share("100 %")],
+            [Ok(Share(0.05)), Ok(Share(0.05)), Ok(Share(1.0))]
+        );
+        for wrong in [
+            "", "%", "0", "0%", "-5%", "101%", "1.5", "nan", "inf", "five",
+        ] {
             let needed = "need a share of the trace such as 5% or 0.05, above 0 and up to 1";
             assert_eq!(share(wrong), Err(format!("found '{wrong}', {needed}")));
         }
@@ -127,30 +149,77 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_stretch_may_be_given_by_themselves() {
-        let none = PartArguments { only_intervals: None, from: None, to: None, sample: None, seed: 0, warm_up: None };
+        let none = PartArguments {
+            only_intervals: None,
+            from: None,
+            to: None,
+            sample: None,
+            seed: 0,
+            warm_up: None,
+        };
         assert_eq!(none.stretch(), None);
-        let to = PartArguments { to: Some(70), ..none.clone() };
+        let to = PartArguments {
+            to: Some(70),
+            ..none.clone()
+        };
         assert_eq!(to.stretch(), "..70".parse().ok());
-        let both = PartArguments { from: Some(5), ..to };
+        let both = PartArguments {
+            from: Some(5),
+            ..to
+        };
         assert_eq!(both.stretch(), "5..70".parse().ok());
         assert!(both.is_of_parts());
-        let turned = PartArguments { from: Some(70), to: Some(5), ..none };
-        assert_eq!(turned.stretch().and_then(|stretch| stretch.within(100)), None);
+        let turned = PartArguments {
+            from: Some(70),
+            to: Some(5),
+            ..none
+        };
+        assert_eq!(
+            turned.stretch().and_then(|stretch| stretch.within(100)),
+            None
+        );
     }
 
     #[test]
     fn a_stretch_has_two_ends_of_which_either_may_be_left_away() {
         let stretch = |text: &str| text.parse::<Stretch>();
-        assert_eq!(stretch("5..70"), Ok(Stretch { from: 5, to: Some(70) }));
-        assert_eq!(stretch("..70"), Ok(Stretch { from: 0, to: Some(70) }));
+        assert_eq!(
+            stretch("5..70"),
+            Ok(Stretch {
+                from: 5,
+                to: Some(70)
+            })
+        );
+        assert_eq!(
+            stretch("..70"),
+            Ok(Stretch {
+                from: 0,
+                to: Some(70)
+            })
+        );
         assert_eq!(stretch("5..").map(|all| all.within(100)), Ok(Some(5..100)));
-        for wrong in ["", "5", "5-70", "70..5", "5..5", "a..b", "-1..5", "1e3..2e3"] {
+        for wrong in [
+            "", "5", "5-70", "70..5", "5..5", "a..b", "-1..5", "1e3..2e3",
+        ] {
             let said = stretch(wrong).expect_err("is no stretch");
             let needed = "need two numbers of instructions such as 0..50000000, or 50000000.. for all from there on";
             assert_eq!(said, format!("found '{wrong}', {needed}"));
         }
-        let part = Stretch { from: 90, to: Some(120) };
-        assert_eq!([100, 120].map(|instructions| part.within(instructions)), [None, Some(90..120)]);
-        assert_eq!(Stretch { from: 100, to: None }.within(100), None);
+        let part = Stretch {
+            from: 90,
+            to: Some(120),
+        };
+        assert_eq!(
+            [100, 120].map(|instructions| part.within(instructions)),
+            [None, Some(90..120)]
+        );
+        assert_eq!(
+            Stretch {
+                from: 100,
+                to: None
+            }
+            .within(100),
+            None
+        );
     }
 }

@@ -93,7 +93,11 @@ pub(crate) struct ReproduceArguments {
 
     /// An independent result, a PAPER.json of another day or machine: only verdicts on which both agree stand; may be given
     /// several times
-    #[arg(long = "with", value_name = "FILE", help_heading = "Precision and time")]
+    #[arg(
+        long = "with",
+        value_name = "FILE",
+        help_heading = "Precision and time"
+    )]
     pub(crate) others: Vec<PathBuf>,
 
     /// Print the commands, and run nothing

@@ -50,7 +50,12 @@ pub(crate) struct RuntimesArguments {
     pub(crate) cpu: Option<String>,
 
     /// Time for all measuring
-    #[arg(long, value_name = "TIME", default_value = "79s", help_heading = "Precision and time")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "79s",
+        help_heading = "Precision and time"
+    )]
     pub(crate) budget: Nanos,
 
     /// Seed of the interleaving [default: random; it is recorded]
@@ -74,8 +79,18 @@ pub(crate) struct RuntimesArguments {
 impl RuntimesArguments {
     /// The same as a measurement.
     pub(crate) fn as_measure(&self) -> MeasureArguments {
-        let RuntimesArguments { runtime, size, placement, cpu, budget, seed, record, redaction, verbosity, form } =
-            self.clone();
+        let RuntimesArguments {
+            runtime,
+            size,
+            placement,
+            cpu,
+            budget,
+            seed,
+            record,
+            redaction,
+            verbosity,
+            form,
+        } = self.clone();
         MeasureArguments {
             runtime,
             size,

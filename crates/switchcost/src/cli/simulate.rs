@@ -20,16 +20,30 @@ use super::{OutputArguments, Redaction, Verbosity, parse_named};
 pub(crate) struct DesignArguments {
     /// Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own caches
     /// [default: the four of Mogul and Borg 1990]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "What to simulate"
+    )]
     pub(crate) design: Vec<String>,
 
     /// Make variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4; several times for all combinations
-    #[arg(long, value_name = "LEVEL.FIELD=LIST", help_heading = "What to simulate")]
+    #[arg(
+        long,
+        value_name = "LEVEL.FIELD=LIST",
+        help_heading = "What to simulate"
+    )]
     pub(crate) vary: Vec<String>,
 
     /// Simulate up to this many designs separately; of more, those that differ in the size, ways and cycles of their last
     /// levels are simulated in one pass, and all except the first of them have counters and costs only
-    #[arg(long, value_name = "NUMBER", default_value_t = 16, help_heading = "What to simulate")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 16,
+        help_heading = "What to simulate"
+    )]
     pub(crate) in_full: usize,
 
     /// Report what lost lines cost in time, too, at the prices in this file of switchcost measure --prices [default, for the design host:
@@ -69,7 +83,12 @@ pub(crate) struct DesignArguments {
     pub(crate) explain: bool,
 
     /// Number of places in code and data to list, those with the most excess cycles
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 20,
+        help_heading = "Output"
+    )]
     pub(crate) places: usize,
 
     /// Keep the record (a Parquet file) in FILE, which must not exist [default: a new file in
@@ -128,7 +147,9 @@ impl FromStr for Quantum {
             )
         };
         match text.parse() {
-            Ok(instructions) if instructions >= FEWEST_INSTRUCTIONS => Ok(Quantum::Instructions(instructions)),
+            Ok(instructions) if instructions >= FEWEST_INSTRUCTIONS => {
+                Ok(Quantum::Instructions(instructions))
+            }
             Ok(_) => Err(error()),
             Err(_) => text.parse().map(Quantum::Time).map_err(|_| error()),
         }
@@ -145,17 +166,32 @@ pub(crate) struct SimulateArguments {
 
     /// Of a trace: replay its tasks in these orders, round-robin, affinity:N, longest-quantum or batch:K, one after the
     /// other [default: the order of the trace; with --quantum, round-robin]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "What to simulate"
+    )]
     pub(crate) schedule: Vec<Schedule>,
 
     /// Of a trace: replay its tasks with these quanta, one after the other, in instructions (400000) or at one instruction
     /// a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace, or 400000]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "What to simulate")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        help_heading = "What to simulate"
+    )]
     pub(crate) quantum: Vec<Quantum>,
 
     /// Of a trace: replay its tasks so that each waits for a disk at the first use of each page of a file, in instructions of others or
     /// at one instruction a cycle (20ms): switches by page faults, as when memory held no files yet
-    #[arg(long, value_name = "TIME", conflicts_with = "at_once", help_heading = "What to simulate")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        conflicts_with = "at_once",
+        help_heading = "What to simulate"
+    )]
     pub(crate) page_faults: Option<Quantum>,
 
     /// Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a time, and report the misses
@@ -201,11 +237,21 @@ pub(crate) struct WorkloadArguments {
     pub(crate) switches: u64,
 
     /// Switches before the first that counts: caches see them, and the trial begins as far into the programs
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "What to trace")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        help_heading = "What to trace"
+    )]
     pub(crate) skip: u64,
 
     /// Seed of the programs' inputs, of their sizes and of the order of the programs: another seed is another trial
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "What to trace")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        help_heading = "What to trace"
+    )]
     pub(crate) seed: u64,
 
     /// The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each time)

@@ -34,7 +34,12 @@ pub(crate) struct SystemArguments {
     pub(crate) between_stops: bool,
 
     /// Another file, folder or program that the programs need in the guest, such as packages of Python; may be given several times
-    #[arg(long = "file", value_name = "PATH", requires = "system", help_heading = "A whole system")]
+    #[arg(
+        long = "file",
+        value_name = "PATH",
+        requires = "system",
+        help_heading = "A whole system"
+    )]
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -43,7 +48,12 @@ pub(crate) struct SystemArguments {
 pub(crate) struct GuestArguments {
     /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed
     /// [default: the one that make setup has fetched]
-    #[arg(long, value_name = "IMAGE|PACKAGE", requires = "system", help_heading = "A whole system")]
+    #[arg(
+        long,
+        value_name = "IMAGE|PACKAGE",
+        requires = "system",
+        help_heading = "A whole system"
+    )]
     pub(crate) kernel: Vec<OsString>,
 
     /// Further parameters for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
@@ -57,7 +67,12 @@ pub(crate) struct GuestArguments {
     pub(crate) append: Vec<String>,
 
     /// Memory of the guest [default: what its files take, and 384 MiB]
-    #[arg(long, value_name = "SIZE", requires = "system", help_heading = "A whole system")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "system",
+        help_heading = "A whole system"
+    )]
     pub(crate) memory: Option<Bytes>,
 
     /// Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000; for
@@ -86,7 +101,10 @@ fn parse_mips(text: &str) -> Result<IcountShift, String> {
         let known: Vec<String> = (0..=10).map(mips_text).collect();
         format!("found {text}, need one of {}", known.join(", "))
     };
-    (0..=10).find(|&icount_shift| mips_text(icount_shift) == text).map(IcountShift).ok_or_else(need)
+    (0..=10)
+        .find(|&icount_shift| mips_text(icount_shift) == text)
+        .map(IcountShift)
+        .ok_or_else(need)
 }
 
 fn mips_text(icount_shift: u32) -> String {
@@ -99,7 +117,9 @@ fn mips_text(icount_shift: u32) -> String {
 
 /// As the schedulers of Linux have it: no shorter than 0.1 ms, no longer than 1 s.
 fn parse_slice(text: &str) -> Result<Nanos, String> {
-    let slice: Nanos = text.parse().map_err(|error: switchcost_units::ParseNanosError| error.to_string())?;
+    let slice: Nanos = text
+        .parse()
+        .map_err(|error: switchcost_units::ParseNanosError| error.to_string())?;
     if (100_000..=1_000_000_000).contains(&slice.0) {
         Ok(slice)
     } else {
@@ -118,13 +138,19 @@ mod tests {
         assert_eq!(parse_mips("62.5"), Ok(IcountShift(4)));
         assert_eq!(
             parse_mips("20"),
-            Err("found 20, need one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0".to_owned())
+            Err(
+                "found 20, need one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0"
+                    .to_owned()
+            )
         );
     }
 
     #[test]
     fn slices_are_as_schedulers_have_them() {
         assert_eq!(parse_slice("3ms"), Ok(Nanos(3_000_000)));
-        assert_eq!(parse_slice("5s"), Err("found 5s, need 100us to 1s".to_owned()));
+        assert_eq!(
+            parse_slice("5s"),
+            Err("found 5s, need 100us to 1s".to_owned())
+        );
     }
 }

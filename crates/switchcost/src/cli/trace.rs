@@ -70,7 +70,14 @@ pub(crate) struct CaptureArguments {
 impl CaptureArguments {
     /// Whether any of it says something else than it says by itself.
     pub(crate) fn is_given(&self) -> bool {
-        let CaptureArguments { with, order, processes, switches, cpu, command } = self;
+        let CaptureArguments {
+            with,
+            order,
+            processes,
+            switches,
+            cpu,
+            command,
+        } = self;
         !(with.is_empty() && command.is_empty())
             || *order != OrderFlag::default()
             || *processes != ProcessesFlag::default()

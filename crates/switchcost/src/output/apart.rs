@@ -13,9 +13,15 @@ use crate::exit::Failure;
 pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
-        let Some(file) = File::behind(path) else { continue };
+        let Some(file) = File::behind(path) else {
+            continue;
+        };
         if let Some((first, _)) = seen.iter().find(|(_, other)| other.is(&file)) {
-            return Err(Failure::SameOutput { first, second: option, path: (*path).to_owned() });
+            return Err(Failure::SameOutput {
+                first,
+                second: option,
+                path: (*path).to_owned(),
+            });
         }
         seen.push((option, file));
     }
@@ -35,11 +41,16 @@ impl File {
         // A folder is a place of outputs, too.
         let folder = || name.canonicalize().ok().filter(|path| path.is_dir());
         let path = match Destination::behind(name) {
-            Ok(Destination::File(path)) => folder_of(&path).canonicalize().ok()?.join(path.file_name()?),
+            Ok(Destination::File(path)) => folder_of(&path)
+                .canonicalize()
+                .ok()?
+                .join(path.file_name()?),
             Ok(Destination::Stdout | Destination::Stream(_)) => return None,
             Err(_) => folder()?,
         };
-        let node = fs::metadata(&path).ok().map(|facts| (facts.dev(), facts.ino()));
+        let node = fs::metadata(&path)
+            .ok()
+            .map(|facts| (facts.dev(), facts.ino()));
         Some(File { path, node })
     }
 
@@ -55,7 +66,10 @@ mod tests {
     use super::*;
 
     fn is_refused(names: &[&Path]) -> bool {
-        let outputs = names.iter().map(|path| Named { option: "--out", path });
+        let outputs = names.iter().map(|path| Named {
+            option: "--out",
+            path,
+        });
         check(&outputs.collect::<Vec<_>>()).is_err()
     }
 
@@ -82,9 +96,17 @@ mod tests {
             ("folder", "to-folder"),
         ] {
             assert!(is_refused(&[&at(first), &at(second)]), "{first} {second}");
-            assert!(is_refused(&[&at("other"), &at(second), &at(first)]), "{second} {first}");
+            assert!(
+                is_refused(&[&at("other"), &at(second), &at(first)]),
+                "{second} {first}"
+            );
         }
-        for (first, second) in [("new", "newer"), ("new", "there"), ("new", "folder/new"), ("nowhere/a", "nowhere/a")] {
+        for (first, second) in [
+            ("new", "newer"),
+            ("new", "there"),
+            ("new", "folder/new"),
+            ("nowhere/a", "nowhere/a"),
+        ] {
             assert!(!is_refused(&[&at(first), &at(second)]), "{first} {second}");
         }
     }
@@ -93,8 +115,18 @@ mod tests {
     fn what_takes_several_outputs_may_be_named_twice() {
         let folder = tempfile::tempdir().expect("room");
         let fifo = folder.path().join("fifo");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::from_raw_mode(0o600)).expect("a FIFO");
-        for name in [Path::new("/dev/null"), Path::new("/dev/stdout"), Path::new("/dev/stderr"), &fifo] {
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+        )
+        .expect("a FIFO");
+        for name in [
+            Path::new("/dev/null"),
+            Path::new("/dev/stdout"),
+            Path::new("/dev/stderr"),
+            &fifo,
+        ] {
             assert!(!is_refused(&[name, name]), "{}", name.display());
         }
     }

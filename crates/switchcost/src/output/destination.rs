@@ -31,18 +31,28 @@ impl Destination {
         }
         let mut path = name.to_owned();
         for _ in 0..MOST_LINKS {
-            let Ok(next) = fs::read_link(&path) else { break };
+            let Ok(next) = fs::read_link(&path) else {
+                break;
+            };
             let folder = folder_of(&path).canonicalize()?;
             trap::refuse(&fs::symlink_metadata(&path)?, &folder)?;
             if is_of_descriptors(&folder) {
                 let is_ours = folder == Path::new("/proc/self/fd").canonicalize()?;
                 let is_stdout = is_ours && path.file_name().is_some_and(|number| number == "1");
-                return Ok(if is_stdout { Destination::Stdout } else { Destination::Stream(path) });
+                return Ok(if is_stdout {
+                    Destination::Stdout
+                } else {
+                    Destination::Stream(path)
+                });
             }
             path = folder.join(next);
         }
         let is_stream = found.is_ok_and(|facts| !facts.is_file());
-        Ok(if is_stream { Destination::Stream(path) } else { Destination::File(path) })
+        Ok(if is_stream {
+            Destination::Stream(path)
+        } else {
+            Destination::File(path)
+        })
     }
 }
 
@@ -58,7 +68,9 @@ pub(super) fn open_stream(path: &Path) -> io::Result<File> {
 
 /// The folder in which a name stands.
 pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 fn is_name_of_a_file(path: &Path) -> bool {
@@ -98,7 +110,10 @@ mod tests {
         assert_eq!(place("file"), Ok(Destination::File(at("file"))));
         assert_eq!(place("new"), Ok(Destination::File(at("new"))));
         assert_eq!(place("two"), Ok(Destination::File(canonical.join("file"))));
-        assert_eq!(place("far"), Ok(Destination::File(canonical.join("folder/../new"))));
+        assert_eq!(
+            place("far"),
+            Ok(Destination::File(canonical.join("folder/../new")))
+        );
         assert_eq!(
             place("lost"),
             Ok(Destination::File(canonical.join("nowhere/file"))),
@@ -111,17 +126,28 @@ mod tests {
             assert!(place(name).is_err(), "{name}");
         }
         assert!(Destination::behind(Path::new("")).is_err());
-        let circle = Destination::behind(&at("self")).expect_err("a circle").to_string();
+        let circle = Destination::behind(&at("self"))
+            .expect_err("a circle")
+            .to_string();
         assert_eq!(circle, "Too many levels of symbolic links (os error 40)");
     }
 
     #[test]
     fn what_a_process_has_open_is_written_where_it_is() {
-        assert_eq!(Destination::behind(Path::new("/dev/stdout")).expect("ours"), Destination::Stdout);
+        assert_eq!(
+            Destination::behind(Path::new("/dev/stdout")).expect("ours"),
+            Destination::Stdout
+        );
         let file = tempfile::NamedTempFile::new().expect("room");
         let number = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
         for open in [format!("/dev/fd/{number}"), "/dev/null".to_owned()] {
-            assert!(matches!(Destination::behind(Path::new(&open)), Ok(Destination::Stream(_))), "{open}");
+            assert!(
+                matches!(
+                    Destination::behind(Path::new(&open)),
+                    Ok(Destination::Stream(_))
+                ),
+                "{open}"
+            );
         }
     }
 }

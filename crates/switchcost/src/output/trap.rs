@@ -13,7 +13,11 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// An error where `found`, which stands in `folder`, may be a trap.
 pub(super) fn refuse(found: &Metadata, folder: &Path) -> io::Result<()> {
     let folder = std::fs::metadata(folder)?;
-    if is_trap((found.uid(), folder.uid()), folder.mode(), rustix::process::geteuid().as_raw()) {
+    if is_trap(
+        (found.uid(), folder.uid()),
+        folder.mode(),
+        rustix::process::geteuid().as_raw(),
+    ) {
         return Err(io::Error::new(
             ErrorKind::PermissionDenied,
             "it belongs to another user and is in a folder in which everybody may put things",
@@ -45,7 +49,11 @@ mod tests {
             (other, root, 0o1755, root, false),
             (other, root, 0o777, root, false),
         ] {
-            assert_eq!(is_trap((owner, folder), mode, own), expected, "{owner} {folder} {mode:o} {own}");
+            assert_eq!(
+                is_trap((owner, folder), mode, own),
+                expected,
+                "{owner} {folder} {mode:o} {own}"
+            );
         }
     }
 }

@@ -52,7 +52,12 @@ impl Core {
     fn of(host: &HostManifest, clock: &CoreClock) -> Core {
         let model = host.cpu_model.known().cloned();
         let (chain_length, additions) = (clock.chain_length, clock.additions);
-        Core { hostname: host.hostname.clone(), model, chain_length, additions }
+        Core {
+            hostname: host.hostname.clone(),
+            model,
+            chain_length,
+            additions,
+        }
     }
 }
 
@@ -71,12 +76,23 @@ pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
 
 /// Keeps what a run has shown. That it cannot be kept takes nothing from the run.
 pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
-    let (Some(path), clock) = (path(), &record.header.core_clock) else { return };
+    let (Some(path), clock) = (path(), &record.header.core_clock) else {
+        return;
+    };
     let mut history = read(&path).unwrap_or_default();
-    let CoreSharing { least_per_mille, shared_costs } = sharing;
+    let CoreSharing {
+        least_per_mille,
+        shared_costs,
+    } = sharing;
     let core = Core::of(&record.header.host, clock);
     let started_at = record.header.started_at.clone();
-    history.add(Run { started_at, seed: record.header.seed, core, least_per_mille, shared_costs });
+    history.add(Run {
+        started_at,
+        seed: record.header.seed,
+        core,
+        least_per_mille,
+        shared_costs,
+    });
     // A home may be read-only, which was said where the record was to be kept.
     let _ = write(&path, &history);
 }
@@ -86,14 +102,19 @@ impl History {
         let runs = || self.runs.iter().filter(|run| run.core == *core);
         let mut least: Vec<u32> = runs().map(|run| run.least_per_mille).collect();
         least.sort_unstable();
-        let agreed = least.windows(2).find(|pair| f64::from(pair[1]) <= f64::from(pair[0]) * AGREE_WITHIN);
+        let agreed = least
+            .windows(2)
+            .find(|pair| f64::from(pair[1]) <= f64::from(pair[0]) * AGREE_WITHIN);
         clock.unshared_per_mille = clock.unshared_per_mille.or(agreed.map(|pair| pair[0]));
-        clock.shared_costs = runs().flat_map(|run| run.shared_costs.iter().copied()).collect();
+        clock.shared_costs = runs()
+            .flat_map(|run| run.shared_costs.iter().copied())
+            .collect();
     }
 
     fn add(&mut self, run: Run) {
         self.schema = SCHEMA.to_owned();
-        self.runs.retain(|kept| (&kept.started_at, kept.seed) != (&run.started_at, run.seed));
+        self.runs
+            .retain(|kept| (&kept.started_at, kept.seed) != (&run.started_at, run.seed));
         self.runs.push(run);
         let surplus = self.runs.len().saturating_sub(RUNS);
         self.runs.drain(..surplus);
@@ -109,7 +130,12 @@ fn path() -> Option<PathBuf> {
 fn read(path: &Path) -> io::Result<History> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
             return Ok(History::default());
         }
         Err(error) => return Err(error),
@@ -140,13 +166,27 @@ mod tests {
     use switchcost_units::Ticks;
 
     fn core(hostname: &str) -> Core {
-        Core { hostname: hostname.to_owned(), model: None, chain_length: 600, additions: 3600 }
+        Core {
+            hostname: hostname.to_owned(),
+            model: None,
+            chain_length: 600,
+            additions: 3600,
+        }
     }
 
     fn run(hostname: &str, seed: u64, least_per_mille: u32) -> Run {
-        let point = SharedCost { ratio_per_mille: 600, cost_per_mille: 1300 };
+        let point = SharedCost {
+            ratio_per_mille: 600,
+            cost_per_mille: 1300,
+        };
         let started_at = "2026-01-01T00:00:00Z".to_owned();
-        Run { started_at, seed, core: core(hostname), least_per_mille, shared_costs: vec![point] }
+        Run {
+            started_at,
+            seed,
+            core: core(hostname),
+            least_per_mille,
+            shared_costs: vec![point],
+        }
     }
 
     fn recalled(runs: impl IntoIterator<Item = Run>, known: Option<u32>) -> CoreClock {
@@ -167,11 +207,23 @@ mod tests {
 
     #[test]
     fn two_runs_that_agree_show_what_a_core_can_do() {
-        let runs = [run("here", 1, 380), run("here", 2, 430), run("here", 3, 600), run("here", 4, 433)];
+        let runs = [
+            run("here", 1, 380),
+            run("here", 2, 430),
+            run("here", 3, 600),
+            run("here", 4, 433),
+        ];
         let clock = recalled(runs, None);
-        assert_eq!(clock.unshared_per_mille, Some(430), "that of one run alone is luck");
+        assert_eq!(
+            clock.unshared_per_mille,
+            Some(430),
+            "that of one run alone is luck"
+        );
         assert_eq!(clock.shared_costs.len(), 4);
-        assert_eq!(recalled([run("here", 1, 380)], None).unshared_per_mille, None);
+        assert_eq!(
+            recalled([run("here", 1, 380)], None).unshared_per_mille,
+            None
+        );
     }
 
     #[test]
@@ -183,14 +235,25 @@ mod tests {
     #[test]
     fn other_machines_show_nothing() {
         let clock = recalled([run("there", 1, 380), run("there", 2, 380)], None);
-        assert_eq!((clock.unshared_per_mille, clock.shared_costs), (None, vec![]));
+        assert_eq!(
+            (clock.unshared_per_mille, clock.shared_costs),
+            (None, vec![])
+        );
     }
 
     #[test]
     fn a_run_counts_once_and_old_ones_are_forgotten() {
-        assert_eq!(recalled([run("here", 1, 380), run("here", 1, 380)], None).unshared_per_mille, None);
+        assert_eq!(
+            recalled([run("here", 1, 380), run("here", 1, 380)], None).unshared_per_mille,
+            None
+        );
         let newer = (2..2 + RUNS as u64).map(|seed| run("here", seed, 430));
-        let clock = recalled([run("here", 0, 380), run("here", 1, 380)].into_iter().chain(newer), None);
+        let clock = recalled(
+            [run("here", 0, 380), run("here", 1, 380)]
+                .into_iter()
+                .chain(newer),
+            None,
+        );
         assert_eq!(clock.unshared_per_mille, Some(430));
     }
 

@@ -32,22 +32,36 @@ pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let verdicts = Verdicts::claim(&arguments.verdicts, &[])?;
     let before = manifest(&Root::system());
-    let flags = Flags::of(&arguments.measure, cpus_by_quiet(&before).first().copied(), time_of(arguments))?;
+    let flags = Flags::of(
+        &arguments.measure,
+        cpus_by_quiet(&before).first().copied(),
+        time_of(arguments),
+    )?;
     let interrupt = Interrupt::watch()?;
     let folders = Folders::make(&folder(arguments)?)?;
     let turns = turns(arguments, &flags, folders, &interrupt, &before)?;
-    let text = render_in_turns(&turns, arguments.form.format, output.style(arguments.verbosity));
+    let text = render_in_turns(
+        &turns,
+        arguments.form.format,
+        output.style(arguments.verbosity),
+    );
     output.write(&text)?;
     verdicts.write(&turns.comparison)?;
     Ok(interrupt.exit().unwrap_or_else(|| exit(&turns)))
 }
 
 fn time_of(arguments: &AbArguments) -> flags::Time {
-    flags::Time { budget: arguments.budget, runs: arguments.runs }
+    flags::Time {
+        budget: arguments.budget,
+        runs: arguments.runs,
+    }
 }
 
 fn folder(arguments: &AbArguments) -> Result<PathBuf, Failure> {
-    arguments.record.clone().map_or_else(|| runs::new_name("ab"), Ok)
+    arguments
+        .record
+        .clone()
+        .map_or_else(|| runs::new_name("ab"), Ok)
 }
 
 fn turns(
@@ -58,14 +72,28 @@ fn turns(
     before: &HostManifest,
 ) -> Result<InTurns, Failure> {
     let arms = [
-        Arm { setup: arguments.base.clone(), wrapper: arguments.base_with.clone(), undo: arguments.base_undo.clone() },
-        Arm { setup: arguments.new.clone(), wrapper: arguments.new_with.clone(), undo: arguments.new_undo.clone() },
+        Arm {
+            setup: arguments.base.clone(),
+            wrapper: arguments.base_with.clone(),
+            undo: arguments.base_undo.clone(),
+        },
+        Arm {
+            setup: arguments.new.clone(),
+            wrapper: arguments.new_with.clone(),
+            undo: arguments.new_undo.clone(),
+        },
     ];
     let seed = arguments.seed.unwrap_or_else(super::seed_of_now);
-    let detect = arguments.detect.or(arguments.fail_above.filter(|share| *share > 0.0)).unwrap_or(USUAL_CHANGE);
+    let detect = arguments
+        .detect
+        .or(arguments.fail_above.filter(|share| *share > 0.0))
+        .unwrap_or(USUAL_CHANGE);
     let folder = runs::short(&folders.all);
     let mut session = Session::new(arguments, &arms, flags, folders, detect, interrupt);
-    let limits = sides::Limits { least_runs: arguments.runs, budget: arguments.budget };
+    let limits = sides::Limits {
+        least_runs: arguments.runs,
+        budget: arguments.budget,
+    };
     let ended = sides::in_turns(&mut session, limits, seed)?;
     let done = session.finish();
     let [base, new] = arms;

@@ -30,7 +30,11 @@ fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Ex
     let all = [&base[..], &new].concat();
     let place = Place::claim(arguments, &all)?;
     let verdicts = Verdicts::claim(&arguments.verdicts, &all)?;
-    let names = [&base, &new].map(|side| side.iter().map(|path| path.display().to_string()).collect::<Vec<_>>());
+    let names = [&base, &new].map(|side| {
+        side.iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+    });
     let request = Request {
         base: &names[0],
         new: &names[1],
@@ -40,7 +44,10 @@ fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Ex
         across: &arguments.across,
     };
     let comparison = sides::compared(&base, &new, request)?;
-    place.write(|style| render(&comparison, arguments.form.format, style), || render_comparison(&comparison))?;
+    place.write(
+        |style| render(&comparison, arguments.form.format, style),
+        || render_comparison(&comparison),
+    )?;
     verdicts.write(&comparison)?;
     Ok(exit(&comparison))
 }
@@ -57,18 +64,29 @@ pub(super) fn exit(comparison: &Comparison) -> Exit {
 
 /// One record, or all of a folder in the order of their names.
 fn records_at(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if path.is_dir() { records_in(path) } else { Ok(vec![path.to_owned()]) }
+    if path.is_dir() {
+        records_in(path)
+    } else {
+        Ok(vec![path.to_owned()])
+    }
 }
 
 fn records_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = entries(folder)?;
     paths.retain(|path| runs::is_named_as_record(path));
-    if paths.is_empty() { Err(Failure::NoRecords(folder.to_owned())) } else { Ok(paths) }
+    if paths.is_empty() {
+        Err(Failure::NoRecords(folder.to_owned()))
+    } else {
+        Ok(paths)
+    }
 }
 
 /// What is in a folder, in the order of the names.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::OpenFolder { path: folder.to_owned(), source };
+    let failed = |source| Failure::OpenFolder {
+        path: folder.to_owned(),
+        source,
+    };
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort_unstable();

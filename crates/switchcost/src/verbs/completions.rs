@@ -8,7 +8,12 @@ use crate::output::Output;
 
 pub(crate) fn run(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "switchcost", &mut script);
+    clap_complete::generate(
+        arguments.shell,
+        &mut Cli::command(),
+        "switchcost",
+        &mut script,
+    );
     Output::STDOUT.write(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Success)
 }

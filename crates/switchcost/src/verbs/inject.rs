@@ -58,20 +58,37 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
 }
 
 /// What came of it, from its record.
-fn show(arguments: &InjectArguments, path: &Path, output: Output, interrupt: &Interrupt) -> Result<Exit, Failure> {
+fn show(
+    arguments: &InjectArguments,
+    path: &Path,
+    output: Output,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let exit = show_loaded(&Loaded::read(path)?, path, &arguments.form, arguments.verbosity, output)?;
+    let exit = show_loaded(
+        &Loaded::read(path)?,
+        path,
+        &arguments.form,
+        arguments.verbosity,
+        output,
+    )?;
     Ok(interrupt.exit().unwrap_or(exit))
 }
 
 /// Injects, and reports where the record is; none where it was stopped before there was one.
-pub(super) fn recorded(arguments: &InjectArguments, interrupt: &Interrupt) -> Result<Option<PathBuf>, Failure> {
+pub(super) fn recorded(
+    arguments: &InjectArguments,
+    interrupt: &Interrupt,
+) -> Result<Option<PathBuf>, Failure> {
     switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
     if let Some(kept) = &arguments.keep_output {
-        let refused = |source: io::Error| Failure::Output { path: kept.clone(), source };
+        let refused = |source: io::Error| Failure::Output {
+            path: kept.clone(),
+            source,
+        };
         std::fs::create_dir_all(kept).map_err(refused)?;
     }
     let subject = Subject::new(
@@ -96,7 +113,9 @@ fn plan(
     subject: &Subject,
     claims: &mut Claims,
 ) -> Result<Plan, Failure> {
-    let (first, further) = timings(&arguments.period, PERIOD, |period| TURN.max(Nanos(period.0 * 2)));
+    let (first, further) = timings(&arguments.period, PERIOD, |period| {
+        TURN.max(Nanos(period.0 * 2))
+    });
     Ok(Plan {
         cpu: cpu(arguments, host, claims)?,
         period_ns: first.period_ns,
@@ -115,9 +134,16 @@ fn plan(
 
 /// The first period named, and the others in rising order.
 fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Timing, Vec<Timing>) {
-    let of = |period| Timing { period_ns: period, turn_ns: turn(period) };
+    let of = |period| Timing {
+        period_ns: period,
+        turn_ns: turn(period),
+    };
     let first = named.first().copied().unwrap_or(usual);
-    let mut others: Vec<Nanos> = named.iter().copied().filter(|period| *period != first).collect();
+    let mut others: Vec<Nanos> = named
+        .iter()
+        .copied()
+        .filter(|period| *period != first)
+        .collect();
     others.sort_unstable();
     others.dedup();
     (of(first), others.into_iter().map(of).collect())
@@ -132,11 +158,17 @@ fn no_groups(why: &io::Error) -> Failure {
 }
 
 /// The one named, or the quietest on which no one measures; not the only one, unasked.
-fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) -> Result<CpuId, Failure> {
+fn cpu(
+    arguments: &InjectArguments,
+    host: &HostManifest,
+    claims: &mut Claims,
+) -> Result<CpuId, Failure> {
     check_others(arguments, host, "the one that the twins run on")?;
     check_move(arguments, host)?;
-    let candidates: Vec<CpuId> =
-        cpus_by_quiet(host).into_iter().filter(|cpu| Some(*cpu) != arguments.move_to).collect();
+    let candidates: Vec<CpuId> = cpus_by_quiet(host)
+        .into_iter()
+        .filter(|cpu| Some(*cpu) != arguments.move_to)
+        .collect();
     match arguments.cpu {
         Some(cpu) if host.cpus_allowed.contains(&cpu) => {
             claims.named(&PlacementChoice::One(cpu));
@@ -144,7 +176,11 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) ->
         }
         Some(cpu) => {
             let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
-            Err(refused(format!("--cpu {cpu}"), &format!("one of the CPUs allowed ({allowed})"), "name one of them"))
+            Err(refused(
+                format!("--cpu {cpu}"),
+                &format!("one of the CPUs allowed ({allowed})"),
+                "name one of them",
+            ))
         }
         None => claims.first_free(&candidates).ok_or_else(|| {
             refused(
@@ -158,21 +194,35 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, claims: &mut Claims) ->
 
 /// Whether there is another CPU to move to.
 fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Failure> {
-    let Some(other) = arguments.move_to else { return Ok(()) };
+    let Some(other) = arguments.move_to else {
+        return Ok(());
+    };
     if host.cpus_allowed.contains(&other) && arguments.cpu != Some(other) {
         return Ok(());
     }
     let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
     let needed = format!("one of the CPUs allowed ({allowed}) beside that of the twins");
-    Err(refused(format!("--move-to {other}"), &needed, "name another"))
+    Err(refused(
+        format!("--move-to {other}"),
+        &needed,
+        "name another",
+    ))
 }
 
 fn refused(found: String, needed: &str, fix: &str) -> Failure {
-    Failure::CannotInject { found, needed: needed.to_owned(), fix: fix.to_owned() }
+    Failure::CannotInject {
+        found,
+        needed: needed.to_owned(),
+        fix: fix.to_owned(),
+    }
 }
 
 /// Whether there is a CPU for all else, or it is to wait.
-fn check_others(arguments: &InjectArguments, host: &HostManifest, taken: &str) -> Result<(), Failure> {
+fn check_others(
+    arguments: &InjectArguments,
+    host: &HostManifest,
+    taken: &str,
+) -> Result<(), Failure> {
     match host.cpus_allowed.as_slice() {
         [only] if !arguments.only_cpu => Err(refused(
             format!("CPU {only} alone"),
@@ -188,7 +238,12 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
     let of = |footprint: &Footprint| match footprint {
         Footprint::Size(size) => Ok(*size),
         Footprint::Level(level) => {
-            let holds = host.caches.iter().filter(|cache| cache.level == *level).map(|cache| cache.size_bytes).max();
+            let holds = host
+                .caches
+                .iter()
+                .filter(|cache| cache.level == *level)
+                .map(|cache| cache.size_bytes)
+                .max();
             holds.ok_or_else(|| Failure::CannotInject {
                 found: format!("no cache of level {level} on this machine"),
                 needed: "a level that it has, or a size".to_owned(),
@@ -196,12 +251,18 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
             })
         }
     };
-    let mut sizes = named.iter().map(of).collect::<Result<Vec<Bytes>, Failure>>()?;
+    let mut sizes = named
+        .iter()
+        .map(of)
+        .collect::<Result<Vec<Bytes>, Failure>>()?;
     sizes.push(Bytes(0));
     sizes.sort_unstable();
     let available = host.memory_available_bytes;
     // An eighth stays free, as for the arrays of measure.
-    if let Some(largest) = sizes.last().filter(|largest| largest.0 > available.0 / 8 * 7) {
+    if let Some(largest) = sizes
+        .last()
+        .filter(|largest| largest.0 > available.0 / 8 * 7)
+    {
         return Err(refused(
             format!("{available} of free memory"),
             &format!("{largest} for the largest footprint, and some for the command"),
@@ -214,13 +275,27 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
 
 /// What takes the CPU from a program has to come before it.
 fn check_rights(cpu: CpuId) -> Result<(), Failure> {
-    let requested = RequestedControls { cpus: Some(vec![cpu]), policy: Policy::Fifo, is_real_time_off: false };
-    let refused = wanted_controls(&requested).into_iter().find_map(|control| match control.outcome {
-        ControlOutcome::Refused { found, needed, fix, lasting_fix } if control.name != "locked-memory" => {
-            Some(Failure::CannotInject { found, needed, fix: format!("{fix}; to make it last: {lasting_fix}") })
-        }
-        _ => None,
-    });
+    let requested = RequestedControls {
+        cpus: Some(vec![cpu]),
+        policy: Policy::Fifo,
+        is_real_time_off: false,
+    };
+    let refused =
+        wanted_controls(&requested)
+            .into_iter()
+            .find_map(|control| match control.outcome {
+                ControlOutcome::Refused {
+                    found,
+                    needed,
+                    fix,
+                    lasting_fix,
+                } if control.name != "locked-memory" => Some(Failure::CannotInject {
+                    found,
+                    needed,
+                    fix: format!("{fix}; to make it last: {lasting_fix}"),
+                }),
+                _ => None,
+            });
     refused.map_or(Ok(()), Err)
 }
 
@@ -238,12 +313,18 @@ fn record(
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
     let _away = pin(&others(&host, &[Some(plan.cpu), plan.moves_to])).ok();
     let mut executor = ProcessExecutor;
-    let Some((subject, plan, found)) = tried(subject, &instruments, plan, &mut executor, interrupt)? else {
+    let Some((subject, plan, found)) =
+        tried(subject, &instruments, plan, &mut executor, interrupt)?
+    else {
         return Ok(None);
     };
     announce(&found, &plan);
     let redaction = arguments.redaction.redact;
-    let words = arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = arguments
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     let header = Header {
         schema: INJECTION_FORM.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -260,13 +341,22 @@ fn record(
     };
     let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
     let mut watcher = Watcher::new(&header, None, interrupt);
-    let is_interrupted =
-        switchcost_inject::inject(&subject, &instruments, &header, &mut executor, &mut watcher, &mut |line| {
-            Ok::<(), Failure>(writer.append(&line)?)
-        })?;
+    let is_interrupted = switchcost_inject::inject(
+        &subject,
+        &instruments,
+        &header,
+        &mut executor,
+        &mut watcher,
+        &mut |line| Ok::<(), Failure>(writer.append(&line)?),
+    )?;
     watcher.finish();
     let elapsed_ns = monotonic().saturating_sub(start);
-    let end = End { is_interrupted, elapsed_ns, has_service_ended: false, others: watcher.others() };
+    let end = End {
+        is_interrupted,
+        elapsed_ns,
+        has_service_ended: false,
+        others: watcher.others(),
+    };
     writer.append(&Line::End(end))?;
     writer.sync()?;
     Ok(Some(()))
@@ -281,7 +371,11 @@ fn tried(
     executor: &mut ProcessExecutor,
     interrupt: &Interrupt,
 ) -> Result<Option<(Subject, Plan, Undisturbed)>, Failure> {
-    let mut run = |subject: &Subject| undisturbed(subject, instruments, &plan, executor, &|| interrupt.is_raised());
+    let mut run = |subject: &Subject| {
+        undisturbed(subject, instruments, &plan, executor, &|| {
+            interrupt.is_raised()
+        })
+    };
     if plan.moves_to.is_none() {
         match run(&subject) {
             Err(Fault::LeavesGroup) => (),
@@ -295,11 +389,21 @@ fn tried(
     };
     let subject = subject.in_groups(groups);
     let found = run(&subject)?;
-    Ok(found.map(|found| (subject, Plan { is_frozen: true, ..plan }, found)))
+    Ok(found.map(|found| {
+        (
+            subject,
+            Plan {
+                is_frozen: true,
+                ..plan
+            },
+            found,
+        )
+    }))
 }
 
 fn announce(found: &Undisturbed, plan: &Plan) {
-    let several = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let several =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let footprints = several(plan.footprints_bytes.len(), "footprint");
     let periods = match plan.further.len() {
         0 => String::new(),
@@ -316,10 +420,18 @@ fn announce(found: &Undisturbed, plan: &Plan) {
 /// The CPUs for all else: where there are no others, those that are taken now and then.
 fn others(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
-        host.cpus_allowed.iter().copied().filter(|cpu| !taken.contains(&Some(*cpu))).collect()
+        host.cpus_allowed
+            .iter()
+            .copied()
+            .filter(|cpu| !taken.contains(&Some(*cpu)))
+            .collect()
     };
     let free = but(taken);
-    if free.is_empty() { but(&taken[..1]) } else { free }
+    if free.is_empty() {
+        but(&taken[..1])
+    } else {
+        free
+    }
 }
 
 /// The clock, and the core's, as the CPU of the twins has them.
@@ -328,5 +440,13 @@ fn instruments(cpu: CpuId, is_tsc_invariant: bool) -> (Instruments, ClockFacts, 
     let (clock, reason) = Clock::choose_for(&[cpu], is_tsc_invariant);
     let (_, rate) = Calibration::begun(clock);
     let core_clock = core_clock::facts(clock);
-    (Instruments { clock, rate, overhead: core_clock.overhead_ticks }, clock.facts(rate, reason), core_clock)
+    (
+        Instruments {
+            clock,
+            rate,
+            overhead: core_clock.overhead_ticks,
+        },
+        clock.facts(rate, reason),
+        core_clock,
+    )
 }

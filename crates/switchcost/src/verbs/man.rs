@@ -25,12 +25,17 @@ fn described(verb: Option<&str>) -> Result<Command, Failure> {
     command.build();
     match verb {
         None => Ok(command),
-        Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| Failure::NoVerb(verb.to_owned())),
+        Some(verb) => command
+            .find_subcommand(verb)
+            .cloned()
+            .ok_or_else(|| Failure::NoVerb(verb.to_owned())),
     }
 }
 
 fn page(command: Command) -> Result<String, Failure> {
     let mut page = Vec::new();
-    Man::new(command).render(&mut page).map_err(Failure::Print)?;
+    Man::new(command)
+        .render(&mut page)
+        .map_err(Failure::Print)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }

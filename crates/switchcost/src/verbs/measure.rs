@@ -42,7 +42,10 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(&path)?;
-    if let Some((record, sharing)) = loaded.core_sharing().filter(|_| !arguments.redaction.redact) {
+    if let Some((record, sharing)) = loaded
+        .core_sharing()
+        .filter(|_| !arguments.redaction.redact)
+    {
         core_sharing::keep(record, sharing);
     }
     let exit = show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)?;
@@ -50,12 +53,26 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
 }
 
 /// Measures what the cost of switches of live programs is made of, as coarsely as `measure --quick` does.
-pub(super) fn measure_for_observe(redaction: Redaction, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
-    record(&MeasureArguments { redaction, ..MeasureArguments::usual() }, Preset::Observe, interrupt)
+pub(super) fn measure_for_observe(
+    redaction: Redaction,
+    interrupt: &Interrupt,
+) -> Result<PathBuf, Failure> {
+    record(
+        &MeasureArguments {
+            redaction,
+            ..MeasureArguments::usual()
+        },
+        Preset::Observe,
+        interrupt,
+    )
 }
 
 /// Plans, measures, and leaves all of it in a record.
-fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
+fn record(
+    arguments: &MeasureArguments,
+    preset: Preset,
+    interrupt: &Interrupt,
+) -> Result<PathBuf, Failure> {
     let history = arguments.history.as_deref().map(Folder::open).transpose()?;
     let root = Root::system();
     let host = manifest(&root);
@@ -67,16 +84,30 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
     controls.extend(claims.refused());
     let runtimes = Chosen::by(arguments)?;
     let policy = granted_policy(arguments, &controls);
-    let selection = selection::selection(arguments, preset, placement, policy, runtimes.selected())?;
+    let selection =
+        selection::selection(arguments, preset, placement, policy, runtimes.selected())?;
     let plan = switchcost_measure::plan(&selection, &host, &|a, b| relation(&root, a, b))?;
     let now = OffsetDateTime::now_utc();
     let place = Place::choose(arguments.record.as_deref(), kinds::MEASURE)?;
-    let noise = arguments.noise.map(|cpu| make_noise(cpu, seed)).transpose()?;
+    let noise = arguments
+        .noise
+        .map(|cpu| make_noise(cpu, seed))
+        .transpose()?;
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;
     let counts_in_software = arguments.counters;
     let runtimes = runtimes.prepared(interrupt)?;
-    let run = RunToRecord { host, controls, plan, runtimes, history, seed, now, counts_in_software, redaction };
+    let run = RunToRecord {
+        host,
+        controls,
+        plan,
+        runtimes,
+        history,
+        seed,
+        now,
+        counts_in_software,
+        redaction,
+    };
     run.measure(&place, interrupt, || claims.report())?;
     drop((noise, claims));
     Ok(place.path)
@@ -84,20 +115,33 @@ fn record(arguments: &MeasureArguments, preset: Preset, interrupt: &Interrupt) -
 
 /// The policy asked for; of the real-time ones only where it was neither turned off nor refused.
 fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy {
-    let is_applied = controls
-        .iter()
-        .any(|control| control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied);
+    let is_applied = controls.iter().any(|control| {
+        control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied
+    });
     if arguments.has_runtimes() {
         return Policy::Other;
     }
-    if is_applied || !arguments.policy.is_real_time() { arguments.policy } else { Policy::Other }
+    if is_applied || !arguments.policy.is_real_time() {
+        arguments.policy
+    } else {
+        Policy::Other
+    }
 }
 
 /// The noise asked for, and what the record says of it.
 fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
-        Failure::Selection(format!("found no way to make noise on CPU {cpu} ({error}), need a CPU that may be used"))
+        Failure::Selection(format!(
+            "found no way to make noise on CPU {cpu} ({error}), need a CPU that may be used"
+        ))
     })?;
     let wanted = format!("bursts of messages over loopback on CPU {cpu}, pauses up to 200 ms");
-    Ok((noise, Control { name: "network-noise".to_owned(), wanted, outcome: ControlOutcome::Applied }))
+    Ok((
+        noise,
+        Control {
+            name: "network-noise".to_owned(),
+            wanted,
+            outcome: ControlOutcome::Applied,
+        },
+    ))
 }

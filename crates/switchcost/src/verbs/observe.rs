@@ -33,9 +33,17 @@ use views::Views;
 pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let stacks = StackFiles::claim(&[], &arguments.stacks)?;
-    let trace = arguments.events.as_deref().map(|path| Output::claim(Some(path))).transpose()?;
+    let trace = arguments
+        .events
+        .as_deref()
+        .map(|path| Output::claim(Some(path)))
+        .transpose()?;
     switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
-    let profile = arguments.profile.as_deref().map(known::Found::read).transpose()?;
+    let profile = arguments
+        .profile
+        .as_deref()
+        .map(known::Found::read)
+        .transpose()?;
     let target = target(arguments)?;
     let host = manifest_at_once(&Root::system());
     let interrupt = Interrupt::watch()?;
@@ -44,15 +52,35 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let now = OffsetDateTime::now_utc();
-    let mut kept = Kept::claim(Place::choose(arguments.record.as_deref(), kinds::OBSERVATION)?)?;
+    let mut kept = Kept::claim(Place::choose(
+        arguments.record.as_deref(),
+        kinds::OBSERVATION,
+    )?)?;
     let program = env!("CARGO_PKG_VERSION").to_owned();
     let host = redact::host(host, arguments.redaction.redact);
-    let empty = Observation { program, calibration, ..Observation::empty(host, runs::stamp(now)) };
-    let costs = empty.calibration.as_ref().and_then(switchcost_analysis::observation::DirectCosts::of);
+    let empty = Observation {
+        program,
+        calibration,
+        ..Observation::empty(host, runs::stamp(now))
+    };
+    let costs = empty
+        .calibration
+        .as_ref()
+        .and_then(switchcost_analysis::observation::DirectCosts::of);
     let ((mut observation, failed), traced) = match trace {
-        None => (observe(arguments, target, empty, &interrupt, &mut kept, None)?, Ok(())),
+        None => (
+            observe(arguments, target, empty, &interrupt, &mut kept, None)?,
+            Ok(()),
+        ),
         Some(trace) => events::written(trace, costs, |events| {
-            observe(arguments, target, empty, &interrupt, &mut kept, Some(events))
+            observe(
+                arguments,
+                target,
+                empty,
+                &interrupt,
+                &mut kept,
+                Some(events),
+            )
         })?,
     };
     observation.stacks.iter_mut().for_each(functions::name);
@@ -86,9 +114,18 @@ fn observe(
         stacks_per_second: arguments.stacks_per_second,
         without_bpf: arguments.no_bpf,
     };
-    let mut views = Views::open(arguments, announcement(arguments, &target), interrupt, kept, events)?;
+    let mut views = Views::open(
+        arguments,
+        announcement(arguments, &target),
+        interrupt,
+        kept,
+        events,
+    )?;
     let observer = Observer::start(empty, options);
-    if let Some(reason) = observer.bpf_unavailable_because().filter(|_| !arguments.no_bpf) {
+    if let Some(reason) = observer
+        .bpf_unavailable_because()
+        .filter(|_| !arguments.no_bpf)
+    {
         without_bpf(arguments, reason)?;
     }
     let task = Task {
@@ -113,20 +150,34 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     } else if arguments.pid.is_empty() {
         return Ok(Target::All);
     } else {
-        Target::processes(&root, once_each(arguments.pid.iter().flat_map(|processes| processes.0.iter().copied())))
+        Target::processes(
+            &root,
+            once_each(
+                arguments
+                    .pid
+                    .iter()
+                    .flat_map(|processes| processes.0.iter().copied()),
+            ),
+        )
     };
     found.map_err(|why| ObserveError::from(why).into())
 }
 
 fn command(arguments: &ObserveArguments) -> Command {
-    let words = arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = arguments
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     let shown = redact::shown(words, arguments.redaction.redact);
     Command::new(arguments.command.clone(), arguments.live).shown_as(shown)
 }
 
 /// What is printed as it begins: the target, and for how long.
 fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
-    let usual = target.usual_duration().filter(|_| !(arguments.live || arguments.listen.is_some()));
+    let usual = target
+        .usual_duration()
+        .filter(|_| !(arguments.live || arguments.listen.is_some()));
     let end = match (target, arguments.duration.or(usual)) {
         (_, Some(duration)) => format!("for {duration}"),
         (Target::Command(_), None) => "until it ends".to_owned(),
@@ -138,15 +189,23 @@ fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
 
 fn named(arguments: &ObserveArguments, target: &Target) -> String {
     match target {
-        Target::Command(_) => {
-            arguments.command.first().map_or(String::new(), |word| word.to_string_lossy().into_owned())
-        }
+        Target::Command(_) => arguments
+            .command
+            .first()
+            .map_or(String::new(), |word| word.to_string_lossy().into_owned()),
         Target::Processes(processes) => match processes.as_slice() {
             [one] => format!("process {one}"),
             several if arguments.comm.is_empty() => format!("{} processes", several.len()),
-            several => format!("{} processes of {}", several.len(), arguments.comm.join(", ")),
+            several => format!(
+                "{} processes of {}",
+                several.len(),
+                arguments.comm.join(", ")
+            ),
         },
-        Target::Group(_) => format!("control group {}", arguments.cgroup.as_deref().unwrap_or_default()),
+        Target::Group(_) => format!(
+            "control group {}",
+            arguments.cgroup.as_deref().unwrap_or_default()
+        ),
         Target::All => "all tasks".to_owned(),
     }
 }
@@ -164,14 +223,22 @@ fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure
     if arguments.events.is_some() {
         return Err(Failure::NoEvents(reason.to_owned()));
     }
-    if arguments.stacks_per_second.is_some() || arguments.stacks.folded.is_some() || arguments.stacks.pprof.is_some() {
+    if arguments.stacks_per_second.is_some()
+        || arguments.stacks.folded.is_some()
+        || arguments.stacks.pprof.is_some()
+    {
         return Err(Failure::NoStacks(reason.to_owned()));
     }
     say!("switches are counted without causes and neighbours: {reason}");
     Ok(())
 }
 
-fn show(arguments: &ObserveArguments, path: &Path, output: Output, stacks: StackFiles) -> Result<Exit, Failure> {
+fn show(
+    arguments: &ObserveArguments,
+    path: &Path,
+    output: Output,
+    stacks: StackFiles,
+) -> Result<Exit, Failure> {
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }

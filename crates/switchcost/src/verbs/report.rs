@@ -18,17 +18,29 @@ pub(super) use loaded::Loaded;
 pub(super) use stacks::StackFiles;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
-    let paths = if arguments.record.is_empty() { vec![runs::newest_record()?] } else { arguments.record.clone() };
+    let paths = if arguments.record.is_empty() {
+        vec![runs::newest_record()?]
+    } else {
+        arguments.record.clone()
+    };
     let stacks = StackFiles::claim(&paths, &arguments.stacks)?;
     if arguments.output.is_none() && arguments.figures.is_none() && !stacks.is_any() {
         return print(&paths, arguments);
     }
-    let output = arguments.output.as_deref().map(|page| claim(&paths, Some(page))).transpose()?;
+    let output = arguments
+        .output
+        .as_deref()
+        .map(|page| claim(&paths, Some(page)))
+        .transpose()?;
     let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
-    let loaded: Vec<Loaded> =
-        paths.iter().map(|path| Loaded::read(path)?.beside(earlier.as_ref())).collect::<Result<_, _>>()?;
+    let loaded: Vec<Loaded> = paths
+        .iter()
+        .map(|path| Loaded::read(path)?.beside(earlier.as_ref()))
+        .collect::<Result<_, _>>()?;
     if stacks.is_any() {
-        let [one] = loaded.as_slice() else { return Err(Failure::OneRecord(loaded.len())) };
+        let [one] = loaded.as_slice() else {
+            return Err(Failure::OneRecord(loaded.len()));
+        };
         stacks.write(one)?;
         if output.is_none() && arguments.figures.is_none() {
             return Ok(one.exit());
@@ -46,7 +58,12 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 }
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
-pub(crate) fn show(path: &Path, form: &OutputArguments, verbosity: Verbosity, output: Output) -> Result<Exit, Failure> {
+pub(crate) fn show(
+    path: &Path,
+    form: &OutputArguments,
+    verbosity: Verbosity,
+    output: Output,
+) -> Result<Exit, Failure> {
     show_loaded(&Loaded::read(path)?, path, form, verbosity, output)
 }
 
@@ -82,7 +99,11 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     }
     // The newest record is what is shown where none is named.
     let is_newest = runs::newest_record().is_ok_and(|newest| newest == path);
-    let record = if is_newest { String::new() } else { format!(" {}", switchcost_report::as_argument(path)) };
+    let record = if is_newest {
+        String::new()
+    } else {
+        format!(" {}", switchcost_report::as_argument(path))
+    };
     format!(
         "{text}\nall of it: switchcost report --details{record}\nfigures:   switchcost report -o page.html{record}\n\
          raw data:  {}\n",
@@ -96,7 +117,9 @@ fn print(paths: &[PathBuf], arguments: &ReportArguments) -> Result<Exit, Failure
         return Err(Failure::OneRecord(paths.len()));
     }
     let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
-    let read = |path: &PathBuf| -> Result<Loaded, Failure> { Loaded::read(path)?.by(by).beside(earlier.as_ref()) };
+    let read = |path: &PathBuf| -> Result<Loaded, Failure> {
+        Loaded::read(path)?.by(by).beside(earlier.as_ref())
+    };
     let output = claim(paths, form.out.as_deref())?;
     if let [path] = paths {
         return show_loaded(&read(path)?, path, form, arguments.verbosity, output);
@@ -114,7 +137,11 @@ fn print(paths: &[PathBuf], arguments: &ReportArguments) -> Result<Exit, Failure
 }
 
 fn headed(loaded: &Loaded, path: &Path, style: Style) -> String {
-    format!("== {}\n\n{}\n", switchcost_report::plain(loaded.name()), text(loaded, path, Format::Table, style))
+    format!(
+        "== {}\n\n{}\n",
+        switchcost_report::plain(loaded.name()),
+        text(loaded, path, Format::Table, style)
+    )
 }
 
 fn worse(a: Exit, b: Exit) -> Exit {
@@ -125,7 +152,9 @@ fn worse(a: Exit, b: Exit) -> Exit {
 pub(super) fn claim(records: &[PathBuf], name: Option<&Path>) -> Result<Output, Failure> {
     if let Some(name) = name
         && let Ok(place) = name.canonicalize()
-        && records.iter().any(|path| path.canonicalize().is_ok_and(|record| record == place))
+        && records
+            .iter()
+            .any(|path| path.canonicalize().is_ok_and(|record| record == place))
     {
         return Err(Failure::OverRecord(name.to_owned()));
     }

@@ -31,7 +31,9 @@ struct Done {
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let host = manifest(&Root::system());
-    let papers: Vec<Paper> = Paper::iter().filter(|paper| is_wanted(&arguments.papers, *paper)).collect();
+    let papers: Vec<Paper> = Paper::iter()
+        .filter(|paper| is_wanted(&arguments.papers, *paper))
+        .collect();
     if arguments.claims {
         let output = Output::claim(None)?;
         let style = output.style(arguments.verbosity);
@@ -49,7 +51,11 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let mut done = Vec::new();
     for paper in papers {
         let (records, commands) = runner.all(&paper.steps(&site))?;
-        done.push(Done { paper, records, commands });
+        done.push(Done {
+            paper,
+            records,
+            commands,
+        });
         if interrupt.is_raised() {
             break;
         }
@@ -60,7 +66,9 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
 }
 
 fn is_wanted(papers: &[What], paper: Paper) -> bool {
-    papers.iter().any(|what| *what == What::All || what.to_string() == paper.to_string())
+    papers
+        .iter()
+        .any(|what| *what == What::All || what.to_string() == paper.to_string())
 }
 
 /// What was begun on one CPU goes on there, unless another is named: which one is the quietest changes from hour to hour.
@@ -70,26 +78,52 @@ fn site<'a>(
     begun_on: Option<CpuId>,
 ) -> Result<Site<'a>, Failure> {
     let begun_on = begun_on.filter(|cpu| host.cpus_allowed.contains(cpu));
-    let quiet_cpu = arguments.cpu.or(begun_on).or_else(|| quietest_cpu(host)).ok_or_else(Failure::no_cpu_allowed)?;
+    let quiet_cpu = arguments
+        .cpu
+        .or(begun_on)
+        .or_else(|| quietest_cpu(host))
+        .ok_or_else(Failure::no_cpu_allowed)?;
     if !host.cpus_allowed.contains(&quiet_cpu) {
         return Err(Failure::Selection(format!(
             "found --cpu {quiet_cpu}, need one of the CPUs allowed to this process"
         )));
     }
-    let noisy_cpu = host.cpus_allowed.iter().copied().find(|cpu| *cpu != quiet_cpu);
-    let effort = if arguments.quick { Effort::Quick } else { Effort::Usual };
-    Ok(Site { host, quiet_cpu, noisy_cpu, effort, seed: arguments.seed, has_guest: arguments.system })
+    let noisy_cpu = host
+        .cpus_allowed
+        .iter()
+        .copied()
+        .find(|cpu| *cpu != quiet_cpu);
+    let effort = if arguments.quick {
+        Effort::Quick
+    } else {
+        Effort::Usual
+    };
+    Ok(Site {
+        host,
+        quiet_cpu,
+        noisy_cpu,
+        effort,
+        seed: arguments.seed,
+        has_guest: arguments.system,
+    })
 }
 
 fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
-    let lines: String = papers.iter().flat_map(|paper| paper.steps(site)).map(|step| run::line(&step) + "\n").collect();
+    let lines: String = papers
+        .iter()
+        .flat_map(|paper| paper.steps(site))
+        .map(|step| run::line(&step) + "\n")
+        .collect();
     Output::STDOUT.write(&lines)?;
     Ok(Exit::Success)
 }
 
 /// The machine in one line.
 fn machine(host: &HostManifest) -> String {
-    let model = host.cpu_model.known().map_or("CPU not known", String::as_str);
+    let model = host
+        .cpu_model
+        .known()
+        .map_or("CPU not known", String::as_str);
     format!("{model}, {} CPUs, {}", host.cpus_allowed.len(), host.kernel)
 }
 
@@ -109,13 +143,18 @@ fn write(
 ) -> Result<Exit, Failure> {
     let mut exhibits: Vec<_> = done.iter().map(|done| judged(done, others)).collect();
     if arguments.quick {
-        exhibits.iter_mut().flatten().flat_map(|exhibit| &mut exhibit.claims).for_each(Claim::withhold);
+        exhibits
+            .iter_mut()
+            .flatten()
+            .flat_map(|exhibit| &mut exhibit.claims)
+            .for_each(Claim::withhold);
     }
     let reproductions: Vec<Reproduction<'_>> = done
         .iter()
         .zip(&exhibits)
         .map(|(done, exhibits)| {
-            Reproduction::new(done.paper, exhibits, &done.commands, machine).judged_if(!arguments.quick)
+            Reproduction::new(done.paper, exhibits, &done.commands, machine)
+                .judged_if(!arguments.quick)
         })
         .collect();
     site::write(&reproductions, folder, arguments.figures)?;
@@ -123,6 +162,14 @@ fn write(
     let style = output.style(arguments.verbosity);
     output.write(&render(&reproductions, arguments.format, style))?;
     say!("site: {}", folder.index().display());
-    let is_missing = done.iter().any(|done| done.commands.iter().any(|command| command.missing.is_some()));
-    Ok(if is_missing { Exit::Partial } else { Exit::Success })
+    let is_missing = done.iter().any(|done| {
+        done.commands
+            .iter()
+            .any(|command| command.missing.is_some())
+    });
+    Ok(if is_missing {
+        Exit::Partial
+    } else {
+        Exit::Success
+    })
 }

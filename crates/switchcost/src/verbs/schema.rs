@@ -33,7 +33,9 @@ fn schemas() -> Map<String, Value> {
 
 fn of(printed: Printed, schemas: Map<String, Value>) -> Value {
     let beginning = format!("switchcost.{printed}/");
-    let found = schemas.into_iter().find(|(name, _)| name.starts_with(&beginning));
+    let found = schemas
+        .into_iter()
+        .find(|(name, _)| name.starts_with(&beginning));
     found.map_or(Value::Null, |(_, schema)| schema)
 }
 
@@ -42,7 +44,9 @@ fn as_printed(schema: &mut Value) {
     match schema {
         Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match value {
             Value::String(text) if name == "description" => *text = without_links(text),
-            Value::String(text) if name == "type" && text == "number" => *value = Value::from(vec!["number", "null"]),
+            Value::String(text) if name == "type" && text == "number" => {
+                *value = Value::from(vec!["number", "null"])
+            }
             _ => as_printed(value),
         }),
         Value::Array(items) => items.iter_mut().for_each(as_printed),
@@ -52,9 +56,16 @@ fn as_printed(schema: &mut Value) {
 
 /// `[words](page.md)` as `words`.
 fn without_links(text: &str) -> String {
-    let Some((before, link)) = text.split_once('[') else { return text.to_owned() };
-    match link.split_once("](").and_then(|(words, rest)| Some((words, rest.split_once(')')?.1))) {
-        Some((words, rest)) if !words.contains('[') => format!("{before}{words}{}", without_links(rest)),
+    let Some((before, link)) = text.split_once('[') else {
+        return text.to_owned();
+    };
+    match link
+        .split_once("](")
+        .and_then(|(words, rest)| Some((words, rest.split_once(')')?.1)))
+    {
+        Some((words, rest)) if !words.contains('[') => {
+            format!("{before}{words}{}", without_links(rest))
+        }
         _ => format!("{before}[{}", without_links(link)),
     }
 }
@@ -71,7 +82,10 @@ mod tests {
         assert_eq!(Printed::iter().count(), all.len(), "{:?}", all.keys());
         for printed in Printed::iter() {
             let schema = of(printed, all.clone());
-            assert_eq!(schema["properties"]["schema"]["const"], schema["title"], "{printed}");
+            assert_eq!(
+                schema["properties"]["schema"]["const"], schema["title"],
+                "{printed}"
+            );
         }
     }
 
@@ -86,7 +100,10 @@ mod tests {
 
     #[test]
     fn links_are_words_where_there_are_no_pages() {
-        assert_eq!(without_links("By [reason](../method/a.md); a [b] [c](d)."), "By reason; a [b] c.");
+        assert_eq!(
+            without_links("By [reason](../method/a.md); a [b] [c](d)."),
+            "By reason; a [b] c."
+        );
         assert_eq!(without_links("`[1, 2]`"), "`[1, 2]`");
     }
 }

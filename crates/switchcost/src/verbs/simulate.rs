@@ -61,7 +61,15 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
             return Err(Failure::LivePart);
         }
         let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?)?;
-        return live(session, &arguments.designs, Stretch { interval: DEFAULT_INTERVAL, skipped_switches: 0 }, None);
+        return live(
+            session,
+            &arguments.designs,
+            Stretch {
+                interval: DEFAULT_INTERVAL,
+                skipped_switches: 0,
+            },
+            None,
+        );
     }
     refuse_capture_flags(&arguments.capture)?;
     if let Some(stretch) = arguments.part.stretch() {
@@ -81,17 +89,25 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 
 /// What only `live` obeys must not be passed over in silence.
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
-    if capture.is_given() { Err(Failure::NotLive) } else { Ok(()) }
+    if capture.is_given() {
+        Err(Failure::NotLive)
+    } else {
+        Ok(())
+    }
 }
 
 fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
-        return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
+        return interrupt
+            .exit()
+            .ok_or_else(|| Failure::Empty(path.to_owned()));
     };
     let shown = ended.show(arguments, output)?;
-    Ok(interrupt.exit().unwrap_or(if is_whole { shown } else { Exit::Record }))
+    Ok(interrupt
+        .exit()
+        .unwrap_or(if is_whole { shown } else { Exit::Record }))
 }
 
 /// What is to be known of all numbers from a trace; where a table has no room for it.
@@ -107,8 +123,17 @@ fn simulate(
     interrupt: &Interrupt,
 ) -> Result<Option<(Ended, bool)>, Failure> {
     let reader = look::open(path)?;
-    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), reader.header(), record)?;
-    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
+    let mut run = Run::begin(
+        arguments,
+        DEFAULT_INTERVAL,
+        &path.to_string_lossy(),
+        reader.header(),
+        record,
+    )?;
+    let failed = |source| Failure::ReadTrace {
+        path: path.to_owned(),
+        source,
+    };
     let mut chunks = read_ahead(reader).map_err(failed)?;
     let incomplete = feed(&mut run, path, interrupt, |chunk| chunks.next_into(chunk))?;
     if run.is_empty() {
@@ -137,7 +162,12 @@ fn feed(
             Ok(true) => run.chunk(&mut chunk)?,
             Ok(false) => return Ok(None),
             Err(error) if error.is_loss() && !run.is_empty() => return Ok(Some(error.to_string())),
-            Err(source) => return Err(Failure::ReadTrace { path: path.to_owned(), source }),
+            Err(source) => {
+                return Err(Failure::ReadTrace {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
         }
     }
 }
@@ -155,7 +185,10 @@ pub(crate) struct Stretch {
 pub(crate) fn live(
     programs: impl Live,
     arguments: &DesignArguments,
-    Stretch { interval, skipped_switches }: Stretch,
+    Stretch {
+        interval,
+        skipped_switches,
+    }: Stretch,
     keep: Option<&Path>,
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
@@ -164,9 +197,15 @@ pub(crate) fn live(
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);
     let mut skip = Skip::of(skipped_switches);
     // A pass for many designs goes through all of it.
-    let in_full = if skip.is_any() { &part::in_full(arguments) } else { arguments };
+    let in_full = if skip.is_any() {
+        &part::in_full(arguments)
+    } else {
+        arguments
+    };
     let mut run = Run::begin(in_full, interval, LIVE, &header, None)?;
-    let mut trace = keep.map(|path| NewTrace::create(path, &header)).transpose()?;
+    let mut trace = keep
+        .map(|path| NewTrace::create(path, &header))
+        .transpose()?;
     let outcome = programs.run(&interrupt, |chunk| {
         if let Some(trace) = &mut trace {
             trace.write(chunk)?;
@@ -188,7 +227,9 @@ pub(crate) fn live(
     }
     if let Ok(ended) = &outcome {
         run.name_symbols(ended.symbols.clone());
-        trace.iter_mut().for_each(|trace| trace.name_symbols(ended.symbols.clone()));
+        trace
+            .iter_mut()
+            .for_each(|trace| trace.name_symbols(ended.symbols.clone()));
     }
     let kept = trace.map(NewTrace::finish).transpose();
     let incomplete = match &outcome {
@@ -196,7 +237,11 @@ pub(crate) fn live(
         Err(failure) => Some(failure.to_string()),
     };
     // What was simulated before a failure is whole, and is kept with what ended it.
-    let record = if run.is_empty() { None } else { Some(run.finish(incomplete)) };
+    let record = if run.is_empty() {
+        None
+    } else {
+        Some(run.finish(incomplete))
+    };
     let programs = outcome?;
     programs.report(is_redacted);
     kept?;

@@ -16,8 +16,15 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
     let programs = arguments.set.prepare(folder.path(), arguments.seed)?;
     // Segments of client and server are a few thousand instructions long.
-    let interval = if arguments.set == Set::ClientServer { 1_000 } else { 10_000 };
-    let stretch = simulate::Stretch { interval, skipped_switches: arguments.skip };
+    let interval = if arguments.set == Set::ClientServer {
+        1_000
+    } else {
+        10_000
+    };
+    let stretch = simulate::Stretch {
+        interval,
+        skipped_switches: arguments.skip,
+    };
     let switches = arguments.skip.saturating_add(arguments.switches);
     let output = arguments.output.as_deref();
     if arguments.system {
@@ -26,15 +33,27 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     }
     let temporary = folder.path().join("tmp");
     std::fs::create_dir(&temporary).map_err(Failure::Folder)?;
-    let commands = programs.into_iter().map(|program| command(program, &temporary)).collect();
-    let session =
-        Session::new(commands, order(arguments.order, arguments.quantum), None, Some(switches))?.of_endless_programs();
+    let commands = programs
+        .into_iter()
+        .map(|program| command(program, &temporary))
+        .collect();
+    let session = Session::new(
+        commands,
+        order(arguments.order, arguments.quantum),
+        None,
+        Some(switches),
+    )?
+    .of_endless_programs();
     simulate::live(session, &arguments.designs, stretch, output).map(of_set)
 }
 
 /// The programs are ours, and their exit codes were not asked for.
 fn of_set(exit: Exit) -> Exit {
-    if matches!(exit, Exit::Command(_)) { Exit::Partial } else { exit }
+    if matches!(exit, Exit::Command(_)) {
+        Exit::Partial
+    } else {
+        exit
+    }
 }
 
 /// Where the inputs are in a guest: under the same name each time.
@@ -47,11 +66,27 @@ fn guest(
     folder: &Path,
 ) -> Result<LiveGuest, Failure> {
     let commands = programs.into_iter().map(|program| {
-        let within = program.folder.strip_prefix(folder).unwrap_or(&program.folder);
-        Command { directory: Some(Path::new(IN_GUEST).join(within)), ..Command::new(program.arguments) }
+        let within = program
+            .folder
+            .strip_prefix(folder)
+            .unwrap_or(&program.folder);
+        Command {
+            directory: Some(Path::new(IN_GUEST).join(within)),
+            ..Command::new(program.arguments)
+        }
     });
-    let placed = PlacedFolder { here: folder.to_owned(), there: IN_GUEST.into() };
-    LiveGuest::new(commands.collect(), &arguments.guest, arguments.quantum, switches, arguments.set.uses()?, placed)
+    let placed = PlacedFolder {
+        here: folder.to_owned(),
+        there: IN_GUEST.into(),
+    };
+    LiveGuest::new(
+        commands.collect(),
+        &arguments.guest,
+        arguments.quantum,
+        switches,
+        arguments.set.uses()?,
+        placed,
+    )
 }
 
 /// What the programs themselves write for a while goes where ours does, and with it.

@@ -9,7 +9,12 @@ use crate::common::{Place, ran, text};
 fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -> Child {
     let mut command: Command = place.command(&["keep-one-setup", commands, wrapper, undo]);
     command.args(program).current_dir(place.folder());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
 }
 
 /// What it reports when the program has ended by itself.
@@ -22,7 +27,10 @@ fn reported(place: &Place, setup: [&str; 3], program: &[&str]) -> String {
 }
 
 fn read(place: &Place, name: &str) -> String {
-    std::fs::read_to_string(place.path(name)).unwrap_or_default().trim().to_owned()
+    std::fs::read_to_string(place.path(name))
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 fn is_running(process: &str) -> bool {
@@ -40,32 +48,58 @@ fn a_program_has_its_set_up_and_what_that_started_is_ended() {
         &["sh", "-c", "umask > mask; echo $WRAPPED > env"],
     );
     assert_eq!(report, "0\n");
-    assert_eq!(["mask", "env", "undone"].map(|name| read(&place, name)), ["0077", "yes", "done"]);
+    assert_eq!(
+        ["mask", "env", "undone"].map(|name| read(&place, name)),
+        ["0077", "yes", "done"]
+    );
     assert!(!is_running(&read(&place, "stubborn")) && !is_running(&read(&place, "apart")));
 }
 
 #[test]
 fn a_set_up_that_fails_starts_nothing_and_is_undone() {
     let place = Place::new();
-    let report = reported(&place, ["(exit 7)", "", "echo done > undone; exit 3"], &["touch", "started"]);
+    let report = reported(
+        &place,
+        ["(exit 7)", "", "echo done > undone; exit 3"],
+        &["touch", "started"],
+    );
     let (code, complaint) = report.split_once('\n').expect("two lines");
-    assert_eq!((code, place.path("started").exists(), read(&place, "undone")), ("7", false, "done".to_owned()));
-    assert!(complaint.starts_with("failed to undo with 'echo done > undone; exit 3': exit status: 3"), "{complaint}");
-    assert_eq!(reported(&place, ["", "", ""], &["sh", "-c", "exit 3"]), "3\n");
+    assert_eq!(
+        (code, place.path("started").exists(), read(&place, "undone")),
+        ("7", false, "done".to_owned())
+    );
+    assert!(
+        complaint.starts_with("failed to undo with 'echo done > undone; exit 3': exit status: 3"),
+        "{complaint}"
+    );
+    assert_eq!(
+        reported(&place, ["", "", ""], &["sh", "-c", "exit 3"]),
+        "3\n"
+    );
 }
 
 #[test]
 fn when_the_run_is_gone_its_set_up_is_undone() {
     let place = Place::new();
     let program = ["sh", "-c", "echo $$ > program; sleep 1000"];
-    let mut keeper = kept(&place, ["sleep 1000 & echo $! > left", "", "echo done > undone"], &program);
+    let mut keeper = kept(
+        &place,
+        ["sleep 1000 & echo $! > left", "", "echo done > undone"],
+        &program,
+    );
     while read(&place, "program").is_empty() {
-        assert!(keeper.try_wait().expect("our child").is_none(), "it waits for its program");
+        assert!(
+            keeper.try_wait().expect("our child").is_none(),
+            "it waits for its program"
+        );
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     drop(keeper.stdin.take());
     let report = ran(keeper.wait_with_output().expect("our child")).stdout;
-    assert_eq!((report.as_str(), read(&place, "undone")), ("stopped\n", "done".to_owned()));
+    assert_eq!(
+        (report.as_str(), read(&place, "undone")),
+        ("stopped\n", "done".to_owned())
+    );
     assert!(!is_running(&read(&place, "program")) && !is_running(&read(&place, "left")));
 }
 
@@ -79,26 +113,58 @@ fn settings_of_the_scheduler_are_put_back() {
     }
     let place = Place::new();
     let changed = before.trim().parse::<u64>().expect("a number") - 1;
-    let report =
-        reported(&place, [&format!("echo {changed} > {file}"), "", ""], &["sh", "-c", &format!("cat {file} > seen")]);
-    assert_eq!((report.as_str(), read(&place, "seen")), ("0\n", changed.to_string()));
+    let report = reported(
+        &place,
+        [&format!("echo {changed} > {file}"), "", ""],
+        &["sh", "-c", &format!("cat {file} > seen")],
+    );
+    assert_eq!(
+        (report.as_str(), read(&place, "seen")),
+        ("0\n", changed.to_string())
+    );
     assert_eq!(std::fs::read_to_string(file).expect("it is there"), before);
 }
 
 #[test]
 fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     let place = Place::new();
-    let run = |words: &[&str]| place.run(&[&["ab", "--record", text(&place.path("runs"))], words].concat());
+    let run = |words: &[&str]| {
+        place.run(&[&["ab", "--record", text(&place.path("runs"))], words].concat())
+    };
     let flags = run(&["--", "--mechanisms", "pipe"]);
-    assert_eq!((flags.code, flags.stderr.contains("'--mechanisms'")), (2, true), "{}", flags.stderr);
-    let fails =
-        run(&["--base", "echo no such thing >&2; exit 9", "--new", "echo no such thing >&2; exit 9", "--", "--no-rt"]);
+    assert_eq!(
+        (flags.code, flags.stderr.contains("'--mechanisms'")),
+        (2, true),
+        "{}",
+        flags.stderr
+    );
+    let fails = run(&[
+        "--base",
+        "echo no such thing >&2; exit 9",
+        "--new",
+        "echo no such thing >&2; exit 9",
+        "--",
+        "--no-rt",
+    ]);
     assert_eq!(fails.code, 1, "{}", fails.stderr);
-    for words in ["found exit code 9 of its set-up or run", ".log: no such thing"] {
+    for words in [
+        "found exit code 9 of its set-up or run",
+        ".log: no such thing",
+    ] {
         assert!(fails.stderr.contains(words), "{}", fails.stderr);
     }
     let record = place.path("others");
-    let ends = place.run(&["ab", "--record", text(&record), "--base", "exit 0", "--new", "exit 0", "--", "--no-rt"]);
+    let ends = place.run(&[
+        "ab",
+        "--record",
+        text(&record),
+        "--base",
+        "exit 0",
+        "--new",
+        "exit 0",
+        "--",
+        "--no-rt",
+    ]);
     assert_eq!(ends.code, 1, "{}", ends.stderr);
     assert!(ends.stderr.contains("do not exit in it"), "{}", ends.stderr);
 }

@@ -23,12 +23,18 @@ fn unfit_plans_are_refused_before_anything_is_started() {
             "switchcost: failed to plan the measurement: found a stride of 128 B in an array of 64 B, need a stride \
              no larger than the array; make the array larger or the stride smaller",
         ),
-        (&["--tasks", "1"], "switchcost: failed to plan the measurement: found 1 task, need 2 to 64 (--tasks)"),
+        (
+            &["--tasks", "1"],
+            "switchcost: failed to plan the measurement: found 1 task, need 2 to 64 (--tasks)",
+        ),
         (
             &["--cpu", "0", "--placement", "pair"],
             "switchcost: failed to plan the measurement: found 1 CPU in --cpu for --placement pair, need two different ones",
         ),
-        (&["--tasks", "65"], "switchcost: failed to plan the measurement: found 65 tasks, need 2 to 64 (--tasks)"),
+        (
+            &["--tasks", "65"],
+            "switchcost: failed to plan the measurement: found 65 tasks, need 2 to 64 (--tasks)",
+        ),
         (
             &["--size", "64", "--pattern", "chase", "--stride", "8"],
             "switchcost: failed to plan the measurement: found a chase with nodes of 8 B in an array of 64 B, need \
@@ -38,7 +44,10 @@ fn unfit_plans_are_refused_before_anything_is_started() {
         let found = refusal(&place, &[&["measure"], arguments].concat());
         assert_eq!(found, (2, message.to_owned()));
     }
-    assert!(!place.folder().join("switchcost").exists(), "no record of what was not begun");
+    assert!(
+        !place.folder().join("switchcost").exists(),
+        "no record of what was not begun"
+    );
 }
 
 #[test]
@@ -46,9 +55,19 @@ fn a_cpu_that_is_not_there_is_refused_with_those_that_are() {
     let place = Place::new();
     let (code, message) = refusal(&place, &["measure", "--cpu", "4095"]);
     assert_eq!(code, 2);
-    assert!(message.contains("found no CPU 4095 online, need one of "), "{message}");
+    assert!(
+        message.contains("found no CPU 4095 online, need one of "),
+        "{message}"
+    );
     let (code, message) = refusal(&place, &["measure", "--cpu", "x"]);
-    assert_eq!((code, message.contains("found 'x', need a list of CPU numbers")), (2, true), "{message}");
+    assert_eq!(
+        (
+            code,
+            message.contains("found 'x', need a list of CPU numbers")
+        ),
+        (2, true),
+        "{message}"
+    );
 }
 
 #[test]
@@ -57,7 +76,9 @@ fn arrays_that_do_not_fit_into_memory_are_refused() {
     let (code, message) = refusal(&place, &["measure", "--size", "1024GiB"]);
     assert_eq!(code, 2);
     assert!(
-        message.contains("need 2048 GiB for 2 arrays of 1024 GiB; use a smaller --size or fewer --tasks"),
+        message.contains(
+            "need 2048 GiB for 2 arrays of 1024 GiB; use a smaller --size or fewer --tasks"
+        ),
         "{message}"
     );
 }
@@ -65,7 +86,18 @@ fn arrays_that_do_not_fit_into_memory_are_refused() {
 #[test]
 fn arrays_that_take_longer_than_the_budget_are_refused_before_anything_is_started() {
     let place = Place::new();
-    let (code, message) = refusal(&place, &["measure", "--size", "1GiB", "--sharing", "shared", "--budget", "100ms"]);
+    let (code, message) = refusal(
+        &place,
+        &[
+            "measure",
+            "--size",
+            "1GiB",
+            "--sharing",
+            "shared",
+            "--budget",
+            "100ms",
+        ],
+    );
     assert_eq!(code, 2);
     assert_eq!(
         message,
@@ -73,19 +105,40 @@ fn arrays_that_take_longer_than_the_budget_are_refused_before_anything_is_starte
          tasks to prepare and walk 1 GiB each, 5 times over, on the fastest of machines; raise --budget, or use fewer --tasks or \
          a smaller --size (227 MiB of all these tasks together would fit)"
     );
-    assert!(!place.folder().join("switchcost").exists(), "no record of what was not begun");
+    assert!(
+        !place.folder().join("switchcost").exists(),
+        "no record of what was not begun"
+    );
 }
 
 #[test]
 fn a_flag_with_a_wrong_value_names_the_right_ones() {
     let place = Place::new();
     for (arguments, message) in [
-        (["measure", "--mechanism", "pipes"], "need one of pipe, eventfd, futex"),
-        (["measure", "--size", "64kb"], "need a size with its unit such as 0, 512B, 64KiB or 4MiB"),
-        (["measure", "--access", "execute"], "need one of read, write, rmw"),
-        (["measure", "--precision", "2"], "need a percentage from 0.1% to 99.9%"),
-        (["measure", "--budget", "5"], "need a time with its unit such as 200us, 15s or 2min"),
-        (["measure", "--format", "xml"], "need one of table, json, csv"),
+        (
+            ["measure", "--mechanism", "pipes"],
+            "need one of pipe, eventfd, futex",
+        ),
+        (
+            ["measure", "--size", "64kb"],
+            "need a size with its unit such as 0, 512B, 64KiB or 4MiB",
+        ),
+        (
+            ["measure", "--access", "execute"],
+            "need one of read, write, rmw",
+        ),
+        (
+            ["measure", "--precision", "2"],
+            "need a percentage from 0.1% to 99.9%",
+        ),
+        (
+            ["measure", "--budget", "5"],
+            "need a time with its unit such as 200us, 15s or 2min",
+        ),
+        (
+            ["measure", "--format", "xml"],
+            "need one of table, json, csv",
+        ),
     ] {
         let (code, found) = refusal(&place, &arguments);
         assert_eq!(code, 2, "{found}");
@@ -96,13 +149,31 @@ fn a_flag_with_a_wrong_value_names_the_right_ones() {
 #[test]
 fn a_place_that_cannot_be_written_is_known_before_the_work() {
     let place = Place::new();
-    let quick = ["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"];
-    let (code, message) = refusal(&place, &[&quick[..], &["--out", "/proc/none/result"]].concat());
+    let quick = [
+        "measure",
+        "--mechanism",
+        "fiber",
+        "--max-repetitions",
+        "6",
+        "--no-counters",
+    ];
+    let (code, message) = refusal(
+        &place,
+        &[&quick[..], &["--out", "/proc/none/result"]].concat(),
+    );
     assert_eq!(code, 1);
-    assert!(message.starts_with("switchcost: failed to write the result to /proc/none/result: "), "{message}");
-    let (code, message) = refusal(&place, &[&quick[..], &["--record", "/proc/none/run.jsonl"]].concat());
+    assert!(
+        message.starts_with("switchcost: failed to write the result to /proc/none/result: "),
+        "{message}"
+    );
+    let (code, message) = refusal(
+        &place,
+        &[&quick[..], &["--record", "/proc/none/run.jsonl"]].concat(),
+    );
     assert_eq!(code, 1);
-    assert!(message.contains("need a folder that exists and may be written; choose another place with --record"));
+    assert!(message.contains(
+        "need a folder that exists and may be written; choose another place with --record"
+    ));
 }
 
 #[test]
@@ -110,17 +181,37 @@ fn a_record_is_never_overwritten() {
     let place = Place::new();
     std::fs::write(place.record(), "precious").expect("a file");
     let (record, trace) = (place.record(), place.path("walks.sct"));
-    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "-o", text(&trace)]).code, 0);
+    assert_eq!(
+        place
+            .run(&["trace", "walks", "--size", "4KiB", "-o", text(&trace)])
+            .code,
+        0
+    );
     for ran in [
         place.measure(&["--mechanism", "fiber"]),
-        place.run(&["simulate", text(&trace), "--design", "mogul-1a", "--record", &record]),
+        place.run(&[
+            "simulate",
+            text(&trace),
+            "--design",
+            "mogul-1a",
+            "--record",
+            &record,
+        ]),
         place.run(&["observe", "--record", &record, "--", "true"]),
         place.run(&["ab", "--record", &record, "--", "--quick"]),
     ] {
         // As where a trace would take the place of a file.
         assert_eq!(ran.code, 2);
-        assert!(ran.stderr.contains("need a name that is free (records are never overwritten)"), "{}", ran.stderr);
-        assert_eq!(std::fs::read_to_string(&record).expect("still there"), "precious");
+        assert!(
+            ran.stderr
+                .contains("need a name that is free (records are never overwritten)"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(
+            std::fs::read_to_string(&record).expect("still there"),
+            "precious"
+        );
     }
 }
 
@@ -133,25 +224,48 @@ fn what_is_no_record_is_refused_with_what_was_found() {
         refusal(&place, &["report", path.to_str().expect("a plain path")])
     };
     let (code, message) = read("");
-    assert_eq!((code, message.contains("does not begin with a header (it is empty)")), (5, true), "{message}");
+    assert_eq!(
+        (
+            code,
+            message.contains("does not begin with a header (it is empty)")
+        ),
+        (5, true),
+        "{message}"
+    );
     let (_, message) = read("hello\n");
     assert!(message.contains("its first line is not JSON"), "{message}");
     let (_, message) = read("{\"line\":\"header\",\"schema\":\"switchcost.record.measure/999\"}\n");
     assert!(
-        message.contains("is of format switchcost.record.measure/999, need switchcost.record.measure/2"),
+        message.contains(
+            "is of format switchcost.record.measure/999, need switchcost.record.measure/2"
+        ),
         "{message}"
     );
-    assert!(message.contains("read it with a version of switchcost that writes that format"), "{message}");
+    assert!(
+        message.contains("read it with a version of switchcost that writes that format"),
+        "{message}"
+    );
     let (code, message) = refusal(&place, &["report", "/nonexistent/run.jsonl"]);
-    assert_eq!((code, message.contains("cannot be read")), (5, true), "{message}");
+    assert_eq!(
+        (code, message.contains("cannot be read")),
+        (5, true),
+        "{message}"
+    );
     let (code, message) = refusal(&place, &["report"]);
-    assert_eq!((code, message.contains("make one with switchcost measure")), (5, true), "{message}");
+    assert_eq!(
+        (code, message.contains("make one with switchcost measure")),
+        (5, true),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_record_that_cannot_be_opened_is_recognized_by_its_kind() {
     let place = Place::new();
-    let measured = format!("{}/../record/tests/samples/measure-2.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let measured = format!(
+        "{}/../record/tests/samples/measure-2.jsonl",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let none = "(No such file or directory (os error 2)), need a file written by switchcost";
     for (words, message) in [
         (
@@ -175,7 +289,10 @@ fn a_record_that_cannot_be_opened_is_recognized_by_its_kind() {
     }
     std::fs::write(place.path("empty.parquet"), "").expect("a file");
     let (_, message) = refusal(&place, &["report", text(&place.path("empty.parquet"))]);
-    assert!(message.ends_with("(it has 0 bytes), need a file written by switchcost simulate"), "{message}");
+    assert!(
+        message.ends_with("(it has 0 bytes), need a file written by switchcost simulate"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -184,13 +301,34 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     let (state, temporary) = (place.path("state"), place.path("tmp"));
     std::fs::write(&state, "no folder").expect("a file");
     std::fs::create_dir(&temporary).expect("a folder");
-    let mut command = place.command(&["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"]);
+    let mut command = place.command(&[
+        "measure",
+        "--mechanism",
+        "fiber",
+        "--max-repetitions",
+        "6",
+        "--no-counters",
+    ]);
     let ran = crate::common::ran(
-        command.env("XDG_STATE_HOME", &state).env("TMPDIR", &temporary).output().expect("it starts"),
+        command
+            .env("XDG_STATE_HOME", &state)
+            .env("TMPDIR", &temporary)
+            .output()
+            .expect("it starts"),
     );
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
-    let folder = std::fs::read_dir(&temporary).expect("a folder").flatten().next().expect("a folder of its own").path();
-    let record = std::fs::read_dir(&folder).expect("a folder").flatten().next().expect("a record").path();
+    let folder = std::fs::read_dir(&temporary)
+        .expect("a folder")
+        .flatten()
+        .next()
+        .expect("a folder of its own")
+        .path();
+    let record = std::fs::read_dir(&folder)
+        .expect("a folder")
+        .flatten()
+        .next()
+        .expect("a record")
+        .path();
     let said = format!(
         "switchcost: found {}/switchcost/runs not to be written (Not a directory (os error 20)), need a folder that may be \
          written; this run is kept in {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
@@ -198,9 +336,17 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
         folder.display(),
     );
     assert_eq!(ran.stderr, said);
-    assert!(ran.stdout.contains(&format!("raw data:  {}", record.display())), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains(&format!("raw data:  {}", record.display())),
+        "{}",
+        ran.stdout
+    );
     assert!(matches!(place.run(&["report", text(&record)]).code, 0 | 3));
-    let nowhere = command.env("TMPDIR", "/proc/none").output().expect("it starts");
+    let nowhere = command
+        .env("TMPDIR", "/proc/none")
+        .output()
+        .expect("it starts");
     let message = format!(
         "switchcost: failed to find a place for the record: found {}/switchcost/runs not to be written (Not a directory (os error \
          20)), and no temporary folder to be made (No such file or directory (os error 2) at path \"/proc/none",
@@ -215,23 +361,54 @@ fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
     let place = Place::new();
     let (trace, temporary) = (place.path("in.sct"), place.path("tmp"));
     std::fs::create_dir(&temporary).expect("a folder");
-    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "--turns", "4", "-o", text(&trace)]).code, 0);
+    assert_eq!(
+        place
+            .run(&[
+                "trace",
+                "walks",
+                "--size",
+                "4KiB",
+                "--turns",
+                "4",
+                "-o",
+                text(&trace)
+            ])
+            .code,
+        0
+    );
     let run = |home: Option<&str>, words: &[&str]| {
         let mut command = place.command(words);
-        command.env_remove("XDG_STATE_HOME").env_remove("HOME").env("TMPDIR", &temporary);
+        command
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("HOME")
+            .env("TMPDIR", &temporary);
         command.envs(home.map(|home| ("HOME", home)));
         crate::common::ran(command.output().expect("it starts"))
     };
     for (home, found) in [
-        (None, "found neither XDG_STATE_HOME nor HOME set to the full path of a folder"),
-        (Some("/nonexistent"), "found no folder /nonexistent, which HOME names"),
+        (
+            None,
+            "found neither XDG_STATE_HOME nor HOME set to the full path of a folder",
+        ),
+        (
+            Some("/nonexistent"),
+            "found no folder /nonexistent, which HOME names",
+        ),
     ] {
         let ran = run(home, &["simulate", text(&trace), "--design", "mogul-1a"]);
-        let said =
-            format!("switchcost: {found}, need a folder that may be written; this run is kept in {}", text(&temporary));
-        assert!(ran.code == 0 && ran.stderr.contains(&said), "{} {}", ran.code, ran.stderr);
+        let said = format!(
+            "switchcost: {found}, need a folder that may be written; this run is kept in {}",
+            text(&temporary)
+        );
+        assert!(
+            ran.code == 0 && ran.stderr.contains(&said),
+            "{} {}",
+            ran.code,
+            ran.stderr
+        );
         let ran = run(home, &["report"]);
-        let said = format!("switchcost: failed to find a record: {found}, need one; name the file\n");
+        let said =
+            format!("switchcost: failed to find a record: {found}, need one; name the file\n");
         assert_eq!((ran.code, ran.stderr), (5, said));
     }
     assert!(!std::path::Path::new("/nonexistent").exists());
@@ -251,7 +428,13 @@ fn a_loopback_device_that_is_down_is_named() {
         "--max-repetitions",
         "6",
     ]);
-    command.args(["--no-counters", "--format", "json", "--record", &place.record()]);
+    command.args([
+        "--no-counters",
+        "--format",
+        "json",
+        "--record",
+        &place.record(),
+    ]);
     let ran = crate::common::ran(command.output().expect("unshare is part of util-linux"));
     if ran.stderr.contains("unshare failed") {
         eprintln!("skipped: no right to make a network ({})", ran.stderr);
@@ -259,7 +442,12 @@ fn a_loopback_device_that_is_down_is_named() {
     }
     let why = "found no way to make the channels of 2 tasks over tcp (Network is unreachable (os error 101)), need the loopback \
                device up; sudo ip link set lo up, or leave tcp out of --mechanism";
-    assert_eq!((ran.code, ran.json()["results"][0]["why"].as_str()), (3, Some(why)), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, ran.json()["results"][0]["why"].as_str()),
+        (3, Some(why)),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -281,7 +469,11 @@ fn a_record_cut_anywhere_is_read_up_to_its_last_whole_line() {
     let place = Place::new();
     place.measure(&["--mechanism", "fiber"]);
     let whole = std::fs::read(place.record()).expect("a record");
-    let header = whole.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
+    let header = whole
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .expect("a line")
+        + 1;
     for length in (header..whole.len()).step_by(whole.len() / 25) {
         let path = place.path("cut.jsonl");
         std::fs::write(&path, &whole[..length]).expect("a file");
@@ -295,7 +487,10 @@ fn a_record_cut_anywhere_is_read_up_to_its_last_whole_line() {
     std::fs::write(&path, damaged).expect("a file");
     let (code, message) = refusal(&place, &["report", path.to_str().expect("a plain path")]);
     assert_eq!(code, 5);
-    assert!(message.contains("is damaged at line 2") && message.contains("head -n 1"), "{message}");
+    assert!(
+        message.contains("is damaged at line 2") && message.contains("head -n 1"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -303,8 +498,16 @@ fn a_closed_pipe_ends_it_quietly() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_switchcost");
     let script = format!("'{program}' completions bash | head -n 1; '{program}' man | head -n 0");
-    let ran = crate::common::ran(place.command(&["--version"]).output().expect("the program starts"));
+    let ran = crate::common::ran(
+        place
+            .command(&["--version"])
+            .output()
+            .expect("the program starts"),
+    );
     assert_eq!(ran.code, 0);
-    let output = std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .output()
+        .expect("a shell");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }

@@ -10,12 +10,24 @@ use switchcost_record::Chain;
 use crate::common::{Place, text};
 
 /// A made-up switch, so that there are numbers however busy the machine is.
-const MADE_UP: [&str; 7] = ["--mechanism", "synthetic", "--size", "0", "--budget", "20s", "--no-rt"];
+const MADE_UP: [&str; 7] = [
+    "--mechanism",
+    "synthetic",
+    "--size",
+    "0",
+    "--budget",
+    "20s",
+    "--no-rt",
+];
 
 /// The lines of a record as they would be had it begun at another time and had its program and seed been others.
 fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     let (mut written, mut old, mut new) = (Vec::new(), Chain::default(), Chain::default());
-    for line in fs::read(record).expect("a record").split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in fs::read(record)
+        .expect("a record")
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
         let mut line = line.to_vec();
         old = old.open(&mut line).expect("as it was written");
         let mut value: Value = serde_json::from_slice(&line).expect("JSON");
@@ -50,7 +62,9 @@ fn begun(record: &Path, hours: u64) -> Vec<u8> {
 fn unshared(record: &Path) -> Vec<u8> {
     rewritten(record, |line| {
         for probe in ["chain_ticks", "addition_ticks"] {
-            let Some(ticks) = line.get_mut(probe).and_then(Value::as_array_mut) else { continue };
+            let Some(ticks) = line.get_mut(probe).and_then(Value::as_array_mut) else {
+                continue;
+            };
             let shortest = ticks.iter().filter_map(Value::as_u64).min();
             ticks.fill(json!(shortest));
         }
@@ -72,7 +86,11 @@ impl History {
         let (record, folder) = (place.path("run.jsonl"), place.path("history"));
         fs::write(&record, unshared(&record)).expect("written");
         fs::create_dir(&folder).expect("a folder");
-        History { place, record, folder }
+        History {
+            place,
+            record,
+            folder,
+        }
     }
 
     fn keep(&self, name: &str, bytes: &[u8]) {
@@ -85,7 +103,14 @@ impl History {
     }
 
     fn report(&self) -> Value {
-        let ran = self.place.run(&["report", text(&self.record), "--history", text(&self.folder), "--format", "json"]);
+        let ran = self.place.run(&[
+            "report",
+            text(&self.record),
+            "--history",
+            text(&self.folder),
+            "--format",
+            "json",
+        ]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ran.json()
     }
@@ -94,19 +119,29 @@ impl History {
 fn counts(json: &Value) -> (u64, u64, &str) {
     let runs = &json["results"][0]["between_runs"];
     let found = json["earlier"]["found"].as_u64().expect("a count");
-    (found, runs["earlier_runs"].as_u64().expect("a count"), runs["source"].as_str().expect("a name"))
+    (
+        found,
+        runs["earlier_runs"].as_u64().expect("a count"),
+        runs["source"].as_str().expect("a name"),
+    )
 }
 
 #[test]
 fn seven_earlier_runs_replace_what_is_assumed_of_the_spread_between_runs() {
     let history = History::new();
-    let without = history.place.run(&["report", text(&history.record), "--format", "json"]).json();
+    let without = history
+        .place
+        .run(&["report", text(&history.record), "--format", "json"])
+        .json();
     let empty = history.report();
     assert_eq!(
         (counts(&empty), &empty["results"][0]["direct_ns"]),
         ((0, 0, "assumed"), &without["results"][0]["direct_ns"])
     );
-    assert!(without.get("earlier").is_none() && without["results"][0]["between_runs"]["source"] == "assumed");
+    assert!(
+        without.get("earlier").is_none()
+            && without["results"][0]["between_runs"]["source"] == "assumed"
+    );
 
     history.keep_hours(0..6);
     assert_eq!(counts(&history.report()), (6, 6, "assumed"));
@@ -117,14 +152,26 @@ fn seven_earlier_runs_replace_what_is_assumed_of_the_spread_between_runs() {
     let interval = |json: &Value| {
         let cost = &json["results"][0]["direct_ns"];
         let number = |value: &Value| value.as_f64().expect("a number");
-        let within = [number(&cost["within_run"][0]), number(&cost["within_run"][1])];
-        (number(&cost["low"])..number(&cost["high"]), within[0]..within[1])
+        let within = [
+            number(&cost["within_run"][0]),
+            number(&cost["within_run"][1]),
+        ];
+        (
+            number(&cost["low"])..number(&cost["high"]),
+            within[0]..within[1],
+        )
     };
     let (seven, by_seven) = interval(&seven);
-    assert!((seven.start - by_seven.start).abs() + (seven.end - by_seven.end).abs() < 1e-6, "{seven:?} {by_seven:?}");
+    assert!(
+        (seven.start - by_seven.start).abs() + (seven.end - by_seven.end).abs() < 1e-6,
+        "{seven:?} {by_seven:?}"
+    );
     let (assumed, by_itself) = interval(&without);
     assert_eq!(by_itself, by_seven);
-    assert!(assumed.start < by_itself.start && by_itself.end < assumed.end, "{assumed:?} {by_itself:?}");
+    assert!(
+        assumed.start < by_itself.start && by_itself.end < assumed.end,
+        "{assumed:?} {by_itself:?}"
+    );
 }
 
 #[test]
@@ -133,13 +180,19 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     let record = history.record.as_path();
     history.keep_hours(0..7);
     let whole = begun(record, 10);
-    let damaged =
-        String::from_utf8(begun(record, 12)).expect("text").replacen("\"line\":\"cycles\"", "\"line\":\"cycled\"", 1);
+    let damaged = String::from_utf8(begun(record, 12))
+        .expect("text")
+        .replacen("\"line\":\"cycles\"", "\"line\":\"cycled\"", 1);
     history.keep("this-very-run.jsonl", &fs::read(record).expect("a record"));
     history.keep("cut.jsonl", &whole[..whole.len() - 20]);
     history.keep("header-cut.jsonl", &whole[..100]);
     history.keep("damaged.jsonl", damaged.as_bytes());
-    history.keep("newer.jsonl", String::from_utf8_lossy(&whole).replacen("measure/2\"", "measure/3\"", 1).as_bytes());
+    history.keep(
+        "newer.jsonl",
+        String::from_utf8_lossy(&whole)
+            .replacen("measure/2\"", "measure/3\"", 1)
+            .as_bytes(),
+    );
     history.keep("notes.jsonl", b"not a record\n");
     history.keep("empty.jsonl", b"");
     history.keep("notes.txt", b"whatever");
@@ -153,19 +206,26 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     history.keep(
         "elsewhere.jsonl",
         &headed(record, |header| {
-            (header["started_at"], header["host"]["hostname"]) = (json!("2025-01-01T00:00:00Z"), json!("elsewhere"));
+            (header["started_at"], header["host"]["hostname"]) =
+                (json!("2025-01-01T00:00:00Z"), json!("elsewhere"));
         }),
     );
     history.keep(
         "older-program.jsonl",
         &headed(record, |header| {
-            (header["started_at"], header["program_version"]) = (json!("2025-01-02T00:00:00Z"), json!("0.0.9"));
+            (header["started_at"], header["program_version"]) =
+                (json!("2025-01-02T00:00:00Z"), json!("0.0.9"));
         }),
     );
     fs::create_dir(history.folder.join("folder.jsonl")).expect("a folder");
     let all = history.report();
     // The one that lost its last line inside it is a record that was cut off, and counts.
-    assert_eq!(counts(&all), (16, 8, "earlier-records"), "{}", all["earlier"]);
+    assert_eq!(
+        counts(&all),
+        (16, 8, "earlier-records"),
+        "{}",
+        all["earlier"]
+    );
     assert_eq!(
         all["earlier"]["left_out"],
         json!({
@@ -174,10 +234,16 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
             "of another setting: switchcost": 1,
         })
     );
-    let screen = history.place.run(&["report", text(record), "--history", text(&history.folder)]).stdout;
+    let screen = history
+        .place
+        .run(&["report", text(record), "--history", text(&history.folder)])
+        .stdout;
     let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = "intervals from 8 earlier runs of this machine, 2025-12-31, which differ by 0";
-    assert!(screen.contains("(16 records found; left out: 2 that do not begin as"), "{screen}");
+    assert!(
+        screen.contains("(16 records found; left out: 2 that do not begin as"),
+        "{screen}"
+    );
     assert!(screen.contains(said), "{screen}");
 }
 
@@ -185,9 +251,19 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
 /// as a test that runs meanwhile: that is another setting.
 fn measured_beside(history: &History) -> Option<(Value, PathBuf)> {
     let new = history.folder.join("new.jsonl");
-    let flags = ["--max-repetitions", "8", "--no-counters", "--precision", "1%", "--format", "json"];
+    let flags = [
+        "--max-repetitions",
+        "8",
+        "--no-counters",
+        "--precision",
+        "1%",
+        "--format",
+        "json",
+    ];
     let named = ["--history", text(&history.folder), "--record", text(&new)];
-    let measured = history.place.run(&[&["measure"], &MADE_UP[..], &flags, &named].concat());
+    let measured = history
+        .place
+        .run(&[&["measure"], &MADE_UP[..], &flags, &named].concat());
     assert_eq!(measured.code, 0, "{}", measured.stderr);
     let measured = measured.json();
     let is_other = measured["earlier"]["left_out"]["of another setting: perf and BPF"] == 8;
@@ -201,11 +277,24 @@ fn a_run_beside_its_own_records_takes_them_into_its_record_and_reports_say_so_wi
         history.keep_hours(0..8);
         measured_beside(&history).map(|(measured, new)| (history, measured, new))
     };
-    let (history, measured, new) = (0..10).find_map(|_| beside()).expect("two runs of one setting");
-    assert_eq!(counts(&measured), (8, 8, "earlier-records"), "{}", measured["earlier"]);
+    let (history, measured, new) = (0..10)
+        .find_map(|_| beside())
+        .expect("two runs of one setting");
+    assert_eq!(
+        counts(&measured),
+        (8, 8, "earlier-records"),
+        "{}",
+        measured["earlier"]
+    );
     fs::remove_file(history.folder.join("0.jsonl")).expect("ours");
-    let again = history.place.run(&["report", text(&new), "--format", "json"]).json();
-    assert_eq!((&again["earlier"], &again["results"]), (&measured["earlier"], &measured["results"]));
+    let again = history
+        .place
+        .run(&["report", text(&new), "--format", "json"])
+        .json();
+    assert_eq!(
+        (&again["earlier"], &again["results"]),
+        (&measured["earlier"], &measured["results"])
+    );
 }
 
 #[test]
@@ -214,11 +303,25 @@ fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
     let nowhere = place.path("nowhere");
     let ran = place.run(&[&["measure", "--history", text(&nowhere)], &MADE_UP[..]].concat());
     assert_eq!(ran.code, 5, "{}", ran.stderr);
-    assert!(ran.stderr.contains(text(&nowhere)) && ran.stderr.contains("No such file or directory"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("need a folder of records that can be read"), "{}", ran.stderr);
-    let simulated =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../simulation-record/tests/samples/simulation-1.parquet");
-    let ran = place.run(&["report", text(&simulated), "--history", text(place.folder())]);
+    assert!(
+        ran.stderr.contains(text(&nowhere)) && ran.stderr.contains("No such file or directory"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr
+            .contains("need a folder of records that can be read"),
+        "{}",
+        ran.stderr
+    );
+    let simulated = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../simulation-record/tests/samples/simulation-1.parquet");
+    let ran = place.run(&[
+        "report",
+        text(&simulated),
+        "--history",
+        text(place.folder()),
+    ]);
     let why = "switchcost: failed to report simulation-1.parquet: found a record of another kind, need one of measure for --history; \
                leave out --history\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));

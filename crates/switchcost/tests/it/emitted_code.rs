@@ -19,19 +19,27 @@ struct Function {
 /// Where the loader's tables point: address of the entry to address of the function.
 fn entries(file: &object::File<'_>) -> HashMap<u64, u64> {
     let relocations = file.dynamic_relocations().into_iter().flatten();
-    relocations.map(|(at, relocation)| (at, relocation.addend() as u64)).collect()
+    relocations
+        .map(|(at, relocation)| (at, relocation.addend() as u64))
+        .collect()
 }
 
 fn functions(file: &object::File<'_>) -> Vec<Function> {
     let text = file.section_by_name(".text").expect("code");
     let code = text.data().expect("code");
-    let symbols = file.symbols().filter(|symbol| symbol.size() > 0 && symbol.address() >= text.address());
+    let symbols = file
+        .symbols()
+        .filter(|symbol| symbol.size() > 0 && symbol.address() >= text.address());
     symbols
         .filter_map(|symbol| {
             let start = (symbol.address() - text.address()) as usize;
             let code = code.get(start..start + symbol.size() as usize)?.to_vec();
             let name = format!("{:#}", rustc_demangle::demangle(symbol.name().ok()?));
-            Some(Function { name, address: symbol.address(), code })
+            Some(Function {
+                name,
+                address: symbol.address(),
+                code,
+            })
         })
         .collect()
 }
@@ -39,7 +47,10 @@ fn functions(file: &object::File<'_>) -> Vec<Function> {
 /// The functions that a function calls, directly or through the loader's tables.
 fn calls(function: &Function, entries: &HashMap<u64, u64>) -> Vec<u64> {
     let decoder = Decoder::with_ip(64, &function.code, function.address, DecoderOptions::NONE);
-    decoder.into_iter().filter_map(|instruction| target(&instruction, entries)).collect()
+    decoder
+        .into_iter()
+        .filter_map(|instruction| target(&instruction, entries))
+        .collect()
 }
 
 fn target(instruction: &Instruction, entries: &HashMap<u64, u64>) -> Option<u64> {
@@ -62,23 +73,43 @@ fn named<'a>(functions: &'a [Function], name: &str) -> Vec<&'a Function> {
 #[test]
 fn both_arms_walk_with_the_same_bytes() {
     let Ok(path) = std::env::var("SWITCHCOST_SERVER") else {
-        eprintln!("skipped: SWITCHCOST_SERVER names no release of measure/examples/serve.rs; make test does");
+        eprintln!(
+            "skipped: SWITCHCOST_SERVER names no release of measure/examples/serve.rs; make test does"
+        );
         return;
     };
     let binary = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let file = object::File::parse(&*binary).expect("an ELF file");
     let (functions, entries) = (functions(&file), entries(&file));
     let walks = named(&functions, "switchcost_workload::walk::walk");
-    assert_eq!(walks.len(), 1, "one walk in {path}, not a copy for each arm");
+    assert_eq!(
+        walks.len(),
+        1,
+        "one walk in {path}, not a copy for each arm"
+    );
     let loops = named(&functions, "switchcost_measure::peers::worker::pass_on");
     assert_eq!(loops.len(), 1, "one loop for every task in both arms");
-    let to_walk = calls(loops[0], &entries).into_iter().filter(|target| *target == walks[0].address).count();
+    let to_walk = calls(loops[0], &entries)
+        .into_iter()
+        .filter(|target| *target == walks[0].address)
+        .count();
     // The compiler may make a copy for each of the two clocks, with single hand-offs noted and without: both arms of a
     // difference have the same clock and note none.
-    assert!((1..=4).contains(&to_walk), "{} calls the one walk at {to_walk} places", loops[0].name);
+    assert!(
+        (1..=4).contains(&to_walk),
+        "{} calls the one walk at {to_walk} places",
+        loops[0].name
+    );
     // Tasks that walk at once, and alone: a loop of their own, of the same walk.
     let loops = named(&functions, "switchcost_measure::peers::worker::walk_timed");
     assert_eq!(loops.len(), 1, "one loop for walks at once and alone");
-    let to_walk = calls(loops[0], &entries).into_iter().filter(|target| *target == walks[0].address).count();
-    assert!((1..=2).contains(&to_walk), "{} calls the one walk at {to_walk} places", loops[0].name);
+    let to_walk = calls(loops[0], &entries)
+        .into_iter()
+        .filter(|target| *target == walks[0].address)
+        .count();
+    assert!(
+        (1..=2).contains(&to_walk),
+        "{} calls the one walk at {to_walk} places",
+        loops[0].name
+    );
 }

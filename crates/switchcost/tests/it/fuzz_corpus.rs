@@ -7,8 +7,15 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{Place, Ran, text};
 
-const KINDS: [&str; 7] =
-    ["cut", "deep-nesting", "doubled-line", "empty", "flipped", "hostile-name", "oversized-number"];
+const KINDS: [&str; 7] = [
+    "cut",
+    "deep-nesting",
+    "doubled-line",
+    "empty",
+    "flipped",
+    "hostile-name",
+    "oversized-number",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
@@ -16,30 +23,54 @@ fn root() -> PathBuf {
 
 fn files(target: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("corpus").join(target)).expect("a corpus");
-    entries.map(|entry| entry.expect("an entry").path()).collect()
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
 }
 
 /// Names of all fuzz targets, from the file that builds them.
 fn targets() -> BTreeSet<String> {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
     let bins = manifest.split("[[bin]]\n").skip(1);
-    bins.filter_map(|bin| Some(bin.lines().next()?.strip_prefix("name = \"")?.trim_end_matches('"').to_owned()))
-        .collect()
+    bins.filter_map(|bin| {
+        Some(
+            bin.lines()
+                .next()?
+                .strip_prefix("name = \"")?
+                .trim_end_matches('"')
+                .to_owned(),
+        )
+    })
+    .collect()
 }
 
 #[test]
 fn each_target_begins_with_a_mutant_of_each_kind() {
     assert!(targets().len() >= 8, "{:?}", targets());
     let folders = fs::read_dir(root().join("corpus")).expect("corpora");
-    let folders = folders.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
+    let folders = folders.map(|entry| {
+        entry
+            .expect("an entry")
+            .file_name()
+            .into_string()
+            .expect("text")
+    });
     assert_eq!(folders.collect::<BTreeSet<_>>(), targets());
     for target in targets() {
-        let names: Vec<String> =
-            files(&target).iter().map(|file| text(Path::new(file.file_name().expect("a name"))).to_owned()).collect();
+        let names: Vec<String> = files(&target)
+            .iter()
+            .map(|file| text(Path::new(file.file_name().expect("a name"))).to_owned())
+            .collect();
         for kind in KINDS {
-            assert!(names.iter().any(|name| name == kind), "{target} has no {kind}: {names:?}");
+            assert!(
+                names.iter().any(|name| name == kind),
+                "{target} has no {kind}: {names:?}"
+            );
         }
-        assert!(names.iter().any(|name| name.starts_with("small")), "{target} has nothing whole: {names:?}");
+        assert!(
+            names.iter().any(|name| name.starts_with("small")),
+            "{target} has nothing whole: {names:?}"
+        );
     }
 }
 
@@ -52,9 +83,15 @@ fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
             place.run(&["report", text(file)])
         }
         "trace_file" => place.run(&["trace", "check", text(file)]),
-        "lackey" | "din" | "champsim" | "gem5" | "drmemtrace" => {
-            place.run(&["trace", "import", "--from", target, text(file), "-o", text(&out)])
-        }
+        "lackey" | "din" | "champsim" | "gem5" | "drmemtrace" => place.run(&[
+            "trace",
+            "import",
+            "--from",
+            target,
+            text(file),
+            "-o",
+            text(&out),
+        ]),
         "design_toml" => {
             let trace = root().join("corpus/trace_file/small");
             place.run(&["simulate", text(&trace), "--design", text(file)])
@@ -69,13 +106,30 @@ fn each_file_is_read_or_refused_and_commands_no_terminal() {
     let place = Place::new();
     for target in targets() {
         for file in files(&target) {
-            let Some(ran) = read(&place, &target, &file) else { continue };
+            let Some(ran) = read(&place, &target, &file) else {
+                continue;
+            };
             let name = file.display();
-            let is_whole = file.file_name().is_some_and(|name| text(Path::new(name)).starts_with("small"));
-            assert!(matches!(ran.code, 0 | 2 | 3 | 5), "{name} ends with {}: {}", ran.code, ran.stderr);
-            assert!(!is_whole || matches!(ran.code, 0 | 3), "{name} ends with {}: {}", ran.code, ran.stderr);
+            let is_whole = file
+                .file_name()
+                .is_some_and(|name| text(Path::new(name)).starts_with("small"));
+            assert!(
+                matches!(ran.code, 0 | 2 | 3 | 5),
+                "{name} ends with {}: {}",
+                ran.code,
+                ran.stderr
+            );
+            assert!(
+                !is_whole || matches!(ran.code, 0 | 3),
+                "{name} ends with {}: {}",
+                ran.code,
+                ran.stderr
+            );
             let said = format!("{}{}", ran.stdout, ran.stderr);
-            assert!(!said.contains(['\u{1b}', '\u{202e}', '\0']), "{name} says {said:?}");
+            assert!(
+                !said.contains(['\u{1b}', '\u{202e}', '\0']),
+                "{name} says {said:?}"
+            );
         }
     }
 }
@@ -85,21 +139,36 @@ fn each_file_is_read_or_refused_and_commands_no_terminal() {
 fn mutants_of_a_record_are_what_they_are_called() {
     let place = Place::new();
     let said = |kind: &str| {
-        let ran = place.run(&["report", "--details", text(&root().join("corpus/measure_record").join(kind))]);
+        let ran = place.run(&[
+            "report",
+            "--details",
+            text(&root().join("corpus/measure_record").join(kind)),
+        ]);
         (ran.code, format!("{}{}", ran.stdout, ran.stderr))
     };
     for (kind, code, part) in [
         ("cut", 3, "cut-line"),
         ("flipped", 5, "is damaged at line 4 (its checksum is "),
         ("doubled-line", 5, "is damaged at line 5 (its checksum is "),
-        ("oversized-number", 5, "is damaged at line 4 (invalid type: floating point"),
-        ("deep-nesting", 5, "is damaged at line 3 (recursion limit exceeded"),
+        (
+            "oversized-number",
+            5,
+            "is damaged at line 4 (invalid type: floating point",
+        ),
+        (
+            "deep-nesting",
+            5,
+            "is damaged at line 3 (recursion limit exceeded",
+        ),
         ("hostile-name", 3, "not measured"),
         ("version-1", 5, "is of format switchcost.record.measure/1"),
         ("empty", 5, "it is empty"),
     ] {
         let (found, text) = said(kind);
-        assert!(found == code && text.contains(part), "{kind}: {found}, {text}");
+        assert!(
+            found == code && text.contains(part),
+            "{kind}: {found}, {text}"
+        );
     }
 }
 
@@ -108,7 +177,11 @@ fn mutants_of_a_record_are_what_they_are_called() {
 fn mutants_of_a_system_trace_are_what_they_are_called() {
     let place = Place::new();
     for (kind, code, part) in [
-        ("small-system", 0, "sound: 1 chunks with 3 blocks, 6 instructions, 3 references and 8 marks"),
+        (
+            "small-system",
+            0,
+            "sound: 1 chunks with 3 blocks, 6 instructions, 3 references and 8 marks",
+        ),
         (
             "symbols-out-of-order",
             5,
@@ -119,15 +192,30 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
             5,
             "symbols of the kernel that cannot be read (it has a line that names nothing, or is",
         ),
-        ("symbols-without-end", 5, "symbols of the kernel that cannot be read (it is no zstd frame, or too long)"),
+        (
+            "symbols-without-end",
+            5,
+            "symbols of the kernel that cannot be read (it is no zstd frame, or too long)",
+        ),
         ("page-of-odd-size", 5, "found a page of 3 bytes at 0x400000"),
     ] {
         let file = root().join("corpus/trace_file").join(kind);
         let ran = place.run(&["trace", "check", text(&file)]);
-        assert!(ran.code == code && format!("{}{}", ran.stdout, ran.stderr).contains(part), "{kind}: {}", ran.stderr);
+        assert!(
+            ran.code == code && format!("{}{}", ran.stdout, ran.stderr).contains(part),
+            "{kind}: {}",
+            ran.stderr
+        );
         // What has no names is simulated without them.
         let record = place.path(&format!("{kind}.parquet"));
-        let ran = place.run(&["simulate", text(&file), "--design", "zen4-epyc-9004", "--record", text(&record)]);
+        let ran = place.run(&[
+            "simulate",
+            text(&file),
+            "--design",
+            "zen4-epyc-9004",
+            "--record",
+            text(&record),
+        ]);
         assert!(matches!(ran.code, 0 | 3), "{kind}: {}", ran.stderr);
     }
 }
@@ -143,12 +231,36 @@ fn mutants_of_drmemtrace_are_what_they_are_called() {
         ("cut.zip", 5, "found a file that cannot be unpacked ("),
         ("code-alone", 0, "the trace has no data references"),
         ("idle-core", 5, "this core ran nothing"),
-        ("other-architecture", 5, "found a trace of aarch64, need one of x86_64"),
-        ("two-threads", 5, "need the end of the file behind a footer (type 26)"),
+        (
+            "other-architecture",
+            5,
+            "found a trace of aarch64, need one of x86_64",
+        ),
+        (
+            "two-threads",
+            5,
+            "need the end of the file behind a footer (type 26)",
+        ),
     ] {
-        let (file, out) = (root().join("corpus/drmemtrace").join(kind), place.path(&format!("{kind}.sct")));
-        let ran = place.run(&["trace", "import", "--from", "drmemtrace", text(&file), "-o", text(&out)]);
-        assert!(ran.code == code && ran.stderr.contains(part), "{kind}: {} {}", ran.code, ran.stderr);
+        let (file, out) = (
+            root().join("corpus/drmemtrace").join(kind),
+            place.path(&format!("{kind}.sct")),
+        );
+        let ran = place.run(&[
+            "trace",
+            "import",
+            "--from",
+            "drmemtrace",
+            text(&file),
+            "-o",
+            text(&out),
+        ]);
+        assert!(
+            ran.code == code && ran.stderr.contains(part),
+            "{kind}: {} {}",
+            ran.code,
+            ran.stderr
+        );
     }
 }
 
@@ -158,13 +270,26 @@ fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {
     let place = Place::new();
     for (kind, part) in [
         ("nested-schema", "its footer (columns inside columns)"),
-        ("list-called-text", "its footer (a field of a kind that it has in no record)"),
-        ("many-structures", "its footer (a list of more structures than its bytes hold)"),
-        ("page-of-another-kind", "the header of a page is a field of a kind that it has in no record)"),
+        (
+            "list-called-text",
+            "its footer (a field of a kind that it has in no record)",
+        ),
+        (
+            "many-structures",
+            "its footer (a list of more structures than its bytes hold)",
+        ),
+        (
+            "page-of-another-kind",
+            "the header of a page is a field of a kind that it has in no record)",
+        ),
     ] {
         let file = root().join("corpus/simulation_record").join(kind);
         let ran = place.run(&["report", text(&file)]);
         let named = format!("{} is damaged at ", file.display());
-        assert!(ran.code == 5 && ran.stderr.contains(&named) && ran.stderr.contains(part), "{kind}: {}", ran.stderr);
+        assert!(
+            ran.code == 5 && ran.stderr.contains(&named) && ran.stderr.contains(part),
+            "{kind}: {}",
+            ran.stderr
+        );
     }
 }

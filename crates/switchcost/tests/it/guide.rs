@@ -32,7 +32,9 @@ fn root() -> PathBuf {
 /// The README, and every page of the guide.
 fn pages() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs/guide")).expect("the guide");
-    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let mut pages: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     pages.sort();
     pages.insert(0, root().join("README.md"));
@@ -41,13 +43,23 @@ fn pages() -> Vec<PathBuf> {
 
 /// What stands between ```` ```console ```` and the end of the block, cut at each line that begins with `$ `.
 fn examples(page: &str) -> Vec<Example> {
-    let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let blocks = page
+        .split("```console\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("\n```").next());
     let parts = blocks.flat_map(|block| block.strip_prefix("$ ").unwrap_or(block).split("\n$ "));
     let example = |part: &str| {
         let (line, output) = part.split_once('\n').unwrap_or((part, ""));
         let mut words = shlex::split(line).unwrap_or_else(|| panic!("quotes are open: {line}"));
-        assert_eq!(words.remove(0), "switchcost", "a command of another program: {line}");
-        Example { command: words, output: output.to_owned() }
+        assert_eq!(
+            words.remove(0),
+            "switchcost",
+            "a command of another program: {line}"
+        );
+        Example {
+            command: words,
+            output: output.to_owned(),
+        }
     };
     parts.map(example).collect()
 }
@@ -59,16 +71,29 @@ fn tables(output: &str) -> Vec<(String, BTreeSet<String>)> {
     let is_rule = |line: &str| line.starts_with('─') && line.chars().all(|c| c == '─');
     let rules = (1..lines.len()).filter(|place| is_rule(lines[*place]));
     let table = |rule: usize| {
-        let first = lines[..rule].iter().rposition(|line| line.trim().is_empty()).map_or(0, |blank| blank + 1);
-        let beginnings: Vec<usize> = (first..rule).filter(|place| !lines[*place].starts_with(' ')).collect();
+        let first = lines[..rule]
+            .iter()
+            .rposition(|line| line.trim().is_empty())
+            .map_or(0, |blank| blank + 1);
+        let beginnings: Vec<usize> = (first..rule)
+            .filter(|place| !lines[*place].starts_with(' '))
+            .collect();
         let (title, headings) = match beginnings[..] {
             [title, .., headings] => (title, headings),
             // The first heading may stand behind spaces, too, where its column is one of numbers.
             [title] if title == first && rule - first > 1 => (first, first + 1),
             _ => (rule, first),
         };
-        let title = if title < rule { lines[title].split(':').next().unwrap_or_default() } else { "" };
-        let words = lines[headings..rule].iter().flat_map(|line| line.split_whitespace()).map(str::to_owned).collect();
+        let title = if title < rule {
+            lines[title].split(':').next().unwrap_or_default()
+        } else {
+            ""
+        };
+        let words = lines[headings..rule]
+            .iter()
+            .flat_map(|line| line.split_whitespace())
+            .map(str::to_owned)
+            .collect();
         (title.to_owned(), words)
     };
     let mut last_title = String::new();
@@ -87,14 +112,22 @@ fn missing(documented: &str, real: &str) -> Vec<String> {
     let mut missing = Vec::new();
     for (title, words) in tables(documented) {
         // A wide table is cut in two under one title, and headings are wrapped where a column is narrow.
-        let found: BTreeSet<&String> =
-            real.iter().filter(|(other, _)| *other == title).flat_map(|(_, words)| words).collect();
+        let found: BTreeSet<&String> = real
+            .iter()
+            .filter(|(other, _)| *other == title)
+            .flat_map(|(_, words)| words)
+            .collect();
         if found.is_empty() {
             missing.push(format!("the table '{title}'"));
             continue;
         }
         let lacks = |word: &&String| !found.contains(word) && !OPTIONAL.contains(&word.as_str());
-        missing.extend(words.iter().filter(lacks).map(|word| format!("'{word}' in the table '{title}'")));
+        missing.extend(
+            words
+                .iter()
+                .filter(lacks)
+                .map(|word| format!("'{word}' in the table '{title}'")),
+        );
     }
     missing
 }
@@ -102,8 +135,15 @@ fn missing(documented: &str, real: &str) -> Vec<String> {
 /// The same command with less time to measure.
 fn shortened(command: &[String]) -> Vec<String> {
     let mut short = command.to_vec();
-    if let Some(budget) = short.iter().position(|word| word == "--budget").and_then(|flag| short.get_mut(flag + 1)) {
-        let time = |text: &str| text.parse::<Nanos>().unwrap_or_else(|_| panic!("no time: {text}"));
+    if let Some(budget) = short
+        .iter()
+        .position(|word| word == "--budget")
+        .and_then(|flag| short.get_mut(flag + 1))
+    {
+        let time = |text: &str| {
+            text.parse::<Nanos>()
+                .unwrap_or_else(|_| panic!("no time: {text}"))
+        };
         if time(budget) > time(LONGEST_BUDGET) {
             *budget = LONGEST_BUDGET.to_owned();
         }
@@ -115,7 +155,11 @@ fn shortened(command: &[String]) -> Vec<String> {
 
 fn run(place: &Place, command: &[String]) -> Ran {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    ran(place.command(&words).current_dir(place.folder()).output().expect("the program starts"))
+    ran(place
+        .command(&words)
+        .current_dir(place.folder())
+        .output()
+        .expect("the program starts"))
 }
 
 /// Codes that a command may end with on a sound machine, however loud it is.
@@ -129,7 +173,9 @@ fn allowed_codes(command: &[String]) -> &'static [i32] {
 
 /// Whether a page measures.
 fn measures(page: &str) -> bool {
-    examples(page).iter().any(|example| example.command[0] == "measure")
+    examples(page)
+        .iter()
+        .any(|example| example.command[0] == "measure")
 }
 
 /// Runs the commands of all pages that measure, or of all others, each page in a place of its own.
@@ -160,11 +206,21 @@ fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
             continue;
         }
         let missing = missing(&example.output, &ran.stdout);
-        if matches!(command[0].as_str(), "measure" | "compare") && ran.code == 3 && !missing.is_empty() {
+        if matches!(command[0].as_str(), "measure" | "compare")
+            && ran.code == 3
+            && !missing.is_empty()
+        {
             // A neighbour of this machine left no number, and so no column for it.
-            eprintln!("skipped: {line}: not measured, and so without {}", missing.join(", "));
+            eprintln!(
+                "skipped: {line}: not measured, and so without {}",
+                missing.join(", ")
+            );
         } else if !missing.is_empty() {
-            wrong.push(format!("{line}: does not print {}:\n{}", missing.join(", "), ran.stdout));
+            wrong.push(format!(
+                "{line}: does not print {}:\n{}",
+                missing.join(", "),
+                ran.stdout
+            ));
         }
     }
     wrong
@@ -187,42 +243,71 @@ fn every_page_has_a_command_and_every_output_a_table() {
         let text = fs::read_to_string(&page).expect("a page");
         let examples = examples(&text);
         let is_index = page.ends_with("docs/guide/README.md");
-        assert!(is_index || !examples.is_empty(), "{} has no command", page.display());
+        assert!(
+            is_index || !examples.is_empty(),
+            "{} has no command",
+            page.display()
+        );
         for example in examples {
             // What only makes a file for the next command shows nothing, and the check-up a list.
             let is_silent = example.output.trim().is_empty() || example.command[0] == "doctor";
-            assert!(is_silent || !tables(&example.output).is_empty(), "{}: {:?}", page.display(), example.command);
+            assert!(
+                is_silent || !tables(&example.output).is_empty(),
+                "{}: {:?}",
+                page.display(),
+                example.command
+            );
         }
     }
 }
 
 #[test]
 fn a_heading_that_is_no_longer_printed_is_found() {
-    let documented = "answer\n\nCosts: of all\nname  old  notes\n────\na  1\n\nGone\nname  x\n────\n";
+    let documented =
+        "answer\n\nCosts: of all\nname  old  notes\n────\na  1\n\nGone\nname  x\n────\n";
     let real = "answer\n\nCosts: of some\nname  new\n────\na  1\n";
-    assert_eq!(missing(documented, real), ["'old' in the table 'Costs'", "the table 'Gone'"]);
+    assert_eq!(
+        missing(documented, real),
+        ["'old' in the table 'Costs'", "the table 'Gone'"]
+    );
     assert_eq!(missing(documented, documented), [""; 0]);
     let wrapped = "Costs: of all\n  that there are\nname  reload\n       bound\n────\n";
     let words = ["bound", "name", "reload"].map(str::to_owned);
-    assert_eq!(tables(wrapped), [("Costs".to_owned(), BTreeSet::from(words))]);
+    assert_eq!(
+        tables(wrapped),
+        [("Costs".to_owned(), BTreeSet::from(words))]
+    );
     let wide = "Costs: of all\nname  old\n────\na  1\n\nname  notes\n────\na  none\n";
     assert_eq!(missing(documented, wide), ["the table 'Gone'"]);
     let numbers = "Costs: of 2 tasks\n  size  cost\n────\n";
     let words = ["cost", "size"].map(str::to_owned);
-    assert_eq!(tables(numbers), [("Costs".to_owned(), BTreeSet::from(words))]);
+    assert_eq!(
+        tables(numbers),
+        [("Costs".to_owned(), BTreeSet::from(words))]
+    );
 }
 
 #[test]
 fn commands_are_taken_from_console_blocks_alone() {
-    let page =
-        "text\n```sh\nswitchcost no\n```\n```console\n$ switchcost a 'b c'\nout\n\nmore\n$ switchcost d\n```\nend";
+    let page = "text\n```sh\nswitchcost no\n```\n```console\n$ switchcost a 'b c'\nout\n\nmore\n$ switchcost d\n```\nend";
     let example = |words: &[&str], output: &str| Example {
         command: words.iter().map(|word| (*word).to_owned()).collect(),
         output: output.to_owned(),
     };
-    assert_eq!(examples(page), [example(&["a", "b c"], "out\n\nmore"), example(&["d"], "")]);
-    let long: Vec<String> = ["measure", "--budget", "18s", "--quick"].map(str::to_owned).to_vec();
-    assert_eq!(shortened(&long), ["measure", "--budget", LONGEST_BUDGET, "--quick"]);
-    assert_eq!(shortened(&["measure".to_owned()]), ["measure", "--budget", LONGEST_DEFAULT]);
+    assert_eq!(
+        examples(page),
+        [example(&["a", "b c"], "out\n\nmore"), example(&["d"], "")]
+    );
+    let long: Vec<String> = ["measure", "--budget", "18s", "--quick"]
+        .map(str::to_owned)
+        .to_vec();
+    assert_eq!(
+        shortened(&long),
+        ["measure", "--budget", LONGEST_BUDGET, "--quick"]
+    );
+    assert_eq!(
+        shortened(&["measure".to_owned()]),
+        ["measure", "--budget", LONGEST_DEFAULT]
+    );
     assert_eq!(shortened(&["report".to_owned()]), ["report"]);
 }

@@ -26,7 +26,9 @@ fn inject(place: &Place, arguments: &[&str]) -> Ran {
 /// None where the rights are not there, which is reported.
 fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = inject(place, arguments);
-    let lacks = ["sched_setscheduler", "PID namespace"].iter().any(|what| ran.stderr.contains(what));
+    let lacks = ["sched_setscheduler", "PID namespace"]
+        .iter()
+        .any(|what| ran.stderr.contains(what));
     if lacks {
         println!("skipped: {}", ran.stderr.trim());
     }
@@ -37,9 +39,23 @@ fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
 fn a_footprint_that_does_not_fit_into_memory_is_refused_before_anything_runs() {
     let place = Place::new();
     let mark = place.path("mark");
-    let ran = place.run(&["inject", "--only-cpu", "--footprint", "1000000GiB", "--", "touch", text(&mark)]);
-    assert!(ran.code == 1 && ran.stderr.ends_with("; use a smaller --footprint\n"), "{} {}", ran.code, ran.stderr);
-    let is_named = ran.stderr.contains(" of free memory, need ") && ran.stderr.contains(" for the largest footprint");
+    let ran = place.run(&[
+        "inject",
+        "--only-cpu",
+        "--footprint",
+        "1000000GiB",
+        "--",
+        "touch",
+        text(&mark),
+    ]);
+    assert!(
+        ran.code == 1 && ran.stderr.ends_with("; use a smaller --footprint\n"),
+        "{} {}",
+        ran.code,
+        ran.stderr
+    );
+    let is_named = ran.stderr.contains(" of free memory, need ")
+        && ran.stderr.contains(" for the largest footprint");
     assert!(is_named, "{}", ran.stderr);
     assert!(!mark.exists(), "the command was started");
 }
@@ -49,22 +65,59 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let _alone = alone();
     let place = Place::new();
     let record = place.path("run-injection.jsonl");
-    let arguments = ["--budget", "5s", "--record", text(&record), "--check-output", "--", "sh", "-c", BUSY];
+    let arguments = [
+        "--budget",
+        "5s",
+        "--record",
+        text(&record),
+        "--check-output",
+        "--",
+        "sh",
+        "-c",
+        BUSY,
+    ];
     // Beside other real-time tasks one run of a few tens of milliseconds may take much longer.
     let tries = || (0..3).map(|_| injected(&place, &arguments));
-    let is_fit = |ran: &Option<Ran>| !ran.as_ref().is_some_and(|ran| ran.stderr.contains("fewer than 6 runs"));
-    let Some(ran) = tries().find(is_fit).expect("time for six runs in one of three") else { return };
+    let is_fit = |ran: &Option<Ran>| {
+        !ran.as_ref()
+            .is_some_and(|ran| ran.stderr.contains("fewer than 6 runs"))
+    };
+    let Some(ran) = tries()
+        .find(is_fit)
+        .expect("time for six runs in one of three")
+    else {
+        return;
+    };
     assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
-    assert!(ran.stderr.contains("of CPU time: 5.00 s has time for about"), "{}", ran.stderr);
-    let json = place.run(&["report", "--format", "json", text(&record)]).json();
-    assert_eq!((json["schema"].as_str(), json["is_complete"].as_bool()), (Some("switchcost.inject/1"), Some(true)));
+    assert!(
+        ran.stderr
+            .contains("of CPU time: 5.00 s has time for about"),
+        "{}",
+        ran.stderr
+    );
+    let json = place
+        .run(&["report", "--format", "json", text(&record)])
+        .json();
+    assert_eq!(
+        (json["schema"].as_str(), json["is_complete"].as_bool()),
+        (Some("switchcost.inject/1"), Some(true))
+    );
     let found = &json["footprints"][0];
     assert!(found["preemptions"].as_u64() > Some(100), "{found}");
     assert!(found["hit"].as_f64() > Some(0.9), "{found}");
     let page = place.path("page.html");
-    assert_eq!(place.run(&["report", "-o", text(&page), text(&record)]).code, ran.code);
+    assert_eq!(
+        place
+            .run(&["report", "-o", text(&page), text(&record)])
+            .code,
+        ran.code
+    );
     let again = inject(&place, &arguments);
-    assert!(again.code == 2 && again.stderr.contains("records are never overwritten"), "{}", again.stderr);
+    assert!(
+        again.code == 2 && again.stderr.contains("records are never overwritten"),
+        "{}",
+        again.stderr
+    );
 }
 
 #[test]
@@ -72,18 +125,47 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
     let _alone = alone();
     let place = Place::new();
     let refused = |command: &[&str], why: &str| {
-        let Some(ran) = injected(&place, &[&["--budget", "3s", "--check-output", "--"][..], command].concat()) else {
+        let Some(ran) = injected(
+            &place,
+            &[&["--budget", "3s", "--check-output", "--"][..], command].concat(),
+        ) else {
             return;
         };
-        assert!(ran.stderr.contains(why) && (ran.code == 1 || ran.code == 2), "{} {}", ran.code, ran.stderr);
+        assert!(
+            ran.stderr.contains(why) && (ran.code == 1 || ran.code == 2),
+            "{} {}",
+            ran.code,
+            ran.stderr
+        );
     };
-    refused(&["no-such-program"], "found no-such-program that cannot be run");
-    refused(&["true"], "need 20.00 ms or more to preempt it often enough");
-    refused(&["sleep", "0.3"], "of its turns and waits for the rest, need one that computes");
-    refused(&["ls", "/no/such/file"], "found a command that failed (exit status: 2): ls: ");
-    refused(&["sh", "-c", &format!("{BUSY}; echo $$")], "whose outputs differ from byte 0 on");
-    refused(&["sh", "-c", &format!("sleep 60 & {BUSY}")], "need one that waits for all of them");
-    refused(&["sh", "-c", "while :; do :; done"], "found a command that had not ended after 3.00 s");
+    refused(
+        &["no-such-program"],
+        "found no-such-program that cannot be run",
+    );
+    refused(
+        &["true"],
+        "need 20.00 ms or more to preempt it often enough",
+    );
+    refused(
+        &["sleep", "0.3"],
+        "of its turns and waits for the rest, need one that computes",
+    );
+    refused(
+        &["ls", "/no/such/file"],
+        "found a command that failed (exit status: 2): ls: ",
+    );
+    refused(
+        &["sh", "-c", &format!("{BUSY}; echo $$")],
+        "whose outputs differ from byte 0 on",
+    );
+    refused(
+        &["sh", "-c", &format!("sleep 60 & {BUSY}")],
+        "need one that waits for all of them",
+    );
+    refused(
+        &["sh", "-c", "while :; do :; done"],
+        "found a command that had not ended after 3.00 s",
+    );
 }
 
 /// Both copies make the same folder, which one working directory has room for once alone.
@@ -97,25 +179,73 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
     let busy = format!("{BUSY}; mkdir made");
     // A busy machine needs longer for six runs.
     let said = |budget: &str| {
-        let mut command = place.command(&["inject", "--footprint", "0", "--only-cpu", "--budget", budget, "--apart"]);
-        command.args(["--period", "1ms,250us", "--record", text(&record), "--", "setsid", "-w", "sh", "-c", &busy]);
-        String::from_utf8_lossy(&command.current_dir(&folder).output().expect("it starts").stderr).into_owned()
+        let mut command = place.command(&[
+            "inject",
+            "--footprint",
+            "0",
+            "--only-cpu",
+            "--budget",
+            budget,
+            "--apart",
+        ]);
+        command.args([
+            "--period",
+            "1ms,250us",
+            "--record",
+            text(&record),
+            "--",
+            "setsid",
+            "-w",
+            "sh",
+            "-c",
+            &busy,
+        ]);
+        String::from_utf8_lossy(
+            &command
+                .current_dir(&folder)
+                .output()
+                .expect("it starts")
+                .stderr,
+        )
+        .into_owned()
     };
     let is_fit = |said: &String| !said.contains("fewer than 6 runs");
-    let said = ["4s", "8s", "16s"].into_iter().map(said).find(is_fit).expect("time for six runs");
-    for what in ["sched_setscheduler", "PID namespace", "process group of their own", "no working directory of its own"]
-    {
+    let said = ["4s", "8s", "16s"]
+        .into_iter()
+        .map(said)
+        .find(is_fit)
+        .expect("time for six runs");
+    for what in [
+        "sched_setscheduler",
+        "PID namespace",
+        "process group of their own",
+        "no working directory of its own",
+    ] {
         if said.contains(what) {
             return println!("skipped: {}", said.trim());
         }
     }
     assert!(record.exists(), "{said}");
-    let json = place.run(&["report", "--format", "json", text(&record)]).json();
+    let json = place
+        .run(&["report", "--format", "json", text(&record)])
+        .json();
     let plan = &json["plan"];
-    assert!(plan["is_frozen"] == true && plan["is_apart"] == true && plan["period_ns"] == 1_000_000, "{plan} {said}");
+    assert!(
+        plan["is_frozen"] == true && plan["is_apart"] == true && plan["period_ns"] == 1_000_000,
+        "{plan} {said}"
+    );
     let periods = json["periods"].as_array().expect("two");
-    assert!(periods.iter().all(|period| period["footprints"][0]["hit"].as_f64() > Some(0.9)), "{periods:?}");
-    assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 0, "what they made is gone with them");
+    assert!(
+        periods
+            .iter()
+            .all(|period| period["footprints"][0]["hit"].as_f64() > Some(0.9)),
+        "{periods:?}"
+    );
+    assert_eq!(
+        std::fs::read_dir(&folder).expect("it is there").count(),
+        0,
+        "what they made is gone with them"
+    );
 }
 
 /// Numbers of all processes with all of these among their arguments.
@@ -124,7 +254,11 @@ fn those_with(words: &[&str]) -> Vec<u32> {
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let has = |number: &u32| {
         let arguments = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-        words.iter().all(|word| arguments.split(|byte| *byte == 0).any(|other| other == word.as_bytes()))
+        words.iter().all(|word| {
+            arguments
+                .split(|byte| *byte == 0)
+                .any(|other| other == word.as_bytes())
+        })
     };
     numbers.filter(has).collect()
 }
@@ -145,12 +279,26 @@ fn a_kill_at_any_moment_leaves_no_one() {
     // In the arguments of the copies and of their children, and of no others.
     let word = format!("twin-of-test-{}", std::process::id());
     let busy = format!("sh -c '{BUSY}' {word} & wait; {BUSY}");
-    let Some(_) = injected(&place, &["--budget", "2s", "--", "sh", "-c", &busy, &word]) else { return };
+    let Some(_) = injected(&place, &["--budget", "2s", "--", "sh", "-c", &busy, &word]) else {
+        return;
+    };
     let mut random = ChaCha8Rng::seed_from_u64(u64::from(std::process::id()));
     let mut has_seen_twins = false;
     for _ in 0..6 {
         let mut child = place
-            .command(&["inject", "--footprint", "0", "--only-cpu", "--budget", "20s", "--", "sh", "-c", &busy, &word])
+            .command(&[
+                "inject",
+                "--footprint",
+                "0",
+                "--only-cpu",
+                "--budget",
+                "20s",
+                "--",
+                "sh",
+                "-c",
+                &busy,
+                &word,
+            ])
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_millis(random.random_range(100..900)));
@@ -158,7 +306,10 @@ fn a_kill_at_any_moment_leaves_no_one() {
         child.kill().expect("it is ours");
         child.wait().expect("it is ours");
         assert!(is_gone_soon(&[&word]), "{:?}", those_with(&[&word]));
-        assert!(is_gone_soon(&["serve-one-injection", &child.id().to_string()]), "a real-time task is left");
+        assert!(
+            is_gone_soon(&["serve-one-injection", &child.id().to_string()]),
+            "a real-time task is left"
+        );
     }
     assert!(has_seen_twins, "no copy was there at any kill");
 }
@@ -169,14 +320,30 @@ fn the_only_cpu_is_not_taken_unasked() {
     let program = env!("CARGO_BIN_EXE_switchcost");
     let mut command = Command::new("taskset");
     let first = std::fs::read_to_string("/proc/self/status").expect("/proc");
-    let allowed =
-        first.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list").trim().to_owned();
+    let allowed = first
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .expect("a list")
+        .trim()
+        .to_owned();
     let cpu = allowed.split(['-', ',']).next().expect("a CPU");
-    command.args(["-c", cpu, program, "inject", "--record", text(&place.path("r.jsonl")), "--", "sh", "-c", BUSY]);
+    command.args([
+        "-c",
+        cpu,
+        program,
+        "inject",
+        "--record",
+        text(&place.path("r.jsonl")),
+        "--",
+        "sh",
+        "-c",
+        BUSY,
+    ]);
     let out = command.output().expect("taskset");
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    let reported =
-        format!("found CPU {cpu} alone, need two or more, since all else waits for the one that the twins run on");
+    let reported = format!(
+        "found CPU {cpu} alone, need two or more, since all else waits for the one that the twins run on"
+    );
     assert!(said.contains(&reported), "{said}");
     assert!(!Path::new(&place.path("r.jsonl")).exists());
 }
@@ -188,7 +355,9 @@ impl Server {
     fn start() -> Server {
         let script = "for (;;) { $i = 0; $i++ while $i < 12000; syswrite(STDOUT, 'x') for 1 .. 40; select(undef, undef, undef, 0.001) }";
         let mut command = Command::new("perl");
-        command.args(["-e", script]).stdout(std::process::Stdio::null());
+        command
+            .args(["-e", script])
+            .stdout(std::process::Stdio::null());
         Server(command.spawn().expect("perl is there"))
     }
 
@@ -198,10 +367,20 @@ impl Server {
 
     /// Whether it is stopped, and where it may run.
     fn condition(&self) -> (bool, String) {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
-        let field =
-            |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).expect("a field").trim().to_owned();
-        (field("State:").starts_with(['T', 't']), field("Cpus_allowed_list:"))
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .expect("a field")
+                .trim()
+                .to_owned()
+        };
+        (
+            field("State:").starts_with(['T', 't']),
+            field("Cpus_allowed_list:"),
+        )
     }
 }
 
@@ -215,7 +394,9 @@ impl Drop for Server {
 /// None where the rights are not there, or the kernel counts no calls, which is reported.
 fn served(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = injected(place, arguments)?;
-    let lacks = ["tracepoints of system calls", "right to count calls"].iter().any(|what| ran.stderr.contains(what));
+    let lacks = ["tracepoints of system calls", "right to count calls"]
+        .iter()
+        .any(|what| ran.stderr.contains(what));
     if lacks {
         println!("skipped: {}", ran.stderr.trim());
     }
@@ -230,17 +411,37 @@ fn a_service_is_preempted_where_it_is_and_left_as_it_was() {
     let record = place.path("run-injection.jsonl");
     let number = server.number();
     let work = ["-p", &number, "--work", "syscall:write"];
-    let more = ["--footprint", "64KiB", "--budget", "2500ms", "--record", text(&record)];
-    let Some(ran) = served(&place, &[&work[..], &more].concat()) else { return };
+    let more = [
+        "--footprint",
+        "64KiB",
+        "--budget",
+        "2500ms",
+        "--record",
+        text(&record),
+    ];
+    let Some(ran) = served(&place, &[&work[..], &more].concat()) else {
+        return;
+    };
     assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
     assert_eq!(server.condition(), before);
-    let json = place.run(&["report", "--format", "json", text(&record)]).json();
+    let json = place
+        .run(&["report", "--format", "json", text(&record)])
+        .json();
     let service = &json["service"];
-    assert_eq!(service["preempted"]["thread"].as_u64(), Some(u64::from(server.0.id())));
-    assert!(service["work_per_second"].as_f64() > Some(10.0), "{service}");
+    assert_eq!(
+        service["preempted"]["thread"].as_u64(),
+        Some(u64::from(server.0.id()))
+    );
+    assert!(
+        service["work_per_second"].as_f64() > Some(10.0),
+        "{service}"
+    );
     let groups = json["groups"].as_array().expect("groups");
     assert!(
-        groups.len() > 2 && groups.iter().any(|group| group["phases"][0]["turns_run"].as_u64() > Some(0)),
+        groups.len() > 2
+            && groups
+                .iter()
+                .any(|group| group["phases"][0]["turns_run"].as_u64() > Some(0)),
         "{json}"
     );
 }
@@ -250,16 +451,47 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
     let (place, server) = (Place::new(), Server::start());
     let number = server.number();
     let refused = |pid: &str, work: &str, why: &str| {
-        let Some(ran) = served(&place, &["-p", pid, "--work", work, "--budget", "1s"]) else { return };
-        assert!(ran.stderr.contains(why) && (ran.code == 1 || ran.code == 2), "{} {}", ran.code, ran.stderr);
+        let Some(ran) = served(&place, &["-p", pid, "--work", work, "--budget", "1s"]) else {
+            return;
+        };
+        assert!(
+            ran.stderr.contains(why) && (ran.code == 1 || ran.code == 2),
+            "{} {}",
+            ran.code,
+            ran.stderr
+        );
     };
-    refused("4194305", "syscall:write", "found no process 4194305, need one that runs");
-    refused(&number, "syscall:wrote", "found no system call 'wrote' among the kernel's tracepoints");
-    refused(&number, "syscall:sendfile64", "found no syscall:sendfile64 in 1.00 s of thread");
-    refused(&number, "echo many", "found 'many' from the command 'echo many' of --work, need a number alone");
-    refused(&number, "uprobe:libc.so.6:no_such", "found no function no_such in /");
+    refused(
+        "4194305",
+        "syscall:write",
+        "found no process 4194305, need one that runs",
+    );
+    refused(
+        &number,
+        "syscall:wrote",
+        "found no system call 'wrote' among the kernel's tracepoints",
+    );
+    refused(
+        &number,
+        "syscall:sendfile64",
+        "found no syscall:sendfile64 in 1.00 s of thread",
+    );
+    refused(
+        &number,
+        "echo many",
+        "found 'many' from the command 'echo many' of --work, need a number alone",
+    );
+    refused(
+        &number,
+        "uprobe:libc.so.6:no_such",
+        "found no function no_such in /",
+    );
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it starts");
-    refused(&sleeper.id().to_string(), "syscall:write", "need 2 % or more, since who waits is not preempted");
+    refused(
+        &sleeper.id().to_string(),
+        "syscall:write",
+        "need 2 % or more, since who waits is not preempted",
+    );
     sleeper.kill().and_then(|()| sleeper.wait()).expect("ours");
 }
 
@@ -269,8 +501,17 @@ fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
     let _alone = alone();
     let (place, server) = (Place::new(), Server::start());
     let (before, number) = (server.condition(), server.number());
-    let words = ["-p", &number, "--work", "syscall:write", "--footprint", "64KiB"];
-    let Some(_) = served(&place, &[&words[..], &["--budget", "100ms"]].concat()) else { return };
+    let words = [
+        "-p",
+        &number,
+        "--work",
+        "syscall:write",
+        "--footprint",
+        "64KiB",
+    ];
+    let Some(_) = served(&place, &[&words[..], &["--budget", "100ms"]].concat()) else {
+        return;
+    };
     let mut has_been_placed = before.1.len() == 1;
     for moment in [1_300, 1_700, 2_100] {
         let arguments = [&["inject", "--only-cpu", "--budget", "20s"][..], &words].concat();
@@ -279,8 +520,14 @@ fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
         has_been_placed |= server.condition() != before;
         child.kill().expect("it is ours");
         child.wait().expect("it is ours");
-        assert!(is_gone_soon(&["serve-one-injection", &child.id().to_string()]), "a real-time task is left");
-        assert!(is_gone_soon(&["restore-when-abandoned", &number]), "who puts it back is left");
+        assert!(
+            is_gone_soon(&["serve-one-injection", &child.id().to_string()]),
+            "a real-time task is left"
+        );
+        assert!(
+            is_gone_soon(&["restore-when-abandoned", &number]),
+            "who puts it back is left"
+        );
         assert_eq!(server.condition(), before);
     }
     assert!(has_been_placed, "it was on its CPU at no kill");

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use switchcost_trace::{
-    Block, BlockFlags, Cause, Chunk, Guest, Mark, ProcessId, Reference, TaskId, TraceHeader, TraceOrder, TraceWriter,
+    Block, BlockFlags, Cause, Chunk, Guest, Mark, ProcessId, Reference, TaskId, TraceHeader,
+    TraceOrder, TraceWriter,
 };
 
 use crate::common::{Place, number, text};
@@ -35,7 +36,11 @@ struct Made {
 }
 
 fn step(chunk: &mut Chunk, code: u64, address: Option<u64>) {
-    let flags = if code >> 63 == 1 { BlockFlags::KERNEL } else { BlockFlags::USER };
+    let flags = if code >> 63 == 1 {
+        BlockFlags::KERNEL
+    } else {
+        BlockFlags::USER
+    };
     let references = address.map(|address| Reference::new(address, 7, 3, false));
     chunk.blocks.push(Block {
         address: code,
@@ -53,7 +58,12 @@ fn walk(chunk: &mut Chunk, code: u64, from: u64, lines: u64) {
 }
 
 fn switch(from: u32, to: u32) -> Mark {
-    Mark::Switch { from: TaskId(from), to: TaskId(to), is_voluntary: false, cause: Cause::Quantum }
+    Mark::Switch {
+        from: TaskId(from),
+        to: TaskId(to),
+        is_voluntary: false,
+        cause: Cause::Quantum,
+    }
 }
 
 /// Each piece of code has a line of its own in the instruction cache, and a task its own pieces.
@@ -83,11 +93,17 @@ fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
         commands: vec![vec!["made".to_owned()]],
         ..TraceHeader::new("made", TraceOrder::AsRun, "x86_64")
     };
-    let mut writer = TraceWriter::create(File::create(&trace).expect("room"), &header).expect("a trace");
+    let mut writer =
+        TraceWriter::create(File::create(&trace).expect("room"), &header).expect("a trace");
     let mut chunk = Chunk::default();
     for task in [1, 2] {
         let name = format!("task-{task}").into_bytes();
-        chunk.mark(Mark::Birth { task: TaskId(task), process: ProcessId(task), parent: TaskId::NONE, name });
+        chunk.mark(Mark::Birth {
+            task: TaskId(task),
+            process: ProcessId(task),
+            parent: TaskId::NONE,
+            name,
+        });
     }
     chunk.mark(switch(0, 1));
     for _ in 0..TURNS {
@@ -97,7 +113,14 @@ fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
     }
     writer.finish().expect("a whole trace");
     assert_eq!(place.run(&["trace", "check", text(&trace)]).code, 0);
-    let ran = place.run(&["simulate", text(&trace), "--design", "mogul-1a", "--record", text(&record)]);
+    let ran = place.run(&[
+        "simulate",
+        text(&trace),
+        "--design",
+        "mogul-1a",
+        "--record",
+        text(&record),
+    ]);
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
     record
 }
@@ -106,9 +129,17 @@ fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
 fn pair<'a>(compared: &'a Value, quantity: &str, name: Option<&str>) -> ([f64; 3], &'a str) {
     let pairs = compared["pairs"].as_array().expect("a list");
     let is_it = |pair: &&Value| pair["quantity"] == quantity && pair["name"].as_str() == name;
-    let pair = pairs.iter().find(is_it).unwrap_or_else(|| panic!("no {quantity} of {name:?}: {compared}"));
+    let pair = pairs
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no {quantity} of {name:?}: {compared}"));
     assert_eq!(pair["outcome"], "compared", "{pair}");
-    let values = [&pair["base"]["value"], &pair["new"]["value"], &pair["ratio"]].map(number);
+    let values = [
+        &pair["base"]["value"],
+        &pair["new"]["value"],
+        &pair["ratio"],
+    ]
+    .map(number);
     (values, pair["verdict"].as_str().expect("a verdict"))
 }
 
@@ -116,14 +147,38 @@ fn pair<'a>(compared: &'a Value, quantity: &str, name: Option<&str>) -> ([f64; 3
 #[test]
 fn what_two_kernels_do_is_compared_as_it_was_made() {
     let place = Place::new();
-    let base = Made { array: 256, kernel: 128, instructions: 200, append: "quiet pti=off" };
-    let new = Made { array: 512, kernel: 192, instructions: 500, append: "quiet pti=on" };
-    let records = [("base", &base), ("new", &new)].map(|(name, made)| simulated(&place, name, made));
-    let compared = place.run(&["compare", text(&records[0]), text(&records[1]), "--format", "json"]).json();
-    let what: Vec<&str> =
-        compared["environment"].as_array().expect("a list").iter().filter_map(|row| row["what"].as_str()).collect();
+    let base = Made {
+        array: 256,
+        kernel: 128,
+        instructions: 200,
+        append: "quiet pti=off",
+    };
+    let new = Made {
+        array: 512,
+        kernel: 192,
+        instructions: 500,
+        append: "quiet pti=on",
+    };
+    let records =
+        [("base", &base), ("new", &new)].map(|(name, made)| simulated(&place, name, made));
+    let compared = place
+        .run(&[
+            "compare",
+            text(&records[0]),
+            text(&records[1]),
+            "--format",
+            "json",
+        ])
+        .json();
+    let what: Vec<&str> = compared["environment"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|row| row["what"].as_str())
+        .collect();
     assert_eq!(what, ["pti of the guest"]);
-    let [base, new] = [base, new].map(|made| [made.array, made.kernel, made.instructions].map(|count| count as f64));
+    let [base, new] = [base, new]
+        .map(|made| [made.array, made.kernel, made.instructions].map(|count| count as f64));
     // Of a turn of both, which is two switches. Each array loses all to the other, and the kernel its lines to the first task.
     let to_processes = |[array, kernel, _]: [f64; 3]| (2.0 * array + kernel) * MISS / 2.0;
     // The first task loses what lies in the places of the kernel's lines.
@@ -147,7 +202,10 @@ fn what_two_kernels_do_is_compared_as_it_was_made() {
         let (base, new) = (wanted(base), wanted(new));
         for (found, wanted) in found.iter().zip([base, new, new / base]) {
             let is_so = (found / wanted - 1.0).abs() <= 2.0 / TURNS as f64;
-            assert!(is_so, "{quantity} of {name:?}: {found}, and {wanted} was made");
+            assert!(
+                is_so,
+                "{quantity} of {name:?}: {found}, and {wanted} was made"
+            );
         }
         assert_eq!(verdict, "slower", "{quantity}");
     }

@@ -13,13 +13,19 @@ use rustix::process::{Pid, Signal, kill_process};
 const ENDINGS: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL];
 
 fn sample() -> String {
-    format!("{}/../simulation-record/tests/samples/simulation-1.parquet", env!("CARGO_MANIFEST_DIR"))
+    format!(
+        "{}/../simulation-record/tests/samples/simulation-1.parquet",
+        env!("CARGO_MANIFEST_DIR")
+    )
 }
 
 fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(120), "waited in vain until {what}");
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "waited in vain until {what}"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -31,16 +37,28 @@ fn started(place: &Place, words: &[&str]) -> Command {
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
 
 /// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let paths = entries.flatten().map(|entry| entry.path());
-    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    paths
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 /// Processes with the place's mark in their environment: the program, and all that it started.
@@ -50,7 +68,9 @@ fn running(place: &Place) -> Vec<i32> {
 }
 
 fn processes_whose(file: &str, is_it: impl Fn(&[u8]) -> bool) -> Vec<i32> {
-    let entries = fs::read_dir("/proc").expect("a list of processes").flatten();
+    let entries = fs::read_dir("/proc")
+        .expect("a list of processes")
+        .flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let has_it = |pid: &i32| {
         let words = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -83,21 +103,37 @@ fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
         let (record, page) = (place.path("record.jsonl"), place.path("page.html"));
         mkfifoat(CWD, &record, Mode::RWXU).expect("a fifo");
         fs::write(&page, "before").expect("written");
-        let mut child = started(&place, &["report", text(&record), "-o", text(&page)]).spawn().expect("it starts");
-        await_that("the place is claimed", || has_open(child.id(), place.folder()));
+        let mut child = started(&place, &["report", text(&record), "-o", text(&page)])
+            .spawn()
+            .expect("it starts");
+        await_that("the place is claimed", || {
+            has_open(child.id(), place.folder())
+        });
         end(&mut child, signal);
         // Whoever goes on after the signal finds an empty record.
-        let _ = fs::OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&record);
+        let _ = fs::OpenOptions::new()
+            .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits() as i32)
+            .open(&record);
         assert!(!child.wait().expect("it ends").success());
         await_that("every process has ended", || running(&place).is_empty());
-        assert_eq!(names(place.folder()), ["page.html", "record.jsonl"], "{signal:?}");
+        assert_eq!(
+            names(place.folder()),
+            ["page.html", "record.jsonl"],
+            "{signal:?}"
+        );
         assert_eq!(fs::read_to_string(&page).expect("as it was"), "before");
     }
 }
 
 fn has_open(pid: u32, folder: &Path) -> bool {
-    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    files.filter_map(|file| fs::read_link(file.path()).ok()).any(|target| target.starts_with(folder))
+    let files = fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    files
+        .filter_map(|file| fs::read_link(file.path()).ok())
+        .any(|target| target.starts_with(folder))
 }
 
 #[test]
@@ -105,23 +141,41 @@ fn a_signal_at_any_moment_leaves_the_old_page_or_the_new_one_and_nothing_else() 
     let place = Place::new();
     let page = place.path("page.html");
     let whole = place.path("whole.html");
-    assert_eq!(place.run(&["report", &sample(), "-o", text(&whole)]).code, 0);
+    assert_eq!(
+        place.run(&["report", &sample(), "-o", text(&whole)]).code,
+        0
+    );
     let whole = fs::read_to_string(&whole).expect("a page");
     for round in 0..60 {
         fs::write(&page, "before").expect("written");
-        let mut child = started(&place, &["report", &sample(), "-o", text(&page)]).spawn().expect("it starts");
+        let mut child = started(&place, &["report", &sample(), "-o", text(&page)])
+            .spawn()
+            .expect("it starts");
         std::thread::sleep(Duration::from_micros(500 * round));
         end(&mut child, ENDINGS[round as usize % 3]);
         child.wait().expect("it ends");
-        assert_eq!(names(place.folder()), ["page.html", "whole.html"], "round {round}");
+        assert_eq!(
+            names(place.folder()),
+            ["page.html", "whole.html"],
+            "round {round}"
+        );
         let found = fs::read_to_string(&page).expect("a page");
-        assert!(found == "before" || found == whole, "round {round}: {} bytes", found.len());
+        assert!(
+            found == "before" || found == whole,
+            "round {round}: {} bytes",
+            found.len()
+        );
     }
 }
 
 fn workload(place: &Place, room: &Path, set: &str) -> Child {
     let mut command = started(place, &["workload", set, "--switches", "100000000"]);
-    command.env("TMPDIR", room).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+    command
+        .env("TMPDIR", room)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
 }
 
 /// The program, the watcher, the supervisor, a client and a server.
@@ -147,7 +201,10 @@ fn what_the_programs_of_a_workload_keep_for_a_while_goes_with_them() {
     let room = room(&place);
     let mut child = workload(&place, &room, "timesharing");
     let is_of_compiler = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         name.starts_with("cc") && name.ends_with(".s")
     };
     let mut has_ended = false;
@@ -157,7 +214,11 @@ fn what_the_programs_of_a_workload_keep_for_a_while_goes_with_them() {
     });
     if has_ended {
         let ran = crate::common::ran(child.wait_with_output().expect("it ended"));
-        assert!(ran.stderr.contains("sudo apt-get install"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("sudo apt-get install"),
+            "{}",
+            ran.stderr
+        );
         eprintln!("skipped: {}", ran.stderr);
         return;
     }
@@ -211,12 +272,33 @@ fn a_browser_ends_with_the_program_and_leaves_nothing() {
     for signal in ENDINGS {
         let place = Place::new();
         let (room, begun) = (room(&place), place.path("begun"));
-        let path = format!("{}:{}", text(&endless_browser(&place, &begun)), std::env::var("PATH").expect("a path"));
-        let mut command: Command = started(&place, &["report", &sample(), "--figures", text(&place.path("figures"))]);
-        let mut child = command.env("PATH", path).env("TMPDIR", &room).spawn().expect("it starts");
-        await_that("the browser has begun", || fs::read_to_string(&begun).is_ok_and(|text| text.ends_with('\n')));
+        let path = format!(
+            "{}:{}",
+            text(&endless_browser(&place, &begun)),
+            std::env::var("PATH").expect("a path")
+        );
+        let mut command: Command = started(
+            &place,
+            &[
+                "report",
+                &sample(),
+                "--figures",
+                text(&place.path("figures")),
+            ],
+        );
+        let mut child = command
+            .env("PATH", path)
+            .env("TMPDIR", &room)
+            .spawn()
+            .expect("it starts");
+        await_that("the browser has begun", || {
+            fs::read_to_string(&begun).is_ok_and(|text| text.ends_with('\n'))
+        });
         let its_own = fs::read_to_string(&begun).expect("a path");
-        assert!(its_own.starts_with(text(&room.join("switchcost-1"))), "{its_own}");
+        assert!(
+            its_own.starts_with(text(&room.join("switchcost-1"))),
+            "{its_own}"
+        );
         end(&mut child, signal);
         child.wait().expect("it ends");
         nothing_is_left(&place, &room);

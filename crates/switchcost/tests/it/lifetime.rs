@@ -9,32 +9,56 @@ use rustix::process::{Pid, Signal, kill_process};
 /// A run that would take long, started and left until its record holds samples.
 fn start(place: &Place) -> Child {
     let child = begin(place, &["--default-signal"]);
-    wait_until("samples are on disk", || lines(place, "\"line\":\"cycles\"") > 2);
+    wait_until("samples are on disk", || {
+        lines(place, "\"line\":\"cycles\"") > 2
+    });
     child
 }
 
 /// The same, with signals settled as `env` does it, and left when its record has begun.
 fn begin(place: &Place, settled: &[&str]) -> Child {
     let record = place.record();
-    let long = ["measure", "--mechanism", "pipe", "--size", "64KiB", "--budget", "60s", "--precision", "0.1%"];
+    let long = [
+        "measure",
+        "--mechanism",
+        "pipe",
+        "--size",
+        "64KiB",
+        "--budget",
+        "60s",
+        "--precision",
+        "0.1%",
+    ];
     let child = place
-        .command_with_signals(settled, &[&long[..], &["--no-counters", "--record", &record]].concat())
+        .command_with_signals(
+            settled,
+            &[&long[..], &["--no-counters", "--record", &record]].concat(),
+        )
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("env is part of coreutils");
-    wait_until("the record has begun", || lines(place, "\"line\":\"header\"") == 1);
+    wait_until("the record has begun", || {
+        lines(place, "\"line\":\"header\"") == 1
+    });
     child
 }
 
 fn lines(place: &Place, of_kind: &str) -> usize {
-    std::fs::read_to_string(place.record()).unwrap_or_default().matches(of_kind).count()
+    std::fs::read_to_string(place.record())
+        .unwrap_or_default()
+        .matches(of_kind)
+        .count()
 }
 
 /// The signals that a process ignores, or that it catches: the bit of a signal's number, from 1.
 fn signals(child: &Child, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
-    let mask = status.lines().find_map(|line| line.strip_prefix(name)).expect("a mask").trim();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .expect("a mask")
+        .trim();
     u64::from_str_radix(mask, 16).expect("hexadecimal")
 }
 
@@ -48,7 +72,9 @@ fn after_a_kill_nothing_keeps_running_and_the_record_is_readable() {
     wait_until("every task has ended", || running(&place).is_empty());
     let report = place.run(&["report", &place.record()]);
     assert!(report.stdout.contains("cut off"), "{}", report.stdout);
-    let json = place.run(&["report", &place.record(), "--format", "json"]).stdout;
+    let json = place
+        .run(&["report", &place.record(), "--format", "json"])
+        .stdout;
     assert!(json.contains("\"cut-off\""), "{json}");
 }
 
@@ -63,7 +89,12 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
         assert!(ran.stdout.contains("interrupted"), "{}", ran.stdout);
         wait_until("every task has ended", || running(&place).is_empty());
         let record = std::fs::read_to_string(place.record()).expect("a record");
-        assert!(record.lines().last().is_some_and(|line| line.contains("\"reason\":\"interrupted\"")));
+        assert!(
+            record
+                .lines()
+                .last()
+                .is_some_and(|line| line.contains("\"reason\":\"interrupted\""))
+        );
     }
 }
 
@@ -80,15 +111,30 @@ fn a_terminal_that_closes_may_say_so_twice() {
     let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, 129, "{}", ran.stderr);
     let record = std::fs::read_to_string(place.record()).expect("a record");
-    assert!(record.lines().last().is_some_and(|line| line.contains("\"reason\":\"interrupted\"")));
+    assert!(
+        record
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains("\"reason\":\"interrupted\""))
+    );
 }
 
 #[test]
 fn what_is_ignored_at_the_start_stays_ignored() {
     let place = Place::new();
-    let child = begin(&place, &["--default-signal", "--ignore-signal=HUP", "--ignore-signal=QUIT"]);
+    let child = begin(
+        &place,
+        &[
+            "--default-signal",
+            "--ignore-signal=HUP",
+            "--ignore-signal=QUIT",
+        ],
+    );
     let bit = |signal: Signal| 1 << (signal.as_raw() - 1);
-    let (ignored, caught) = (bit(Signal::HUP) | bit(Signal::QUIT), bit(Signal::INT) | bit(Signal::TERM));
+    let (ignored, caught) = (
+        bit(Signal::HUP) | bit(Signal::QUIT),
+        bit(Signal::INT) | bit(Signal::TERM),
+    );
     assert_eq!(signals(&child, "SigIgn:") & (ignored | caught), ignored);
     assert_eq!(signals(&child, "SigCgt:") & (ignored | caught), caught);
     for signal in [Signal::HUP, Signal::QUIT, Signal::TERM] {
@@ -106,12 +152,27 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
          cp \"$DISK/run.jsonl\" '{}'; exit $code",
         place.record()
     );
-    let Some(ran) = on_a_full_disk(&place, [128 << 10; 2], &words) else { return };
+    let Some(ran) = on_a_full_disk(&place, [128 << 10; 2], &words) else {
+        return;
+    };
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("need room for the rest; free some space or choose another place"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("need room for the rest; free some space or choose another place"),
+        "{}",
+        ran.stderr
+    );
     let record = std::fs::read_to_string(place.record()).expect("what was written");
-    assert!(record.ends_with('\n') && record.matches("\"line\":\"cycles\"").count() > 2, "whole lines only");
-    assert!(place.run(&["report", &place.record()]).stdout.contains("cut off"));
+    assert!(
+        record.ends_with('\n') && record.matches("\"line\":\"cycles\"").count() > 2,
+        "whole lines only"
+    );
+    assert!(
+        place
+            .run(&["report", &place.record()])
+            .stdout
+            .contains("cut off")
+    );
 }
 
 const SMALL_DISK_BYTES: usize = 64 << 10;
@@ -148,31 +209,70 @@ fn on_a_full_disk(place: &Place, [left, size]: [usize; 2], words: &str) -> Optio
 fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
     let place = Place::new();
     let words = "observe --no-bpf --no-calibration --record \"$DISK/o.json\" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done'";
-    let Some(ran) = on_a_full_disk(&place, [0, SMALL_DISK_BYTES], words) else { return };
+    let Some(ran) = on_a_full_disk(&place, [0, SMALL_DISK_BYTES], words) else {
+        return;
+    };
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("failed to write the record"), "{}", ran.stderr);
-    assert!(ran.stdout.starts_with("sh switched") && ran.stdout.contains("Who pays"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains("switchcost report"), "there is no record: {}", ran.stdout);
+    assert!(
+        ran.stderr.contains("failed to write the record"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stdout.starts_with("sh switched") && ran.stdout.contains("Who pays"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        !ran.stdout.contains("switchcost report"),
+        "there is no record: {}",
+        ran.stdout
+    );
 }
 
 #[test]
 fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
     let place = Place::new();
     let trace = place.path("walks.sct");
-    let made = place.run(&["trace", "walks", "--size", "64KiB", "--turns", "400", "-o", text(&trace)]);
+    let made = place.run(&[
+        "trace",
+        "walks",
+        "--size",
+        "64KiB",
+        "--turns",
+        "400",
+        "-o",
+        text(&trace),
+    ]);
     assert_eq!(made.code, 0, "{}", made.stderr);
-    let simulate = format!("simulate '{}' --design mogul-1a --format json", trace.display());
-    let kept = place.run(&["simulate", text(&trace), "--design", "mogul-1a", "--format", "json"]);
+    let simulate = format!(
+        "simulate '{}' --design mogul-1a --format json",
+        trace.display()
+    );
+    let kept = place.run(&[
+        "simulate",
+        text(&trace),
+        "--design",
+        "mogul-1a",
+        "--format",
+        "json",
+    ]);
     assert_eq!(kept.code, 0, "{}", kept.stderr);
     // No room for what waits for the end, room for a part of it, and room for that but not for the record.
     for left in [0, 4 << 10, 16 << 10] {
-        let Some(ran) =
-            on_a_full_disk(&place, [left, SMALL_DISK_BYTES], &format!("{simulate} --record \"$DISK/s.parquet\""))
-        else {
+        let Some(ran) = on_a_full_disk(
+            &place,
+            [left, SMALL_DISK_BYTES],
+            &format!("{simulate} --record \"$DISK/s.parquet\""),
+        ) else {
             return;
         };
         assert_eq!(ran.code, 1, "{left}: {}", ran.stderr);
-        assert!(ran.stderr.contains("took no more (No space left on device"), "{left}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("took no more (No space left on device"),
+            "{left}: {}",
+            ran.stderr
+        );
         let designs = |ran: &Ran| ran.json()["designs"].clone();
         assert_eq!(designs(&ran), designs(&kept), "{left}");
         assert!(designs(&ran).is_array(), "{}", ran.stdout);
@@ -190,7 +290,10 @@ fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
         program = env!("CARGO_BIN_EXE_switchcost"),
         record = place.record(),
     );
-    let status = Command::new("sh").args(["-c", &script]).status().expect("a shell");
+    let status = Command::new("sh")
+        .args(["-c", &script])
+        .status()
+        .expect("a shell");
     assert!(status.success());
 }
 
@@ -198,14 +301,26 @@ fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
 fn a_repetition_that_lasts_long_behind_the_budget_is_ended() {
     let place = Place::new();
     // Two hand-offs a round and two rounds to warm up: the first cycle alone would end behind ten seconds.
-    let slow = ["--mechanism", "synthetic", "--synthetic-switch", "500ms", "--no-rt", "--budget", "100ms"];
+    let slow = [
+        "--mechanism",
+        "synthetic",
+        "--synthetic-switch",
+        "500ms",
+        "--no-rt",
+        "--budget",
+        "100ms",
+    ];
     let ran = place.measure(&slow);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let why = "found a repetition still under way when the run had taken twice its budget and 5 s, need one that ends; \
                raise --budget, or use a smaller --size, fewer --tasks or a shorter --pause";
     assert!(in_one_line(&ran.stdout).contains(why), "{}", ran.stdout);
     let record = std::fs::read_to_string(place.record()).expect("a record");
-    assert_eq!(record.matches("\"line\":\"refusal\"").count(), 1, "{record}");
+    assert_eq!(
+        record.matches("\"line\":\"refusal\"").count(),
+        1,
+        "{record}"
+    );
     assert!(record.contains("\"line\":\"end\",\"reason\":\"complete\""));
     wait_until("the repetition has ended", || running(&place).is_empty());
 }

@@ -15,7 +15,10 @@ fn report_prints_again_exactly_what_measure_printed() {
         let to_file = place.run(&["report", &place.record(), "--format", format, "--out", out]);
         assert_eq!((to_file.code, to_file.stdout.as_str()), (first.code, ""));
         let to_stdout = place.run(&["report", &place.record(), "--format", format]);
-        assert_eq!(std::fs::read_to_string(out).expect("a result"), to_stdout.stdout);
+        assert_eq!(
+            std::fs::read_to_string(out).expect("a result"),
+            to_stdout.stdout
+        );
     }
     assert!(first.stdout.contains("futex") && first.stdout.contains("fiber"));
     assert!(!first.stdout.contains('\x1b'), "no colour into a pipe");
@@ -24,7 +27,14 @@ fn report_prints_again_exactly_what_measure_printed() {
 #[test]
 fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
     let place = Place::new();
-    let first = place.run(&["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"]);
+    let first = place.run(&[
+        "measure",
+        "--mechanism",
+        "fiber",
+        "--max-repetitions",
+        "6",
+        "--no-counters",
+    ]);
     assert!(first.stdout.contains("raw data:  "), "{}", first.stdout);
     assert!(place.folder().join("switchcost/runs").is_dir());
     assert_eq!(place.run(&["report"]).stdout, first.stdout);
@@ -35,19 +45,59 @@ fn rings_shared_arrays_chases_and_every_access_are_measured() {
     let place = Place::new();
     let sets = [
         vec!["--tasks", "3,8", "--size", "16KiB", "--access", "read"],
-        vec!["--sharing", "shared", "--size", "64KiB", "--access", "write"],
-        vec!["--pattern", "chase", "--size", "64KiB", "--access", "read,write,rmw"],
-        vec!["--mechanism", "fiber,async,ucontext,green,preempt,synthetic", "--size", "32KiB", "--stride", "64"],
-        vec!["--mechanism", "posix-mq,signal,tcp", "--between", "thread", "--tasks", "4"],
+        vec![
+            "--sharing",
+            "shared",
+            "--size",
+            "64KiB",
+            "--access",
+            "write",
+        ],
+        vec![
+            "--pattern",
+            "chase",
+            "--size",
+            "64KiB",
+            "--access",
+            "read,write,rmw",
+        ],
+        vec![
+            "--mechanism",
+            "fiber,async,ucontext,green,preempt,synthetic",
+            "--size",
+            "32KiB",
+            "--stride",
+            "64",
+        ],
+        vec![
+            "--mechanism",
+            "posix-mq,signal,tcp",
+            "--between",
+            "thread",
+            "--tasks",
+            "4",
+        ],
     ];
     for (index, set) in sets.iter().enumerate() {
         let record = place.path(&format!("{index}.jsonl"));
-        let usual = ["measure", "--max-repetitions", "5", "--no-counters", "--format", "json", "--record"];
+        let usual = [
+            "measure",
+            "--max-repetitions",
+            "5",
+            "--no-counters",
+            "--format",
+            "json",
+            "--record",
+        ];
         let ran = place.run(&[&usual[..], &[record.to_str().expect("a plain path")], set].concat());
         let json = ran.json();
         for result in json["results"].as_array().expect("results") {
             let is_silent = result["status"] == "not-measured" && result["total_samples"] == 0;
-            assert!(!is_silent, "{set:?}: {} gave no sample: {}", result["mechanism"], result["why"]);
+            assert!(
+                !is_silent,
+                "{set:?}: {} gave no sample: {}",
+                result["mechanism"], result["why"]
+            );
         }
     }
 }
@@ -60,16 +110,22 @@ fn a_matrix_names_every_pair() {
         return;
     }
     place.measure(&["--placement", "matrix"]);
-    let csv = place.run(&["report", &place.record(), "--format", "csv"]).stdout;
+    let csv = place
+        .run(&["report", &place.record(), "--format", "csv"])
+        .stdout;
     assert!(csv.lines().any(|line| line.contains("same-cpu")), "{csv}");
-    assert!(csv.lines().any(|line| line.contains("shared-cache") || line.contains("smt") || line.contains("socket")));
+    assert!(csv.lines().any(|line| line.contains("shared-cache")
+        || line.contains("smt")
+        || line.contains("socket")));
 }
 
 #[test]
 fn lmbenchs_matrix_has_its_seven_columns() {
     let place = Place::new();
     let table = place.measure(&["--lmbench"]).stdout;
-    for column in ["2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K"] {
+    for column in [
+        "2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K",
+    ] {
         assert!(table.contains(column), "{column}: {table}");
     }
 }
@@ -80,7 +136,10 @@ fn huge_pages_are_had_or_refused_with_advice() {
     let result = &place.measure_json(&["--size", "4MiB", "--pages", "huge"])["results"][0];
     if result["status"] == "not-measured" {
         let why = result["why"].as_str().unwrap_or_default();
-        assert!(why.contains("transparent_hugepage") || is_disturbed(result), "{why}");
+        assert!(
+            why.contains("transparent_hugepage") || is_disturbed(result),
+            "{why}"
+        );
     } else {
         assert_eq!(result["pages"], "huge");
     }
@@ -90,13 +149,25 @@ fn huge_pages_are_had_or_refused_with_advice() {
 fn completions_and_manual_come_from_the_same_definition() {
     let place = Place::new();
     for shell in ["bash", "zsh", "fish"] {
-        assert!(place.run(&["completions", shell]).stdout.contains("synthetic-switch"), "{shell}");
+        assert!(
+            place
+                .run(&["completions", shell])
+                .stdout
+                .contains("synthetic-switch"),
+            "{shell}"
+        );
     }
     let page = place.run(&["man", "measure"]).stdout;
-    assert!(page.contains("synthetic\\-switch") && page.starts_with(".ie"), "{page}");
+    assert!(
+        page.contains("synthetic\\-switch") && page.starts_with(".ie"),
+        "{page}"
+    );
     assert!(place.run(&["man"]).stdout.contains("Exit codes"));
     for verb in ["measure", "report", "doctor", "completions", "man"] {
-        assert!(place.run(&[verb, "--help"]).stdout.contains("Examples:"), "{verb}");
+        assert!(
+            place.run(&[verb, "--help"]).stdout.contains("Examples:"),
+            "{verb}"
+        );
     }
 }
 
@@ -114,7 +185,10 @@ fn doctor_says_found_wanted_and_fix_and_its_verdict_is_the_exit_code() {
     assert_eq!(ran.code, expected);
     for check in fitness["checks"].as_array().expect("checks") {
         for field in ["name", "found", "wanted"] {
-            assert!(check[field].as_str().is_some_and(|text| !text.is_empty()), "{check}");
+            assert!(
+                check[field].as_str().is_some_and(|text| !text.is_empty()),
+                "{check}"
+            );
         }
     }
 }
@@ -126,7 +200,12 @@ fn noise_is_made_on_request_and_stands_in_the_record() {
     assert!(found.to_string().contains("network-noise"), "{found}");
     let ran = place.measure(&["--mechanism", "pipe", "--noise", "1000"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("found no way to make noise on CPU 1000"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("found no way to make noise on CPU 1000"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Mechanisms that switch without the kernel.
@@ -137,7 +216,14 @@ fn every_mechanism_is_measured_or_says_why_not() {
     let place = Place::new();
     let mechanisms = "pipe,eventfd,futex,mutex-condvar,mutex-condvar-unlocked,socketpair,tcp,posix-sem,posix-mq,signal,\
                       yield,fiber,ucontext,green,green-preempt,async,preempt";
-    let arguments = ["--mechanism", mechanisms, "--between", "process,thread", "--format", "json"];
+    let arguments = [
+        "--mechanism",
+        mechanisms,
+        "--between",
+        "process,thread",
+        "--format",
+        "json",
+    ];
     let json = place.measure_within("6", &arguments).json();
     let results = json["results"].as_array().expect("results");
     assert_eq!(results.len(), 12 * 2 + 5);
@@ -147,27 +233,45 @@ fn every_mechanism_is_measured_or_says_why_not() {
         let is_in_user_space = USER_SPACE.contains(&result["mechanism"].as_str().expect("a name"));
         match result["status"].as_str() {
             Some("measured" | "suspect") => {
-                let [low, estimate, high] = ["low", "estimate", "high"].map(|part| number(&result["direct_ns"][part]));
+                let [low, estimate, high] =
+                    ["low", "estimate", "high"].map(|part| number(&result["direct_ns"][part]));
                 // Neighbours may hide a cheap switch. Then the result has to say so itself.
-                let is_hidden = has_flag(result, "not-distinguishable-from-0") && low <= 0.0 && 0.0 <= high;
+                let is_hidden =
+                    has_flag(result, "not-distinguishable-from-0") && low <= 0.0 && 0.0 <= high;
                 // A switch in the kernel takes hundreds of nanoseconds and more, one in user space less than a system call
                 // or two; ten times that is room for any machine and its neighbours.
-                let most = if is_in_user_space { 20_000.0 } else { 200_000.0 };
+                let most = if is_in_user_space {
+                    20_000.0
+                } else {
+                    200_000.0
+                };
                 let least = if is_in_user_space { 0.0 } else { 100.0 };
-                assert!(least < estimate && estimate < most || is_hidden, "{name}: {result}");
+                assert!(
+                    least < estimate && estimate < most || is_hidden,
+                    "{name}: {result}"
+                );
                 measured += usize::from(!is_hidden);
             }
             Some("not-measured") => {
-                assert!(result["direct_ns"].is_null(), "{name}: no number where there is no measurement");
+                assert!(
+                    result["direct_ns"].is_null(),
+                    "{name}: no number where there is no measurement"
+                );
                 let why = result["why"].as_str().unwrap_or_default();
-                assert!(is_disturbed(result) || has_flag(result, "switch-count"), "{name}: {why}");
+                assert!(
+                    is_disturbed(result) || has_flag(result, "switch-count"),
+                    "{name}: {why}"
+                );
                 eprintln!("skipped: {name}: {why}");
             }
             other => panic!("{name}: status {other:?}"),
         }
     }
     if 2 * measured < results.len() {
-        eprintln!("skipped: a neighbour left {measured} of {} numbers", results.len());
+        eprintln!(
+            "skipped: a neighbour left {measured} of {} numbers",
+            results.len()
+        );
     }
 }
 
@@ -177,11 +281,24 @@ fn every_mechanism_is_measured_or_says_why_not() {
 fn a_cache_is_shared_in_turn_and_at_once() {
     let place = Place::new();
     let arguments = ["--placement", "pair", "--concurrent", "--size", "512KiB"];
-    let probe =
-        place.run(&[&["measure", "--budget", "5s", "--no-counters", "--format", "json"], &arguments[..]].concat());
+    let probe = place.run(
+        &[
+            &[
+                "measure",
+                "--budget",
+                "5s",
+                "--no-counters",
+                "--format",
+                "json",
+            ],
+            &arguments[..],
+        ]
+        .concat(),
+    );
     if probe.code != 0 && probe.code != 3 {
         assert!(
-            probe.stderr.contains("share a cache") || probe.stderr.contains("need two for --placement"),
+            probe.stderr.contains("share a cache")
+                || probe.stderr.contains("need two for --placement"),
             "{}",
             probe.stderr
         );
@@ -190,8 +307,15 @@ fn a_cache_is_shared_in_turn_and_at_once() {
     }
     let json = probe.json();
     let found = json["shared_cache"].as_array().expect("a list");
-    let sizes: Vec<_> = found.iter().map(|one| one["working_set"]["size_bytes"].as_u64()).collect();
-    assert_eq!(sizes, [Some(4 << 10), Some(512 << 10)], "the control is measured without being asked for");
+    let sizes: Vec<_> = found
+        .iter()
+        .map(|one| one["working_set"]["size_bytes"].as_u64())
+        .collect();
+    assert_eq!(
+        sizes,
+        [Some(4 << 10), Some(512 << 10)],
+        "the control is measured without being asked for"
+    );
     for one in found {
         let difference = &one["in_turn_less_at_once_ns"];
         let end = |which: &str| difference[which].as_f64().unwrap_or(f64::NAN);
@@ -204,15 +328,26 @@ fn a_cache_is_shared_in_turn_and_at_once() {
         assert_eq!(one["loses_more"], expected, "{one}");
         assert_eq!(difference.is_null(), one["why"].is_string(), "{one}");
     }
-    for result in json["results"].as_array().expect("results").iter().filter(|r| r["mechanism"] == "concurrent") {
+    for result in json["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .filter(|r| r["mechanism"] == "concurrent")
+    {
         assert_eq!(result["cpus"].as_array().map(Vec::len), Some(2), "{result}");
         if result["status"] == "not-measured" {
             eprintln!("skipped: {}", result["why"]);
             continue;
         }
         // At 100 GB/s and 100 MB/s.
-        let (walk, size) = (number(&result["walk_ns"]["estimate"]), number(&result["size_bytes"]));
+        let (walk, size) = (
+            number(&result["walk_ns"]["estimate"]),
+            number(&result["size_bytes"]),
+        );
         assert!(size / 100.0 < walk && walk < size * 10.0, "{result}");
-        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+        assert!(
+            result["direct_ns"].is_null() && result["handoff_ns"].is_null(),
+            "{result}"
+        );
     }
 }

@@ -17,19 +17,31 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 fn deaf(place: &Place) -> Vec<String> {
     let mut ways = vec!["exec 2>&-".to_owned()];
     let full = place.path("full");
-    let made =
-        is_root() && mknodat(CWD, &full, FileType::CharacterDevice, Mode::from_raw_mode(0o600), makedev(1, 7)).is_ok();
+    let made = is_root()
+        && mknodat(
+            CWD,
+            &full,
+            FileType::CharacterDevice,
+            Mode::from_raw_mode(0o600),
+            makedev(1, 7),
+        )
+        .is_ok();
     if made && File::options().write(true).open(&full).is_ok() {
         ways.push(format!("exec 2>'{}'", full.display()));
     } else {
-        eprintln!("skipped: no right to make devices in {}", place.folder().display());
+        eprintln!(
+            "skipped: no right to make devices in {}",
+            place.folder().display()
+        );
     }
     ways
 }
 
 fn run_deaf(place: &Place, way: &str, words: &[&str]) -> Ran {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("{way}; exec \"$@\""), "sh", PROGRAM]).args(words);
+    command
+        .args(["-c", &format!("{way}; exec \"$@\""), "sh", PROGRAM])
+        .args(words);
     command.env("XDG_STATE_HOME", place.folder());
     ran(command.output().expect("a shell"))
 }
@@ -41,16 +53,52 @@ fn a_limit_that_bites_is_named() {
     let limited = |limit: &str, words: &[&str]| {
         let mut command = std::process::Command::new("sh");
         command
-            .args(["-c", &format!("ulimit {limit} && exec \"$@\""), "sh", env!("CARGO_BIN_EXE_switchcost")])
+            .args([
+                "-c",
+                &format!("ulimit {limit} && exec \"$@\""),
+                "sh",
+                env!("CARGO_BIN_EXE_switchcost"),
+            ])
             .args(words);
-        crate::common::ran(command.env("XDG_STATE_HOME", place.folder()).output().expect("a shell"))
+        crate::common::ran(
+            command
+                .env("XDG_STATE_HOME", place.folder())
+                .output()
+                .expect("a shell"),
+        )
     };
-    let walks = |turns| ["trace", "walks", "--size", "1MiB", "--turns", turns, "-o", text(&made)];
+    let walks = |turns| {
+        [
+            "trace",
+            "walks",
+            "--size",
+            "1MiB",
+            "--turns",
+            turns,
+            "-o",
+            text(&made),
+        ]
+    };
     for (limit, words, code, reported) in [
-        ("-v 100000", &walks("10")[..], 1, "with the address space limited to 100000 KiB (ulimit -v), need more"),
-        ("-d 60000", &walks("10"), 1, "with memory for data limited to 60000 KiB (ulimit -d), need more"),
+        (
+            "-v 100000",
+            &walks("10")[..],
+            1,
+            "with the address space limited to 100000 KiB (ulimit -v), need more",
+        ),
+        (
+            "-d 60000",
+            &walks("10"),
+            1,
+            "with memory for data limited to 60000 KiB (ulimit -d), need more",
+        ),
         ("-s 128", &["man"], 1, "found a stack of 128 KiB"),
-        ("-t 1", &walks("1000000"), 152, "found the limit on CPU time reached (ulimit -t), need more"),
+        (
+            "-t 1",
+            &walks("1000000"),
+            152,
+            "found the limit on CPU time reached (ulimit -t), need more",
+        ),
         (
             "-n 8",
             &["observe", "-d", "1s", "--no-calibration", "--", "true"],
@@ -58,13 +106,20 @@ fn a_limit_that_bites_is_named() {
             "true\": Too many open files (os error 24), need one more open file than this process may have; raise the limit: ulimit -n",
         ),
         ("-n 40", &["doctor", "--details"], 3, "open files of 40"),
-        ("-c 0", &["trace", "walks", "--size", "4KiB", "-o", text(&record)], 0, "instructions"),
+        (
+            "-c 0",
+            &["trace", "walks", "--size", "4KiB", "-o", text(&record)],
+            0,
+            "instructions",
+        ),
     ] {
         let ran = limited(limit, words);
         let is_code = ran.code == code || words[0] == "doctor";
         assert!(is_code, "{limit} {words:?}: {} {}", ran.code, ran.stderr);
         assert!(
-            [&ran.stdout, &ran.stderr].iter().any(|said| said.contains(reported)),
+            [&ran.stdout, &ran.stderr]
+                .iter()
+                .any(|said| said.contains(reported)),
             "{limit}: {} {}",
             ran.stdout,
             ran.stderr
@@ -91,9 +146,16 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
             .args(words)
             .env("XDG_STATE_HOME", place.folder());
         let ran = ran(command.output().expect("unshare is part of util-linux"));
-        let is_reported =
-            ran.stderr.contains("found a /proc of another PID namespace") && ran.stderr.contains("--mount-proc");
-        assert!(ran.code == 1 && is_reported, "{words:?}: {} {}", ran.code, ran.stderr);
+        let is_reported = ran
+            .stderr
+            .contains("found a /proc of another PID namespace")
+            && ran.stderr.contains("--mount-proc");
+        assert!(
+            ran.code == 1 && is_reported,
+            "{words:?}: {} {}",
+            ran.code,
+            ran.stderr
+        );
     }
 }
 
@@ -102,14 +164,21 @@ fn without_proc_it_is_said_to_be_mounted() {
     let place = Place::new();
     let hidden = "mount -t tmpfs none /proc && exec \"$@\"";
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", hidden, "sh", PROGRAM, "measure"]).env("XDG_STATE_HOME", place.folder());
+    command
+        .args(["--mount", "sh", "-c", hidden, "sh", PROGRAM, "measure"])
+        .env("XDG_STATE_HOME", place.folder());
     let ran = ran(command.output().expect("unshare is part of util-linux"));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
         eprintln!("skipped: no right to hide /proc");
         return;
     }
     let remedy = "found no CPU allowed to this process in /proc/self/status, need one; mount /proc if it is not there";
-    assert!(ran.code == 2 && ran.stderr.contains(remedy), "{} {}", ran.code, ran.stderr);
+    assert!(
+        ran.code == 2 && ran.stderr.contains(remedy),
+        "{} {}",
+        ran.code,
+        ran.stderr
+    );
 }
 
 #[test]
@@ -117,27 +186,74 @@ fn a_stderr_that_takes_nothing_costs_no_result() {
     let place = Place::new();
     for (turn, way) in deaf(&place).iter().enumerate() {
         let at = |name: &str| text(&place.path(&format!("{turn}-{name}"))).to_owned();
-        let (trace, walks, live, set) = (at("trace.sct"), at("walks.sct"), at("live.parquet"), at("set.parquet"));
+        let (trace, walks, live, set) = (
+            at("trace.sct"),
+            at("walks.sct"),
+            at("live.parquet"),
+            at("set.parquet"),
+        );
         let (run, out, kept) = (at("run.jsonl"), at("out.txt"), at("set.sct"));
-        let quick = ["--mechanism", "fiber", "--max-repetitions", "6", "--no-counters"];
+        let quick = [
+            "--mechanism",
+            "fiber",
+            "--max-repetitions",
+            "6",
+            "--no-counters",
+        ];
         for (words, made) in [
             (&["trace", "-o", &trace, "--", "true"][..], &[&trace][..]),
-            (&["trace", "walks", "--size", "4KiB", "-o", &walks], &[&walks]),
-            (&["simulate", "live", "--record", &live, "--", "true"], &[&live]),
-            (&["workload", "client-server", "--switches", "20", "--record", &set, "-o", &kept], &[&set, &kept]),
-            (&[&["measure", "--record", &run, "--out", &out][..], &quick].concat(), &[&run, &out]),
+            (
+                &["trace", "walks", "--size", "4KiB", "-o", &walks],
+                &[&walks],
+            ),
+            (
+                &["simulate", "live", "--record", &live, "--", "true"],
+                &[&live],
+            ),
+            (
+                &[
+                    "workload",
+                    "client-server",
+                    "--switches",
+                    "20",
+                    "--record",
+                    &set,
+                    "-o",
+                    &kept,
+                ],
+                &[&set, &kept],
+            ),
+            (
+                &[&["measure", "--record", &run, "--out", &out][..], &quick].concat(),
+                &[&run, &out],
+            ),
         ] {
             let ran = run_deaf(&place, way, words);
             assert!(matches!(ran.code, 0 | 3), "{way}: {words:?}: {}", ran.code);
-            assert!(made.iter().all(|path| fs::metadata(path).is_ok_and(|facts| facts.len() > 0)), "{way}: {words:?}");
+            assert!(
+                made.iter()
+                    .all(|path| fs::metadata(path).is_ok_and(|facts| facts.len() > 0)),
+                "{way}: {words:?}"
+            );
         }
         for trace in [&trace, &walks, &kept] {
-            assert_eq!(place.run(&["trace", "check", trace]).code, 0, "{way}: {trace} has no index");
+            assert_eq!(
+                place.run(&["trace", "check", trace]).code,
+                0,
+                "{way}: {trace} has no index"
+            );
         }
         for record in [&run, &live, &set] {
-            assert!(matches!(place.run(&["report", record]).code, 0 | 3), "{way}: {record}");
+            assert!(
+                matches!(place.run(&["report", record]).code, 0 | 3),
+                "{way}: {record}"
+            );
         }
-        for (words, code) in [(&["report", "none.jsonl"][..], 5), (&["report", "--none"], 2), (&["man", "none"], 2)] {
+        for (words, code) in [
+            (&["report", "none.jsonl"][..], 5),
+            (&["report", "--none"], 2),
+            (&["man", "none"], 2),
+        ] {
             assert_eq!(run_deaf(&place, way, words).code, code, "{way}: {words:?}");
         }
     }
@@ -150,8 +266,16 @@ fn terminal() -> (OwnedFd, File) {
     unlockpt(&terminal).expect("a terminal of ours");
     let name = ptsname(&terminal, Vec::new()).expect("a name").into_bytes();
     let mut options = File::options();
-    options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits() as i32);
-    (terminal, options.open(OsStr::from_bytes(&name)).expect("its other end"))
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(OFlags::NOCTTY.bits() as i32);
+    (
+        terminal,
+        options
+            .open(OsStr::from_bytes(&name))
+            .expect("its other end"),
+    )
 }
 
 /// A terminal that is there when the program begins and gone when it ends, as of a connection that is lost: bars are drawn on it.
@@ -161,19 +285,44 @@ fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
     let (terminal, end) = terminal();
     let (record, out) = (place.record(), place.path("out.txt"));
     let mut command = Command::new("nohup");
-    command.args([PROGRAM, "measure", "--mechanism", "pipe", "--max-repetitions", "40", "--precision", "0.1%"]);
-    command.args(["--no-counters", "--record", &record, "--out", text(&out)]).env("XDG_STATE_HOME", place.folder());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(end);
+    command.args([
+        PROGRAM,
+        "measure",
+        "--mechanism",
+        "pipe",
+        "--max-repetitions",
+        "40",
+        "--precision",
+        "0.1%",
+    ]);
+    command
+        .args(["--no-counters", "--record", &record, "--out", text(&out)])
+        .env("XDG_STATE_HOME", place.folder());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(end);
     let mut child = command.spawn().expect("nohup is part of coreutils");
     drop(command);
     wait_until("samples are on disk", || {
-        fs::read_to_string(&record).unwrap_or_default().contains("\"line\":\"sample\"")
+        fs::read_to_string(&record)
+            .unwrap_or_default()
+            .contains("\"line\":\"sample\"")
     });
     drop(terminal);
     let code = child.wait().expect("it ends").code();
     assert!(matches!(code, Some(0 | 3)), "{code:?}");
-    assert!(fs::read_to_string(&record).expect("a record").lines().last().is_some_and(|line| line.contains("\"end\"")));
-    assert!(fs::metadata(&out).is_ok_and(|facts| facts.len() > 0), "no result");
+    assert!(
+        fs::read_to_string(&record)
+            .expect("a record")
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains("\"end\""))
+    );
+    assert!(
+        fs::metadata(&out).is_ok_and(|facts| facts.len() > 0),
+        "no result"
+    );
 }
 
 /// A name that clears the screen, colours, turns text around, forges a line, and is no text.
@@ -185,12 +334,20 @@ fn hostile(ending: &str) -> OsString {
 
 /// The lines on stderr, none of which may hold what a terminal obeys.
 fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
-    let output = place.command(&[]).args(words).current_dir(place.folder()).output().expect("the program starts");
+    let output = place
+        .command(&[])
+        .args(words)
+        .current_dir(place.folder())
+        .output()
+        .expect("the program starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!said.is_empty(), "{words:?}");
     let is_bare = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
     assert!(!said.contains(is_bare), "{words:?}: {said:?}");
-    assert!(!said.contains("\nswitchcost: all is well"), "{words:?}: {said:?}");
+    assert!(
+        !said.contains("\nswitchcost: all is well"),
+        "{words:?}: {said:?}"
+    );
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!shown.contains(is_bare), "{words:?}: {shown:?}");
     said.lines().map(str::to_owned).collect()
@@ -206,7 +363,21 @@ fn names_command_no_terminal_and_forge_no_line() {
     fs::write(at(&empty), "").expect("a file");
     fs::write(at(&design), "name = \"\x1b[2J\"").expect("a file");
     let walks = place.path("walks.sct");
-    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "--turns", "2", "-o", text(&walks)]).code, 0);
+    assert_eq!(
+        place
+            .run(&[
+                "trace",
+                "walks",
+                "--size",
+                "4KiB",
+                "--turns",
+                "2",
+                "-o",
+                text(&walks)
+            ])
+            .code,
+        0
+    );
     let taken = hostile(".taken");
     fs::write(at(&taken), "").expect("a file");
     let nowhere = OsString::from_vec([hostile("").into_vec(), b"/file".to_vec()].concat());
@@ -219,13 +390,52 @@ fn names_command_no_terminal_and_forge_no_line() {
         &[word("doctor"), word("--out"), &nowhere],
         &[word("trace"), word("info"), &absent],
         &[word("trace"), word("info"), &empty],
-        &[word("trace"), word("export"), word("--to"), word("din"), walks.as_os_str(), word("-o"), &nowhere],
-        &[word("trace"), word("import"), word("--from"), word("din"), &empty, word("-o"), word("new.sct")],
-        &[word("trace"), word("walks"), word("--size"), word("4KiB"), word("-o"), &taken],
+        &[
+            word("trace"),
+            word("export"),
+            word("--to"),
+            word("din"),
+            walks.as_os_str(),
+            word("-o"),
+            &nowhere,
+        ],
+        &[
+            word("trace"),
+            word("import"),
+            word("--from"),
+            word("din"),
+            &empty,
+            word("-o"),
+            word("new.sct"),
+        ],
+        &[
+            word("trace"),
+            word("walks"),
+            word("--size"),
+            word("4KiB"),
+            word("-o"),
+            &taken,
+        ],
         &[word("simulate"), &absent],
-        &[word("simulate"), walks.as_os_str(), word("--record"), &taken],
-        &[word("simulate"), walks.as_os_str(), word("--record"), &nowhere],
-        &[word("measure"), word("--mechanism"), word("fiber"), word("--record"), &taken],
+        &[
+            word("simulate"),
+            walks.as_os_str(),
+            word("--record"),
+            &taken,
+        ],
+        &[
+            word("simulate"),
+            walks.as_os_str(),
+            word("--record"),
+            &nowhere,
+        ],
+        &[
+            word("measure"),
+            word("--mechanism"),
+            word("fiber"),
+            word("--record"),
+            &taken,
+        ],
         &[word("reproduce"), word("lmbench"), word("-o"), &taken],
     ] {
         assert_eq!(lines(&place, words).len(), 1, "{words:?}");
@@ -244,14 +454,23 @@ fn names_command_no_terminal_and_forge_no_line() {
             assert_eq!(lines(&place, &words).len(), 1, "{words:?}");
         }
         // The parser of the command line says more than one line, all its own.
-        for words in [&[name][..], &["report", "--format", name], &["measure", "--size", name], &[&format!("--{name}")]]
-        {
+        for words in [
+            &[name][..],
+            &["report", "--format", name],
+            &["measure", "--size", name],
+            &[&format!("--{name}")],
+        ] {
             let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
             assert!(lines(&place, &words).len() > 1, "{words:?}");
         }
     }
     for words in [
-        &[word("simulate"), walks.as_os_str(), word("--design"), &design][..],
+        &[
+            word("simulate"),
+            walks.as_os_str(),
+            word("--design"),
+            &design,
+        ][..],
         &[word("simulate"), walks.as_os_str(), word("--vary"), &vary],
         &[word("report"), word("--none"), &absent],
     ] {

@@ -19,7 +19,15 @@ fn observe(place: &Place, arguments: &[&str]) -> Ran {
 /// What is found of a command in the kernel; none where the kernel takes no programs, which is said.
 fn found(place: &Place, command: &[&str]) -> Option<Value> {
     let record = text(&place.path("o.json")).to_owned();
-    let json = observe(place, &[&["--format", "json", "--record", &record, "--"][..], command].concat()).json();
+    let json = observe(
+        place,
+        &[
+            &["--format", "json", "--record", &record, "--"][..],
+            command,
+        ]
+        .concat(),
+    )
+    .json();
     if json["source"] == "bpf" {
         return Some(json);
     }
@@ -34,32 +42,58 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
     let ran = observe(&place, &["--record", &record, "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.lines().count() <= 50, "{}", ran.stdout);
-    assert!(ran.stdout.starts_with("sh switched, but what a switch costs here is not known."), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .starts_with("sh switched, but what a switch costs here is not known."),
+        "{}",
+        ran.stdout
+    );
     let again = place.run(&["report", &record]);
     let before_the_files = |text: &str| text.split("\nall of it:").next().map(str::to_owned);
-    assert_eq!(before_the_files(&again.stdout), before_the_files(&ran.stdout));
+    assert_eq!(
+        before_the_files(&again.stdout),
+        before_the_files(&ran.stdout)
+    );
     for format in ["json", "csv"] {
         assert_eq!(place.run(&["report", &record, "--format", format]).code, 0);
     }
     let page = text(&place.path("page.html")).to_owned();
     assert_eq!(place.run(&["report", &record, "-o", &page]).code, 0);
-    assert!(std::fs::read_to_string(&page).expect("a page").contains("observed"));
+    assert!(
+        std::fs::read_to_string(&page)
+            .expect("a page")
+            .contains("observed")
+    );
 }
 
 #[test]
 fn causes_and_counts_of_a_command_are_reported() {
     let place = Place::new();
-    let Some(json) = found(&place, &["sh", "-c", SLEEPER]) else { return };
+    let Some(json) = found(&place, &["sh", "-c", SLEEPER]) else {
+        return;
+    };
     let causes = json["causes"].as_array().expect("causes");
     let of = |name: &str| -> u64 {
-        let is_it = |cause: &&Value| cause["why"] == "blocked" && cause["entry"]["system-call"] == name;
-        causes.iter().filter(is_it).map(|cause| cause["switches"].as_u64().expect("a count")).sum()
+        let is_it =
+            |cause: &&Value| cause["why"] == "blocked" && cause["entry"]["system-call"] == name;
+        causes
+            .iter()
+            .filter(is_it)
+            .map(|cause| cause["switches"].as_u64().expect("a count"))
+            .sum()
     };
     assert!((10..=14).contains(&of("clock_nanosleep")), "{causes:?}");
     assert!((8..=40).contains(&of("wait4")), "{causes:?}");
-    let names: Vec<&str> =
-        json["processes"].as_array().expect("processes").iter().filter_map(|p| p["name"].as_str()).collect();
-    assert!(names.contains(&"sleep"), "those that it started are observed: {names:?}");
+    let names: Vec<&str> = json["processes"]
+        .as_array()
+        .expect("processes")
+        .iter()
+        .filter_map(|p| p["name"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"sleep"),
+        "those that it started are observed: {names:?}"
+    );
     assert!(json["own_cost"].is_object());
 }
 
@@ -68,21 +102,41 @@ fn a_process_of_a_container_is_reported_with_both_its_numbers() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
     let container = ["unshare", "--pid", "--fork", "--kill-child"];
-    if !std::process::Command::new(container[0]).args(&container[1..]).arg("true").status().is_ok_and(|s| s.success()) {
+    if !std::process::Command::new(container[0])
+        .args(&container[1..])
+        .arg("true")
+        .status()
+        .is_ok_and(|s| s.success())
+    {
         println!("skipped: no PID namespace may be made");
         return;
     }
-    let command = [&container[..], &["sh", "-c", "while :; do sleep 0.01; done"]].concat();
+    let command = [
+        &container[..],
+        &["sh", "-c", "while :; do sleep 0.01; done"],
+    ]
+    .concat();
     let asked = ["--format", "json", "--record", &record, "-d", "500ms", "--"];
     let json = observe(&place, &[&asked[..], &command].concat()).json();
     let processes = json["processes"].as_array().expect("processes");
-    let shell = processes.iter().find(|process| process["name"] == "sh" && !process["process"].is_null());
+    let shell = processes
+        .iter()
+        .find(|process| process["name"] == "sh" && !process["process"].is_null());
     let shell = shell.unwrap_or_else(|| panic!("it was alive at the end: {processes:?}"));
-    assert!(shell["process_inside"] == 1 && shell["process"] != 1, "{shell}");
-    let outer = processes.iter().find(|process| process["name"] == "unshare").expect("it waited");
+    assert!(
+        shell["process_inside"] == 1 && shell["process"] != 1,
+        "{shell}"
+    );
+    let outer = processes
+        .iter()
+        .find(|process| process["name"] == "unshare")
+        .expect("it waited");
     assert!(outer["process_inside"].is_null(), "{outer}");
     let details = place.run(&["report", &record, "--details"]).stdout;
-    assert!(details.contains(&format!("sh {} = 1 in ", shell["process"])), "{details}");
+    assert!(
+        details.contains(&format!("sh {} = 1 in ", shell["process"])),
+        "{details}"
+    );
 }
 
 #[test]
@@ -91,19 +145,38 @@ fn in_a_container_no_process_is_taken_for_another_one() {
     let record = text(&place.path("o.json")).to_owned();
     // There the shell has a small number, and so has some thread of the machine.
     let mut inside = std::process::Command::new("unshare");
-    inside.args(["--pid", "--fork", "--mount-proc", env!("CARGO_BIN_EXE_switchcost"), "observe", "--no-calibration"]);
-    inside.args(["--format", "json", "--record", &record, "--", "sh", "-c", SLEEPER]);
-    let output = inside.env("XDG_STATE_HOME", place.folder()).output().expect("unshare is on every Debian");
+    inside.args([
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        env!("CARGO_BIN_EXE_switchcost"),
+        "observe",
+        "--no-calibration",
+    ]);
+    inside.args([
+        "--format", "json", "--record", &record, "--", "sh", "-c", SLEEPER,
+    ]);
+    let output = inside
+        .env("XDG_STATE_HOME", place.folder())
+        .output()
+        .expect("unshare is on every Debian");
     let said = String::from_utf8_lossy(&output.stderr);
     if said.starts_with("unshare:") {
         println!("skipped: {said}");
         return;
     }
-    assert!(said.contains("need the machine's") || said.contains("no right to load BPF"), "{said}");
+    assert!(
+        said.contains("need the machine's") || said.contains("no right to load BPF"),
+        "{said}"
+    );
     let json = conformity::read(&output.stdout);
     assert_ne!(json["source"], "bpf");
-    let names: Vec<&str> =
-        json["processes"].as_array().expect("processes").iter().filter_map(|p| p["name"].as_str()).collect();
+    let names: Vec<&str> = json["processes"]
+        .as_array()
+        .expect("processes")
+        .iter()
+        .filter_map(|p| p["name"].as_str())
+        .collect();
     assert!(names.contains(&"sh"), "{names:?}");
 }
 
@@ -112,16 +185,27 @@ fn names_of_anybody_command_no_terminal() {
     let place = Place::new();
     // Perl hands $0 to the kernel as the task's name.
     let script = r#"$0 = "\e[31m<b>\n,\"="; for (1..20) { select(undef, undef, undef, 0.005) }"#;
-    let Some(_) = found(&place, &["perl", "-e", script]) else { return };
+    let Some(_) = found(&place, &["perl", "-e", script]) else {
+        return;
+    };
     let record = text(&place.path("o.json")).to_owned();
-    for format in [&["--details"][..], &["--format", "json"], &["--format", "csv"]] {
+    for format in [
+        &["--details"][..],
+        &["--format", "json"],
+        &["--format", "csv"],
+    ] {
         let ran = place.run(&[&["report", &record][..], format].concat());
         assert_eq!(ran.code, 0);
         assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
     }
     let page = text(&place.path("page.html")).to_owned();
     place.run(&["report", &record, "-o", &page]);
-    assert!(!std::fs::read_to_string(&page).expect("a page").contains("<b>"), "a name is text, not HTML");
+    assert!(
+        !std::fs::read_to_string(&page)
+            .expect("a page")
+            .contains("<b>"),
+        "a name is text, not HTML"
+    );
 }
 
 #[test]
@@ -130,7 +214,10 @@ fn without_bpf_switches_are_counted_and_the_reason_is_reported() {
     let ran = observe(&place, &["--no-bpf", "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let text = ran.stdout.replace('\n', " ");
-    assert!(text.contains("why, and by which tasks, is not known"), "{text}");
+    assert!(
+        text.contains("why, and by which tasks, is not known"),
+        "{text}"
+    );
     assert!(text.contains("(--no-bpf)"), "{text}");
     assert!(!ran.stdout.contains("Who ran in between"));
 }
@@ -140,14 +227,26 @@ fn a_short_command_is_held_until_observation_has_begun() {
     let place = Place::new();
     for at in 0..5 {
         let record = text(&place.path(&format!("{at}.json"))).to_owned();
-        let json = observe(&place, &["--no-bpf", "--format", "json", "--record", &record, "--", "true"]).json();
+        let json = observe(
+            &place,
+            &[
+                "--no-bpf", "--format", "json", "--record", &record, "--", "true",
+            ],
+        )
+        .json();
         if json["source"] != "perf" {
             println!("skipped: {}", json["not_counted_by"]);
             return;
         }
         let processes = json["processes"].as_array().expect("processes");
-        assert!(json["all"]["switches"].as_u64() >= Some(1), "its end is one: {json}");
-        assert!(processes.iter().any(|process| process["name"] == "true"), "{processes:?}");
+        assert!(
+            json["all"]["switches"].as_u64() >= Some(1),
+            "its end is one: {json}"
+        );
+        assert!(
+            processes.iter().any(|process| process["name"] == "true"),
+            "{processes:?}"
+        );
     }
 }
 
@@ -166,11 +265,30 @@ fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_repo
     mode(&program, 0o755);
     mode(&perl, 0o4755);
     let record = folder.path().join("o.json");
-    let script = format!("sleep 0.1; exec {} -e 'for (1..50) {{ select(undef, undef, undef, 0.01) }}'", text(&perl));
+    let script = format!(
+        "sleep 0.1; exec {} -e 'for (1..50) {{ select(undef, undef, undef, 0.01) }}'",
+        text(&perl)
+    );
     let mut command = std::process::Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(["observe", "--no-bpf"]);
-    command.args(["--no-calibration", "--format", "json", "--record", text(&record), "--", "sh", "-c", &script]);
-    let output = command.env("XDG_STATE_HOME", folder.path()).output().expect("setpriv is on every Debian");
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
+        .args(["observe", "--no-bpf"]);
+    command.args([
+        "--no-calibration",
+        "--format",
+        "json",
+        "--record",
+        text(&record),
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let output = command
+        .env("XDG_STATE_HOME", folder.path())
+        .output()
+        .expect("setpriv is on every Debian");
     let said = String::from_utf8_lossy(&output.stderr);
     let Ok(json) = serde_json::from_slice::<Value>(&output.stdout) else {
         println!("skipped: {said}");
@@ -180,23 +298,39 @@ fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_repo
         println!("skipped: {}", json["not_counted_by"]);
         return;
     }
-    assert!(json["all"]["switches"].as_u64() >= Some(50), "{}", json["all"]);
+    assert!(
+        json["all"]["switches"].as_u64() >= Some(50),
+        "{}",
+        json["all"]
+    );
     let unfollowed = json["lost"]["unfollowed"].as_u64().expect("a count");
     let ran = place.run(&["report", text(&record)]);
     let words = ran.stdout.replace("\n    ", " ");
-    assert_eq!(unfollowed > 0, words.contains("known by the kernel's counters alone: a task gained rights"), "{words}");
-    assert!(unfollowed > 20, "the kernel writes no records of it: {json}");
+    assert_eq!(
+        unfollowed > 0,
+        words.contains("known by the kernel's counters alone: a task gained rights"),
+        "{words}"
+    );
+    assert!(
+        unfollowed > 20,
+        "the kernel writes no records of it: {json}"
+    );
 }
 
 #[test]
 fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
     let place = Place::new();
-    let script =
-        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\ntime.sleep(60)";
-    let mut python = std::process::Command::new("python3").args(["-c", script]).spawn().expect("python3");
+    let script = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\ntime.sleep(60)";
+    let mut python = std::process::Command::new("python3")
+        .args(["-c", script])
+        .spawn()
+        .expect("python3");
     let process = python.id();
     let thread = || {
-        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
+            .into_iter()
+            .flatten()
+            .flatten();
         let mut numbers = tasks.filter_map(|task| task.file_name().to_str()?.parse::<u32>().ok());
         numbers.find(|&number| number != process)
     };
@@ -208,7 +342,10 @@ fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
     });
     let thread = found.expect("it starts a thread");
     let ran = observe(&place, &["-p", &thread.to_string(), "-d", "100ms"]);
-    python.kill().and_then(|()| python.wait()).expect("our child");
+    python
+        .kill()
+        .and_then(|()| python.wait())
+        .expect("our child");
     assert_eq!(ran.code, 2);
     assert_eq!(
         ran.stderr,
@@ -226,9 +363,17 @@ fn what_a_command_leaves_running_is_reported() {
     let script = "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done' > /dev/null 2>&1 &";
     let ran = observe(&place, &["--", "sh", "-c", script]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("ended, and what it started goes on ("), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("ended, and what it started goes on ("),
+        "{}",
+        ran.stderr
+    );
     let ran = observe(&place, &["-d", "20s", "--", "sh", "-c", script]);
-    assert!(ran.stderr.contains("and is observed further"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("and is observed further"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -236,30 +381,72 @@ fn who_forked_before_is_reported_with_how_to_observe_its_children() {
     let place = Place::new();
     let script = "perl -e '$| = 1; print qq(x); select(undef, undef, undef, 0.002) while 1' & read line; kill $!";
     let mut parent = std::process::Command::new("sh");
-    let mut parent = parent.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
-    parent.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("its child runs");
+    let mut parent = parent
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    parent
+        .stdout
+        .as_mut()
+        .expect("a pipe")
+        .read_exact(&mut [0])
+        .expect("its child runs");
     let number = parent.id().to_string();
     let usual = ["observe", "--no-calibration", "-d", "500ms", "-p", &number];
     let alone = place.run(&usual);
     // With a window and a machine of its own, as it is printed.
-    let command =
-        alone.stdout.lines().find_map(|line| line.strip_prefix("  switchcost observe -p ")).map(str::to_owned);
+    let command = alone
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("  switchcost observe -p "))
+        .map(str::to_owned);
     let with_child = command.as_ref().map(|command| {
-        place.run_as_printed(&format!("switchcost observe --no-calibration -p {}", command.replace("10s", "500ms")))
+        place.run_as_printed(&format!(
+            "switchcost observe --no-calibration -p {}",
+            command.replace("10s", "500ms")
+        ))
     });
     drop(parent.stdin.take());
     parent.wait().expect("our child");
-    assert!(alone.stdout.contains(&format!("1 older child of process {number} is not observed")), "{}", alone.stdout);
+    assert!(
+        alone.stdout.contains(&format!(
+            "1 older child of process {number} is not observed"
+        )),
+        "{}",
+        alone.stdout
+    );
     let with_child = with_child.expect("a command");
-    assert!(with_child.stdout.contains("2 processes"), "{command:?}: {} {}", with_child.stdout, with_child.stderr);
-    assert!(!with_child.stdout.contains("older child"), "{}", with_child.stdout);
+    assert!(
+        with_child.stdout.contains("2 processes"),
+        "{command:?}: {} {}",
+        with_child.stdout,
+        with_child.stderr
+    );
+    assert!(
+        !with_child.stdout.contains("older child"),
+        "{}",
+        with_child.stdout
+    );
 }
 
 #[test]
 fn counts_alone_have_causes_and_no_times() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
-    let ran = observe(&place, &["--counts-only", "--record", &record, "--", "sh", "-c", SLEEPER]);
+    let ran = observe(
+        &place,
+        &[
+            "--counts-only",
+            "--record",
+            &record,
+            "--",
+            "sh",
+            "-c",
+            SLEEPER,
+        ],
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let json = place.run(&["report", &record, "--format", "json"]).json();
     if json["source"] != "bpf-counts" {
@@ -272,8 +459,14 @@ fn counts_alone_have_causes_and_no_times() {
         ran.stdout
     );
     let causes = json["causes"].as_array().expect("causes");
-    assert!(causes.iter().all(|cause| cause["off_ns"].is_null()), "what is not timed is not 0: {causes:?}");
-    assert!(json["off"].is_null() && json["neighbours"].as_array().is_some_and(Vec::is_empty), "{json}");
+    assert!(
+        causes.iter().all(|cause| cause["off_ns"].is_null()),
+        "what is not timed is not 0: {causes:?}"
+    );
+    assert!(
+        json["off"].is_null() && json["neighbours"].as_array().is_some_and(Vec::is_empty),
+        "{json}"
+    );
     assert!(json["all"]["cpu_ns"].as_f64().expect("CPU time") > 0.0);
 }
 
@@ -283,7 +476,14 @@ fn a_command_that_outlasts_the_time_is_asked_to_end() {
     let begun = std::time::Instant::now();
     let ran = observe(
         &place,
-        &["-d", "300ms", "--", "sh", "-c", "trap 'echo asked >&2; exit' TERM; while :; do sleep 0.05; done"],
+        &[
+            "-d",
+            "300ms",
+            "--",
+            "sh",
+            "-c",
+            "trap 'echo asked >&2; exit' TERM; while :; do sleep 0.05; done",
+        ],
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("asked"), "{}", ran.stderr);
@@ -298,9 +498,21 @@ fn who_cannot_be_observed_is_reported() {
         (&["-p", "0"], 2, "found '0', need the number of a process"),
         (&["-p", "1 x"], 2, "found 'x', need the number of a process"),
         (&["-p", ""], 2, "found no number"),
-        (&["--comm", "no such name"], 2, "found no process named 'no such name'"),
-        (&["--cgroup", "no/such/group"], 2, "found no control group no/such/group"),
-        (&["--", "/no/such/program"], 2, "failed to start \"/no/such/program\""),
+        (
+            &["--comm", "no such name"],
+            2,
+            "found no process named 'no such name'",
+        ),
+        (
+            &["--cgroup", "no/such/group"],
+            2,
+            "found no control group no/such/group",
+        ),
+        (
+            &["--", "/no/such/program"],
+            2,
+            "failed to start \"/no/such/program\"",
+        ),
         (&[], 2, "required"),
         (&["-a", "-p", "1"], 2, "cannot be used with"),
     ] {
@@ -309,7 +521,9 @@ fn who_cannot_be_observed_is_reported() {
         assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
     }
     // Nothing is left of a run that observed nothing.
-    let records = std::fs::read_dir(place.path("switchcost/runs")).map(|entries| entries.count()).unwrap_or(0);
+    let records = std::fs::read_dir(place.path("switchcost/runs"))
+        .map(|entries| entries.count())
+        .unwrap_or(0);
     assert_eq!(records, 0);
 }
 
@@ -317,16 +531,34 @@ fn who_cannot_be_observed_is_reported() {
 fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
-    assert_eq!(observe(&place, &["--record", &record, "--", "true"]).code, 0);
+    assert_eq!(
+        observe(&place, &["--record", &record, "--", "true"]).code,
+        0
+    );
     let again = observe(&place, &["--record", &record, "--", "true"]);
-    assert!(again.code == 2 && again.stderr.contains("need a name that is free"), "{}: {}", again.code, again.stderr);
+    assert!(
+        again.code == 2 && again.stderr.contains("need a name that is free"),
+        "{}: {}",
+        again.code,
+        again.stderr
+    );
     let whole = std::fs::read_to_string(&record).expect("a record");
     std::fs::write(&record, &whole[..whole.len() / 2]).expect("it may be written");
     let damaged = place.run(&["report", &record]);
-    assert!(damaged.code == 5 && damaged.stderr.contains("damaged"), "{}: {}", damaged.code, damaged.stderr);
+    assert!(
+        damaged.code == 5 && damaged.stderr.contains("damaged"),
+        "{}: {}",
+        damaged.code,
+        damaged.stderr
+    );
     std::fs::write(&record, whole.replacen("/2\"", "/99\"", 1)).expect("it may be written");
     let newer = place.run(&["report", &record]);
-    assert!(newer.code == 5 && newer.stderr.contains("observation/99"), "{}: {}", newer.code, newer.stderr);
+    assert!(
+        newer.code == 5 && newer.stderr.contains("observation/99"),
+        "{}: {}",
+        newer.code,
+        newer.stderr
+    );
 }
 
 /// The answer to one request, whole.
@@ -334,7 +566,9 @@ fn asked(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it reads");
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers with text");
+    stream
+        .read_to_string(&mut answer)
+        .expect("it answers with text");
     answer
 }
 
@@ -343,7 +577,15 @@ fn a_kill_costs_no_more_than_some_seconds_of_an_observation() {
     let place = Place::new();
     let record = place.path("o.json");
     let mut child = place
-        .command(&["observe", "--no-calibration", "--record", text(&record), "-a", "-d", "60s"])
+        .command(&[
+            "observe",
+            "--no-calibration",
+            "--record",
+            text(&record),
+            "-a",
+            "-d",
+            "60s",
+        ])
         .stdout(Stdio::null())
         .spawn()
         .expect("it starts");
@@ -356,7 +598,10 @@ fn a_kill_costs_no_more_than_some_seconds_of_an_observation() {
     let ran = place.run(&["report", text(&record)]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let words = ran.stdout.replace("\n    ", " ");
-    assert!(words.contains("The observer was killed: this is what it had written last"), "{words}");
+    assert!(
+        words.contains("The observer was killed: this is what it had written last"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -370,15 +615,38 @@ fn a_command_that_fails_ends_every_verb_that_runs_one_with_its_own_code() {
         (&observe, &["sh", "-c", "kill -KILL $$"], 137),
         (&observe, &["true"], 0),
         (&["trace", "-o", &trace, "--"], &["false"], 1),
-        (&["simulate", "live", "--design", "mogul-1a", "--record", &record, "--"], &["sh", "-c", "kill -KILL $$"], 137),
+        (
+            &[
+                "simulate", "live", "--design", "mogul-1a", "--record", &record, "--",
+            ],
+            &["sh", "-c", "kill -KILL $$"],
+            137,
+        ),
     ] {
         let ran = place.run(&[verb, command].concat());
         assert_eq!(ran.code, code, "{verb:?} {command:?}: {}", ran.stderr);
-        assert_eq!(ran.stderr.contains("' ended with "), code != 0, "{}", ran.stderr);
+        assert_eq!(
+            ran.stderr.contains("' ended with "),
+            code != 0,
+            "{}",
+            ran.stderr
+        );
     }
     // It was us who ended it.
-    let ran =
-        place.run(&[&["observe", "--no-calibration", "--no-bpf", "-d", "0.1s", "--"][..], &["sleep", "30"]].concat());
+    let ran = place.run(
+        &[
+            &[
+                "observe",
+                "--no-calibration",
+                "--no-bpf",
+                "-d",
+                "0.1s",
+                "--",
+            ][..],
+            &["sleep", "30"],
+        ]
+        .concat(),
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
@@ -390,35 +658,92 @@ fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for(
     let at = |name: &str| text(&place.path(name)).to_owned();
     let secret = "password-in-an-argument";
     let (trace, named) = (at("t.sct"), at(&format!("{secret}.sct")));
-    let measure = ["measure", "--redact", "--mechanism", "fiber", "--max-repetitions", "5", "--no-counters", "--out"];
+    let measure = [
+        "measure",
+        "--redact",
+        "--mechanism",
+        "fiber",
+        "--max-repetitions",
+        "5",
+        "--no-counters",
+        "--out",
+    ];
     let json = ["--format", "json"];
     let runs = [
         [&measure[..], &[&at(secret), "--record", &at("m.jsonl")]].concat(),
-        [&["observe", "--redact", "--no-calibration", "--no-bpf", "--record", &at("o.json")][..], &json, &["--"]]
-            .concat(),
+        [
+            &[
+                "observe",
+                "--redact",
+                "--no-calibration",
+                "--no-bpf",
+                "--record",
+                &at("o.json"),
+            ][..],
+            &json,
+            &["--"],
+        ]
+        .concat(),
         vec!["trace", "--redact", "-o", &trace, "--"],
-        [&["simulate", "live", "--redact", "--design", "mogul-1a", "--record", &at("s.parquet")][..], &json, &["--"]]
-            .concat(),
+        [
+            &[
+                "simulate",
+                "live",
+                "--redact",
+                "--design",
+                "mogul-1a",
+                "--record",
+                &at("s.parquet"),
+            ][..],
+            &json,
+            &["--"],
+        ]
+        .concat(),
     ]
     .map(|verb| {
-        let command: &[&str] = if verb.ends_with(&["--"]) { &["sh", "-c", "exit 1", secret] } else { &[] };
+        let command: &[&str] = if verb.ends_with(&["--"]) {
+            &["sh", "-c", "exit 1", secret]
+        } else {
+            &[]
+        };
         place.run(&[&verb[..], command].concat())
     });
     std::fs::copy(&trace, &named).expect("room");
-    let again = place.run(&["simulate", &named, "--redact", "--design", "mogul-1a", "--record", &at("a.parquet")]);
-    let mut reported: Vec<String> = runs.into_iter().chain([again]).flat_map(|ran| [ran.stdout, ran.stderr]).collect();
+    let again = place.run(&[
+        "simulate",
+        &named,
+        "--redact",
+        "--design",
+        "mogul-1a",
+        "--record",
+        &at("a.parquet"),
+    ]);
+    let mut reported: Vec<String> = runs
+        .into_iter()
+        .chain([again])
+        .flat_map(|ran| [ran.stdout, ran.stderr])
+        .collect();
     reported.push(place.run(&["trace", "info", &trace]).stdout);
     for record in ["m.jsonl", "o.json", "s.parquet", "a.parquet"] {
         reported.push(place.run(&["report", "--details", &at(record)]).stdout);
         // The parts of a Parquet file that are packed hold numbers.
-        reported.push(String::from_utf8_lossy(&std::fs::read(place.path(record)).expect("a record")).into_owned());
+        reported.push(
+            String::from_utf8_lossy(&std::fs::read(place.path(record)).expect("a record"))
+                .into_owned(),
+        );
     }
     for text in reported {
         let text = text.replace("\n    ", " ");
         assert!(!text.contains(secret), "{text}");
         let is_a_word = |(at, _): (usize, &str)| {
-            let around = [text[..at].chars().next_back(), text[at + host.len()..].chars().next()];
-            around.into_iter().flatten().all(|letter| !letter.is_alphanumeric())
+            let around = [
+                text[..at].chars().next_back(),
+                text[at + host.len()..].chars().next(),
+            ];
+            around
+                .into_iter()
+                .flatten()
+                .all(|letter| !letter.is_alphanumeric())
         };
         assert!(!text.match_indices(host).any(is_a_word), "{host} in {text}");
     }
@@ -430,19 +755,40 @@ fn empty_records_of_dead_runs_are_passed_over_and_swept() {
     let ran = observe(&place, &["--", "true"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let folder = place.folder().join("switchcost/runs");
-    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let mode = |path: &std::path::Path| {
+        std::fs::metadata(path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
     assert_eq!(mode(&folder), 0o700);
     let records = || -> Vec<_> {
-        let entries = std::fs::read_dir(&folder).expect("a folder").flatten().map(|entry| entry.path());
-        entries.filter(|path| text(path).ends_with("-observation.json")).collect()
+        let entries = std::fs::read_dir(&folder)
+            .expect("a folder")
+            .flatten()
+            .map(|entry| entry.path());
+        entries
+            .filter(|path| text(path).ends_with("-observation.json"))
+            .collect()
     };
-    let [record] = &records()[..] else { panic!("{:?}", records()) };
+    let [record] = &records()[..] else {
+        panic!("{:?}", records())
+    };
     assert_eq!(mode(record), 0o600, "a command line may hold secrets");
     // No process has this number.
     let dead = folder.join("2999-01-01T00-00-00-4194305-observation.json");
     std::fs::write(&dead, "").expect("it can be written");
-    assert_eq!(place.run(&["report"]).code, 0, "the newest that has something in it");
-    assert_eq!(place.run(&["compare", text(&folder), text(&folder)]).code, 2, "the same run, and nothing empty");
+    assert_eq!(
+        place.run(&["report"]).code,
+        0,
+        "the newest that has something in it"
+    );
+    assert_eq!(
+        place.run(&["compare", text(&folder), text(&folder)]).code,
+        2,
+        "the same run, and nothing empty"
+    );
     observe(&place, &["--", "true"]);
     assert!(!dead.exists());
 }
@@ -451,23 +797,50 @@ fn empty_records_of_dead_runs_are_passed_over_and_swept() {
 fn metrics_are_served_while_a_command_runs() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
-    let arguments = ["observe", "--no-calibration", "--listen", "0", "--record", &record, "--", "sleep", "30"];
-    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let arguments = [
+        "observe",
+        "--no-calibration",
+        "--listen",
+        "0",
+        "--record",
+        &record,
+        "--",
+        "sleep",
+        "30",
+    ];
+    let mut child = place
+        .command(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
     let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
     let address = said.find_map(|line| {
         let line = line.expect("text");
-        Some(line.split_once("metrics: http://")?.1.strip_suffix("/metrics")?.to_owned())
+        Some(
+            line.split_once("metrics: http://")?
+                .1
+                .strip_suffix("/metrics")?
+                .to_owned(),
+        )
     });
     let address = address.expect("it says where it listens");
     assert!(address.starts_with("127.0.0.1:"), "{address}");
     let metrics = asked(&address, "GET /metrics");
-    assert!(metrics.starts_with("HTTP/1.1 200") && metrics.contains("application/openmetrics-text"), "{metrics}");
+    assert!(
+        metrics.starts_with("HTTP/1.1 200") && metrics.contains("application/openmetrics-text"),
+        "{metrics}"
+    );
     assert!(metrics.trim_end().ends_with("# EOF"), "{metrics}");
     assert!(asked(&address, "GET /").starts_with("HTTP/1.1 404"));
     assert!(asked(&address, "POST /metrics").starts_with("HTTP/1.1 405"));
     // The port is taken.
     let second = observe(&place, &["--listen", &address, "--", "true"]);
-    assert!(second.code == 2 && second.stderr.contains("need an address of this machine"), "{}", second.stderr);
+    assert!(
+        second.code == 2 && second.stderr.contains("need an address of this machine"),
+        "{}",
+        second.stderr
+    );
     // Told to end, it keeps what it has.
     let process = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it runs");
@@ -482,34 +855,124 @@ fn the_cost_of_a_request_is_reported() {
     let script = format!("for i in 1 2 3 4 5; do sleep 0.01; echo $i > {counter}; done");
     std::fs::write(&counter, "0\n").expect("a new file");
     let command = format!("cat {counter}");
-    let ran = observe(&place, &["--rate-cmd", &command, "--format", "json", "--", "sh", "-c", &script]);
+    let ran = observe(
+        &place,
+        &[
+            "--rate-cmd",
+            &command,
+            "--format",
+            "json",
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ],
+    );
     assert_eq!(ran.json()["requests"], 5, "{}", ran.stderr);
     let ran = observe(&place, &["--requests", "7", "--", "sh", "-c", "sleep 0.1"]);
-    assert!(ran.stdout.contains("Each of 7 requests took"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("Each of 7 requests took"),
+        "{}",
+        ran.stdout
+    );
     // A count that fails at the end costs nothing of what was observed.
     let fails = format!("rm {counter} && echo 3");
     std::fs::write(&counter, "0\n").expect("a new file");
-    let ran = observe(&place, &["--rate-cmd", &fails, "--format", "json", "--", "sh", "-c", "sleep 0.1"]);
-    assert_eq!((ran.code, ran.json()["requests"].is_null()), (0, true), "{}", ran.stderr);
-    assert!(ran.stderr.contains("failed to count requests") && ran.json()["all"]["switches"] != 0, "{}", ran.stderr);
-    // Nor does one that fails beside a number, or becomes less; one that stands still is said.
-    let fails = format!("cat {counter}; ! test -s {counter}.once; e=$?; echo > {counter}.once; exit $e");
-    std::fs::write(&counter, "7\n").expect("a new file");
-    let ran = observe(&place, &["--rate-cmd", &fails, "--format", "json", "--", "sh", "-c", "sleep 0.1"]);
-    assert_eq!((ran.code, ran.json()["requests"].is_null()), (0, true), "{}", ran.stderr);
-    assert!(ran.stderr.contains("found exit status: 1 from"), "{}", ran.stderr);
-    let restarts = format!("sleep 0.1; echo 2 > {counter}");
-    let ran = observe(&place, &["--rate-cmd", &command, "--format", "json", "--", "sh", "-c", &restarts]);
-    assert_eq!((ran.code, ran.json()["requests"].is_null()), (0, true), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("found 2 from") && ran.stderr.contains("after 7, need a number that grows"),
+    let ran = observe(
+        &place,
+        &[
+            "--rate-cmd",
+            &fails,
+            "--format",
+            "json",
+            "--",
+            "sh",
+            "-c",
+            "sleep 0.1",
+        ],
+    );
+    assert_eq!(
+        (ran.code, ran.json()["requests"].is_null()),
+        (0, true),
         "{}",
         ran.stderr
     );
-    let ran = observe(&place, &["--rate-cmd", &command, "--", "sh", "-c", "sleep 0.1"]);
-    assert!(ran.stdout.replace('\n', " ").contains("No request was counted meanwhile"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("failed to count requests") && ran.json()["all"]["switches"] != 0,
+        "{}",
+        ran.stderr
+    );
+    // Nor does one that fails beside a number, or becomes less; one that stands still is said.
+    let fails =
+        format!("cat {counter}; ! test -s {counter}.once; e=$?; echo > {counter}.once; exit $e");
+    std::fs::write(&counter, "7\n").expect("a new file");
+    let ran = observe(
+        &place,
+        &[
+            "--rate-cmd",
+            &fails,
+            "--format",
+            "json",
+            "--",
+            "sh",
+            "-c",
+            "sleep 0.1",
+        ],
+    );
+    assert_eq!(
+        (ran.code, ran.json()["requests"].is_null()),
+        (0, true),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("found exit status: 1 from"),
+        "{}",
+        ran.stderr
+    );
+    let restarts = format!("sleep 0.1; echo 2 > {counter}");
+    let ran = observe(
+        &place,
+        &[
+            "--rate-cmd",
+            &command,
+            "--format",
+            "json",
+            "--",
+            "sh",
+            "-c",
+            &restarts,
+        ],
+    );
+    assert_eq!(
+        (ran.code, ran.json()["requests"].is_null()),
+        (0, true),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("found 2 from")
+            && ran.stderr.contains("after 7, need a number that grows"),
+        "{}",
+        ran.stderr
+    );
+    let ran = observe(
+        &place,
+        &["--rate-cmd", &command, "--", "sh", "-c", "sleep 0.1"],
+    );
+    assert!(
+        ran.stdout
+            .replace('\n', " ")
+            .contains("No request was counted meanwhile"),
+        "{}",
+        ran.stdout
+    );
     let ran = observe(&place, &["--rate-cmd", "echo many", "--", "true"]);
-    assert!(ran.code == 2 && ran.stderr.contains("found 'many' from 'echo many'"), "{}", ran.stderr);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("found 'many' from 'echo many'"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -521,16 +984,32 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
         env!("CARGO_BIN_EXE_switchcost")
     );
     let mut on_terminal = std::process::Command::new("script");
-    on_terminal.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).env("TERM", "xterm");
+    on_terminal
+        .args(["-qec", &command, "/dev/null"])
+        .env("XDG_STATE_HOME", place.folder())
+        .env("TERM", "xterm");
     // A keyboard without input, and without an end.
-    let mut keyboard = std::process::Command::new("sleep").arg("60").stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut keyboard = std::process::Command::new("sleep")
+        .arg("60")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
     let keys = keyboard.stdout.take().expect("piped");
-    let output = on_terminal.stdin(keys).output().expect("script is on every Debian");
-    keyboard.kill().and_then(|()| keyboard.wait()).expect("our child");
+    let output = on_terminal
+        .stdin(keys)
+        .output()
+        .expect("script is on every Debian");
+    keyboard
+        .kill()
+        .and_then(|()| keyboard.wait())
+        .expect("our child");
     assert!(output.status.success(), "{output:?}");
     let drawn = String::from_utf8_lossy(&output.stdout);
     let (begin, end) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
-    let (from, to) = (drawn.find(begin).expect("another screen"), drawn.rfind(end).expect("the screen as before"));
+    let (from, to) = (
+        drawn.find(begin).expect("another screen"),
+        drawn.rfind(end).expect("the screen as before"),
+    );
     assert!(from < to, "{drawn}");
     assert!(drawn[from..to].contains("involuntary"), "{drawn}");
     // On the screen as before stands the whole of it.
@@ -538,20 +1017,37 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     assert_eq!(place.run(&["report", &record]).code, 0);
     // Without a terminal there is nothing to draw on.
     let ran = observe(&place, &["-a", "--live"]);
-    assert!(ran.code == 2 && ran.stderr.contains("need a terminal to draw on"), "{}", ran.stderr);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("need a terminal to draw on"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
 fn a_terminal_that_cannot_be_drawn_on_is_refused_and_one_of_ascii_gets_letters() {
     let place = Place::new();
     let on_terminal = |variables: &str, words: &str| {
-        let command = format!("stty cols 100 rows 40; env {variables} {} {words}", env!("CARGO_BIN_EXE_switchcost"));
+        let command = format!(
+            "stty cols 100 rows 40; env {variables} {} {words}",
+            env!("CARGO_BIN_EXE_switchcost")
+        );
         let mut script = std::process::Command::new("script");
-        let output = script.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).output();
+        let output = script
+            .args(["-qec", &command, "/dev/null"])
+            .env("XDG_STATE_HOME", place.folder())
+            .output();
         String::from_utf8_lossy(&output.expect("script is on every Debian").stdout).into_owned()
     };
     let record = text(&place.path("w.sct")).to_owned();
-    assert_eq!(place.run(&["trace", "walks", "--size", "4KiB", "--turns", "200", "-o", &record]).code, 0);
+    assert_eq!(
+        place
+            .run(&[
+                "trace", "walks", "--size", "4KiB", "--turns", "200", "-o", &record
+            ])
+            .code,
+        0
+    );
     let simulate = format!("simulate {record} --design mogul-1a");
     for (variables, is_ascii) in [
         ("TERM=xterm LC_ALL=C.UTF-8", false),
@@ -561,11 +1057,21 @@ fn a_terminal_that_cannot_be_drawn_on_is_refused_and_one_of_ascii_gets_letters()
     ] {
         let drawn = on_terminal(variables, &simulate);
         assert_eq!(drawn.is_ascii(), is_ascii, "{variables}: {drawn}");
-        assert!(drawn.contains(if is_ascii { "\n-----" } else { "\n─────" }), "{variables}: {drawn}");
+        assert!(
+            drawn.contains(if is_ascii {
+                "\n-----"
+            } else {
+                "\n─────"
+            }),
+            "{variables}: {drawn}"
+        );
     }
     for variables in ["TERM=dumb", "-u TERM"] {
         let refused = on_terminal(variables, "observe -a --live --no-calibration -d 1s");
-        assert!(refused.contains("failed to show it live: found one without a cursor (TERM="), "{refused}");
+        assert!(
+            refused.contains("failed to show it live: found one without a cursor (TERM="),
+            "{refused}"
+        );
     }
 }
 
@@ -581,26 +1087,57 @@ fn a_kill_while_it_is_shown_live_leaves_the_terminal_as_it_was_and_no_command() 
     // What is left is looked at while the terminal is still there.
     let command = format!("stty cols 100 rows 40; {observe}; sleep 1; stty -a");
     let mut script = std::process::Command::new("script");
-    script.args(["-qec", &command, "/dev/null"]).env("XDG_STATE_HOME", place.folder()).env("TERM", "xterm");
-    let mut keyboard = std::process::Command::new("sleep").arg("60").stdout(Stdio::piped()).spawn().expect("it starts");
-    script.stdin(keyboard.stdout.take().expect("piped")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    script
+        .args(["-qec", &command, "/dev/null"])
+        .env("XDG_STATE_HOME", place.folder())
+        .env("TERM", "xterm");
+    let mut keyboard = std::process::Command::new("sleep")
+        .arg("60")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    script
+        .stdin(keyboard.stdout.take().expect("piped"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let on_terminal = script.spawn().expect("script is on every Debian");
-    let number = || std::fs::read_to_string(&ready).ok().and_then(|text| text.trim().parse::<i32>().ok());
+    let number = || {
+        std::fs::read_to_string(&ready)
+            .ok()
+            .and_then(|text| text.trim().parse::<i32>().ok())
+    };
     crate::common::wait_until("the command runs", || number().is_some());
     let command = number().expect("just seen");
     let parent = std::fs::read_to_string(format!("/proc/{command}/stat")).expect("it runs");
-    let observer: i32 =
-        parent.rsplit_once(") ").expect("a name").1.split(' ').nth(1).expect("a parent").parse().expect("a number");
+    let observer: i32 = parent
+        .rsplit_once(") ")
+        .expect("a name")
+        .1
+        .split(' ')
+        .nth(1)
+        .expect("a parent")
+        .parse()
+        .expect("a number");
     // Until the screen is drawn on.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let observer = rustix::process::Pid::from_raw(observer).expect("a number");
-    rustix::process::kill_process(observer, rustix::process::Signal::KILL).expect("our child's child");
+    rustix::process::kill_process(observer, rustix::process::Signal::KILL)
+        .expect("our child's child");
     let output = on_terminal.wait_with_output().expect("our child");
-    keyboard.kill().and_then(|()| keyboard.wait()).expect("our child");
+    keyboard
+        .kill()
+        .and_then(|()| keyboard.wait())
+        .expect("our child");
     let drawn = String::from_utf8_lossy(&output.stdout);
-    let (begin, end) = (drawn.find("\u{1b}[?1049h").expect("another screen"), drawn.rfind("\u{1b}[?1049l"));
+    let (begin, end) = (
+        drawn.find("\u{1b}[?1049h").expect("another screen"),
+        drawn.rfind("\u{1b}[?1049l"),
+    );
     assert!(end.is_some_and(|end| begin < end), "{drawn}");
-    assert!(drawn.contains(" icanon") && drawn.contains(" echo "), "{drawn}");
+    assert!(
+        drawn.contains(" icanon") && drawn.contains(" echo "),
+        "{drawn}"
+    );
     let left = std::fs::read_to_string(format!("/proc/{command}/cmdline")).unwrap_or_default();
     assert!(!left.contains("sleep"), "{left}");
 }
@@ -609,10 +1146,21 @@ fn a_kill_while_it_is_shown_live_leaves_the_terminal_as_it_was_and_no_command() 
 fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
     let place = Place::new();
     let [record, trace] = ["o.json", "t.pftrace"].map(|name| text(&place.path(name)).to_owned());
-    let traced = |to: &str| observe(&place, &["--events", to, "--record", &record, "--", "sh", "-c", SLEEPER]);
+    let traced = |to: &str| {
+        observe(
+            &place,
+            &[
+                "--events", to, "--record", &record, "--", "sh", "-c", SLEEPER,
+            ],
+        )
+    };
     let nowhere = traced("/nonexistent/t.pftrace");
     assert_ne!(nowhere.code, 0);
-    assert!(nowhere.stderr.contains("/nonexistent/t.pftrace") && !place.path("o.json").exists(), "{}", nowhere.stderr);
+    assert!(
+        nowhere.stderr.contains("/nonexistent/t.pftrace") && !place.path("o.json").exists(),
+        "{}",
+        nowhere.stderr
+    );
     let ran = traced(&trace);
     if ran.stderr.contains("failed to trace switches one by one") {
         assert!(!place.path("t.pftrace").exists() && !place.path("o.json").exists());
@@ -627,7 +1175,11 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
     // A disk that is full costs the trace, and not the observation.
     std::fs::remove_file(&record).expect("our own");
     let full = traced("/dev/full");
-    assert!(full.code != 0 && full.stdout.contains("switches") && place.path("o.json").exists(), "{}", full.stderr);
+    assert!(
+        full.code != 0 && full.stdout.contains("switches") && place.path("o.json").exists(),
+        "{}",
+        full.stderr
+    );
     let neither = observe(&place, &["--events", &trace, "--no-bpf", "--", "true"]);
     assert_eq!(neither.code, 2, "{}", neither.stderr);
 }
@@ -635,9 +1187,18 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
 #[test]
 fn stacks_are_written_for_other_tools_and_read_by_them() {
     let place = Place::new();
-    let [record, folded, pprof] = ["o.json", "o.folded", "o.pb.gz"].map(|name| text(&place.path(name)).to_owned());
+    let [record, folded, pprof] =
+        ["o.json", "o.folded", "o.pb.gz"].map(|name| text(&place.path(name)).to_owned());
     let files = ["--folded", &folded, "--pprof", &pprof];
-    let ran = observe(&place, &[&["--record", &record][..], &files, &["--", "sh", "-c", SLEEPER]].concat());
+    let ran = observe(
+        &place,
+        &[
+            &["--record", &record][..],
+            &files,
+            &["--", "sh", "-c", SLEEPER],
+        ]
+        .concat(),
+    );
     if ran.stderr.contains("failed to write stacks") {
         assert!(!place.path("o.json").exists() && !place.path("o.folded").exists());
         println!("skipped: {}", ran.stderr);
@@ -645,12 +1206,23 @@ fn stacks_are_written_for_other_tools_and_read_by_them() {
     }
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let lines = std::fs::read_to_string(&folded).expect("stacks");
-    let sleeps = lines.lines().find_map(|line| line.strip_prefix("sleep;waits;clock_nanosleep ")).expect("they slept");
+    let sleeps = lines
+        .lines()
+        .find_map(|line| line.strip_prefix("sleep;waits;clock_nanosleep "))
+        .expect("they slept");
     let slept: u64 = sleeps.parse().expect("nanoseconds");
-    assert!((100_000_000..400_000_000).contains(&slept), "{slept} ns of ten sleeps of 10 ms");
+    assert!(
+        (100_000_000..400_000_000).contains(&slept),
+        "{slept} ns of ten sleeps of 10 ms"
+    );
     // The same again from the record.
     let again = place.run(&["report", &record, "--folded", "/dev/stdout"]);
-    assert_eq!((again.code, again.stdout.as_str()), (0, lines.as_str()), "{}", again.stderr);
+    assert_eq!(
+        (again.code, again.stdout.as_str()),
+        (0, lines.as_str()),
+        "{}",
+        again.stderr
+    );
     let mut go = std::process::Command::new("go");
     go.args(["tool", "pprof", "-sample_index=switches", "-top", &pprof]);
     // Go builds the tool when it is first used, which takes a minute.
@@ -661,8 +1233,15 @@ fn stacks_are_written_for_other_tools_and_read_by_them() {
         Err(error) => println!("skipped: pprof of Go cannot be run ({error})"),
         Ok(output) => {
             let top = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            assert!(top.contains("Type: switches") && top.contains("clock_nanosleep"), "{top}");
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert!(
+                top.contains("Type: switches") && top.contains("clock_nanosleep"),
+                "{top}"
+            );
         }
     }
 }
@@ -671,13 +1250,37 @@ fn stacks_are_written_for_other_tools_and_read_by_them() {
 fn stacks_need_an_observation_with_causes() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
-    assert_eq!(observe(&place, &["--no-bpf", "--record", &record, "--", "sh", "-c", SLEEPER]).code, 0);
+    assert_eq!(
+        observe(
+            &place,
+            &["--no-bpf", "--record", &record, "--", "sh", "-c", SLEEPER]
+        )
+        .code,
+        0
+    );
     let ran = place.run(&["report", &record, "--folded", text(&place.path("x"))]);
-    assert!(ran.code == 2 && ran.stderr.contains("found an observation without causes"), "{}", ran.stderr);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("found an observation without causes"),
+        "{}",
+        ran.stderr
+    );
     assert!(!place.path("x").exists());
-    let ran = place.run(&["report", &record, &record, "--pprof", text(&place.path("x"))]);
-    assert!(ran.code == 2 && ran.stderr.contains("found 2 records"), "{}", ran.stderr);
-    let ran = observe(&place, &["--no-bpf", "--folded", text(&place.path("x")), "--", "true"]);
+    let ran = place.run(&[
+        "report",
+        &record,
+        &record,
+        "--pprof",
+        text(&place.path("x")),
+    ]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("found 2 records"),
+        "{}",
+        ran.stderr
+    );
+    let ran = observe(
+        &place,
+        &["--no-bpf", "--folded", text(&place.path("x")), "--", "true"],
+    );
     assert_eq!(ran.code, 2, "{}", ran.stderr);
 }
 
@@ -685,18 +1288,37 @@ fn stacks_need_an_observation_with_causes() {
 fn without_bpf_the_kernels_records_show_a_short_command_exactly() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
-    let json =
-        observe(&place, &["--no-bpf", "--format", "json", "--record", &record, "--", "sh", "-c", SLEEPER]).json();
+    let json = observe(
+        &place,
+        &[
+            "--no-bpf", "--format", "json", "--record", &record, "--", "sh", "-c", SLEEPER,
+        ],
+    )
+    .json();
     if json["source"] != "perf" {
         println!("skipped: {}", json["not_counted_by"]);
         return;
     }
-    let of = |name: &str| json["names"].as_array().expect("names").iter().find(|found| found["name"] == name).cloned();
+    let of = |name: &str| {
+        json["names"]
+            .as_array()
+            .expect("names")
+            .iter()
+            .find(|found| found["name"] == name)
+            .cloned()
+    };
     let sleep = of("sleep").expect("ten of them");
     assert_eq!(sleep["tasks"], 10, "{sleep}");
     let switches = sleep["switches"].as_u64().expect("a count");
-    assert!((20..100).contains(&switches), "each sleeps, and ends: {sleep}");
-    assert!(json["off"]["count"].as_u64().expect("a count") >= 20, "{}", json["off"]);
+    assert!(
+        (20..100).contains(&switches),
+        "each sleeps, and ends: {sleep}"
+    );
+    assert!(
+        json["off"]["count"].as_u64().expect("a count") >= 20,
+        "{}",
+        json["off"]
+    );
     assert!(json["causes"].as_array().expect("causes").is_empty() && json["wait"].is_null());
     assert_eq!(json["lost"]["records"], 0);
 }
@@ -706,14 +1328,38 @@ fn of_all_tasks_those_of_the_observer_are_none() {
     let place = Place::new();
     for (way, record) in [(&[][..], "a.json"), (&["--no-bpf"], "b.json")] {
         let record = place.path(record);
-        let words = ["observe", "--no-calibration", "--format", "json", "--record", text(&record), "-a", "-d", "500ms"];
-        let child = place.command(&[&words[..], way].concat()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let words = [
+            "observe",
+            "--no-calibration",
+            "--format",
+            "json",
+            "--record",
+            text(&record),
+            "-a",
+            "-d",
+            "500ms",
+        ];
+        let child = place
+            .command(&[&words[..], way].concat())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
         let own = child.id();
         let output = child.wait_with_output().expect("our child");
         let json: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-        let processes: Vec<u64> =
-            json["processes"].as_array().expect("processes").iter().filter_map(|of| of["process"].as_u64()).collect();
-        assert!(!processes.is_empty() && !processes.contains(&u64::from(own)), "{own} in {processes:?}");
-        assert!(json["own_share"].as_f64().is_some_and(|share| share > 0.0), "it says so beside: {json}");
+        let processes: Vec<u64> = json["processes"]
+            .as_array()
+            .expect("processes")
+            .iter()
+            .filter_map(|of| of["process"].as_u64())
+            .collect();
+        assert!(
+            !processes.is_empty() && !processes.contains(&u64::from(own)),
+            "{own} in {processes:?}"
+        );
+        assert!(
+            json["own_share"].as_f64().is_some_and(|share| share > 0.0),
+            "it says so beside: {json}"
+        );
     }
 }

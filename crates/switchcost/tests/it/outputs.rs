@@ -14,7 +14,16 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 /// A short trace.
 fn walks(place: &Place) -> String {
     let path = place.path("walks.sct");
-    let ran = place.run(&["trace", "walks", "--size", "4KiB", "--turns", "2", "-o", text(&path)]);
+    let ran = place.run(&[
+        "trace",
+        "walks",
+        "--size",
+        "4KiB",
+        "--turns",
+        "2",
+        "-o",
+        text(&path),
+    ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     text(&path).to_owned()
 }
@@ -23,10 +32,21 @@ fn walks(place: &Place) -> String {
 fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
     let path = place.path(name);
     let everybody = Mode::from_raw_mode(0o666);
-    let made = is_root() && mknodat(CWD, &path, FileType::CharacterDevice, everybody, makedev(1, minor)).is_ok();
+    let made = is_root()
+        && mknodat(
+            CWD,
+            &path,
+            FileType::CharacterDevice,
+            everybody,
+            makedev(1, minor),
+        )
+        .is_ok();
     let is_usable = made && File::options().write(true).open(&path).is_ok();
     if !is_usable {
-        eprintln!("skipped: no right to make devices in {}", place.folder().display());
+        eprintln!(
+            "skipped: no right to make devices in {}",
+            place.folder().display()
+        );
     }
     is_usable.then_some(path)
 }
@@ -35,9 +55,21 @@ fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
 fn records_in_the_usual_place_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
-    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let mode = |path: &Path| {
+        fs::metadata(path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
     let trace = walks(&place);
-    let fiber = ["--mechanism", "fiber", "--max-repetitions", "5", "--no-counters"];
+    let fiber = [
+        "--mechanism",
+        "fiber",
+        "--max-repetitions",
+        "5",
+        "--no-counters",
+    ];
     let simulate = ["simulate", &trace, "--design", "mogul-1a"];
     let (measured, simulated) = (place.path("m.jsonl"), place.path("s.parquet"));
     for words in [
@@ -48,14 +80,26 @@ fn records_in_the_usual_place_are_for_their_owner_alone() {
         [&simulate[..], &["--quantum", "1000,2000"]].concat(),
     ] {
         let mut asked = Command::new("sh");
-        asked.args(["-c", "umask 022; exec \"$@\"", "sh", PROGRAM]).args(&words);
-        let ran = ran(asked.env("XDG_STATE_HOME", place.folder()).output().expect("it starts"));
+        asked
+            .args(["-c", "umask 022; exec \"$@\"", "sh", PROGRAM])
+            .args(&words);
+        let ran = ran(asked
+            .env("XDG_STATE_HOME", place.folder())
+            .output()
+            .expect("it starts"));
         assert!(matches!(ran.code, 0 | 3), "{words:?}: {}", ran.stderr);
     }
-    let records = fs::read_dir(place.path("switchcost/runs")).expect("a folder").flatten().map(|entry| entry.path());
+    let records = fs::read_dir(place.path("switchcost/runs"))
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.path());
     let modes: Vec<u32> = records.map(|path| mode(&path)).collect();
     assert_eq!(modes, [0o600; 4]);
-    assert_eq!([&measured, &simulated].map(|path| mode(path)), [0o644; 2], "as the umask has it where it is named");
+    assert_eq!(
+        [&measured, &simulated].map(|path| mode(path)),
+        [0o644; 2],
+        "as the umask has it where it is named"
+    );
 }
 
 /// Every verb that writes a result to a named place, with all but that place.
@@ -73,8 +117,18 @@ fn writers(place: &Place) -> Vec<Vec<String>> {
         vec!["compare", &record, text(&other), "-o"],
         vec!["doctor", "--out"],
         vec!["simulate", "--design", "list", "--out"],
-        vec!["simulate", &trace, "--design", "mogul-1a", "--record", &kept, "--out"],
-        vec!["measure", "--mechanism", "fiber", "--max-repetitions", "6", "--no-counters", "--out"],
+        vec![
+            "simulate", &trace, "--design", "mogul-1a", "--record", &kept, "--out",
+        ],
+        vec![
+            "measure",
+            "--mechanism",
+            "fiber",
+            "--max-repetitions",
+            "6",
+            "--no-counters",
+            "--out",
+        ],
         vec!["trace", "info", &trace, "--out"],
         vec!["trace", "check", &trace, "--out"],
         vec!["trace", "export", "--to", "din", &trace, "-o"],
@@ -84,7 +138,11 @@ fn writers(place: &Place) -> Vec<Vec<String>> {
 }
 
 fn write_to(place: &Place, words: &[String], target: &Path) -> Ran {
-    let words: Vec<&str> = words.iter().map(String::as_str).chain([text(target)]).collect();
+    let words: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .chain([text(target)])
+        .collect();
     place.run(&words)
 }
 
@@ -98,17 +156,35 @@ fn a_device_and_a_fifo_are_written_to_and_stay() {
         let end = fifo.clone();
         let reader = std::thread::spawn(move || {
             let mut text = String::new();
-            File::open(end).and_then(|mut fifo| fifo.read_to_string(&mut text)).map(|_| text)
+            File::open(end)
+                .and_then(|mut fifo| fifo.read_to_string(&mut text))
+                .map(|_| text)
         });
         let ran = write_to(&place, &words, &fifo);
         let read = reader.join().expect("no panic").expect("a reader");
-        assert!(matches!(ran.code, 0 | 3 | 4) && read.len() > 20, "{words:?}: {} {} {read}", ran.code, ran.stderr);
+        assert!(
+            matches!(ran.code, 0 | 3 | 4) && read.len() > 20,
+            "{words:?}: {} {} {read}",
+            ran.code,
+            ran.stderr
+        );
         assert_eq!(ran.stdout, "", "{words:?}");
-        assert!(fs::symlink_metadata(&fifo).expect("it stays").file_type().is_fifo(), "{words:?}");
+        assert!(
+            fs::symlink_metadata(&fifo)
+                .expect("it stays")
+                .file_type()
+                .is_fifo(),
+            "{words:?}"
+        );
         let _ = fs::remove_file(place.path("kept.parquet"));
         if let Some(null) = &null {
             let ran = write_to(&place, &words, null);
-            assert!(matches!(ran.code, 0 | 3 | 4), "{words:?}: {} {}", ran.code, ran.stderr);
+            assert!(
+                matches!(ran.code, 0 | 3 | 4),
+                "{words:?}: {} {}",
+                ran.code,
+                ran.stderr
+            );
             let kind = fs::symlink_metadata(null).expect("it stays").file_type();
             assert!(kind.is_char_device(), "{words:?}");
             let _ = fs::remove_file(place.path("kept.parquet"));
@@ -119,7 +195,9 @@ fn a_device_and_a_fifo_are_written_to_and_stay() {
 #[test]
 fn a_device_that_takes_nothing_is_an_error() {
     let place = Place::new();
-    let Some(full) = device(&place, "full", 7) else { return };
+    let Some(full) = device(&place, "full", 7) else {
+        return;
+    };
     let ran = place.run(&["doctor", "--out", text(&full)]);
     let message = format!(
         "switchcost: failed to write the result to {}: No space left on device (os error 28), need room for the rest; free some \
@@ -134,18 +212,37 @@ fn behind_a_link_its_file_is_replaced() {
     let place = Place::new();
     let at = |name: &str| place.path(name);
     fs::write(at("file"), "old").expect("a file");
-    for (from, to) in
-        [("file", "link"), ("link", "link-to-link"), ("new", "dangling"), ("self", "self"), (".", "folder")]
-    {
+    for (from, to) in [
+        ("file", "link"),
+        ("link", "link-to-link"),
+        ("new", "dangling"),
+        ("self", "self"),
+        (".", "folder"),
+    ] {
         symlink(from, at(to)).expect("a link");
     }
     let list = |to: &str| place.run(&["simulate", "--design", "list", "--out", text(&at(to))]);
     for (name, file) in [("link-to-link", "file"), ("dangling", "new")] {
         let ran = list(name);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name}");
-        assert!(fs::read_to_string(at(file)).expect("a file").contains("mogul-1a"), "{name}");
-        assert!(fs::symlink_metadata(at(name)).expect("it stays").is_symlink(), "{name}");
-        assert!(fs::symlink_metadata(at(file)).expect("it is there").is_file(), "{name}");
+        assert!(
+            fs::read_to_string(at(file))
+                .expect("a file")
+                .contains("mogul-1a"),
+            "{name}"
+        );
+        assert!(
+            fs::symlink_metadata(at(name))
+                .expect("it stays")
+                .is_symlink(),
+            "{name}"
+        );
+        assert!(
+            fs::symlink_metadata(at(file))
+                .expect("it is there")
+                .is_file(),
+            "{name}"
+        );
     }
     for (name, found, need) in [
         (
@@ -153,11 +250,18 @@ fn behind_a_link_its_file_is_replaced() {
             "Too many levels of symbolic links (os error 40)",
             "a link that leads to a file, not to itself; remove the link, or choose another place",
         ),
-        ("folder", "is a directory", "the name of a file; name one in that folder"),
+        (
+            "folder",
+            "is a directory",
+            "the name of a file; name one in that folder",
+        ),
     ] {
         let ran = list(name);
         let path = at(name);
-        let message = format!("switchcost: failed to write the result to {}: {found}, need {need}\n", path.display());
+        let message = format!(
+            "switchcost: failed to write the result to {}: {found}, need {need}\n",
+            path.display()
+        );
         assert_eq!((ran.code, ran.stderr), (1, message));
         assert!(fs::symlink_metadata(path).expect("it stays").is_symlink());
     }
@@ -184,12 +288,19 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
     chown(&trap, Some(65_534), None).expect("root may");
     std::os::unix::fs::lchown(&link, Some(65_534), None).expect("root may");
     // A reader of all that comes; opened for both, so that nothing waits for it.
-    let ends = [&trap, &own].map(|fifo| File::options().read(true).write(true).open(fifo).expect("a FIFO"));
+    let ends = [&trap, &own].map(|fifo| {
+        File::options()
+            .read(true)
+            .write(true)
+            .open(fifo)
+            .expect("a FIFO")
+    });
     for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
         let ran = place.run(&["simulate", "--design", "list", "--out", text(name)]);
         assert_eq!(ran.code, code, "{}: {}", name.display(), ran.stderr);
-        let is_reported =
-            ran.stderr.contains("it belongs to another user and is in a folder in which everybody may put things");
+        let is_reported = ran.stderr.contains(
+            "it belongs to another user and is in a folder in which everybody may put things",
+        );
         assert_eq!(is_reported, code == 1, "{}", ran.stderr);
     }
     let unread = ends.map(|end| rustix::io::ioctl_fionread(&end).expect("a FIFO"));
@@ -203,22 +314,45 @@ fn what_a_shell_has_open_is_written_where_it_is() {
     let list = format!("'{PROGRAM}' simulate --design list --out");
     let (into, all) = (place.path("into"), place.path("all"));
     for script in [
-        format!("{{ echo before; {list} /dev/stdout; echo after; }} > '{}'", all.display()),
-        format!("{{ echo before; {list} /dev/fd/3 3>&1; echo after; }} | cat > '{}'", all.display()),
-        format!("echo before > '{0}'; {list} /dev/fd/3 3>> '{0}'; echo after >> '{0}'", all.display()),
+        format!(
+            "{{ echo before; {list} /dev/stdout; echo after; }} > '{}'",
+            all.display()
+        ),
+        format!(
+            "{{ echo before; {list} /dev/fd/3 3>&1; echo after; }} | cat > '{}'",
+            all.display()
+        ),
+        format!(
+            "echo before > '{0}'; {list} /dev/fd/3 3>> '{0}'; echo after >> '{0}'",
+            all.display()
+        ),
     ] {
-        let ran = ran(Command::new("sh").args(["-c", &script]).output().expect("a shell"));
+        let ran = ran(Command::new("sh")
+            .args(["-c", &script])
+            .output()
+            .expect("a shell"));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{script}");
         let lines = fs::read_to_string(&all).expect("a file");
-        assert!(lines.starts_with("before\n") && lines.ends_with("\nafter\n"), "{script}: {lines}");
+        assert!(
+            lines.starts_with("before\n") && lines.ends_with("\nafter\n"),
+            "{script}: {lines}"
+        );
         assert!(lines.contains("mogul-1a"), "{script}: {lines}");
     }
     // Who reads the first line alone ends it quietly.
-    let script =
-        format!("'{PROGRAM}' completions bash > /dev/null; {list} /dev/fd/3 3>&1 | head -n 1 > '{}'", into.display());
-    let ran = ran(Command::new("sh").args(["-c", &script]).output().expect("a shell"));
+    let script = format!(
+        "'{PROGRAM}' completions bash > /dev/null; {list} /dev/fd/3 3>&1 | head -n 1 > '{}'",
+        into.display()
+    );
+    let ran = ran(Command::new("sh")
+        .args(["-c", &script])
+        .output()
+        .expect("a shell"));
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_eq!(fs::read_to_string(&into).expect("a file").lines().count(), 1);
+    assert_eq!(
+        fs::read_to_string(&into).expect("a file").lines().count(),
+        1
+    );
 }
 
 #[test]
@@ -232,7 +366,12 @@ fn a_record_is_not_replaced_by_its_report() {
         for name in [&place.record()[..], text(&link)] {
             let ran = place.run(&["report", &place.record(), flag, name]);
             assert_eq!(ran.code, 2, "{flag} {name}: {}", ran.stderr);
-            assert!(ran.stderr.contains("found one of the records under that name"), "{}", ran.stderr);
+            assert!(
+                ran.stderr
+                    .contains("found one of the records under that name"),
+                "{}",
+                ran.stderr
+            );
         }
     }
     assert!(fs::read(place.record()).expect("a record") == before);
@@ -248,24 +387,113 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
     let record = place.record();
     let (touch, fiber) = (["--", "touch", text(&mark)], ["--mechanism", "fiber"]);
     for (first, second, words) in [
-        ("--record", "--out", [&["measure", "--record", &record, "--out", text(&here)][..], &fiber].concat()),
-        ("--record", "--out", [&["measure", "--record", text(&link), "--out", &record][..], &fiber].concat()),
-        ("--out", "--prices", vec!["measure", "--prices", text(&taken), "--out", text(&taken)]),
-        ("--record", "--out", [&["observe", "--record", &record, "--out", &record][..], &touch].concat()),
-        ("--record", "--folded", [&["observe", "--folded", &record, "--record", &record][..], &touch].concat()),
-        ("--record", "--out", [&["inject", "--record", &record, "--out", text(&link)][..], &touch].concat()),
-        ("--junit", "--markdown", vec!["compare", "a", "b", "--junit", text(&taken), "--markdown", text(&taken)]),
-        ("--record", "--out", [&["simulate", "live", "--record", &record, "--out", &record][..], &touch].concat()),
+        (
+            "--record",
+            "--out",
+            [
+                &["measure", "--record", &record, "--out", text(&here)][..],
+                &fiber,
+            ]
+            .concat(),
+        ),
+        (
+            "--record",
+            "--out",
+            [
+                &["measure", "--record", text(&link), "--out", &record][..],
+                &fiber,
+            ]
+            .concat(),
+        ),
+        (
+            "--out",
+            "--prices",
+            vec!["measure", "--prices", text(&taken), "--out", text(&taken)],
+        ),
+        (
+            "--record",
+            "--out",
+            [
+                &["observe", "--record", &record, "--out", &record][..],
+                &touch,
+            ]
+            .concat(),
+        ),
+        (
+            "--record",
+            "--folded",
+            [
+                &["observe", "--folded", &record, "--record", &record][..],
+                &touch,
+            ]
+            .concat(),
+        ),
+        (
+            "--record",
+            "--out",
+            [
+                &["inject", "--record", &record, "--out", text(&link)][..],
+                &touch,
+            ]
+            .concat(),
+        ),
+        (
+            "--junit",
+            "--markdown",
+            vec![
+                "compare",
+                "a",
+                "b",
+                "--junit",
+                text(&taken),
+                "--markdown",
+                text(&taken),
+            ],
+        ),
+        (
+            "--record",
+            "--out",
+            [
+                &["simulate", "live", "--record", &record, "--out", &record][..],
+                &touch,
+            ]
+            .concat(),
+        ),
     ] {
         let ran = place.run(&words);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{words:?}: {}", ran.stderr);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (2, ""),
+            "{words:?}: {}",
+            ran.stderr
+        );
         let both = format!("as the place of both {first} and {second}, need a file for each");
-        assert!(ran.stderr.contains(&both) && ran.stderr.lines().count() == 1, "{words:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&both) && ran.stderr.lines().count() == 1,
+            "{words:?}: {}",
+            ran.stderr
+        );
         assert!(!Path::new(&record).exists() && !mark.exists(), "{words:?}");
-        assert_eq!(fs::read_to_string(&taken).expect("it stays"), "there", "{words:?}");
+        assert_eq!(
+            fs::read_to_string(&taken).expect("it stays"),
+            "there",
+            "{words:?}"
+        );
     }
     let ran = place.measure(&["--mechanism", "fiber", "--out", "/dev/null"]);
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
-    let ran = place.run(&["compare", &record, &record, "--junit", "/dev/null", "--markdown", "/dev/null"]);
-    assert!(ran.stderr.contains("found the same run"), "not refused for its outputs: {}", ran.stderr);
+    let ran = place.run(&[
+        "compare",
+        &record,
+        &record,
+        "--junit",
+        "/dev/null",
+        "--markdown",
+        "/dev/null",
+    ]);
+    assert!(
+        ran.stderr.contains("found the same run"),
+        "not refused for its outputs: {}",
+        ran.stderr
+    );
 }

@@ -17,7 +17,9 @@ fn script(name: &str) -> Command {
 
 #[test]
 fn wheels_do_the_main_jobs_from_a_fresh_environment() {
-    let has_venv = Command::new("python3").args(["-c", "import venv, ensurepip"]).status();
+    let has_venv = Command::new("python3")
+        .args(["-c", "import venv, ensurepip"])
+        .status();
     if !has_venv.is_ok_and(|status| status.success()) {
         eprintln!("skipped: no python3 with venv; scripts/setup.sh test installs it");
         return;
@@ -25,7 +27,9 @@ fn wheels_do_the_main_jobs_from_a_fresh_environment() {
     let place = Place::new();
     let folder = place.path("packages");
     let mut pack = script("packages.sh");
-    pack.arg("--to").arg(&folder).args(["--of", env!("CARGO_BIN_EXE_switchcost"), "wheels"]);
+    pack.arg("--to")
+        .arg(&folder)
+        .args(["--of", env!("CARGO_BIN_EXE_switchcost"), "wheels"]);
     let packed = pack.output().expect("the script starts");
     let why = String::from_utf8_lossy(&packed.stderr);
     if why.contains("No matching distribution found") {
@@ -33,8 +37,19 @@ fn wheels_do_the_main_jobs_from_a_fresh_environment() {
         return;
     }
     assert!(packed.status.success(), "{why}");
-    assert_eq!(String::from_utf8_lossy(&packed.stdout).lines().count(), 2, "the program, and what captures");
-    let tried = script("test-packages.sh").arg(&folder).arg("--wheels-only").output().expect("the script starts");
+    assert_eq!(
+        String::from_utf8_lossy(&packed.stdout).lines().count(),
+        2,
+        "the program, and what captures"
+    );
+    let tried = script("test-packages.sh")
+        .arg(&folder)
+        .arg("--wheels-only")
+        .output()
+        .expect("the script starts");
     let said = String::from_utf8_lossy(&tried.stdout);
-    assert!(tried.status.success() && said.ends_with("1 passed, 0 failed, 0 skipped\n"), "{said}");
+    assert!(
+        tried.status.success() && said.ends_with("1 passed, 0 failed, 0 skipped\n"),
+        "{said}"
+    );
 }

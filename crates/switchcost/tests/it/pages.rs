@@ -5,23 +5,49 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the repository")
 }
 
 /// Files below a folder whose names end so, whatever lies between.
 fn files(folder: &Path, endings: &[&str]) -> BTreeSet<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let (folders, files): (Vec<_>, Vec<_>) = entries.filter(|path| !path.is_symlink()).partition(|path| path.is_dir());
-    let is_wanted = |path: &PathBuf| endings.iter().any(|ending| path.to_string_lossy().ends_with(ending));
-    let below = folders.iter().flat_map(|folder| self::files(folder, endings));
+    let entries = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries
+        .filter(|path| !path.is_symlink())
+        .partition(|path| path.is_dir());
+    let is_wanted = |path: &PathBuf| {
+        endings
+            .iter()
+            .any(|ending| path.to_string_lossy().ends_with(ending))
+    };
+    let below = folders
+        .iter()
+        .flat_map(|folder| self::files(folder, endings));
     files.into_iter().filter(is_wanted).chain(below).collect()
 }
 
 fn pages() -> BTreeSet<PathBuf> {
-    let folders = ["docs", "crates", "capture", "published", "results", "python"];
-    let above = fs::read_dir(root()).expect("the repository").map(|entry| entry.expect("an entry").path());
+    let folders = [
+        "docs",
+        "crates",
+        "capture",
+        "published",
+        "results",
+        "python",
+    ];
+    let above = fs::read_dir(root())
+        .expect("the repository")
+        .map(|entry| entry.expect("an entry").path());
     let above = above.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-    folders.iter().flat_map(|folder| files(&root().join(folder), &[".md"])).chain(above).collect()
+    folders
+        .iter()
+        .flat_map(|folder| files(&root().join(folder), &[".md"]))
+        .chain(above)
+        .collect()
 }
 
 /// The text without its blocks of code.
@@ -38,8 +64,14 @@ fn prose(text: &str) -> String {
 /// What links lead to, of those that lead to no other host.
 fn links(text: &str) -> Vec<String> {
     let behind = prose(text);
-    let targets = behind.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '\n']).next());
-    targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
+    let targets = behind
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', ' ', '\n']).next());
+    targets
+        .filter(|target| !target.contains("://"))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The names that headings have as the ends of links, as GitHub makes them.
@@ -47,10 +79,14 @@ fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for heading in prose(text).lines().filter(|line| line.starts_with('#')) {
         let words = heading.trim_start_matches('#').trim().to_lowercase();
-        let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
+        let kept = words
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
         let name: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
         let repeated = (1..).map(|number| format!("{name}-{number}"));
-        let free = std::iter::once(name.clone()).chain(repeated).find(|name| !found.contains(name));
+        let free = std::iter::once(name.clone())
+            .chain(repeated)
+            .find(|name| !found.contains(name));
         found.extend(free);
     }
     found
@@ -58,9 +94,15 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 fn leads_somewhere(page: &Path, link: &str) -> bool {
     let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
-    let target = if path.is_empty() { page.to_owned() } else { page.with_file_name("").join(path) };
+    let target = if path.is_empty() {
+        page.to_owned()
+    } else {
+        page.with_file_name("").join(path)
+    };
     let is_there = target.exists();
-    is_there && (anchor.is_empty() || fs::read_to_string(target).is_ok_and(|text| anchors(&text).contains(anchor)))
+    is_there
+        && (anchor.is_empty()
+            || fs::read_to_string(target).is_ok_and(|text| anchors(&text).contains(anchor)))
 }
 
 #[test]
@@ -70,8 +112,15 @@ fn each_link_leads_to_a_file_and_a_heading() {
     assert!(pages.len() > 60, "{pages:?}");
     for page in &pages {
         let text = fs::read_to_string(page).expect("a page");
-        let broken = links(&text).into_iter().filter(|link| !leads_somewhere(page, link));
-        lost.extend(broken.map(|link| format!("{}: {link}", page.strip_prefix(root()).unwrap_or(page).display())));
+        let broken = links(&text)
+            .into_iter()
+            .filter(|link| !leads_somewhere(page, link));
+        lost.extend(broken.map(|link| {
+            format!(
+                "{}: {link}",
+                page.strip_prefix(root()).unwrap_or(page).display()
+            )
+        }));
     }
     assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
@@ -80,34 +129,55 @@ fn each_link_leads_to_a_file_and_a_heading() {
 fn each_page_of_docs_is_in_the_table_of_contents_once() {
     let docs = root().join("docs");
     let listed = links(&fs::read_to_string(docs.join("SUMMARY.md")).expect("docs/SUMMARY.md"));
-    let listed: Vec<PathBuf> =
-        listed.iter().filter(|link| !link.starts_with("..")).map(|link| docs.join(link)).collect();
+    let listed: Vec<PathBuf> = listed
+        .iter()
+        .filter(|link| !link.starts_with(".."))
+        .map(|link| docs.join(link))
+        .collect();
     let mut need = files(&docs, &[".md", ".ipynb"]);
     need.remove(&docs.join("SUMMARY.md"));
-    assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), need, "docs/SUMMARY.md");
+    assert_eq!(
+        listed.iter().cloned().collect::<BTreeSet<_>>(),
+        need,
+        "docs/SUMMARY.md"
+    );
     assert_eq!(listed.len(), need.len(), "a page is listed twice");
 }
 
 /// The last cell of each case, where it names tests of ours: words in backticks with an underscore, with or without their module. A
 /// star stands for any beginning or ending.
 fn named_tests(page: &str) -> Vec<String> {
-    let cells = page.lines().filter(|line| line.starts_with("| ")).filter_map(|row| row.rsplit('|').nth(1));
-    let words = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter_map(|word| word.rsplit("::").next());
-    words.filter(|word| word.contains('_') && !word.contains(['/', '.', ' ', '-'])).map(str::to_owned).collect()
+    let cells = page
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .filter_map(|row| row.rsplit('|').nth(1));
+    let words = cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .filter_map(|word| word.rsplit("::").next());
+    words
+        .filter(|word| word.contains('_') && !word.contains(['/', '.', ' ', '-']))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
 fn each_case_of_the_known_answers_names_a_test_that_there_is() {
     let page = fs::read_to_string(root().join("docs/method/known-answers.md")).expect("the page");
     let (_, cases) = page.split_once("## Cases").expect("the cases");
-    let sources = ["crates", "python"].iter().flat_map(|folder| files(&root().join(folder), &[".rs", ".py"]));
-    let sources: String = sources.filter_map(|path| fs::read_to_string(path).ok()).collect();
+    let sources = ["crates", "python"]
+        .iter()
+        .flat_map(|folder| files(&root().join(folder), &[".rs", ".py"]));
+    let sources: String = sources
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect();
     let names = named_tests(cases);
     assert!(names.len() > 80, "{names:?}");
     let is_there = |name: &str| match name.split_once('*') {
         Some(("", ending)) => sources.contains(&format!("{ending}()")),
         Some((beginning, _)) => sources.contains(&format!("fn {beginning}")),
-        None => ["fn", "def"].iter().any(|word| sources.contains(&format!("{word} {name}("))),
+        None => ["fn", "def"]
+            .iter()
+            .any(|word| sources.contains(&format!("{word} {name}("))),
     };
     let lost: Vec<&String> = names.iter().filter(|name| !is_there(name)).collect();
     assert!(lost.is_empty(), "{lost:#?}");
@@ -127,6 +197,12 @@ fn a_link_that_leads_nowhere_is_found() {
     ] {
         assert_eq!(leads_somewhere(&page, link), is_right, "{link}");
     }
-    assert_eq!(links("a [b](c#d), [e](https://f) and\n```\n[g](h)\n```\n[i](j \"k\")"), ["c#d", "j"]);
-    assert!(anchors("# A `b`, c\n## A b c").is_superset(&["a-b-c".to_owned(), "a-b-c-1".to_owned()].into()));
+    assert_eq!(
+        links("a [b](c#d), [e](https://f) and\n```\n[g](h)\n```\n[i](j \"k\")"),
+        ["c#d", "j"]
+    );
+    assert!(
+        anchors("# A `b`, c\n## A b c")
+            .is_superset(&["a-b-c".to_owned(), "a-b-c-1".to_owned()].into())
+    );
 }

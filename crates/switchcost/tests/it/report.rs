@@ -6,8 +6,16 @@ use std::path::{Path, PathBuf};
 use crate::common::{Place, text};
 
 fn sample(name: &str) -> String {
-    let of = if name.starts_with("measure") { "record" } else { "simulation-record" };
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of).join("tests/samples").join(name);
+    let of = if name.starts_with("measure") {
+        "record"
+    } else {
+        "simulation-record"
+    };
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(of)
+        .join("tests/samples")
+        .join(name);
     path.to_str().expect("a plain path").to_owned()
 }
 
@@ -17,11 +25,18 @@ fn a_page_is_written_whole_and_the_same_again() {
     let (first, second) = (place.path("first.html"), place.path("second.html"));
     for page in [&first, &second] {
         let ran = place.run(&["report", &sample("simulation-1.parquet"), "-o", text(page)]);
-        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+        assert_eq!(
+            (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+            (0, "", "")
+        );
     }
     let page = fs::read_to_string(&first).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
-    assert_eq!(page, fs::read_to_string(&second).expect("a page"), "same record in, same bytes out");
+    assert_eq!(
+        page,
+        fs::read_to_string(&second).expect("a page"),
+        "same record in, same bytes out"
+    );
 }
 
 #[test]
@@ -33,8 +48,17 @@ fn several_records_go_on_one_page_and_behind_each_other_in_the_terminal() {
     let page = fs::read_to_string(&page).expect("a page");
     assert!(page.contains("measure-2.jsonl") && page.contains("simulation-1.parquet"));
     let ran = place.run(&["report", &records[0], &records[1]]);
-    let titles: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("== ")).collect();
-    assert_eq!(titles, ["== measure-2.jsonl", "== simulation-1.parquet"], "{}", ran.stderr);
+    let titles: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("== "))
+        .collect();
+    assert_eq!(
+        titles,
+        ["== measure-2.jsonl", "== simulation-1.parquet"],
+        "{}",
+        ran.stderr
+    );
     let ran = place.run(&["report", &records[0], &records[1], "--format", "json"]);
     let why = "switchcost: failed to print the result: found 2 records, need one for --format json or csv, --folded and --pprof; \
                name one, or leave them out\n";
@@ -53,7 +77,10 @@ fn a_record_is_never_overwritten() {
         record.display()
     );
     assert_eq!((ran.code, ran.stderr), (2, why));
-    assert_eq!(fs::read(&record).ok(), fs::read(sample("simulation-1.parquet")).ok());
+    assert_eq!(
+        fs::read(&record).ok(),
+        fs::read(sample("simulation-1.parquet")).ok()
+    );
 }
 
 #[test]
@@ -63,10 +90,16 @@ fn commands_that_it_prints_work_whatever_the_record_is_called() {
     fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
     let shown = place.run(&["report", text(&record)]).stdout;
     for (title, made) in [("all of it: ", None), ("figures:   ", Some("page.html"))] {
-        let command = shown.lines().find_map(|line| line.strip_prefix(title)).expect("a command");
+        let command = shown
+            .lines()
+            .find_map(|line| line.strip_prefix(title))
+            .expect("a command");
         let ran = place.run_as_printed(command);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{command}");
-        assert!(made.is_none_or(|made| place.path(made).is_file()), "{command}");
+        assert!(
+            made.is_none_or(|made| place.path(made).is_file()),
+            "{command}"
+        );
     }
 }
 
@@ -75,7 +108,13 @@ fn without_every_record_there_is_no_page() {
     let place = Place::new();
     let page = place.path("page.html");
     let nowhere = place.path("nowhere.jsonl");
-    let ran = place.run(&["report", &sample("simulation-1.parquet"), text(&nowhere), "-o", text(&page)]);
+    let ran = place.run(&[
+        "report",
+        &sample("simulation-1.parquet"),
+        text(&nowhere),
+        "-o",
+        text(&page),
+    ]);
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(!page.exists());
     let left: Vec<_> = fs::read_dir(place.folder()).expect("a folder").collect();
@@ -86,10 +125,21 @@ fn without_every_record_there_is_no_page() {
 fn a_folder_gets_tables_and_pictures() {
     let place = Place::new();
     let folder = place.path("figures");
-    let ran = place.run(&["report", &sample("simulation-1.parquet"), "--figures", text(&folder)]);
+    let ran = place.run(&[
+        "report",
+        &sample("simulation-1.parquet"),
+        "--figures",
+        text(&folder),
+    ]);
     let names: Vec<String> = fs::read_dir(&folder)
         .expect("a folder")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
         .collect();
     assert!(names.iter().any(|name| name.ends_with(".csv")), "{names:?}");
     if ran.stderr.contains("found no Chromium") {
@@ -99,12 +149,29 @@ fn a_folder_gets_tables_and_pictures() {
     }
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let again = place.path("again");
-    assert_eq!(place.run(&["report", &sample("simulation-1.parquet"), "--figures", text(&again)]).code, 0);
+    assert_eq!(
+        place
+            .run(&[
+                "report",
+                &sample("simulation-1.parquet"),
+                "--figures",
+                text(&again)
+            ])
+            .code,
+        0
+    );
     for ending in ["svg", "png"] {
         let name = format!("figure-r1-lengths.{ending}");
         let picture = fs::read(folder.join(&name)).expect("a picture");
-        assert_eq!(picture, fs::read(again.join(&name)).expect("a picture"), "the same record gives the same bytes");
-        assert!(picture.len() > 1000 && (picture.starts_with(b"<svg") || picture.starts_with(b"\x89PNG")));
+        assert_eq!(
+            picture,
+            fs::read(again.join(&name)).expect("a picture"),
+            "the same record gives the same bytes"
+        );
+        assert!(
+            picture.len() > 1000
+                && (picture.starts_with(b"<svg") || picture.starts_with(b"\x89PNG"))
+        );
     }
 }
 
@@ -112,8 +179,18 @@ fn a_folder_gets_tables_and_pictures() {
 fn without_a_browser_there_are_tables_and_a_way_to_pictures() {
     let place = Place::new();
     let folder = place.path("figures");
-    let mut command = place.command(&["report", &sample("simulation-1.parquet"), "--figures", text(&folder)]);
-    let ran = crate::common::ran(command.env("PATH", place.folder()).output().expect("the program starts"));
+    let mut command = place.command(&[
+        "report",
+        &sample("simulation-1.parquet"),
+        "--figures",
+        text(&folder),
+    ]);
+    let ran = crate::common::ran(
+        command
+            .env("PATH", place.folder())
+            .output()
+            .expect("the program starts"),
+    );
     let why = format!(
         "switchcost: failed to draw the figures: found no Chromium in PATH (chromium, chromium-browser, google-chrome, \
          chrome), need one to make PNG and SVG; install it (sudo apt-get install chromium). The tables are in {}\n",

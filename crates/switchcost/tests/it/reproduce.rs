@@ -19,7 +19,10 @@ fn every_step_is_a_command_that_the_program_takes() {
     let (code, lines, _) = words(&place, &["reproduce", "all", "--system", "--dry-run"]);
     assert_eq!(code, 0);
     let (_, without_guest, _) = words(&place, &["reproduce", "all", "--dry-run"]);
-    assert!(lines.contains(" --system ") && !without_guest.contains(" --system "), "{without_guest}");
+    assert!(
+        lines.contains(" --system ") && !without_guest.contains(" --system "),
+        "{without_guest}"
+    );
     let verbs = ["measure", "trace", "simulate", "workload"];
     for line in lines.lines() {
         let (_, own) = line.split_once("switchcost ").expect("our own program");
@@ -31,7 +34,10 @@ fn every_step_is_a_command_that_the_program_takes() {
         assert_eq!(code, 0, "{line}: {why}");
     }
     assert!(lines.lines().count() > 100, "{lines}");
-    assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
+    assert!(
+        !place.path("switchcost/reproduce").exists(),
+        "nothing is run, nothing is made"
+    );
 }
 
 #[test]
@@ -39,12 +45,21 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     let place = Place::new();
     let (code, text, why) = words(&place, &["reproduce", "all", "--claims"]);
     assert_eq!(code, 0, "{why}");
-    assert!(text.contains("order-of-costs") && text.contains("Rule: every number above 1.00"), "{text}");
-    let (code, json, _) = words(&place, &["reproduce", "all", "--claims", "--format", "json"]);
+    assert!(
+        text.contains("order-of-costs") && text.contains("Rule: every number above 1.00"),
+        "{text}"
+    );
+    let (code, json, _) = words(
+        &place,
+        &["reproduce", "all", "--claims", "--format", "json"],
+    );
     let json = conformity::read(json);
     assert_eq!((code, &json["schema"]), (0, &"switchcost.claims/1".into()));
     assert_eq!(json["papers"].as_array().map(Vec::len), Some(6));
-    assert!(!place.path("switchcost/reproduce").exists(), "nothing is run, nothing is made");
+    assert!(
+        !place.path("switchcost/reproduce").exists(),
+        "nothing is run, nothing is made"
+    );
 }
 
 /// Small sizes and one seed: one that is measured and simulated. Then the same again.
@@ -56,15 +71,32 @@ fn a_paper_is_redone_quickly() {
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn everything_is_redone_quickly() {
-    check_quickly(&["li2007", "michigan", "blog", "lmbench", "mogul1990", "today"], "Li, Ding and Shen 2007");
+    check_quickly(
+        &[
+            "li2007",
+            "michigan",
+            "blog",
+            "lmbench",
+            "mogul1990",
+            "today",
+        ],
+        "Li, Ding and Shen 2007",
+    );
 }
 
 fn check_quickly(papers: &[&str], first: &str) {
     let place = Place::new();
     let site = place.path("site");
     let start = std::time::Instant::now();
-    let (code, printed, why) = words(&place, &[&["reproduce"], papers, &["--quick", "-o", text(&site)]].concat());
-    assert!(start.elapsed() < Duration::from_secs(480), "took {:?}", start.elapsed());
+    let (code, printed, why) = words(
+        &place,
+        &[&["reproduce"], papers, &["--quick", "-o", text(&site)]].concat(),
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(480),
+        "took {:?}",
+        start.elapsed()
+    );
     // 3: programs of the workloads, Valgrind or perf are not there, and each paper says which.
     assert!(code == 0 || code == 3, "{code}: {why}");
     assert!(printed.starts_with(first), "{printed}");
@@ -74,9 +106,21 @@ fn check_quickly(papers: &[&str], first: &str) {
         let json = conformity::read(json);
         for exhibit in json["papers"][0]["exhibits"].as_array().expect("exhibits") {
             for claim in exhibit["claims"].as_array().expect("claims") {
-                assert_eq!(claim["verdict"], "not-told", "{paper}: --quick judges nothing: {claim}");
-                assert!(claim["missing"].as_str().is_some_and(|why| why.starts_with("not judged: --quick")), "{claim}");
-                found += u32::from(claim["terms"].as_array().is_some_and(|terms| !terms.is_empty()));
+                assert_eq!(
+                    claim["verdict"], "not-told",
+                    "{paper}: --quick judges nothing: {claim}"
+                );
+                assert!(
+                    claim["missing"]
+                        .as_str()
+                        .is_some_and(|why| why.starts_with("not judged: --quick")),
+                    "{claim}"
+                );
+                found += u32::from(
+                    claim["terms"]
+                        .as_array()
+                        .is_some_and(|terms| !terms.is_empty()),
+                );
             }
         }
         for command in json["papers"][0]["commands"].as_array().expect("commands") {
@@ -86,8 +130,16 @@ fn check_quickly(papers: &[&str], first: &str) {
         }
     }
     // What is simulated is found on any machine.
-    assert!(found >= 3 * papers.len() as u32, "{found} claims have numbers: {printed}");
-    assert!(printed.replace('\n', " ").contains("not judged; --quick shows that it works"), "{printed}");
+    assert!(
+        found >= 3 * papers.len() as u32,
+        "{found} claims have numbers: {printed}"
+    );
+    assert!(
+        printed
+            .replace('\n', " ")
+            .contains("not judged; --quick shows that it works"),
+        "{printed}"
+    );
     for word in ["reproduced", "inconclusive", "By chance"] {
         assert!(!printed.contains(word), "{word}: {printed}");
     }
@@ -104,20 +156,37 @@ fn check_michigan(place: &Place, site: &Path, papers: &[&str]) {
     let rows = simulated["table"]["rows"].as_array().expect("rows");
     assert!(rows.len() >= 3, "{rows:?}");
     let claims = simulated["claims"].as_array().expect("claims");
-    let value =
-        |id: &str| claims.iter().find(|claim| claim["id"] == id).and_then(|claim| claim["terms"][0]["value"].as_f64());
-    assert!(value("simulated-maximum-at-l1").is_some_and(|more| more > 0.0), "{claims:?}");
-    assert_eq!(value("simulated-falls-beyond"), Some(0.0), "both miss every line: {claims:?}");
+    let value = |id: &str| {
+        claims
+            .iter()
+            .find(|claim| claim["id"] == id)
+            .and_then(|claim| claim["terms"][0]["value"].as_f64())
+    };
+    assert!(
+        value("simulated-maximum-at-l1").is_some_and(|more| more > 0.0),
+        "{claims:?}"
+    );
+    assert_eq!(
+        value("simulated-falls-beyond"),
+        Some(0.0),
+        "both miss every line: {claims:?}"
+    );
     let page = fs::read(site.join("michigan.html")).expect("a page");
     let arguments = ["reproduce", "michigan", "--quick", "-o", text(site)];
     let (code, printed, why) = words(place, &arguments);
     assert_eq!(code, 0, "{why}");
     assert!(printed.starts_with("The Michigan poster"), "{printed}");
     assert!(why.contains("is there"), "{why}");
-    assert!(page == fs::read(site.join("michigan.html")).expect("a page"), "same records, other bytes");
+    assert!(
+        page == fs::read(site.join("michigan.html")).expect("a page"),
+        "same records, other bytes"
+    );
     let index = fs::read_to_string(site.join("index.html")).expect("a page");
     for paper in papers {
-        assert!(index.contains(&format!("href=\"{paper}.html\"")), "a paper of an earlier run is listed, too");
+        assert!(
+            index.contains(&format!("href=\"{paper}.html\"")),
+            "a paper of an earlier run is listed, too"
+        );
     }
     let (code, again, why) = words(place, &arguments);
     assert_eq!((code, again), (0, printed), "{why}");
@@ -133,10 +202,21 @@ fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
     let (_, lines, _) = words(&place, &["reproduce", "lmbench", "--dry-run"]);
     assert_eq!(lines.lines().count(), 1);
     fs::write(records.join("lmbench-matrix.jsonl"), "no record").expect("written");
-    let (code, printed, _) = words(&place, &["reproduce", "lmbench", "-o", site.to_str().expect("a plain path")]);
+    let (code, printed, _) = words(
+        &place,
+        &[
+            "reproduce",
+            "lmbench",
+            "-o",
+            site.to_str().expect("a plain path"),
+        ],
+    );
     assert_eq!(code, 3);
     let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line.contains("0 are not reproduced, and 3") && one_line.contains("left nothing: "), "{printed}");
+    assert!(
+        one_line.contains("0 are not reproduced, and 3") && one_line.contains("left nothing: "),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -144,38 +224,85 @@ fn a_folder_that_cannot_be_is_named() {
     let place = Place::new();
     let file = place.path("file");
     fs::write(&file, "").expect("written");
-    let (code, _, why) = words(&place, &["reproduce", "lmbench", "-o", file.to_str().expect("a plain path")]);
+    let (code, _, why) = words(
+        &place,
+        &[
+            "reproduce",
+            "lmbench",
+            "-o",
+            file.to_str().expect("a plain path"),
+        ],
+    );
     assert_eq!(code, 1);
-    assert!(why.contains("failed to make the site in") && why.contains("choose another with -o"), "{why}");
+    assert!(
+        why.contains("failed to make the site in") && why.contains("choose another with -o"),
+        "{why}"
+    );
     fs::write(&file, "{}").expect("written");
-    let (code, _, why) =
-        words(&place, &["reproduce", "lmbench", "--with", text(&file), "-o", text(&place.path("site"))]);
+    let (code, _, why) = words(
+        &place,
+        &[
+            "reproduce",
+            "lmbench",
+            "--with",
+            text(&file),
+            "-o",
+            text(&place.path("site")),
+        ],
+    );
     let found = "found no JSON of reproduce (missing field `papers` at line 1 column 2)";
     let needed = "need a PAPER.json that it wrote; give its path";
-    let expected = format!("switchcost: failed to read another result, {}: {found}, {needed}\n", file.display());
+    let expected = format!(
+        "switchcost: failed to read another result, {}: {found}, {needed}\n",
+        file.display()
+    );
     assert_eq!((code, why), (1, expected));
     assert!(!place.path("site").exists(), "before anything is run");
     let (code, _, why) = words(&place, &["reproduce", "knuth1968"]);
     assert_eq!(code, 2);
-    assert!(why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, today, all"), "{why}");
+    assert!(
+        why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, today, all"),
+        "{why}"
+    );
 }
 
 #[test]
 fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
     let place = Place::new();
     let site = place.path("site");
-    let arguments = ["reproduce", "lmbench", "-o", site.to_str().expect("a plain path")];
-    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let arguments = [
+        "reproduce",
+        "lmbench",
+        "-o",
+        site.to_str().expect("a plain path"),
+    ];
+    let mut child = place
+        .command(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
     let record = site.join("records/lmbench-matrix.part.jsonl");
     let has_samples = || fs::read_to_string(&record).is_ok_and(|text| text.lines().count() > 20);
     while !has_samples() {
-        assert!(child.try_wait().expect("ours").is_none(), "ended before it measured");
+        assert!(
+            child.try_wait().expect("ours").is_none(),
+            "ended before it measured"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
     // As a service manager would: to the program alone, which passes it to its step.
     kill_process(Pid::from_child(&child), Signal::TERM).expect("it is ours");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     let kept = fs::read_to_string(&record).expect("the samples are there");
-    assert!(kept.lines().last().is_some_and(|line| line.contains("interrupted")), "the record is ended, not torn");
-    assert!(!site.join("records/lmbench-matrix.jsonl").exists(), "and not taken for whole");
+    assert!(
+        kept.lines()
+            .last()
+            .is_some_and(|line| line.contains("interrupted")),
+        "the record is ended, not torn"
+    );
+    assert!(
+        !site.join("records/lmbench-matrix.jsonl").exists(),
+        "and not taken for whole"
+    );
 }

@@ -13,7 +13,8 @@ fn folder() -> PathBuf {
 
 fn json(name: &str) -> Value {
     let path = folder().join(name);
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -35,7 +36,9 @@ fn stored(paper: Paper) -> Option<Value> {
     }
     let found = found["papers"][0].clone();
     if let Some(id) = newer_claim(paper, &found) {
-        eprintln!("skipped: results/{paper}.json has no claim {id}: run make results on a quiet machine");
+        eprintln!(
+            "skipped: results/{paper}.json has no claim {id}: run make results on a quiet machine"
+        );
         return None;
     }
     Some(found)
@@ -44,7 +47,10 @@ fn stored(paper: Paper) -> Option<Value> {
 /// A claim of the table that the results were made without. A bound of one that they have is not moved behind them.
 fn newer_claim(paper: Paper, found: &Value) -> Option<String> {
     let has = |entry: &Entry| claims(found).any(|claim| claim["id"] == entry.id.as_str());
-    entries(paper, found).into_iter().find(|entry| !has(entry)).map(|entry| entry.id)
+    entries(paper, found)
+        .into_iter()
+        .find(|entry| !has(entry))
+        .map(|entry| entry.id)
 }
 
 /// The exhibits that only `reproduce --system` fills.
@@ -85,8 +91,14 @@ fn terms(stored: &Value) -> Vec<Term> {
 fn agreed(entry: &Entry, stored: &Value) -> Verdict {
     let alone = entry.judge(&terms(stored));
     let others = stored["others"].as_array().expect("others");
-    let agree = others.iter().all(|other| entry.judge(&terms(other)) == alone);
-    if !entry.kind.is_noisy() || (agree && !others.is_empty()) { alone } else { Verdict::Undecided }
+    let agree = others
+        .iter()
+        .all(|other| entry.judge(&terms(other)) == alone);
+    if !entry.kind.is_noisy() || (agree && !others.is_empty()) {
+        alone
+    } else {
+        Verdict::Undecided
+    }
 }
 
 fn is(verdict: Verdict, stored: &Value) -> bool {
@@ -98,16 +110,39 @@ fn stored_results_have_the_same_verdicts_when_they_are_judged_again() {
     for paper in Paper::iter() {
         let Some(found) = stored(paper) else { continue };
         let entries = entries(paper, &found);
-        assert_eq!(claims(&found).count(), entries.len(), "{paper}: another table of claims");
+        assert_eq!(
+            claims(&found).count(),
+            entries.len(),
+            "{paper}: another table of claims"
+        );
         for entry in entries {
             let stored = claims(&found).find(|claim| claim["id"] == entry.id.as_str());
-            let stored = stored.unwrap_or_else(|| panic!("{paper}, {}: not in the results", entry.id));
-            assert_eq!(serde_json::to_value(entry.rule).expect("a rule"), stored["rule"], "{paper}, {}", entry.id);
-            assert!(is(agreed(&entry, stored), stored), "{paper}, {}: {stored}", entry.id);
+            let stored =
+                stored.unwrap_or_else(|| panic!("{paper}, {}: not in the results", entry.id));
+            assert_eq!(
+                serde_json::to_value(entry.rule).expect("a rule"),
+                stored["rule"],
+                "{paper}, {}",
+                entry.id
+            );
+            assert!(
+                is(agreed(&entry, stored), stored),
+                "{paper}, {}: {stored}",
+                entry.id
+            );
             for reason in stored["reasons"].as_array().expect("reasons") {
-                let of_table = entry.reasons.iter().find(|known| reason["statement"] == known.statement.as_str());
-                let rule = of_table.unwrap_or_else(|| panic!("{paper}, {}: a reason of its own", entry.id)).rule;
-                assert!(is(rule.judge_noisy(&terms(reason)), reason), "{paper}, {}: {reason}", entry.id);
+                let of_table = entry
+                    .reasons
+                    .iter()
+                    .find(|known| reason["statement"] == known.statement.as_str());
+                let rule = of_table
+                    .unwrap_or_else(|| panic!("{paper}, {}: a reason of its own", entry.id))
+                    .rule;
+                assert!(
+                    is(rule.judge_noisy(&terms(reason)), reason),
+                    "{paper}, {}: {reason}",
+                    entry.id
+                );
             }
         }
     }
@@ -120,10 +155,20 @@ fn verdicts_stand_on_another_result_that_is_kept() {
         let Some(found) = stored(paper) else { continue };
         let other = json(&format!("earlier/{paper}.json"))["papers"][0].clone();
         let when = |name: &str| json(name)["date"].clone();
-        assert_ne!(when(&format!("{paper}.made.json")), when(&format!("earlier/{paper}.made.json")), "{paper}");
-        for claim in claims(&found).filter(|claim| !claim["others"].as_array().expect("others").is_empty()) {
+        assert_ne!(
+            when(&format!("{paper}.made.json")),
+            when(&format!("earlier/{paper}.made.json")),
+            "{paper}"
+        );
+        for claim in
+            claims(&found).filter(|claim| !claim["others"].as_array().expect("others").is_empty())
+        {
             let kept = claims(&other).find(|kept| kept["id"] == claim["id"]);
-            assert_eq!(Some(&claim["others"][0]["terms"]), kept.map(|kept| &kept["terms"]), "{paper}: {claim}");
+            assert_eq!(
+                Some(&claim["others"][0]["terms"]),
+                kept.map(|kept| &kept["terms"]),
+                "{paper}: {claim}"
+            );
         }
     }
 }
@@ -134,22 +179,48 @@ fn stored_results_say_what_they_were_made_from() {
     for paper in Paper::iter() {
         let Some(found) = stored(paper) else { continue };
         let made = json(&format!("{paper}.made.json"));
-        assert_eq!((&made["schema"], &made["paper"]), (&"switchcost.results/1".into(), &paper.to_string().into()));
+        assert_eq!(
+            (&made["schema"], &made["paper"]),
+            (&"switchcost.results/1".into(), &paper.to_string().into())
+        );
         let commit = made["commit"].as_str().expect("a commit");
-        assert!(commit.len() >= 7 && !commit.contains("dirty"), "{paper}: {commit}");
-        assert!(made["date"].as_str().is_some_and(|date| date.len() == 17), "{paper}: {made}");
+        assert!(
+            commit.len() >= 7 && !commit.contains("dirty"),
+            "{paper}: {commit}"
+        );
+        assert!(
+            made["date"].as_str().is_some_and(|date| date.len() == 17),
+            "{paper}: {made}"
+        );
         assert_eq!(made["machine"], found["machine"], "{paper}");
-        let records: Vec<&str> =
-            made["records"].as_array().expect("records").iter().filter_map(|record| record["file"].as_str()).collect();
+        let records: Vec<&str> = made["records"]
+            .as_array()
+            .expect("records")
+            .iter()
+            .filter_map(|record| record["file"].as_str())
+            .collect();
         for command in found["commands"].as_array().expect("commands") {
-            let (step, line) =
-                (command["step"].as_str().expect("a step"), command["command"].as_str().expect("a line"));
+            let (step, line) = (
+                command["step"].as_str().expect("a step"),
+                command["command"].as_str().expect("a line"),
+            );
             let is_trace = line.starts_with("switchcost trace");
-            let is_there = records.iter().any(|file| file.split('.').next() == Some(step));
-            assert_eq!(is_there, !is_trace && command["missing"].is_null(), "{paper}: {step}");
+            let is_there = records
+                .iter()
+                .any(|file| file.split('.').next() == Some(step));
+            assert_eq!(
+                is_there,
+                !is_trace && command["missing"].is_null(),
+                "{paper}: {step}"
+            );
         }
         for record in made["records"].as_array().expect("records") {
-            assert!(record["sha256"].as_str().is_some_and(|digest| digest.len() == 64), "{record}");
+            assert!(
+                record["sha256"]
+                    .as_str()
+                    .is_some_and(|digest| digest.len() == 64),
+                "{record}"
+            );
         }
         // The README's table says the same.
         let [tested, calibrated] = ["tested", "calibrated"].map(|kind| {

@@ -30,7 +30,12 @@ fn measured(place: &Place, budget: &str, words: &[&str]) -> Value {
 
 fn of<'a>(json: &'a Value, name: &str) -> &'a Value {
     let is_it = |result: &&Value| result["runtime"].as_str() == Some(name);
-    json["results"].as_array().expect("results").iter().find(is_it).unwrap_or_else(|| panic!("no {name} in {json}"))
+    json["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no {name} in {json}"))
 }
 
 /// One hand-off of each. What it costs is for the machine to say; that it was handed on, and in which order of magnitude, for the test.
@@ -54,36 +59,73 @@ fn hand_offs_of_six_runtimes_are_measured() {
         };
         assert!((least_ns..most_ns).contains(&cost), "{name}: {cost}");
         let versions = json["runtimes"].as_array().expect("runtimes").iter();
-        let facts = versions.filter(|facts| facts["name"].as_str() == Some(name)).collect::<Vec<_>>();
+        let facts = versions
+            .filter(|facts| facts["name"].as_str() == Some(name))
+            .collect::<Vec<_>>();
         assert!(
-            facts.len() == 1 && facts[0]["version"].as_str().is_some_and(|said| !said.is_empty()),
+            facts.len() == 1
+                && facts[0]["version"]
+                    .as_str()
+                    .is_some_and(|said| !said.is_empty()),
             "{name}: {facts:?}"
         );
-        let kernel = result["switches_per_handoff"].as_f64().expect("the kernel counts");
-        assert!(if name == "cpp" { kernel > 0.8 } else { kernel < 0.3 }, "{name}: {kernel} switches of the kernel");
+        let kernel = result["switches_per_handoff"]
+            .as_f64()
+            .expect("the kernel counts");
+        assert!(
+            if name == "cpp" {
+                kernel > 0.8
+            } else {
+                kernel < 0.3
+            },
+            "{name}: {kernel} switches of the kernel"
+        );
     }
 }
 
 /// Numbers of processes that are no more, of which files are named in `folder` as `prefix` and the number.
 fn left_in(folder: &str, prefix: &str) -> Vec<u32> {
-    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
     let numbers = names.filter_map(|name| name.to_str()?.strip_prefix(prefix)?.parse::<u32>().ok());
-    numbers.filter(|number| !Path::new(&format!("/proc/{number}")).exists()).collect()
+    numbers
+        .filter(|number| !Path::new(&format!("/proc/{number}")).exists())
+        .collect()
 }
 
 /// They are killed when they are done.
 #[test]
 fn runtimes_leave_no_counters_behind() {
     let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());
-    let folders = [("/dev/shm".to_owned(), "mono."), (format!("/tmp/hsperfdata_{user}"), "")];
-    let left = || folders.each_ref().map(|(folder, prefix)| left_in(folder, prefix));
+    let folders = [
+        ("/dev/shm".to_owned(), "mono."),
+        (format!("/tmp/hsperfdata_{user}"), ""),
+    ];
+    let left = || {
+        folders
+            .each_ref()
+            .map(|(folder, prefix)| left_in(folder, prefix))
+    };
     let (place, before) = (Place::new(), left());
-    let json = measured(&place, "10s", &["--runtime", "mono/semaphore,java/virtual-park"]);
-    for name in ["mono", "java"].iter().filter(|name| of(&json, name)["handoff_ns"]["estimate"].is_null()) {
+    let json = measured(
+        &place,
+        "10s",
+        &["--runtime", "mono/semaphore,java/virtual-park"],
+    );
+    for name in ["mono", "java"]
+        .iter()
+        .filter(|name| of(&json, name)["handoff_ns"]["estimate"].is_null())
+    {
         println!("skipped: {name}: {}", of(&json, name)["why"]);
     }
     for (at, after) in left().into_iter().enumerate() {
-        let new: Vec<u32> = after.into_iter().filter(|number| !before[at].contains(number)).collect();
+        let new: Vec<u32> = after
+            .into_iter()
+            .filter(|number| !before[at].contains(number))
+            .collect();
         assert!(new.is_empty(), "{new:?} in {}", folders[at].0);
     }
 }
@@ -109,14 +151,25 @@ fn made_up(folder: &Path, name: &str, handoff_ns: u32) -> String {
 /// Nothing passes but what is said: a core whose speed changes meanwhile makes it worse, so that it is tried again.
 #[test]
 fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
-    let known = [("short", 300, 200.0), ("medium", 2_100, 2_000.0), ("long", 20_100, 20_000.0)];
+    let known = [
+        ("short", 300, 200.0),
+        ("medium", 2_100, 2_000.0),
+        ("long", 20_100, 20_000.0),
+    ];
     let mut last = Vec::new();
     for _ in 0..4 {
         let place = Place::new();
-        let rows = known.map(|(name, handoff_ns, _)| made_up(place.folder(), name, handoff_ns)).join(",");
+        let rows = known
+            .map(|(name, handoff_ns, _)| made_up(place.folder(), name, handoff_ns))
+            .join(",");
         let json = measured(&place, "8s", &["--runtime", &rows]);
         last = known
-            .map(|(name, _, truth)| of(&json, name)["handoff_ns"]["estimate"].as_f64().unwrap_or(0.0) / truth)
+            .map(|(name, _, truth)| {
+                of(&json, name)["handoff_ns"]["estimate"]
+                    .as_f64()
+                    .unwrap_or(0.0)
+                    / truth
+            })
             .to_vec();
         if last.iter().all(|ratio| (ratio - 1.0).abs() < 0.02) {
             return;
@@ -127,7 +180,9 @@ fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
 
 /// What stands on the page in a block of a language.
 fn printed<'a>(page: &'a str, language: &str) -> &'a str {
-    let (_, behind) = page.split_once(&format!("```{language}\n")).unwrap_or_else(|| panic!("no {language}"));
+    let (_, behind) = page
+        .split_once(&format!("```{language}\n"))
+        .unwrap_or_else(|| panic!("no {language}"));
     behind.split("```").next().unwrap_or_default()
 }
 
@@ -136,16 +191,24 @@ fn the_runtime_that_the_page_adds_is_measured_as_it_is_printed_there() {
     let place = Place::new();
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/method/runtimes.md");
     let page = std::fs::read_to_string(page).expect("the page");
-    let (row, program) = (place.folder().join("runtime.toml"), place.folder().join("ring.py"));
+    let (row, program) = (
+        place.folder().join("runtime.toml"),
+        place.folder().join("ring.py"),
+    );
     std::fs::write(&row, printed(&page, "toml")).expect("room");
     std::fs::write(program, printed(&page, "python")).expect("room");
     // Five repetitions are needed, which take a second each where other tests have the CPUs, too.
     let json = measured(&place, "8s", &["--runtime", text(&row)]);
     let result = of(&json, "ring");
-    let cost = result["handoff_ns"]["estimate"].as_f64().unwrap_or_else(|| panic!("{result}"));
+    let cost = result["handoff_ns"]["estimate"]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{result}"));
     assert!((5.0..5_000.0).contains(&cost), "{cost}");
     assert_eq!(
-        (result["runtime_handoff"].as_str(), result["runtime_class"].as_str()),
+        (
+            result["runtime_handoff"].as_str(),
+            result["runtime_class"].as_str()
+        ),
         (Some("turn"), Some("hand-off"))
     );
 }
@@ -156,9 +219,28 @@ fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
     let good = made_up(place.folder(), "good", 300);
     let list = format!("{good},go=/nonexistent/go");
     let record = place.record();
-    let words = ["measure", "--mechanism", "fiber", "--max-repetitions", "5", "--budget", "5s", "--record", &record];
+    let words = [
+        "measure",
+        "--mechanism",
+        "fiber",
+        "--max-repetitions",
+        "5",
+        "--budget",
+        "5s",
+        "--record",
+        &record,
+    ];
     let mut command = place.command(
-        &[&words[..], &["--runtime", &list, "--runtime-command", "sh -c 'echo the reason >&2; exit 3'"]].concat(),
+        &[
+            &words[..],
+            &[
+                "--runtime",
+                &list,
+                "--runtime-command",
+                "sh -c 'echo the reason >&2; exit 3'",
+            ],
+        ]
+        .concat(),
     );
     command.env("XDG_CACHE_HOME", place.folder());
     let ran = crate::common::ran(command.output().expect("the program starts"));
@@ -176,7 +258,10 @@ fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
     assert!(printed.contains("good/token"), "{printed}");
     for (list, why) in [
         ("cobol", "found runtime 'cobol', need one of go, java"),
-        ("go/pipe", "found hand-off of go 'pipe', need one of channel"),
+        (
+            "go/pipe",
+            "found hand-off of go 'pipe', need one of channel",
+        ),
     ] {
         let ran = place.run(&["measure", "--runtime", list]);
         assert!(ran.code == 2 && ran.stderr.contains(why), "{}", ran.stderr);

@@ -29,14 +29,24 @@ fn stage(script: &str) -> Place {
 fn trace(place: &Place, path: &str, words: &[&str]) -> Ran {
     let kernel = place.path("vmlinuz").display().to_string();
     let output = place.path("guest.sct").display().to_string();
-    let arguments = [&["trace", "--system", "--kernel", &kernel, "-o", &output, "--"], words].concat();
+    let arguments = [
+        &[
+            "trace", "--system", "--kernel", &kernel, "-o", &output, "--",
+        ],
+        words,
+    ]
+    .concat();
     let ran = ran(place
         .command(&arguments)
         .env("SWITCHCOST_QEMU_DIR", place.path("parts"))
         .env("PATH", path)
         .output()
         .expect("starts"));
-    assert!(!place.path("guest.sct").exists(), "no half file: {}", ran.stderr);
+    assert!(
+        !place.path("guest.sct").exists(),
+        "no half file: {}",
+        ran.stderr
+    );
     ran
 }
 
@@ -75,8 +85,10 @@ fn what_the_guest_says_is_reported() {
 
 #[test]
 fn a_guest_that_panics_is_an_error_with_its_last_words() {
-    let ran =
-        on_stage("echo ready; echo 'Kernel panic - not syncing: Attempted to kill init!' >&2; exit 3", &["/bin/true"]);
+    let ran = on_stage(
+        "echo ready; echo 'Kernel panic - not syncing: Attempted to kill init!' >&2; exit 3",
+        &["/bin/true"],
+    );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
         ran.stderr.contains(
@@ -93,7 +105,9 @@ fn a_guest_that_says_nothing_may_have_too_little_memory() {
     let ran = on_stage("exit 0", &["/bin/true"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("it said nothing: give it more --memory, or try another --kernel or --append"),
+        ran.stderr.contains(
+            "it said nothing: give it more --memory, or try another --kernel or --append"
+        ),
         "{}",
         ran.stderr
     );
@@ -102,8 +116,10 @@ fn a_guest_that_says_nothing_may_have_too_little_memory() {
 #[test]
 fn a_qemu_that_refuses_the_plugin_is_distinguished_from_a_guest_that_fails() {
     let why = "plugin requires API version 1, but this QEMU supports only a minimum version of 2";
-    let ran =
-        on_stage(&format!("echo 'qemu: Could not load plugin /q/switchcost-1.so: {why}' >&2; exit 1"), &["/bin/true"]);
+    let ran = on_stage(
+        &format!("echo 'qemu: Could not load plugin /q/switchcost-1.so: {why}' >&2; exit 1"),
+        &["/bin/true"],
+    );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
         ran.stderr.contains(&format!(
@@ -118,10 +134,20 @@ fn a_qemu_that_refuses_the_plugin_is_distinguished_from_a_guest_that_fails() {
 fn a_program_or_file_that_no_guest_can_have_is_refused_before_it_boots() {
     let ran = on_stage("echo booted >&2", &["switchcost-no-such-program"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("found no program 'switchcost-no-such-program' in PATH"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("found no program 'switchcost-no-such-program' in PATH"),
+        "{}",
+        ran.stderr
+    );
     let ran = on_stage("echo booted >&2", &["/bin/cat", "/dev/tty"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("found the device /dev/tty among the arguments"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("found the device /dev/tty among the arguments"),
+        "{}",
+        ran.stderr
+    );
     assert!(!ran.stderr.contains("booted"), "{}", ran.stderr);
 }
 
@@ -178,8 +204,13 @@ fn instructions(trace: &Path, program: &[u8]) -> u64 {
                     _ => {}
                 }
             }
-            let is_programs = !block.flags.is_kernel() && names.get(&running).is_some_and(|name| name == program);
-            sum += if is_programs { u64::from(block.instructions) } else { 0 };
+            let is_programs =
+                !block.flags.is_kernel() && names.get(&running).is_some_and(|name| name == program);
+            sum += if is_programs {
+                u64::from(block.instructions)
+            } else {
+                0
+            };
         }
     }
     sum
@@ -189,7 +220,16 @@ fn instructions(trace: &Path, program: &[u8]) -> u64 {
 fn simulated(place: &Place, trace: &str, design: &str, options: &[&str]) -> Value {
     let record = place.path(&format!("{trace}.{design}{}.parquet", options.concat()));
     let trace = place.path(trace);
-    let usual = ["simulate", text(&trace), "--design", design, "--format", "json", "--record", text(&record)];
+    let usual = [
+        "simulate",
+        text(&trace),
+        "--design",
+        design,
+        "--format",
+        "json",
+        "--record",
+        text(&record),
+    ];
     let ran = place.run(&[&usual[..], options].concat());
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
     ran.json()["designs"][0].clone()
@@ -197,8 +237,13 @@ fn simulated(place: &Place, trace: &str, design: &str, options: &[&str]) -> Valu
 
 /// Whether this machine has no guest to run; says why.
 pub(crate) fn is_without_guest(ran: &Ran) -> bool {
-    let is =
-        ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| ran.stderr.contains(what));
+    let is = [
+        "found no plugin",
+        "found no working",
+        "found no kernel image",
+    ]
+    .iter()
+    .any(|what| ran.stderr.contains(what));
     if is {
         eprintln!("skipped: {}", ran.stderr.trim());
     }
@@ -209,7 +254,12 @@ pub(crate) fn is_without_guest(ran: &Ran) -> bool {
 fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
     let shared = &simulated(place, trace, design, &["--user-only"])["shared"];
     let misses = |level: &Value| (level["name"].to_string(), count(&level["misses"]));
-    shared["levels"].as_array().expect("caches").iter().map(misses).collect()
+    shared["levels"]
+        .as_array()
+        .expect("caches")
+        .iter()
+        .map(misses)
+        .collect()
 }
 
 /// A guest that boots waits for fractions of seconds of its own time, in which it executes instructions: here only so many millions a second.
@@ -220,22 +270,53 @@ const SHORT_BOOT: &str = "62.5";
 fn where_pages_lie_is_recorded_and_simulated() {
     let place = Place::new();
     let output = place.path("with.sct");
-    let usual = ["trace", "--system", "--mips", SHORT_BOOT, "--physical", "-o", text(&output), "--", "/bin/true"];
+    let usual = [
+        "trace",
+        "--system",
+        "--mips",
+        SHORT_BOOT,
+        "--physical",
+        "-o",
+        text(&output),
+        "--",
+        "/bin/true",
+    ];
     let ran = place.run(&usual);
     if is_without_guest(&ran) {
         return;
     }
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let info = place.run(&["trace", "info", "--format", "json", text(&place.path("with.sct"))]).json();
+    let info = place
+        .run(&[
+            "trace",
+            "info",
+            "--format",
+            "json",
+            text(&place.path("with.sct")),
+        ])
+        .json();
     let marks = count(&info["pages"]);
     let pages = |design: &str| simulated(&place, "with.sct", design, &[])["physical_pages"].clone();
     let with = pages("zen4-epyc-9004");
-    assert_eq!((count(&with["recorded"]), count(&with["assigned"])), (marks, 0));
-    assert!(marks > 100, "{marks}: a program, its library, and the kernel");
-    assert_eq!(pages("plain-lru"), Value::Null, "no level of it has physical addresses");
+    assert_eq!(
+        (count(&with["recorded"]), count(&with["assigned"])),
+        (marks, 0)
+    );
+    assert!(
+        marks > 100,
+        "{marks}: a program, its library, and the kernel"
+    );
+    assert_eq!(
+        pages("plain-lru"),
+        Value::Null,
+        "no level of it has physical addresses"
+    );
     let record = place.path("with.sct.zen4-epyc-9004.parquet");
     let said = place.run(&["report", "--details", text(&record)]).stdout;
-    assert!(said.contains("physical addresses are the trace's: it says"), "{said}");
+    assert!(
+        said.contains("physical addresses are the trace's: it says"),
+        "{said}"
+    );
 }
 
 /// What a set of programs costs with the kernel and without it, at the same switches.
@@ -243,14 +324,39 @@ fn where_pages_lie_is_recorded_and_simulated() {
 fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
     let place = Place::new();
     let [record, trace] = ["with.parquet", "with.sct"].map(|name| place.path(name));
-    let usual = ["workload", "client-server", "--system", "--mips", "250", "--switches", "300", "--design", "mogul-1a"];
-    let kept = ["--format", "json", "--record", text(&record), "-o", text(&trace)];
+    let usual = [
+        "workload",
+        "client-server",
+        "--system",
+        "--mips",
+        "250",
+        "--switches",
+        "300",
+        "--design",
+        "mogul-1a",
+    ];
+    let kept = [
+        "--format",
+        "json",
+        "--record",
+        text(&record),
+        "-o",
+        text(&trace),
+    ];
     let with_kernel = place.run(&[&usual[..], &kept].concat());
     if is_without_guest(&with_kernel) {
         return;
     }
     let record = place.path("alone.parquet");
-    let alone = ["simulate", text(&trace), "--user-only", "--design", "mogul-1a", "--format", "json"];
+    let alone = [
+        "simulate",
+        text(&trace),
+        "--user-only",
+        "--design",
+        "mogul-1a",
+        "--format",
+        "json",
+    ];
     let alone = place.run(&[&alone[..], &["--record", text(&record)]].concat());
     let [with_kernel, alone] = [with_kernel, alone].map(|ran| {
         assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
@@ -260,13 +366,34 @@ fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
     for name in ["voluntary_switches", "involuntary_switches"] {
         assert_eq!(trace(&with_kernel, name), trace(&alone, name), "{name}");
     }
-    assert_eq!(trace(&with_kernel, "voluntary_switches") + trace(&with_kernel, "involuntary_switches"), 300);
+    assert_eq!(
+        trace(&with_kernel, "voluntary_switches") + trace(&with_kernel, "involuntary_switches"),
+        300
+    );
     let [all, own] = [&with_kernel, &alone].map(|found| trace(found, "instructions"));
-    assert!(own > 100_000 && all > own + 300 * 1000, "{own} of {all} instructions are the programs' own");
+    assert!(
+        own > 100_000 && all > own + 300 * 1000,
+        "{own} of {all} instructions are the programs' own"
+    );
     let (design, of_programs) = (&with_kernel["designs"][0], &alone["designs"][0]);
-    let cycles = |lost: &Value| -> u64 { lost.as_object().expect("by evictor").values().map(count).sum() };
-    assert!(cycles(&design["lost_to"]["kernel"]) > 0, "{}", design["lost_to"]);
-    assert_eq!(cycles(&of_programs["lost_to"]["kernel"]), 0, "{}", of_programs["lost_to"]);
+    let cycles = |lost: &Value| -> u64 {
+        lost.as_object()
+            .expect("by evictor")
+            .values()
+            .map(count)
+            .sum()
+    };
+    assert!(
+        cycles(&design["lost_to"]["kernel"]) > 0,
+        "{}",
+        design["lost_to"]
+    );
+    assert_eq!(
+        cycles(&of_programs["lost_to"]["kernel"]),
+        0,
+        "{}",
+        of_programs["lost_to"]
+    );
 }
 
 /// One program under two frontends that have nothing in common but the stream: the same instructions, to the last one, and cache
@@ -278,11 +405,21 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     let program = place.path("walks");
     fs::write(program.with_extension("c"), WALKS).expect("a file");
     let mut compiler = std::process::Command::new("cc");
-    compiler.args(["-O1", "-static", "-nostdlib", "-o"]).arg(&program).arg(program.with_extension("c"));
+    compiler
+        .args(["-O1", "-static", "-nostdlib", "-o"])
+        .arg(&program)
+        .arg(program.with_extension("c"));
     assert!(compiler.status().expect("cc runs").success(), "it compiles");
     let capture = |name: &str, options: &[&str]| {
         let output = place.path(name);
-        place.run(&[&["trace", "-o", text(&output)], options, &["--", text(&program)]].concat())
+        place.run(
+            &[
+                &["trace", "-o", text(&output)],
+                options,
+                &["--", text(&program)],
+            ]
+            .concat(),
+        )
     };
     let guest = capture("guest.sct", &["--system", "--mips", SHORT_BOOT]);
     if is_without_guest(&guest) {
@@ -306,15 +443,24 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     let calls = |trace: &str| {
         let found = simulated(&place, trace, "plain-lru", &[]);
         let calls = found["calls"].as_array().cloned().expect("a list");
-        calls.into_iter().filter(|call| call["syscall"] == "getppid").collect::<Vec<_>>()
+        calls
+            .into_iter()
+            .filter(|call| call["syscall"] == "getppid")
+            .collect::<Vec<_>>()
     };
-    let [asked] = &calls("guest.sct")[..] else { panic!("one row for a name") };
+    let [asked] = &calls("guest.sct")[..] else {
+        panic!("one row for a name")
+    };
     assert_eq!(count(&asked["calls"]) + count(&asked["with_switch"]), 4000);
     let [instructions, cycles] = ["instructions", "cycles"].map(|name| number(&asked[name]));
-    assert!((20.0..2000.0).contains(&instructions) && cycles > instructions, "{asked}");
+    assert!(
+        (20.0..2000.0).contains(&instructions) && cycles > instructions,
+        "{asked}"
+    );
     assert_eq!(calls("valgrind.sct"), [] as [Value; 0]);
     for design in ["plain-lru", "zen4-epyc-9004"] {
-        let [in_guest, under_valgrind] = ["guest.sct", "valgrind.sct"].map(|name| misses(&place, name, design));
+        let [in_guest, under_valgrind] =
+            ["guest.sct", "valgrind.sct"].map(|name| misses(&place, name, design));
         println!("{design}: {in_guest:?}, under Valgrind {under_valgrind:?}");
         for ((level, found), (_, wanted)) in in_guest.iter().zip(&under_valgrind) {
             assert!(
@@ -340,10 +486,16 @@ fn walks_in_a_guest_are_of_tasks_that_hand_on_a_token() {
             &["--system", "--mechanism", "preempt"][..],
             "found --mechanism preempt, need one by which tasks hand on a token",
         ),
-        (&["--system", "--tasks", "1"], "found 1 task, need two or more"),
+        (
+            &["--system", "--tasks", "1"],
+            "found 1 task, need two or more",
+        ),
         (&["--system", "--instructions", "13"], "cannot be used with"),
         (&["--alone"], "--system"),
-        (&["--system", "--append", "pti=on", "--append", "pti=off"], "cannot be used multiple times"),
+        (
+            &["--system", "--append", "pti=on", "--append", "pti=off"],
+            "cannot be used multiple times",
+        ),
     ] {
         let why = refused(options);
         assert!(why.contains(reported), "{why}");
@@ -356,7 +508,10 @@ fn walks_in_a_guest_are_of_tasks_that_hand_on_a_token() {
 #[test]
 fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
     let place = Place::new();
-    for (name, options, switches) in [("two.sct", &[][..], 80..=84), ("alone.sct", &["--alone"][..], 0..=6)] {
+    for (name, options, switches) in [
+        ("two.sct", &[][..], 80..=84),
+        ("alone.sct", &["--alone"][..], 0..=6),
+    ] {
         let output = place.path(name);
         let usual = [
             "trace",
@@ -385,16 +540,34 @@ fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
         };
         // 40 turns of each of two, and what it takes to notify the other one and to begin and end the ring.
         for call in ["read", "write"] {
-            assert!((80..=86).contains(&calls(call)), "{name}: {} of {call}", calls(call));
+            assert!(
+                (80..=86).contains(&calls(call)),
+                "{name}: {} of {call}",
+                calls(call)
+            );
         }
         for call in ["execve", "exit_group", "mmap", "clone"] {
-            assert_eq!(calls(call), 0, "{name}: neither start nor end is in it: {call}");
+            assert_eq!(
+                calls(call),
+                0,
+                "{name}: neither start nor end is in it: {call}"
+            );
         }
-        let info = place.run(&["trace", "info", "--format", "json", text(&output)]).json();
-        let counted: u64 = info["switches"].as_array().expect("a list").iter().map(|row| count(&row["switches"])).sum();
+        let info = place
+            .run(&["trace", "info", "--format", "json", text(&output)])
+            .json();
+        let counted: u64 = info["switches"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|row| count(&row["switches"]))
+            .sum();
         assert!(switches.contains(&counted), "{name}: {counted} switches");
         // 1024 elements, each a load and a store at least.
-        assert!(count(&info["loads"]) > 80 * 1024 && count(&info["stores"]) > 80 * 1024, "{info}");
+        assert!(
+            count(&info["loads"]) > 80 * 1024 && count(&info["stores"]) > 80 * 1024,
+            "{info}"
+        );
     }
 }
 
@@ -406,10 +579,24 @@ fn several_command_lines_are_as_many_traces_that_can_be_compared() {
     let place = Place::new();
     let output = place.path("true.sct");
     let lines = ["--append", "pti=off", "--append", "pti=on nosmt"];
-    let usual = ["trace", "--system", "--mips", SHORT_BOOT, "-o", text(&output)];
+    let usual = [
+        "trace",
+        "--system",
+        "--mips",
+        SHORT_BOOT,
+        "-o",
+        text(&output),
+    ];
     let command = [&usual, &lines[..], &["--", "/bin/true"]].concat();
     let ran = place.run(&command);
-    if ["found no plugin", "found no working", "found no kernel image"].iter().any(|what| ran.stderr.contains(what)) {
+    if [
+        "found no plugin",
+        "found no working",
+        "found no kernel image",
+    ]
+    .iter()
+    .any(|what| ran.stderr.contains(what))
+    {
         eprintln!("skipped: {}", ran.stderr.trim());
         return;
     }
@@ -417,26 +604,58 @@ fn several_command_lines_are_as_many_traces_that_can_be_compared() {
     assert!(!output.exists());
     let names = ["true.pti=off.sct", "true.pti=on-nosmt.sct"];
     for (name, words) in names.iter().zip([" pti=off", " pti=on nosmt"]) {
-        let info = place.run(&["trace", "info", "--format", "json", text(&place.path(name))]).json();
+        let info = place
+            .run(&["trace", "info", "--format", "json", text(&place.path(name))])
+            .json();
         let line = &info["header"]["guest"]["command_line"];
-        assert!(line.as_str().is_some_and(|line| line.ends_with(words)), "{line}");
+        assert!(
+            line.as_str().is_some_and(|line| line.ends_with(words)),
+            "{line}"
+        );
     }
     let again = place.run(&command);
     assert_eq!(again.code, 2, "{}", again.stderr);
     let paths = names.map(|name| place.path(name));
-    let both = place.run(&["simulate", text(&paths[0]), text(&paths[1]), "--design", "plain-lru", "--format", "json"]);
+    let both = place.run(&[
+        "simulate",
+        text(&paths[0]),
+        text(&paths[1]),
+        "--design",
+        "plain-lru",
+        "--format",
+        "json",
+    ]);
     assert!(matches!(both.code, 0 | 3), "{}", both.stderr);
     assert_eq!(both.json()["trials"].as_array().map(Vec::len), Some(2));
-    let records: Vec<&str> = both.stderr.lines().filter_map(|line| line.strip_prefix("switchcost: record ")).collect();
-    let [base, new] = records[..] else { panic!("two records: {}", both.stderr) };
-    let compared = place.run(&["compare", base, new, "--format", "json"]).json();
+    let records: Vec<&str> = both
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("switchcost: record "))
+        .collect();
+    let [base, new] = records[..] else {
+        panic!("two records: {}", both.stderr)
+    };
+    let compared = place
+        .run(&["compare", base, new, "--format", "json"])
+        .json();
     let differences: Vec<(&str, &Value)> = compared["environment"]
         .as_array()
         .expect("a list")
         .iter()
-        .map(|difference| (difference["what"].as_str().expect("a name"), &difference["new"][0]))
+        .map(|difference| {
+            (
+                difference["what"].as_str().expect("a name"),
+                &difference["new"][0],
+            )
+        })
         .collect();
-    assert_eq!(differences, [("pti of the guest", &Value::from("on")), ("nosmt of the guest", &Value::from("given"))]);
+    assert_eq!(
+        differences,
+        [
+            ("pti of the guest", &Value::from("on")),
+            ("nosmt of the guest", &Value::from("given"))
+        ]
+    );
 }
 
 #[test]
@@ -444,5 +663,10 @@ fn several_traces_are_simulated_as_they_are() {
     let place = Place::new();
     let ran = place.run(&["simulate", "a.sct", "b.sct", "--quantum", "100000"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("failed to simulate 2 traces: found another order"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("failed to simulate 2 traces: found another order"),
+        "{}",
+        ran.stderr
+    );
 }

@@ -5,16 +5,29 @@ impl Checker {
     /// What is wrong with a mark, given all that came before.
     pub(super) fn trouble_of(&self, mark: &Mark) -> Option<Violation> {
         match *mark {
-            Mark::Birth { task, process, parent, .. } => self.birth(task, process, parent),
+            Mark::Birth {
+                task,
+                process,
+                parent,
+                ..
+            } => self.birth(task, process, parent),
             Mark::Exec { task, process, .. } => self.exec(task, process),
             Mark::Exit { task } => self.alive("the end of", task),
             Mark::Switch { from, to, .. } => self.switch(from, to),
             Mark::Map(ref mapping) => range("a mapping", mapping.start, mapping.bytes),
             Mark::Unmap { start, bytes } => range("an unmapping", start, bytes),
             Mark::KernelTouch { address, bytes, .. } => range("a touch", address, bytes),
-            Mark::Page { virtual_address, physical_address, bytes } => {
-                let is_page = bytes.is_power_of_two() && (virtual_address | physical_address) & (bytes - 1) == 0;
-                (!is_page).then_some(Violation::Page { start: virtual_address, bytes })
+            Mark::Page {
+                virtual_address,
+                physical_address,
+                bytes,
+            } => {
+                let is_page = bytes.is_power_of_two()
+                    && (virtual_address | physical_address) & (bytes - 1) == 0;
+                (!is_page).then_some(Violation::Page {
+                    start: virtual_address,
+                    bytes,
+                })
             }
             Mark::SyscallEnter { .. } | Mark::SyscallExit { .. } | Mark::Fault { .. } => None,
         }
@@ -39,9 +52,14 @@ impl Checker {
     fn exec(&self, task: TaskId, process: ProcessId) -> Option<Violation> {
         let running = self.table.running;
         if task != running {
-            return Some(Violation::NotRunning { what: "an exec", task, running });
+            return Some(Violation::NotRunning {
+                what: "an exec",
+                task,
+                running,
+            });
         }
-        self.alive("an exec of", task).or_else(|| self.new_process(process))
+        self.alive("an exec of", task)
+            .or_else(|| self.new_process(process))
     }
 
     fn new_process(&self, found: ProcessId) -> Option<Violation> {
@@ -54,7 +72,11 @@ impl Checker {
         if from != running {
             return Some(Violation::From { from, running });
         }
-        if to == TaskId::NONE { None } else { self.alive("a switch to", to) }
+        if to == TaskId::NONE {
+            None
+        } else {
+            self.alive("a switch to", to)
+        }
     }
 
     fn alive(&self, what: &'static str, task: TaskId) -> Option<Violation> {

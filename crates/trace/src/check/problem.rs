@@ -17,7 +17,11 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chunk {} at byte {}, block {}: {}", self.chunk, self.offset, self.block, self.trouble)
+        write!(
+            f,
+            "chunk {} at byte {}, block {}: {}",
+            self.chunk, self.offset, self.block, self.trouble
+        )
     }
 }
 
@@ -56,7 +60,9 @@ pub enum Violation {
         found: u32,
     },
     /// A task that does not get the next number.
-    #[error("found the birth of task {found}, need task {need}: tasks are numbered in order of birth")]
+    #[error(
+        "found the birth of task {found}, need task {need}: tasks are numbered in order of birth"
+    )]
     TaskNumber {
         /// As the mark says.
         found: TaskId,
@@ -64,7 +70,9 @@ pub enum Violation {
         need: TaskId,
     },
     /// An address space that is neither known nor the next.
-    #[error("found address space {found}, need {need}: address spaces are numbered in order and never reused")]
+    #[error(
+        "found address space {found}, need {need}: address spaces are numbered in order and never reused"
+    )]
     ProcessNumber {
         /// As the mark says.
         found: ProcessId,
@@ -83,7 +91,9 @@ pub enum Violation {
     #[error("found parent {0}, need a task that was born")]
     Parent(TaskId),
     /// A task in an address space that is gone.
-    #[error("found a task born into address space {0}, whose tasks have all ended, need a number of its own")]
+    #[error(
+        "found a task born into address space {0}, whose tasks have all ended, need a number of its own"
+    )]
     EndedProcess(ProcessId),
     /// Somebody else leaves the CPU than has it.
     #[error("found a switch from task {from}, need one from task {running}, which runs")]
@@ -104,7 +114,9 @@ pub enum Violation {
         running: TaskId,
     },
     /// A range of memory that is empty or goes beyond the address space.
-    #[error("found {what} of {bytes} bytes at {start:#x}, need one that is not empty and ends in the address space")]
+    #[error(
+        "found {what} of {bytes} bytes at {start:#x}, need one that is not empty and ends in the address space"
+    )]
     Range {
         /// What it is.
         what: &'static str,
@@ -114,7 +126,9 @@ pub enum Violation {
         bytes: u64,
     },
     /// A page that is none.
-    #[error("found a page of {bytes} bytes at {start:#x}, need a power of two and addresses that are multiples of it")]
+    #[error(
+        "found a page of {bytes} bytes at {start:#x}, need a power of two and addresses that are multiples of it"
+    )]
     Page {
         /// Virtual address.
         start: u64,

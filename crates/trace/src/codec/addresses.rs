@@ -88,13 +88,25 @@ impl Row {
     /// Without a branch: whether an address was expected is as hard to foresee for a machine as it was for us.
     #[inline(always)]
     pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
-        let Row { last, stride, moved: before } = *self;
+        let Row {
+            last,
+            stride,
+            moved: before,
+        } = *self;
         let addresses = addresses.map(|address| address << SHIFT);
-        let moved: [u64; LANES] = std::array::from_fn(|lane| addresses[lane].wrapping_sub(last[lane]));
-        let is_steady: [bool; LANES] = std::array::from_fn(|lane| (moved[lane] == before[lane]) | (moved[lane] == 0));
+        let moved: [u64; LANES] =
+            std::array::from_fn(|lane| addresses[lane].wrapping_sub(last[lane]));
+        let is_steady: [bool; LANES] =
+            std::array::from_fn(|lane| (moved[lane] == before[lane]) | (moved[lane] == 0));
         *self = Row {
             last: addresses,
-            stride: std::array::from_fn(|lane| if is_steady[lane] { moved[lane] } else { stride[lane] }),
+            stride: std::array::from_fn(|lane| {
+                if is_steady[lane] {
+                    moved[lane]
+                } else {
+                    stride[lane]
+                }
+            }),
             moved,
         };
         std::array::from_fn(|lane| moved[lane].wrapping_sub(stride[lane]))
@@ -124,7 +136,12 @@ mod tests {
                     "step {step}, lane {lane}"
                 );
             }
-            let step = [8, step % 7 / 3 * 64, step * step * 0x1234_5677, (step % 5).wrapping_sub(2)];
+            let step = [
+                8,
+                step % 7 / 3 * 64,
+                step * step * 0x1234_5677,
+                (step % 5).wrapping_sub(2),
+            ];
             for (address, step) in address.iter_mut().zip(step) {
                 *address = address.wrapping_add(step) & ADDRESS_MASK;
             }
@@ -134,7 +151,9 @@ mod tests {
     #[test]
     fn what_moves_as_before_leaves_nothing_to_say() {
         let mut row = Row::default();
-        let residuals: Vec<_> = (0..5).map(|step| residuals_of(row.encode([0x1000 + step * 8, 0x50, 0, 7]))).collect();
+        let residuals: Vec<_> = (0..5)
+            .map(|step| residuals_of(row.encode([0x1000 + step * 8, 0x50, 0, 7])))
+            .collect();
         assert_eq!(residuals[0], [0x2000, 0xa0, 0, 14]);
         assert_eq!(residuals[1], [16, 0, 0, 0]);
         assert_eq!(residuals[4], [0; LANES]);

@@ -27,7 +27,11 @@ pub(crate) struct Closer {
 
 impl Closer {
     pub(crate) fn new() -> io::Result<Closer> {
-        Ok(Closer { packer: Packer::new()?, marks: Vec::new(), volume: Volume::default() })
+        Ok(Closer {
+            packer: Packer::new()?,
+            marks: Vec::new(),
+            volume: Volume::default(),
+        })
     }
 
     /// The body of a chunk that has ended. The places of the marks are counted from `first_block`.
@@ -39,7 +43,11 @@ impl Closer {
         at: Position,
     ) -> io::Result<(ChunkHead, Body<'a>)> {
         let Open { counts, table, .. } = open;
-        let Totals { instructions, references, blocks } = counts.totals();
+        let Totals {
+            instructions,
+            references,
+            blocks,
+        } = counts.totals();
         let head = ChunkHead {
             blocks: blocks as u32,
             references: references as u32,
@@ -54,15 +62,32 @@ impl Closer {
         let (indices, widths, residuals) = (open.indices(), open.widths(), open.residuals());
         self.marks.clear();
         marks::encode(&mut self.marks, marks, first_block)?;
-        let tables = [&table.addresses[..], &table.shapes, &table.references, &self.marks];
+        let tables = [
+            &table.addresses[..],
+            &table.shapes,
+            &table.references,
+            &self.marks,
+        ];
         let sequence = [indices, &table.mispredictions, widths, residuals];
         self.volume.instructions += instructions;
         let length = |columns: [&[u8]; 4]| columns.iter().map(|column| column.len()).sum::<usize>();
         let is_packed = self.volume.is_exceeded_by(length(sequence));
-        let is_table_packed = self.volume.is_exceeded_by(length(tables) + length(sequence));
+        let is_table_packed = self
+            .volume
+            .is_exceeded_by(length(tables) + length(sequence));
         let [addresses, shapes, references, marks] = tables.map(|column| (column, is_table_packed));
-        let [indices, mispredictions, widths, residuals] = sequence.map(|column| (column, is_packed));
-        let columns = [addresses, shapes, references, indices, mispredictions, widths, residuals, marks];
+        let [indices, mispredictions, widths, residuals] =
+            sequence.map(|column| (column, is_packed));
+        let columns = [
+            addresses,
+            shapes,
+            references,
+            indices,
+            mispredictions,
+            widths,
+            residuals,
+            marks,
+        ];
         let body = self.packer.body(&head.bytes(), columns)?;
         self.volume.bytes += body.length() as u64;
         Ok((head, body))

@@ -11,7 +11,11 @@ pub(crate) enum BadBody {
     #[error("it ends inside its head")]
     Head,
     #[error("found {found} {what}, need at most {most}")]
-    Large { what: &'static str, found: u64, most: u64 },
+    Large {
+        what: &'static str,
+        found: u64,
+        most: u64,
+    },
     #[error("column {column} ends too early")]
     Short { column: &'static str },
     #[error("column {column} has {bytes} bytes too many")]
@@ -29,7 +33,11 @@ pub(crate) enum BadBody {
     #[error("found a misprediction at number {found} of what ran, need one before number {need}")]
     Misprediction { found: u64, need: u64 },
     #[error("found {found} {what}, need {need}")]
-    Count { what: &'static str, found: u64, need: u64 },
+    Count {
+        what: &'static str,
+        found: u64,
+        need: u64,
+    },
     #[error("mark {0} is none that is known")]
     Mark(usize),
     #[error("mark {mark} stands before block {found}, need one up to {most}")]
@@ -102,7 +110,11 @@ impl<'a> Body<'a> {
 
 impl Packer {
     pub(super) fn new() -> std::io::Result<Self> {
-        Ok(Packer { compressor: Compressor::new(ZSTD_LEVEL)?, packed: Vec::new(), made: Vec::new() })
+        Ok(Packer {
+            compressor: Compressor::new(ZSTD_LEVEL)?,
+            packed: Vec::new(),
+            made: Vec::new(),
+        })
     }
 
     /// The body of a chunk: its head, the directory, and the columns, of each whether it is to be packed. It stays as it is
@@ -112,7 +124,11 @@ impl Packer {
         head: &[u8],
         columns: [(&'a [u8], bool); COLUMNS],
     ) -> std::io::Result<Body<'a>> {
-        let Packer { compressor, packed, made } = self;
+        let Packer {
+            compressor,
+            packed,
+            made,
+        } = self;
         made.clear();
         made.extend_from_slice(head);
         made.resize(head.len() + COLUMNS * ENTRY_BYTES, 0);
@@ -138,10 +154,13 @@ impl Packer {
             entry[8..12].copy_from_slice(&(bytes as u32).to_le_bytes());
         }
         let (begin, mut rest) = made.split_at(first);
-        let columns = columns.into_iter().zip(lengths).map(|((column, _), length)| match length {
-            Some(length) => rest.split_off(..length).unwrap_or_default(),
-            None => column,
-        });
+        let columns = columns
+            .into_iter()
+            .zip(lengths)
+            .map(|((column, _), length)| match length {
+                Some(length) => rest.split_off(..length).unwrap_or_default(),
+                None => column,
+            });
         Ok(Body(std::iter::once(begin).chain(columns).collect()))
     }
 }
@@ -158,28 +177,50 @@ pub(super) struct Directory<'a>([Packed<'a>; COLUMNS]);
 
 impl<'a> Directory<'a> {
     pub(super) fn read(body: &'a [u8]) -> Result<Self, BadBody> {
-        let (entries, mut rest) = body.split_at_checked(COLUMNS * ENTRY_BYTES).ok_or(BadBody::Head)?;
-        let mut columns = [Packed { packing: PLAIN, length: 0, bytes: &[] }; COLUMNS];
+        let (entries, mut rest) = body
+            .split_at_checked(COLUMNS * ENTRY_BYTES)
+            .ok_or(BadBody::Head)?;
+        let mut columns = [Packed {
+            packing: PLAIN,
+            length: 0,
+            bytes: &[],
+        }; COLUMNS];
         for (number, entry) in entries.chunks_exact(ENTRY_BYTES).enumerate() {
             if usize::from(entry[0]) != number {
-                return Err(BadBody::Order { found: entry[0], need: number as u8 });
+                return Err(BadBody::Order {
+                    found: entry[0],
+                    need: number as u8,
+                });
             }
-            let u32_at = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
+            let u32_at = |at: usize| {
+                u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
+            };
             let (length, packed) = (u32_at(4) as usize, u32_at(8) as usize);
             if length > limits::COLUMN_BYTES {
                 let most = limits::COLUMN_BYTES as u64;
-                return Err(BadBody::Large { what: "bytes in a column", found: length as u64, most });
+                return Err(BadBody::Large {
+                    what: "bytes in a column",
+                    found: length as u64,
+                    most,
+                });
             }
             let (bytes, behind) = rest.split_at_checked(packed).ok_or(BadBody::Lengths {
                 found: (rest.len() + body.len()) as u64,
                 need: (packed + body.len()) as u64,
             })?;
             rest = behind;
-            columns[number] = Packed { packing: entry[1], length, bytes };
+            columns[number] = Packed {
+                packing: entry[1],
+                length,
+                bytes,
+            };
         }
         if !rest.is_empty() {
             let need = (body.len() - rest.len()) as u64;
-            return Err(BadBody::Lengths { found: body.len() as u64, need });
+            return Err(BadBody::Lengths {
+                found: body.len() as u64,
+                need,
+            });
         }
         Ok(Directory(columns))
     }
@@ -212,16 +253,28 @@ impl Unpacker {
     }
 
     /// A whole column into memory of its very length.
-    pub(super) fn slice(&mut self, directory: &Directory<'_>, column: usize, into: &mut [u8]) -> Result<(), BadBody> {
+    pub(super) fn slice(
+        &mut self,
+        directory: &Directory<'_>,
+        column: usize,
+        into: &mut [u8],
+    ) -> Result<(), BadBody> {
         let packed = directory.0[column];
         let is_whole = match packed.packing {
             PLAIN if packed.bytes.len() == into.len() => {
                 into.copy_from_slice(packed.bytes);
                 true
             }
-            ZSTD => self.0.decompress_to_buffer(packed.bytes, into).is_ok_and(|length| length == into.len()),
+            ZSTD => self
+                .0
+                .decompress_to_buffer(packed.bytes, into)
+                .is_ok_and(|length| length == into.len()),
             _ => false,
         };
-        if is_whole { Ok(()) } else { Err(BadBody::Packed(NAMES[column])) }
+        if is_whole {
+            Ok(())
+        } else {
+            Err(BadBody::Packed(NAMES[column]))
+        }
     }
 }

@@ -31,15 +31,27 @@ const HEAD_BYTES: usize = 48;
 
 impl ChunkHead {
     pub(super) fn bytes(&self) -> Vec<u8> {
-        let words = [self.blocks, self.references, self.marks, self.kinds, self.slots, self.running.0];
+        let words = [
+            self.blocks,
+            self.references,
+            self.marks,
+            self.kinds,
+            self.slots,
+            self.running.0,
+        ];
         let long = [self.instructions, self.first_instruction, self.first_block];
-        words.into_iter().flat_map(u32::to_le_bytes).chain(long.into_iter().flat_map(u64::to_le_bytes)).collect()
+        words
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .chain(long.into_iter().flat_map(u64::to_le_bytes))
+            .collect()
     }
 
     /// Reads it and checks its counts against the limits.
     pub(crate) fn read(body: &[u8]) -> Result<(Self, &[u8]), BadBody> {
         let (head, rest) = body.split_at_checked(HEAD_BYTES).ok_or(BadBody::Head)?;
-        let u32_at = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let u32_at =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         let head = ChunkHead {
             blocks: u32_at(0),
@@ -65,7 +77,11 @@ impl ChunkHead {
             ("references of shapes", self.slots, self.references),
         ] {
             if found > most {
-                return Err(BadBody::Large { what, found: found.into(), most: most.into() });
+                return Err(BadBody::Large {
+                    what,
+                    found: found.into(),
+                    most: most.into(),
+                });
             }
         }
         Ok(())
@@ -87,7 +103,10 @@ impl ChunkHead {
         ];
         for (column, most) in most.into_iter().enumerate() {
             if directory.length(column) > most {
-                return Err(BadBody::Long { column: NAMES[column], bytes: directory.length(column) - most });
+                return Err(BadBody::Long {
+                    column: NAMES[column],
+                    bytes: directory.length(column) - most,
+                });
             }
         }
         Ok(())
@@ -145,11 +164,18 @@ impl ChunkDecoder {
         Ok(head)
     }
 
-    fn table(&mut self, head: &ChunkHead, directory: &Directory<'_>, blocks: &mut Vec<Block>) -> Result<(), BadBody> {
+    fn table(
+        &mut self,
+        head: &ChunkHead,
+        directory: &Directory<'_>,
+        blocks: &mut Vec<Block>,
+    ) -> Result<(), BadBody> {
         let [addresses, shapes, references, _] = &mut self.columns;
-        self.unpacker.column(directory, Column::ShapeAddresses, addresses)?;
+        self.unpacker
+            .column(directory, Column::ShapeAddresses, addresses)?;
         self.unpacker.column(directory, Column::Shapes, shapes)?;
-        self.unpacker.column(directory, Column::ShapeReferences, references)?;
+        self.unpacker
+            .column(directory, Column::ShapeReferences, references)?;
         let (count, form_count) = (head.kinds as usize, head.slots as usize);
         let reader = ShapeReader::new(addresses, shapes, references);
         let slots = reader.read(count, form_count, blocks, &mut self.shapes, &mut self.forms)?;
@@ -185,14 +211,28 @@ impl ChunkDecoder {
         numbers.resize(blocks + KINDS, 0);
         references.resize(count + STEP, Reference(0));
         let mispredictions = Numbers::new("mispredictions", mispredictions);
-        let mut sequence =
-            SequenceReader::new(indices, mispredictions, &mut self.predictors, self.shapes.len(), blocks)?;
+        let mut sequence = SequenceReader::new(
+            indices,
+            mispredictions,
+            &mut self.predictors,
+            self.shapes.len(),
+            blocks,
+        )?;
         let mut residuals = Residuals::new(widths, residuals);
         let (mut done, mut at) = (0, 0);
         while done < blocks {
-            let step = sequence.read(&self.shapes, &mut self.ran, &mut numbers[done..], &mut self.slot_of_explicit)?;
+            let step = sequence.read(
+                &self.shapes,
+                &mut self.ran,
+                &mut numbers[done..],
+                &mut self.slot_of_explicit,
+            )?;
             let (ran, explicit) = (&self.ran[..step.ran], step.explicit);
-            residuals.read(&self.slot_of_explicit[..explicit], &mut self.slots, &mut self.explicit[..explicit])?;
+            residuals.read(
+                &self.slot_of_explicit[..explicit],
+                &mut self.slots,
+                &mut self.explicit[..explicit],
+            )?;
             let rest = references.get_mut(at..).unwrap_or_default();
             at += put_together(&self.shapes, &self.unfolds, ran, &self.explicit, rest);
             done += step.blocks;
@@ -212,7 +252,12 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    fn marks(&mut self, head: &ChunkHead, directory: &Directory<'_>, marks: &mut Vec<Placed>) -> Result<(), BadBody> {
+    fn marks(
+        &mut self,
+        head: &ChunkHead,
+        directory: &Directory<'_>,
+        marks: &mut Vec<Placed>,
+    ) -> Result<(), BadBody> {
         let column = &mut self.columns[0];
         self.unpacker.column(directory, Column::Marks, column)?;
         marks::decode(column, head.marks as usize, head.blocks as usize, marks)

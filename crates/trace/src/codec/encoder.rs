@@ -75,7 +75,8 @@ impl ChunkEncoder {
             let (references, later) = rest.split_at(usize::from(block.references));
             rest = later;
             self.words.push(u64::from(block.references) << 32 | place);
-            self.words.extend(references.iter().map(|reference| reference.0));
+            self.words
+                .extend(references.iter().map(|reference| reference.0));
             if self.words.len() >= WORDS_AT_ONCE {
                 self.take_words();
             }
@@ -88,7 +89,10 @@ impl ChunkEncoder {
 
     /// Takes the words that were put together, of shapes that were found.
     fn take_words(&mut self) {
-        let mut ran = Ran::<OwnWords> { words: &self.words, numbers: &self.ids };
+        let mut ran = Ran::<OwnWords> {
+            words: &self.words,
+            numbers: &self.ids,
+        };
         // A piece is divided already: what is full for a chunk that grows is not for one of known size.
         while take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut ran) {
             self.open.counts.make_room();
@@ -110,7 +114,9 @@ impl ChunkEncoder {
                 reference: Reference(reference.0 & !super::addresses::ADDRESS_MASK),
                 place: AddressKind::Explicit,
             }));
-            let id = self.define(slice::from_ref(block), &forms).map_err(|why| unfit(place, block, references, why));
+            let id = self
+                .define(slice::from_ref(block), &forms)
+                .map_err(|why| unfit(place, block, references, why));
             self.forms = forms;
             self.ids.push(id?);
         }
@@ -118,7 +124,11 @@ impl ChunkEncoder {
     }
 
     /// The id of a shape, whether or not it is known. It holds until [`Self::encode`] is called.
-    pub(crate) fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, UnfitShape> {
+    pub(crate) fn define(
+        &mut self,
+        blocks: &[Block],
+        forms: &[ShapeReference],
+    ) -> Result<u32, UnfitShape> {
         let hash = hash_of(blocks, forms);
         let first = self.by_hash.get(&hash).copied().unwrap_or(NO_ID);
         let mut id = first;
@@ -153,7 +163,9 @@ impl ChunkEncoder {
             first_row: known.rows.len() as u32,
             ..Cold::default()
         });
-        known.rows.resize(known.rows.len() + more_rows(explicit), Row::default());
+        known
+            .rows
+            .resize(known.rows.len() + more_rows(explicit), Row::default());
         known.blocks.extend_from_slice(blocks);
         known.forms.extend_from_slice(forms);
         let largest = known.largest.largest(totals);
@@ -181,7 +193,11 @@ impl ChunkEncoder {
     /// Takes shapes until no more ran, or one does not fit what is known of it. Returns how many words were taken, and whether
     /// the chunk is full.
     #[inline]
-    pub(crate) fn take<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> (usize, bool) {
+    pub(crate) fn take<R: ReadWords>(
+        &mut self,
+        words: &[R::Word],
+        numbers: &[u32],
+    ) -> (usize, bool) {
         let mut ran = Ran::<R> { words, numbers };
         let is_full = take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut ran);
         (words.len() - ran.words.len(), is_full)
@@ -214,7 +230,14 @@ fn hash_of(blocks: &[Block], forms: &[ShapeReference]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
     let of_blocks = blocks.iter().fold(0, |hash, block| {
-        let Block { address, bytes, instructions, references: count, first_bytes, flags } = *block;
+        let Block {
+            address,
+            bytes,
+            instructions,
+            references: count,
+            first_bytes,
+            flags,
+        } = *block;
         let rest = u64::from(bytes)
             | u64::from(instructions) << 16
             | u64::from(count) << 32

@@ -93,8 +93,17 @@ const NONE: u32 = u32::MAX;
 
 impl Hot {
     pub(super) fn new(totals: Totals, explicit: usize) -> Hot {
-        let explicit = if explicit > LANES { u64::MAX } else { explicit as u64 };
-        Hot { row: Cell::default(), predictor: [NONE; SUCCESSORS], explicit, sums: Sums::of(totals) }
+        let explicit = if explicit > LANES {
+            u64::MAX
+        } else {
+            explicit as u64
+        };
+        Hot {
+            row: Cell::default(),
+            predictor: [NONE; SUCCESSORS],
+            explicit,
+            sums: Sums::of(totals),
+        }
     }
 
     pub(super) fn reset_predictor(&mut self) {
@@ -143,8 +152,17 @@ impl Cold {
         blocks: &'a [Block],
         forms: &'a [ShapeReference],
     ) -> (&'a [Block], &'a [ShapeReference]) {
-        let Cold { first_block, blocks: count, first_form, references, .. } = *self;
-        (&blocks[first_block as usize..][..count as usize], &forms[first_form as usize..][..references as usize])
+        let Cold {
+            first_block,
+            blocks: count,
+            first_form,
+            references,
+            ..
+        } = *self;
+        (
+            &blocks[first_block as usize..][..count as usize],
+            &forms[first_form as usize..][..references as usize],
+        )
     }
 }
 

@@ -5,7 +5,11 @@ use super::{BadBody, limits};
 use crate::{Mark, Placed};
 
 /// Appends marks, whose places are counted from `first_block`.
-pub(super) fn encode(column: &mut Vec<u8>, marks: &[Placed], first_block: usize) -> std::io::Result<()> {
+pub(super) fn encode(
+    column: &mut Vec<u8>,
+    marks: &[Placed],
+    first_block: usize,
+) -> std::io::Result<()> {
     let mut before = first_block as u32;
     for placed in marks {
         put(column, u64::from(placed.before_block - before));
@@ -17,18 +21,31 @@ pub(super) fn encode(column: &mut Vec<u8>, marks: &[Placed], first_block: usize)
 }
 
 /// Reads `count` marks of a chunk of `blocks` blocks.
-pub(super) fn decode(column: &[u8], count: usize, blocks: usize, marks: &mut Vec<Placed>) -> Result<(), BadBody> {
+pub(super) fn decode(
+    column: &[u8],
+    count: usize,
+    blocks: usize,
+    marks: &mut Vec<Placed>,
+) -> Result<(), BadBody> {
     let mut numbers = Numbers::new("marks", column);
     let mut before_block = 0;
     for number in 0..count {
         let step = numbers.take()?;
         before_block = u64::saturating_add(before_block, step);
         if before_block > blocks as u64 {
-            return Err(BadBody::Place { mark: number, found: before_block, most: blocks as u64 });
+            return Err(BadBody::Place {
+                mark: number,
+                found: before_block,
+                most: blocks as u64,
+            });
         }
-        let (mark, rest) = postcard::take_from_bytes::<Mark>(numbers.rest()).map_err(|_| BadBody::Mark(number))?;
+        let (mark, rest) =
+            postcard::take_from_bytes::<Mark>(numbers.rest()).map_err(|_| BadBody::Mark(number))?;
         numbers.skip_to(rest);
-        marks.push(Placed { before_block: before_block as u32, mark });
+        marks.push(Placed {
+            before_block: before_block as u32,
+            mark,
+        });
     }
     numbers.end()
 }
@@ -61,12 +78,38 @@ mod tests {
     fn every_kind_is_encoded_as_documented() {
         let (task, process, parent) = (TaskId(2), ProcessId(3), TaskId(1));
         let name = b"ab".to_vec();
-        let switch = |cause| Mark::Switch { from: parent, to: task, is_voluntary: true, cause };
-        let mapping =
-            Mapping { start: 1, bytes: 2, offset: 3, path: b"p".to_vec(), build_id: vec![0xff], is_executable: true };
+        let switch = |cause| Mark::Switch {
+            from: parent,
+            to: task,
+            is_voluntary: true,
+            cause,
+        };
+        let mapping = Mapping {
+            start: 1,
+            bytes: 2,
+            offset: 3,
+            path: b"p".to_vec(),
+            build_id: vec![0xff],
+            is_executable: true,
+        };
         for (mark, bytes) in [
-            (Mark::Birth { task, process, parent, name: name.clone() }, &[0, 2, 3, 1, 2, b'a', b'b'][..]),
-            (Mark::Exec { task, process, name }, &[1, 2, 3, 2, b'a', b'b']),
+            (
+                Mark::Birth {
+                    task,
+                    process,
+                    parent,
+                    name: name.clone(),
+                },
+                &[0, 2, 3, 1, 2, b'a', b'b'][..],
+            ),
+            (
+                Mark::Exec {
+                    task,
+                    process,
+                    name,
+                },
+                &[1, 2, 3, 2, b'a', b'b'],
+            ),
             (Mark::Exit { task }, &[2, 2]),
             (switch(Cause::Syscall(300)), &[3, 1, 2, 1, 0, 0xac, 2]),
             (switch(Cause::PageFault), &[3, 1, 2, 1, 1]),
@@ -77,19 +120,42 @@ mod tests {
             (switch(Cause::Unknown), &[3, 1, 2, 1, 6]),
             (Mark::SyscallEnter { number: 1 }, &[4, 1]),
             (Mark::SyscallExit { number: 128 }, &[5, 0x80, 1]),
-            (Mark::KernelTouch { address: 5, bytes: 6, is_store: true }, &[6, 5, 6, 1]),
+            (
+                Mark::KernelTouch {
+                    address: 5,
+                    bytes: 6,
+                    is_store: true,
+                },
+                &[6, 5, 6, 1],
+            ),
             (Mark::Fault { address: 5 }, &[7, 5]),
             (Mark::Map(mapping), &[8, 1, 2, 3, 1, b'p', 1, 0xff, 1]),
             (Mark::Unmap { start: 1, bytes: 2 }, &[9, 1, 2]),
-            (Mark::Page { virtual_address: 1, physical_address: 2, bytes: 3 }, &[10, 1, 2, 3]),
+            (
+                Mark::Page {
+                    virtual_address: 1,
+                    physical_address: 2,
+                    bytes: 3,
+                },
+                &[10, 1, 2, 3],
+            ),
         ] {
             let mut column = Vec::new();
-            let placed = Placed { before_block: 9, mark };
+            let placed = Placed {
+                before_block: 9,
+                mark,
+            };
             encode(&mut column, std::slice::from_ref(&placed), 4).expect("memory takes it");
             assert_eq!(column, [&[5], bytes].concat(), "{placed:?}");
             let mut back = Vec::new();
             decode(&column, 1, 5, &mut back).expect("is whole");
-            assert_eq!(back, [Placed { before_block: 5, ..placed }]);
+            assert_eq!(
+                back,
+                [Placed {
+                    before_block: 5,
+                    ..placed
+                }]
+            );
         }
     }
 }

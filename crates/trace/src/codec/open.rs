@@ -60,9 +60,23 @@ pub(super) struct Table {
 
 impl Table {
     fn begin(&mut self) {
-        (self.count, self.blocks, self.forms, self.expected, self.last_misprediction) = (0, 0, 0, 0, 0);
-        let Table { mispredictions, addresses, shapes, references, .. } = self;
-        [mispredictions, addresses, shapes, references].into_iter().for_each(Vec::clear);
+        (
+            self.count,
+            self.blocks,
+            self.forms,
+            self.expected,
+            self.last_misprediction,
+        ) = (0, 0, 0, 0, 0);
+        let Table {
+            mispredictions,
+            addresses,
+            shapes,
+            references,
+            ..
+        } = self;
+        [mispredictions, addresses, shapes, references]
+            .into_iter()
+            .for_each(Vec::clear);
     }
 }
 
@@ -92,8 +106,12 @@ pub(crate) struct Open {
 }
 
 /// Memory that is only there where it is used.
-pub(super) fn zeroed<T: Copy + Default + std::fmt::Debug, const LENGTH: usize>() -> Box<[T; LENGTH]> {
-    vec![T::default(); LENGTH].into_boxed_slice().try_into().expect("it has this length")
+pub(super) fn zeroed<T: Copy + Default + std::fmt::Debug, const LENGTH: usize>() -> Box<[T; LENGTH]>
+{
+    vec![T::default(); LENGTH]
+        .into_boxed_slice()
+        .try_into()
+        .expect("it has this length")
 }
 
 impl Open {
@@ -135,8 +153,11 @@ impl Open {
         self.indices[ran..ran.next_multiple_of(4)].fill(0);
         self.packed_indices.clear();
         let fours = self.indices[..ran.next_multiple_of(4)].as_chunks().0;
-        self.packed_indices
-            .extend(fours.iter().map(|&four| (u32::from_le_bytes(four).wrapping_mul(GATHER) >> 24) as u8));
+        self.packed_indices.extend(
+            fours
+                .iter()
+                .map(|&four| (u32::from_le_bytes(four).wrapping_mul(GATHER) >> 24) as u8),
+        );
     }
 
     /// Of a chunk that has ended.

@@ -39,7 +39,13 @@ impl<'a> Residuals<'a> {
     pub(super) fn new(widths: &'a [u8], bytes: &'a mut Vec<u8>) -> Residuals<'a> {
         let length = bytes.len();
         bytes.resize(length + PADDING, 0);
-        Residuals { widths, bytes, length, number: 0, place: 0 }
+        Residuals {
+            widths,
+            bytes,
+            length,
+            number: 0,
+            place: 0,
+        }
     }
 
     /// The addresses of the next explicit references, whose slots these are, in the upper bits.
@@ -54,13 +60,19 @@ impl<'a> Residuals<'a> {
         if self.widths.len() < (self.number + slot_of_explicit.len()).div_ceil(4) {
             return Err(BadBody::Short { column: "widths" });
         }
-        for (number, (address, &slot)) in (self.number..).zip(addresses.iter_mut().zip(slot_of_explicit)) {
+        for (number, (address, &slot)) in
+            (self.number..).zip(addresses.iter_mut().zip(slot_of_explicit))
+        {
             let (Some(width), Some(slot), Some(bytes)) = (
                 self.widths.get(number / 4),
                 slots.get_mut(slot as usize),
-                self.bytes.get(place..).and_then(|rest| rest.first_chunk::<8>()),
+                self.bytes
+                    .get(place..)
+                    .and_then(|rest| rest.first_chunk::<8>()),
             ) else {
-                return Err(BadBody::Short { column: "residuals" });
+                return Err(BadBody::Short {
+                    column: "residuals",
+                });
             };
             let (length, bits) = WIDTHS[usize::from(width >> (2 * (number % 4)) & 3)];
             let mut residual = u64::from_le_bytes(*bytes) & bits;
@@ -80,13 +92,21 @@ impl<'a> Residuals<'a> {
     pub(super) fn end(self) -> Result<(), BadBody> {
         let used = self.number.div_ceil(4);
         if self.widths.len() > used {
-            return Err(BadBody::Long { column: "widths", bytes: self.widths.len() - used });
+            return Err(BadBody::Long {
+                column: "widths",
+                bytes: self.widths.len() - used,
+            });
         }
         if self.place > self.length {
-            return Err(BadBody::Short { column: "residuals" });
+            return Err(BadBody::Short {
+                column: "residuals",
+            });
         }
         if self.place < self.length {
-            return Err(BadBody::Long { column: "residuals", bytes: self.length - self.place });
+            return Err(BadBody::Long {
+                column: "residuals",
+                bytes: self.length - self.place,
+            });
         }
         Ok(())
     }
@@ -95,8 +115,13 @@ impl<'a> Residuals<'a> {
 /// A residual that did not fit five bytes.
 #[cold]
 fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
-    let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short { column: "residuals" })?;
-    Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short {
+        column: "residuals",
+    })?;
+    Ok(bytes
+        .iter()
+        .rev()
+        .fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
 /// Puts the references of some shapes together; gives how many. There is room behind them for what is written too much.
@@ -116,13 +141,19 @@ pub(super) fn put_together(
         let mut done = 0;
         // Once at least: whether a shape has any is hard to foresee.
         loop {
-            let (into, form) = (at as usize + done as usize, shape.first_form as usize + done as usize);
-            let (Some(into), Some(unfolds)) = (references.get_mut(into..into + STEP), unfolds.get(form..form + STEP))
-            else {
+            let (into, form) = (
+                at as usize + done as usize,
+                shape.first_form as usize + done as usize,
+            );
+            let (Some(into), Some(unfolds)) = (
+                references.get_mut(into..into + STEP),
+                unfolds.get(form..form + STEP),
+            ) else {
                 break;
             };
             for (reference, unfold) in into.iter_mut().zip(unfolds) {
-                *reference = unfold.at_upper(explicit[(next_explicit as usize + unfold.source()) & (ROOM - 1)]);
+                *reference = unfold
+                    .at_upper(explicit[(next_explicit as usize + unfold.source()) & (ROOM - 1)]);
             }
             done += STEP as u32;
             if done >= wanted {

@@ -19,7 +19,11 @@ impl Waiting {
     pub(super) const ROOM: usize = 2048;
 
     pub(super) fn new() -> Waiting {
-        Waiting { differences: zeroed(), length: 0, wide: Wide::detect() }
+        Waiting {
+            differences: zeroed(),
+            length: 0,
+            wide: Wide::detect(),
+        }
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -50,7 +54,16 @@ impl Waiting {
 
 #[inline(always)]
 fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
-    let Open { counts: Counts { explicit, residual_bytes, .. }, widths, residuals, .. } = open;
+    let Open {
+        counts: Counts {
+            explicit,
+            residual_bytes,
+            ..
+        },
+        widths,
+        residuals,
+        ..
+    } = open;
     let (widths, residuals) = (&mut **widths, &mut **residuals);
     let (first, mut place) = (*explicit / LANES, *residual_bytes);
     for (number, &differences) in (first..).zip(groups) {
@@ -107,7 +120,12 @@ struct Packed {
 impl Packed {
     #[inline(always)]
     fn put(self, into: &mut [u8]) -> (u8, usize) {
-        let Packed { codes, parts: [first, second], first_bytes, bytes } = self;
+        let Packed {
+            codes,
+            parts: [first, second],
+            first_bytes,
+            bytes,
+        } = self;
         // All bytes of both parts, of which the next group overwrites what is too much: a copy of varying length would be a call.
         // At most ten of the first part count, so that the mask changes nothing; with it the second surely fits.
         let first_bytes = usize::from(first_bytes & 15);
@@ -168,7 +186,11 @@ mod pack_at_once {
 
     /// By the lower bits of the four codes, and 16 times the upper ones.
     static GROUPS: [Group; 256] = {
-        let mut groups = [Group { codes: 0, first_bytes: 0, bytes: 0 }; 256];
+        let mut groups = [Group {
+            codes: 0,
+            first_bytes: 0,
+            bytes: 0,
+        }; 256];
         let mut bits = 0;
         while bits < 256 {
             let mut lane = 0;
@@ -190,22 +212,43 @@ mod pack_at_once {
     #[inline(always)]
     pub(super) fn pack(v3: V3, group: [u64; LANES]) -> Option<Packed> {
         let all: __m256i = pulp::cast(group);
-        if v3.avx._mm256_testz_si256(all, v3.avx._mm256_set1_epi64x(-1 << NEAR_BITS)) == 0 {
+        if v3
+            .avx
+            ._mm256_testz_si256(all, v3.avx._mm256_set1_epi64x(-1 << NEAR_BITS))
+            == 0
+        {
             return None;
         }
         // Compared as signed numbers, there being no other comparison: none is negative, as none is far.
-        let above = |limit| v3.avx2._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit));
+        let above = |limit| {
+            v3.avx2
+                ._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit))
+        };
         let [above_none, above_one, above_two] = [above(0), above(0xff), above(0xffff)];
         // The code says how many of the three limits a residual is above: its lower bit is their parity, its upper one the second.
-        let is_odd = v3.avx2._mm256_xor_si256(v3.avx2._mm256_xor_si256(above_none, above_one), above_two);
+        let is_odd = v3
+            .avx2
+            ._mm256_xor_si256(v3.avx2._mm256_xor_si256(above_none, above_one), above_two);
         let bits = |all| v3.avx._mm256_movemask_pd(v3.avx._mm256_castsi256_pd(all)) as usize & 15;
-        let Group { codes, first_bytes, bytes } = GROUPS[bits(is_odd) | bits(above_one) << 4];
-        let halves: [__m128i; 2] = [v3.avx._mm256_castsi256_si128(all), v3.avx2._mm256_extracti128_si256::<1>(all)];
+        let Group {
+            codes,
+            first_bytes,
+            bytes,
+        } = GROUPS[bits(is_odd) | bits(above_one) << 4];
+        let halves: [__m128i; 2] = [
+            v3.avx._mm256_castsi256_si128(all),
+            v3.avx2._mm256_extracti128_si256::<1>(all),
+        ];
         let part = |half: usize| {
             let moves = MOVES.0[usize::from(codes >> (4 * half) & 15)];
             pulp::cast(v3.ssse3._mm_shuffle_epi8(halves[half], pulp::cast(moves)))
         };
-        Some(Packed { codes, parts: [part(0), part(1)], first_bytes, bytes })
+        Some(Packed {
+            codes,
+            parts: [part(0), part(1)],
+            first_bytes,
+            bytes,
+        })
     }
 }
 
@@ -220,7 +263,13 @@ mod tests {
     }
 
     fn columns(wide: Wide, residuals: &[u64]) -> (Vec<u8>, Vec<u8>) {
-        let (mut open, mut waiting) = (Open::new(), Waiting { wide, ..Waiting::new() });
+        let (mut open, mut waiting) = (
+            Open::new(),
+            Waiting {
+                wide,
+                ..Waiting::new()
+            },
+        );
         for some in residuals.chunks(256) {
             waiting.differences[waiting.length..]
                 .iter_mut()
@@ -238,23 +287,51 @@ mod tests {
 
     #[test]
     fn residuals_take_as_many_bytes_as_their_codes_say() {
-        let (widths, bytes) =
-            columns(Wide::detect(), &[0, 0x12, 0x3456, 0x789a_bcde, 1, 0, 0x7f_ffff_ffff, 1 << 47, 9]);
+        let (widths, bytes) = columns(
+            Wide::detect(),
+            &[
+                0,
+                0x12,
+                0x3456,
+                0x789a_bcde,
+                1,
+                0,
+                0x7f_ffff_ffff,
+                1 << 47,
+                9,
+            ],
+        );
         assert_eq!(widths, [0b11_10_01_00, 0b11_11_00_01, 0b01]);
         let far = [0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0x80];
-        let near = [0x12, 0x56, 0x34, 0xde, 0xbc, 0x9a, 0x78, 0, 1, 0xff, 0xff, 0xff, 0xff, 0x7f];
+        let near = [
+            0x12, 0x56, 0x34, 0xde, 0xbc, 0x9a, 0x78, 0, 1, 0xff, 0xff, 0xff, 0xff, 0x7f,
+        ];
         assert_eq!(bytes, [&near[..], &far, &[9]].concat());
     }
 
     #[test]
     fn it_does_not_matter_what_the_machine_has() {
-        let edge = [0, 1, 0xff, 0x100, 0xffff, 0x1_0000, (1 << 39) - 1, 1 << 39, (1 << 48) - 1];
-        let residuals: Vec<u64> =
-            (0..10_007_usize).map(|number| edge[number * number / 7 % 8 + usize::from(number % 97 == 0)]).collect();
+        let edge = [
+            0,
+            1,
+            0xff,
+            0x100,
+            0xffff,
+            0x1_0000,
+            (1 << 39) - 1,
+            1 << 39,
+            (1 << 48) - 1,
+        ];
+        let residuals: Vec<u64> = (0..10_007_usize)
+            .map(|number| edge[number * number / 7 % 8 + usize::from(number % 97 == 0)])
+            .collect();
         let none = Wide {
             #[cfg(target_arch = "x86_64")]
             v3: None,
         };
-        assert_eq!(columns(Wide::detect(), &residuals), columns(none, &residuals));
+        assert_eq!(
+            columns(Wide::detect(), &residuals),
+            columns(none, &residuals)
+        );
     }
 }

@@ -80,7 +80,10 @@ impl<'a> SequenceReader<'a> {
         numbers: &mut [u32],
         slots: &mut [u32; ROOM],
     ) -> Result<Step, BadBody> {
-        let Sums { mut references, mut instructions } = self.sums;
+        let Sums {
+            mut references,
+            mut instructions,
+        } = self.sums;
         let (mut current, mut ran, mut blocks, mut explicit) = (self.current, 0, 0, 0);
         let (indices, first) = (self.indices, self.ran);
         for into in into {
@@ -89,16 +92,26 @@ impl<'a> SequenceReader<'a> {
                 self.mispredict(current, shapes.len())?;
             }
             let bit = number * INDEX_BITS;
-            let Some(&some) = indices.get(bit / 8) else { return Err(BadBody::Short { column: "successor indices" }) };
+            let Some(&some) = indices.get(bit / 8) else {
+                return Err(BadBody::Short {
+                    column: "successor indices",
+                });
+            };
             let index = usize::from(some) >> (bit % 8) & (SUCCESSORS - 1);
             current = self.predictors[current][index] as usize;
-            let Some(shape) = shapes.get(current) else { return Err(refusal(current, shapes.len())) };
+            let Some(shape) = shapes.get(current) else {
+                return Err(refusal(current, shapes.len()));
+            };
             *into = current as u32;
             references += u64::from(shape.references);
             instructions += u64::from(shape.instructions);
             let wanted = usize::from(shape.explicit);
             fill::<SLOTS>(&mut slots[explicit..], shape.first_slot, wanted);
-            fill::<KINDS>(numbers.get_mut(blocks..).unwrap_or_default(), shape.first_block, shape.blocks.into());
+            fill::<KINDS>(
+                numbers.get_mut(blocks..).unwrap_or_default(),
+                shape.first_block,
+                shape.blocks.into(),
+            );
             ran += 1;
             blocks += usize::from(shape.blocks);
             explicit += wanted;
@@ -107,17 +120,31 @@ impl<'a> SequenceReader<'a> {
             }
         }
         if blocks > self.blocks {
-            return Err(BadBody::Count { what: "blocks", found: blocks as u64, need: self.blocks as u64 });
+            return Err(BadBody::Count {
+                what: "blocks",
+                found: blocks as u64,
+                need: self.blocks as u64,
+            });
         }
         (self.current, self.ran, self.blocks) = (current, self.ran + ran, self.blocks - blocks);
-        self.sums = Sums { references, instructions };
-        Ok(Step { ran, blocks, explicit })
+        self.sums = Sums {
+            references,
+            instructions,
+        };
+        Ok(Step {
+            ran,
+            blocks,
+            explicit,
+        })
     }
 
     /// Behind the last block.
     pub(super) fn end(self) -> Result<Sums, BadBody> {
         if self.next_misprediction != usize::MAX {
-            return Err(BadBody::Misprediction { found: self.next_misprediction as u64, need: self.ran as u64 });
+            return Err(BadBody::Misprediction {
+                found: self.next_misprediction as u64,
+                need: self.ran as u64,
+            });
         }
         let need = (self.ran * INDEX_BITS).div_ceil(8);
         if self.indices.len() != need {
@@ -151,7 +178,10 @@ impl<'a> SequenceReader<'a> {
         let need = 8 * self.indices.len() / INDEX_BITS;
         let found = u64::saturating_add(self.mispredictions.take()?, last as u64);
         if found >= need as u64 {
-            return Err(BadBody::Misprediction { found, need: need as u64 });
+            return Err(BadBody::Misprediction {
+                found,
+                need: need as u64,
+            });
         }
         Ok(found as usize)
     }
@@ -159,9 +189,16 @@ impl<'a> SequenceReader<'a> {
     /// The shape that ran instead: 0 is the first that has not run yet, any other number one more than a shape's.
     fn mispredicted(&mut self, count: usize) -> Result<u32, BadBody> {
         let number = self.mispredictions.take()?;
-        let shape = if number == 0 { u64::from(self.seen) } else { number - 1 };
+        let shape = if number == 0 {
+            u64::from(self.seen)
+        } else {
+            number - 1
+        };
         if shape >= count as u64 {
-            return Err(BadBody::Shape { found: shape, shapes: count });
+            return Err(BadBody::Shape {
+                found: shape,
+                shapes: count,
+            });
         }
         self.seen += u32::from(number == 0);
         Ok(shape as u32)
@@ -171,7 +208,9 @@ impl<'a> SequenceReader<'a> {
 /// Writes the numbers from the first on; there is room for some more than are wanted.
 #[inline(always)]
 fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
-    let Some((group, rest)) = numbers.split_first_chunk_mut::<AT_ONCE>() else { return };
+    let Some((group, rest)) = numbers.split_first_chunk_mut::<AT_ONCE>() else {
+        return;
+    };
     *group = std::array::from_fn(|step| first + step as u32);
     if wanted > AT_ONCE {
         fill_on(rest, first + AT_ONCE as u32, wanted - AT_ONCE);
@@ -182,14 +221,22 @@ fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
 #[cold]
 #[inline(never)]
 fn fill_on(numbers: &mut [u32], first: u32, wanted: usize) {
-    (first..).zip(numbers).take(wanted).for_each(|(number, into)| *into = number);
+    (first..)
+        .zip(numbers)
+        .take(wanted)
+        .for_each(|(number, into)| *into = number);
 }
 
 #[cold]
 fn refusal(next: usize, count: usize) -> BadBody {
     if next == NO_SHAPE as usize {
-        BadBody::Short { column: "mispredictions" }
+        BadBody::Short {
+            column: "mispredictions",
+        }
     } else {
-        BadBody::Shape { found: next as u64, shapes: count }
+        BadBody::Shape {
+            found: next as u64,
+            shapes: count,
+        }
     }
 }

@@ -28,8 +28,18 @@ impl ShapeColumns<'_> {
     pub(super) fn put(&mut self, expected: u64, blocks: &[Block], forms: &[ShapeReference]) {
         let (mut end, mut continues, mut first) = (expected, 0, 0);
         for block in blocks {
-            put(self.addresses, zigzag(block.address.wrapping_sub(end) as i64));
-            let Block { bytes, instructions, references, first_bytes, flags, .. } = *block;
+            put(
+                self.addresses,
+                zigzag(block.address.wrapping_sub(end) as i64),
+            );
+            let Block {
+                bytes,
+                instructions,
+                references,
+                first_bytes,
+                flags,
+                ..
+            } = *block;
             for number in [bytes, instructions, references, first_bytes.into()] {
                 put(self.shapes, number.into());
             }
@@ -90,21 +100,32 @@ pub(super) struct Shape {
 }
 
 /// Fills in what follows from where each shape begins; gives how many references are explicit.
-fn complete(shapes: &mut [Shape], blocks: &[Block], forms: &[ShapeReference]) -> Result<usize, BadBody> {
+fn complete(
+    shapes: &mut [Shape],
+    blocks: &[Block],
+    forms: &[ShapeReference],
+) -> Result<usize, BadBody> {
     let mut slots = 0;
     for number in 0..shapes.len() {
         let (block_end, form_end) = shapes
             .get(number + 1)
-            .map_or((blocks.len(), forms.len()), |next| (next.first_block as usize, next.first_form as usize));
+            .map_or((blocks.len(), forms.len()), |next| {
+                (next.first_block as usize, next.first_form as usize)
+            });
         let shape = &mut shapes[number];
-        let (blocks, forms) =
-            (&blocks[shape.first_block as usize..block_end], &forms[shape.first_form as usize..form_end]);
+        let (blocks, forms) = (
+            &blocks[shape.first_block as usize..block_end],
+            &forms[shape.first_form as usize..form_end],
+        );
         shape::check_shape(blocks, forms).map_err(|why| BadBody::Unfit { shape: number, why })?;
         shape.first_slot = slots as u32;
         shape.explicit = shape::explicit(forms) as u16;
         shape.references = forms.len() as u16;
         shape.blocks = blocks.len() as u8;
-        shape.instructions = blocks.iter().map(|block| u32::from(block.instructions)).sum();
+        shape.instructions = blocks
+            .iter()
+            .map(|block| u32::from(block.instructions))
+            .sum();
         slots += usize::from(shape.explicit);
     }
     Ok(slots)
@@ -144,13 +165,23 @@ impl<'a> ShapeReader<'a> {
             let (block, continues) = self.block()?;
             if !continues || number == 0 {
                 let (first_block, first_form) = (number as u32, forms.len() as u32);
-                shapes.push(Shape { first_block, first_form, ..Shape::default() });
+                shapes.push(Shape {
+                    first_block,
+                    first_form,
+                    ..Shape::default()
+                });
             }
             if forms.len() + usize::from(block.references) > form_count {
                 let found = forms.len() as u64 + u64::from(block.references);
-                return Err(BadBody::Count { what: "references of shapes", found, need: form_count as u64 });
+                return Err(BadBody::Count {
+                    what: "references of shapes",
+                    found,
+                    need: form_count as u64,
+                });
             }
-            let before = shapes.last().map_or(0, |shape| forms.len() - shape.first_form as usize);
+            let before = shapes
+                .last()
+                .map_or(0, |shape| forms.len() - shape.first_form as usize);
             self.references(&block, before, forms)?;
             blocks.push(block);
         }
@@ -159,14 +190,20 @@ impl<'a> ShapeReader<'a> {
         self.references.end()?;
         if forms.len() != form_count {
             let (found, need) = (forms.len() as u64, form_count as u64);
-            return Err(BadBody::Count { what: "references of shapes", found, need });
+            return Err(BadBody::Count {
+                what: "references of shapes",
+                found,
+                need,
+            });
         }
         complete(shapes, blocks, forms)
     }
 
     /// The next block, and whether it belongs to the same shape as the one before.
     fn block(&mut self) -> Result<(Block, bool), BadBody> {
-        let address = self.expected.wrapping_add_signed(unzigzag(self.addresses.take()?));
+        let address = self
+            .expected
+            .wrapping_add_signed(unzigzag(self.addresses.take()?));
         let mut block = Block {
             address,
             bytes: self.shapes.at_most(u16::MAX.into())? as u16,
@@ -182,18 +219,30 @@ impl<'a> ShapeReader<'a> {
     }
 
     /// The references of a block, of whose shape there are `before` already.
-    fn references(&mut self, block: &Block, before: usize, forms: &mut Vec<ShapeReference>) -> Result<(), BadBody> {
+    fn references(
+        &mut self,
+        block: &Block,
+        before: usize,
+        forms: &mut Vec<ShapeReference>,
+    ) -> Result<(), BadBody> {
         let mut through = 0;
         for number in (before as u64..).take(block.references.into()) {
-            through += self.references.at_most(u64::from(Reference::LAST_OFFSET - through))? as u16;
+            through +=
+                self.references
+                    .at_most(u64::from(Reference::LAST_OFFSET - through))? as u16;
             let kind = self.references.at_most(RELATIVE | 63)?;
             let place = if kind < FIXED {
                 AddressKind::Explicit
             } else if kind < RELATIVE {
-                AddressKind::Fixed(block.address.wrapping_add_signed(self.difference()?) & ADDRESS_MASK)
+                AddressKind::Fixed(
+                    block.address.wrapping_add_signed(self.difference()?) & ADDRESS_MASK,
+                )
             } else {
                 let back = self.references.at_most(number)?;
-                AddressKind::Relative { base: (number - back) as u16, offset: self.difference()? as u64 & ADDRESS_MASK }
+                AddressKind::Relative {
+                    base: (number - back) as u16,
+                    offset: self.difference()? as u64 & ADDRESS_MASK,
+                }
             };
             forms.push(ShapeReference {
                 reference: Reference::new(0, kind as u8 & 31, through, kind & STORE != 0),

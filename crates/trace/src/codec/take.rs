@@ -55,7 +55,11 @@ impl<'a, R: ReadWords> Ran<'a, R> {
     fn next(&self) -> Option<(u32, &'a [R::Word])> {
         let (head, rest) = self.words.split_first()?;
         let head = R::one(head);
-        let shape = self.numbers.get(head as u32 as usize).copied().filter(|&shape| shape != 0)?;
+        let shape = self
+            .numbers
+            .get(head as u32 as usize)
+            .copied()
+            .filter(|&shape| shape != 0)?;
         Some((shape, rest.get(..(head >> 32) as usize)?))
     }
 
@@ -96,7 +100,12 @@ pub(super) fn take<R: ReadWords>(
 
 /// Takes shapes until there is no room, or enough waits, or none comes. Returns whether more may come.
 #[inline(always)]
-fn take_some<R: ReadWords>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut Ran<'_, R>) -> bool {
+fn take_some<R: ReadWords>(
+    known: &mut Known,
+    open: &mut Open,
+    waiting: &mut Waiting,
+    source: &mut Ran<'_, R>,
+) -> bool {
     while open.counts.room > 0 {
         if take_predicted(known, open, waiting, source) || waiting.is_full() {
             return true;
@@ -118,10 +127,18 @@ fn take_predicted<R: ReadWords>(
     source: &mut Ran<'_, R>,
 ) -> bool {
     let (words, numbers, hot) = (source.words, source.numbers, &known.hot[..]);
-    let Counts { ran, mut sums, room, mut current, .. } = open.counts;
+    let Counts {
+        ran,
+        mut sums,
+        room,
+        mut current,
+        ..
+    } = open.counts;
     let differences = &mut *waiting.differences;
     let mut at = waiting.length;
-    let Some(mut before) = hot.get(current as usize) else { return false };
+    let Some(mut before) = hot.get(current as usize) else {
+        return false;
+    };
     let most = room.min((Waiting::ROOM - at) / LANES);
     let indices = open.indices.get_mut(ran..ran + most).unwrap_or_default();
     let most = indices.len();
@@ -130,14 +147,22 @@ fn take_predicted<R: ReadWords>(
         let rest = words.get(passed..).unwrap_or_default();
         // As many words as the largest of these has, be they its own or not: reads of one length need no loop. The last shapes of a
         // buffer, behind which there are fewer words, are left to `take_any`.
-        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else { break };
+        let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else {
+            break;
+        };
         let head = R::one(head);
-        let Some(&id) = numbers.get(head as u32 as usize) else { break };
-        let Some(shape) = hot.get(id as usize) else { break };
+        let Some(&id) = numbers.get(head as u32 as usize) else {
+            break;
+        };
+        let Some(shape) = hot.get(id as usize) else {
+            break;
+        };
         let explicit = head >> 32;
         // Which successor it is is as hard to foresee as the program's own branches: no branch here.
         let hits = before.predictor.map(|successor| successor == id);
-        let hits = (0..).zip(hits).fold(0, |bits, (index, is_hit)| bits | u32::from(is_hit) << index);
+        let hits = (0..)
+            .zip(hits)
+            .fold(0, |bits, (index, is_hit)| bits | u32::from(is_hit) << index);
         if explicit != shape.explicit || hits == 0 {
             break;
         }
@@ -163,17 +188,48 @@ fn take_predicted<R: ReadWords>(
 
 /// Takes the next shape, whatever it is. False where it is none, or does not fit what is known of it.
 #[inline(always)]
-fn take_any<R: ReadWords>(known: &mut Known, open: &mut Open, waiting: &mut Waiting, source: &mut Ran<'_, R>) -> bool {
-    let Known { hot, cold, rows, blocks, forms, chunk: open_chunk, .. } = known;
-    let Open { counts, table, indices, .. } = open;
-    let Some((id, addresses)) = source.next() else { return false };
+fn take_any<R: ReadWords>(
+    known: &mut Known,
+    open: &mut Open,
+    waiting: &mut Waiting,
+    source: &mut Ran<'_, R>,
+) -> bool {
+    let Known {
+        hot,
+        cold,
+        rows,
+        blocks,
+        forms,
+        chunk: open_chunk,
+        ..
+    } = known;
+    let Open {
+        counts,
+        table,
+        indices,
+        ..
+    } = open;
+    let Some((id, addresses)) = source.next() else {
+        return false;
+    };
     let explicit = addresses.len();
-    let (Some(&Cold { chunk, first_row, number, explicit: need, .. }), Some(shape)) =
-        (cold.get(id as usize), hot.get(id as usize))
+    let (
+        Some(&Cold {
+            chunk,
+            first_row,
+            number,
+            explicit: need,
+            ..
+        }),
+        Some(shape),
+    ) = (cold.get(id as usize), hot.get(id as usize))
     else {
         return false;
     };
-    let Some(rows) = rows.get_mut(first_row as usize..first_row as usize + more_rows(explicit)) else { return false };
+    let Some(rows) = rows.get_mut(first_row as usize..first_row as usize + more_rows(explicit))
+    else {
+        return false;
+    };
     if need as usize != explicit || hot.len() <= counts.current as usize {
         return false;
     }
@@ -186,11 +242,19 @@ fn take_any<R: ReadWords>(known: &mut Known, open: &mut Open, waiting: &mut Wait
         enter(&mut cold[id as usize], blocks, forms, table);
     }
     let before = &mut hot[counts.current as usize];
-    let index = before.predictor.iter().position(|&successor| successor == id).unwrap_or_else(|| {
-        before.update_predictor(id);
-        mispredict(table, counts.ran, if is_first { 0 } else { u64::from(number) + 1 });
-        0
-    });
+    let index = before
+        .predictor
+        .iter()
+        .position(|&successor| successor == id)
+        .unwrap_or_else(|| {
+            before.update_predictor(id);
+            mispredict(
+                table,
+                counts.ran,
+                if is_first { 0 } else { u64::from(number) + 1 },
+            );
+            0
+        });
     indices[counts.ran & (INDICES - 1)] = index as u8;
     counts.ran += 1;
     counts.room -= 1;
@@ -200,7 +264,9 @@ fn take_any<R: ReadWords>(known: &mut Known, open: &mut Open, waiting: &mut Wait
         if waiting.is_full() {
             waiting.put(open);
         }
-        let addresses = some.first_chunk().map_or_else(|| padded::<R>(some), R::four);
+        let addresses = some
+            .first_chunk()
+            .map_or_else(|| padded::<R>(some), R::four);
         // Not in place: that becomes a store of some lanes, which takes many times as long.
         let mut known = *row;
         waiting.differences[waiting.length..][..LANES].copy_from_slice(&known.encode(addresses));
@@ -214,7 +280,10 @@ fn take_any<R: ReadWords>(known: &mut Known, open: &mut Open, waiting: &mut Wait
 /// Fewer than a row.
 fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     let mut addresses = [0; LANES];
-    addresses.iter_mut().zip(words).for_each(|(address, word)| *address = R::one(word));
+    addresses
+        .iter_mut()
+        .zip(words)
+        .for_each(|(address, word)| *address = R::one(word));
     addresses
 }
 
@@ -222,7 +291,9 @@ fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
 #[cold]
 #[inline(never)]
 fn room_for(largest: Totals, counts: &mut Counts) -> usize {
-    let Totals { references, blocks, .. } = counts.add_up();
+    let Totals {
+        references, blocks, ..
+    } = counts.add_up();
     let residual_bytes = counts.residual_bytes;
     if blocks >= crate::Chunk::BLOCKS
         || references >= limits::CUT_REFERENCES
@@ -234,14 +305,21 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
     let of_blocks = (crate::Chunk::BLOCKS - blocks) / largest.blocks.max(1);
     let of_references = (limits::CUT_REFERENCES - references) / most;
     let of_residuals = (limits::CUT_RESIDUAL_BYTES - residual_bytes) / (FAR_BYTES * most);
-    of_blocks.min(of_references).min(of_residuals).min(Sums::room(largest)).max(1)
+    of_blocks
+        .min(of_references)
+        .min(of_residuals)
+        .min(Sums::room(largest))
+        .max(1)
 }
 
 /// Another shape ran than those that were predicted.
 #[cold]
 #[inline(never)]
 fn mispredict(table: &mut Table, ran: usize, shape: u64) {
-    put(&mut table.mispredictions, (ran - table.last_misprediction) as u64);
+    put(
+        &mut table.mispredictions,
+        (ran - table.last_misprediction) as u64,
+    );
     put(&mut table.mispredictions, shape);
     table.last_misprediction = ran;
 }
@@ -252,8 +330,11 @@ fn mispredict(table: &mut Table, ran: usize, shape: u64) {
 fn enter(shape: &mut Cold, blocks: &[Block], forms: &[ShapeReference], table: &mut Table) {
     shape.number = table.count;
     let (blocks, forms) = shape.parts(blocks, forms);
-    let mut columns =
-        ShapeColumns { addresses: &mut table.addresses, shapes: &mut table.shapes, references: &mut table.references };
+    let mut columns = ShapeColumns {
+        addresses: &mut table.addresses,
+        shapes: &mut table.shapes,
+        references: &mut table.references,
+    };
     columns.put(table.expected, blocks, forms);
     table.expected = blocks.last().map_or(table.expected, end_of);
     table.count += 1;

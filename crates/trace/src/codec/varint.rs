@@ -62,14 +62,25 @@ impl<'a> Numbers<'a> {
     pub(super) fn at_most(&mut self, most: u64) -> Result<u64, BadBody> {
         let found = self.take()?;
         if found > most {
-            return Err(BadBody::Large { what: self.name, found, most });
+            return Err(BadBody::Large {
+                what: self.name,
+                found,
+                most,
+            });
         }
         Ok(found)
     }
 
     /// Checks that nothing is left.
     pub(super) fn end(&self) -> Result<(), BadBody> {
-        if self.rest.is_empty() { Ok(()) } else { Err(BadBody::Long { column: self.name, bytes: self.rest.len() }) }
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(BadBody::Long {
+                column: self.name,
+                bytes: self.rest.len(),
+            })
+        }
     }
 
     pub(super) fn rest(&self) -> &'a [u8] {
@@ -87,7 +98,16 @@ mod tests {
 
     #[test]
     fn gives_back_what_was_put() {
-        for value in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX] {
+        for value in [
+            0,
+            1,
+            127,
+            128,
+            16_383,
+            16_384,
+            u64::from(u32::MAX),
+            u64::MAX,
+        ] {
             let mut column = Vec::new();
             put(&mut column, value);
             let mut numbers = Numbers::new("test", &column);
@@ -102,7 +122,13 @@ mod tests {
 
     #[test]
     fn refuses_what_has_no_end() {
-        assert_eq!(Numbers::new("test", &[0x80; 20]).take(), Err(BadBody::Short { column: "test" }));
-        assert_eq!(Numbers::new("test", &[]).take(), Err(BadBody::Short { column: "test" }));
+        assert_eq!(
+            Numbers::new("test", &[0x80; 20]).take(),
+            Err(BadBody::Short { column: "test" })
+        );
+        assert_eq!(
+            Numbers::new("test", &[]).take(),
+            Err(BadBody::Short { column: "test" })
+        );
     }
 }

@@ -18,7 +18,9 @@ const WORD: u64 = 4;
 
 /// Why pieces cannot be of a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("found pieces of {0} bytes, need a power of two from 4 to 4096, such as the cache's line size")]
+#[error(
+    "found pieces of {0} bytes, need a power of two from 4 to 4096, such as the cache's line size"
+)]
 pub struct UnfitPiece(pub u64);
 
 /// How much memory a line of `din` text stands for, in bytes: a power of two from 4 to 4096.
@@ -36,7 +38,11 @@ impl TryFrom<u64> for PieceSize {
 
     fn try_from(bytes: u64) -> Result<Self, UnfitPiece> {
         let is_fit = bytes.is_power_of_two() && (WORD..=4096).contains(&bytes);
-        if is_fit { Ok(PieceSize(bytes)) } else { Err(UnfitPiece(bytes)) }
+        if is_fit {
+            Ok(PieceSize(bytes))
+        } else {
+            Err(UnfitPiece(bytes))
+        }
     }
 }
 
@@ -52,19 +58,32 @@ impl<W: Write> DinExporter<W> {
     /// Writes the blocks of one process, or of all of them one after another. With pieces as large as a cache's lines, each
     /// reference within a line is one line of text.
     pub fn new(into: W, only: Option<ProcessId>, pieces: PieceSize) -> Self {
-        DinExporter { into, selection: Selection::new(only), piece_bytes: pieces.0, lines: 0 }
+        DinExporter {
+            into,
+            selection: Selection::new(only),
+            piece_bytes: pieces.0,
+            lines: 0,
+        }
     }
 }
 
 impl<W: Write> Exporter for DinExporter<W> {
     fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
-        let mut text = Text { into: &mut self.into, piece_bytes: self.piece_bytes, lines: &mut self.lines };
-        self.selection.blocks(chunk, |block, references| text.block(block, references))
+        let mut text = Text {
+            into: &mut self.into,
+            piece_bytes: self.piece_bytes,
+            lines: &mut self.lines,
+        };
+        self.selection
+            .blocks(chunk, |block, references| text.block(block, references))
     }
 
     fn finish(mut self) -> io::Result<Exported> {
         self.into.flush()?;
-        Ok(Exported { lines: self.lines, processes: self.selection.processes() })
+        Ok(Exported {
+            lines: self.lines,
+            processes: self.selection.processes(),
+        })
     }
 }
 
@@ -82,7 +101,11 @@ impl<W: Write> Text<'_, W> {
             self.fetch(block, &mut fetched, through)?;
             let label = if reference.is_store() { 1 } else { 0 };
             let first = reference.address();
-            self.pieces(label, first, first.saturating_add(u64::from(reference.bytes()) - 1))?;
+            self.pieces(
+                label,
+                first,
+                first.saturating_add(u64::from(reference.bytes()) - 1),
+            )?;
         }
         self.fetch(block, &mut fetched, u64::from(block.bytes) - 1)
     }
@@ -95,7 +118,10 @@ impl<W: Write> Text<'_, W> {
         let last = block.address.saturating_add(through);
         self.pieces(2, block.address.saturating_add(*fetched), last)?;
         // What is left of the piece is fetched with it.
-        *fetched = (last | (self.piece_bytes - 1)).saturating_add(1).saturating_sub(block.address).max(*fetched + 1);
+        *fetched = (last | (self.piece_bytes - 1))
+            .saturating_add(1)
+            .saturating_sub(block.address)
+            .max(*fetched + 1);
         Ok(())
     }
 
@@ -122,11 +148,21 @@ mod tests {
         let mut chunk = Chunk::default();
         for task in 1..=2 {
             let name = b"p".to_vec();
-            chunk.mark(Mark::Birth { task: TaskId(task), process: ProcessId(task), parent: TaskId::NONE, name });
+            chunk.mark(Mark::Birth {
+                task: TaskId(task),
+                process: ProcessId(task),
+                parent: TaskId::NONE,
+                name,
+            });
         }
         for task in 1..=2 {
             let (from, cause) = (TaskId(task - 1), Cause::Unknown);
-            chunk.mark(Mark::Switch { from, to: TaskId(task), is_voluntary: false, cause });
+            chunk.mark(Mark::Switch {
+                from,
+                to: TaskId(task),
+                is_voluntary: false,
+                cause,
+            });
             let address = 0x1000 * u64::from(task) + 2;
             chunk.blocks.push(Block {
                 address,
@@ -152,14 +188,18 @@ mod tests {
 
     #[test]
     fn writes_the_words_that_are_touched_in_order() {
-        assert_eq!(text(Some(1)), "2 1000\n2 1004\n0 8000\n0 8004\n2 1008\n1 9000\n1 9004\n");
+        assert_eq!(
+            text(Some(1)),
+            "2 1000\n2 1004\n0 8000\n0 8004\n2 1008\n1 9000\n1 9004\n"
+        );
         assert_eq!(text(None).lines().count(), 14);
     }
 
     #[test]
     fn tells_how_many_processes_are_in_the_text() {
         let processes = |only: Option<u32>| {
-            let mut exporter = DinExporter::new(io::sink(), only.map(ProcessId), PieceSize::default());
+            let mut exporter =
+                DinExporter::new(io::sink(), only.map(ProcessId), PieceSize::default());
             exporter.chunk(&chunk()).expect("no end of room");
             exporter.finish().expect("no end of room").processes
         };
@@ -185,14 +225,25 @@ mod tests {
         let pieces = PieceSize::try_from(16).expect("a power of two");
         let mut exporter = DinExporter::new(&mut text, Some(ProcessId(1)), pieces);
         exporter.chunk(&chunk()).expect("memory");
-        assert_eq!(exporter.finish().expect("memory"), Exported { lines: 3, processes: 1 });
-        assert_eq!(String::from_utf8(text).expect("ASCII"), "2 1000\n0 8000\n1 9000\n");
+        assert_eq!(
+            exporter.finish().expect("memory"),
+            Exported {
+                lines: 3,
+                processes: 1
+            }
+        );
+        assert_eq!(
+            String::from_utf8(text).expect("ASCII"),
+            "2 1000\n0 8000\n1 9000\n"
+        );
     }
 
     #[test]
     fn refuses_pieces_that_no_line_has() {
         for bytes in [0, 2, 12, 8192] {
-            let Err(error) = PieceSize::try_from(bytes) else { panic!("{bytes}") };
+            let Err(error) = PieceSize::try_from(bytes) else {
+                panic!("{bytes}")
+            };
             assert_eq!(
                 error.to_string(),
                 format!(
@@ -216,8 +267,13 @@ mod tests {
                     let reached = last(reference.through());
                     lines.extend((next..=reached).map(|line| (2, line)));
                     next = next.max(reached + 1);
-                    let (first, end) = (reference.address(), reference.address() + u64::from(reference.bytes()) - 1);
-                    lines.extend((first / 64..=end / 64).map(|line| (u8::from(reference.is_store()), line)));
+                    let (first, end) = (
+                        reference.address(),
+                        reference.address() + u64::from(reference.bytes()) - 1,
+                    );
+                    lines.extend(
+                        (first / 64..=end / 64).map(|line| (u8::from(reference.is_store()), line)),
+                    );
                 }
                 lines.extend((next..=last(block.bytes - 1)).map(|line| (2, line)));
             }
@@ -227,7 +283,11 @@ mod tests {
 
     /// What a cache of code, or of data, sees, without repetitions.
     fn of(is_code: bool, lines: &[(u8, u64)]) -> Vec<(u8, u64)> {
-        let mut own: Vec<_> = lines.iter().copied().filter(|(label, _)| (*label == 2) == is_code).collect();
+        let mut own: Vec<_> = lines
+            .iter()
+            .copied()
+            .filter(|(label, _)| (*label == 2) == is_code)
+            .collect();
         own.dedup();
         own
     }
@@ -247,23 +307,34 @@ mod tests {
                 let mut text = Vec::new();
                 let pieces = PieceSize::try_from(piece_bytes).expect("a size");
                 let mut exporter = DinExporter::new(&mut text, None, pieces);
-                chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+                chunks
+                    .iter()
+                    .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
                 exporter.finish().expect("memory");
                 let text = String::from_utf8(text).expect("ASCII");
                 let written: Vec<(u8, u64)> = text
                     .lines()
                     .map(|line| {
-                        (line[..1].parse().expect("a label"), u64::from_str_radix(&line[2..], 16).expect("hex") / 64)
+                        (
+                            line[..1].parse().expect("a label"),
+                            u64::from_str_radix(&line[2..], 16).expect("hex") / 64,
+                        )
                     })
                     .collect();
                 let expected = lines(&chunks);
                 if piece_bytes == 64 {
                     assert!(written == expected, "seed {seed}: other lines");
                 } else {
-                    assert!(of_both(&written) != of_both(&expected), "seed {seed}: words would do for code and data");
+                    assert!(
+                        of_both(&written) != of_both(&expected),
+                        "seed {seed}: words would do for code and data"
+                    );
                 }
                 for is_code in [true, false] {
-                    assert!(of(is_code, &written) == of(is_code, &expected), "seed {seed}, pieces of {piece_bytes}");
+                    assert!(
+                        of(is_code, &written) == of(is_code, &expected),
+                        "seed {seed}, pieces of {piece_bytes}"
+                    );
                 }
             }
         }

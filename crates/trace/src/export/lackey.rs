@@ -20,13 +20,23 @@ pub struct LackeyExporter<W> {
 impl<W: Write> LackeyExporter<W> {
     /// Writes the blocks of one process, or of all of them one after another.
     pub fn new(into: W, only: Option<ProcessId>) -> Self {
-        LackeyExporter { into, selection: Selection::new(only), ends: Vec::new(), lines: 0 }
+        LackeyExporter {
+            into,
+            selection: Selection::new(only),
+            ends: Vec::new(),
+            lines: 0,
+        }
     }
 }
 
 impl<W: Write> Exporter for LackeyExporter<W> {
     fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
-        let LackeyExporter { into, selection, ends, lines } = self;
+        let LackeyExporter {
+            into,
+            selection,
+            ends,
+            lines,
+        } = self;
         selection.blocks(chunk, |block, references| {
             lay_out(block, references, ends);
             *lines += (ends.len() + references.len()) as u64;
@@ -36,20 +46,38 @@ impl<W: Write> Exporter for LackeyExporter<W> {
 
     fn finish(mut self) -> io::Result<Exported> {
         self.into.flush()?;
-        Ok(Exported { lines: self.lines, processes: self.selection.processes() })
+        Ok(Exported {
+            lines: self.lines,
+            processes: self.selection.processes(),
+        })
     }
 }
 
-fn write_block(into: &mut impl Write, block: &Block, references: &[Reference], ends: &[u16]) -> io::Result<()> {
+fn write_block(
+    into: &mut impl Write,
+    block: &Block,
+    references: &[Reference],
+    ends: &[u16],
+) -> io::Result<()> {
     let mut rest = references;
     let mut start = 0;
     for &end in ends {
-        writeln!(into, "I  {:08x},{}", block.address.wrapping_add(start.into()), end - start)?;
+        writeln!(
+            into,
+            "I  {:08x},{}",
+            block.address.wrapping_add(start.into()),
+            end - start
+        )?;
         while let [reference, later @ ..] = rest
             && reference.through() < end
         {
             let kind = if reference.is_store() { 'S' } else { 'L' };
-            writeln!(into, " {kind} {:08x},{}", reference.address(), reference.bytes())?;
+            writeln!(
+                into,
+                " {kind} {:08x},{}",
+                reference.address(),
+                reference.bytes()
+            )?;
             rest = later;
         }
         start = end;
@@ -63,7 +91,12 @@ fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     let first = u16::from(block.first_bytes);
     ends.clear();
     ends.push(first);
-    ends.extend(references.iter().map(|reference| reference.through() + 1).filter(|&end| end > first));
+    ends.extend(
+        references
+            .iter()
+            .map(|reference| reference.through() + 1)
+            .filter(|&end| end > first),
+    );
     ends.push(block.bytes);
     ends.sort_unstable();
     ends.dedup();
@@ -72,7 +105,11 @@ fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     for number in 0..known {
         let start = if number == 0 { 0 } else { ends[number - 1] };
         // The first instruction's length is known.
-        let room = if number == 0 { 0 } else { usize::from(ends[number] - start - 1).min(missing) };
+        let room = if number == 0 {
+            0
+        } else {
+            usize::from(ends[number] - start - 1).min(missing)
+        };
         let parts = room as u32 + 1;
         let length = u32::from(ends[number] - start);
         ends.extend((1..parts).map(|part| start + (length * part / parts) as u16));
@@ -90,7 +127,9 @@ mod tests {
     fn text(chunks: &[Chunk]) -> String {
         let mut text = Vec::new();
         let mut exporter = LackeyExporter::new(&mut text, None);
-        chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+        chunks
+            .iter()
+            .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
         exporter.finish().expect("memory");
         String::from_utf8(text).expect("ASCII")
     }
@@ -118,7 +157,10 @@ mod tests {
             first_bytes: 2,
             ..Block::default()
         });
-        chunk.references = vec![Reference::new(0x80, 7, 5, false), Reference::new(0x88, 3, 11, true)];
+        chunk.references = vec![
+            Reference::new(0x80, 7, 5, false),
+            Reference::new(0x88, 3, 11, true),
+        ];
         assert_eq!(
             text(&[chunk]),
             "I  00000010,2\nI  00000012,2\nI  00000014,2\n L 00000080,8\nI  00000016,6\n S 00000088,4\n"
@@ -134,13 +176,23 @@ mod tests {
             assert_eq!(counts(&again), counts(&chunks), "seed {seed}");
             let references = |chunks: &[Chunk]| -> Vec<_> {
                 let all = chunks.iter().flat_map(|chunk| &chunk.references);
-                all.map(|r| (r.address(), r.bytes(), r.is_store())).collect()
+                all.map(|r| (r.address(), r.bytes(), r.is_store()))
+                    .collect()
             };
             assert_eq!(references(&again), references(&chunks), "seed {seed}");
             let mut exporter = LackeyExporter::new(Vec::new(), None);
-            chunks.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
-            assert_eq!(exporter.finish().expect("memory").lines, text(&chunks).lines().count() as u64, "seed {seed}");
-            assert_eq!(text(&again).lines().filter(|l| l.starts_with(' ')).count(), references(&chunks).len());
+            chunks
+                .iter()
+                .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+            assert_eq!(
+                exporter.finish().expect("memory").lines,
+                text(&chunks).lines().count() as u64,
+                "seed {seed}"
+            );
+            assert_eq!(
+                text(&again).lines().filter(|l| l.starts_with(' ')).count(),
+                references(&chunks).len()
+            );
         }
     }
 }

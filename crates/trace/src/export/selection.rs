@@ -12,7 +12,11 @@ pub(super) struct Selection {
 
 impl Selection {
     pub(super) fn new(only: Option<ProcessId>) -> Self {
-        Selection { only, table: ProcessTable::default(), processes: BTreeSet::new() }
+        Selection {
+            only,
+            table: ProcessTable::default(),
+            processes: BTreeSet::new(),
+        }
     }
 
     /// Hands each chosen block of the next chunk with its references to `take`, until that fails.

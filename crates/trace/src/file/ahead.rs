@@ -27,7 +27,9 @@ pub struct ReadAhead {
 }
 
 /// Lets a thread of its own decode a trace.
-pub fn read_ahead<R: Read + Send + 'static>(reader: TraceReader<R>) -> Result<ReadAhead, ReadTraceError> {
+pub fn read_ahead<R: Read + Send + 'static>(
+    reader: TraceReader<R>,
+) -> Result<ReadAhead, ReadTraceError> {
     let header = reader.header().clone();
     let (give, chunks) = sync_channel(WAITING);
     let (used, take_back) = channel();
@@ -35,15 +37,26 @@ pub fn read_ahead<R: Read + Send + 'static>(reader: TraceReader<R>) -> Result<Re
         .name("trace-decoder".to_owned())
         .spawn(move || decode(reader, &give, &take_back))
         .map_err(ReadTraceError::Resources)?;
-    Ok(ReadAhead { header, chunks: Some(chunks), used, thread: Some(thread) })
+    Ok(ReadAhead {
+        header,
+        chunks: Some(chunks),
+        used,
+        thread: Some(thread),
+    })
 }
 
-fn decode<R: Read>(mut reader: TraceReader<R>, give: &SyncSender<Outcome>, take_back: &Receiver<Chunk>) {
+fn decode<R: Read>(
+    mut reader: TraceReader<R>,
+    give: &SyncSender<Outcome>,
+    take_back: &Receiver<Chunk>,
+) {
     // Of this thread alone; without it the chunks are the same.
     let _ = rustix::process::nice(NICENESS);
     loop {
         let mut chunk = take_back.try_recv().unwrap_or_default();
-        let outcome = reader.next_into(&mut chunk).map(|is_there| (chunk, is_there));
+        let outcome = reader
+            .next_into(&mut chunk)
+            .map(|is_there| (chunk, is_there));
         let is_last = !matches!(outcome, Ok((_, true)));
         if give.send(outcome).is_err() || is_last {
             return;
@@ -81,7 +94,11 @@ impl ReadAhead {
         }
     }
 
-    fn end(&mut self, chunk: &mut Chunk, outcome: Result<bool, ReadTraceError>) -> Result<bool, ReadTraceError> {
+    fn end(
+        &mut self,
+        chunk: &mut Chunk,
+        outcome: Result<bool, ReadTraceError>,
+    ) -> Result<bool, ReadTraceError> {
         chunk.clear();
         self.chunks = None;
         outcome

@@ -37,14 +37,23 @@ pub struct Written {
 impl<W: Write> Appender<W> {
     /// Begins a trace.
     pub(super) fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
-        let json = header.to_json().map_err(|why| WriteTraceError::Header(why.to_string()))?;
+        let json = header
+            .to_json()
+            .map_err(|why| WriteTraceError::Header(why.to_string()))?;
         if json.len() > HEADER_BYTES {
             return Err(WriteTraceError::Header(format!("{} bytes", json.len())));
         }
-        let nothing_yet = |source| WriteTraceError::Append { chunks: 0, instructions: 0, bytes: 0, source };
+        let nothing_yet = |source| WriteTraceError::Append {
+            chunks: 0,
+            instructions: 0,
+            bytes: 0,
+            source,
+        };
         let closer = Closer::new().map_err(nothing_yet)?;
         let mut records = Records::begin(into);
-        records.put(kind::HEADER, &Body::whole(&json)).map_err(nothing_yet)?;
+        records
+            .put(kind::HEADER, &Body::whole(&json))
+            .map_err(nothing_yet)?;
         Ok(Appender {
             records,
             symbols: KernelSymbols::default(),
@@ -71,7 +80,8 @@ impl<W: Write> Appender<W> {
         let index = self.index.encode().map_err(io::Error::other)?;
         self.records.put(kind::INDEX, &Body::whole(&index))?;
         if !self.symbols.is_empty() {
-            self.records.put(kind::KERNEL_SYMBOLS, &Body::whole(&self.symbols.encode()?))?;
+            self.records
+                .put(kind::KERNEL_SYMBOLS, &Body::whole(&self.symbols.encode()?))?;
         }
         self.records.put(kind::FOOTER, &Body::whole(&at))?;
         self.records.get_mut().flush()
@@ -93,11 +103,21 @@ impl<W: Write> Appender<W> {
     }
 
     /// Closes a chunk and appends it. The places of the marks are counted from `first_block`.
-    pub(super) fn close(&mut self, open: &Open, marks: &[Placed], first_block: usize) -> Result<(), WriteTraceError> {
-        let at = Position { instruction: self.index.instructions, block: self.index.blocks, running: self.running };
+    pub(super) fn close(
+        &mut self,
+        open: &Open,
+        marks: &[Placed],
+        first_block: usize,
+    ) -> Result<(), WriteTraceError> {
+        let at = Position {
+            instruction: self.index.instructions,
+            block: self.index.blocks,
+            running: self.running,
+        };
         let offset = self.records.bytes();
         let closed = self.closer.close(open, marks, first_block, at);
-        let head = closed.and_then(|(head, body)| self.records.put(kind::CHUNK, &body).map(|()| head));
+        let head =
+            closed.and_then(|(head, body)| self.records.put(kind::CHUNK, &body).map(|()| head));
         let head = head.map_err(|source| self.failed(source))?;
         self.enter(marks, first_block, at, offset);
         self.index.instructions += head.instructions;
@@ -123,7 +143,11 @@ impl<W: Write> Appender<W> {
             }
             if is_life(&placed.mark) {
                 let before_block = at.block + u64::from(placed.before_block) - first_block as u64;
-                self.index.lives.push(Life { chunk, before_block, mark: placed.mark.clone() });
+                self.index.lives.push(Life {
+                    chunk,
+                    before_block,
+                    mark: placed.mark.clone(),
+                });
             }
         }
         self.index.chunks.push(entry);

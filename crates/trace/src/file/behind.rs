@@ -46,8 +46,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<W: Write> Shared<W> {
     /// Writes the next chunk; false where there is none.
     fn write_next(&self, mut appender: MutexGuard<'_, Option<Appender<W>>>) -> bool {
-        let Some(appender) = appender.as_mut() else { return false };
-        let Some(mut job) = locked(&self.queue).waiting.pop_front() else { return false };
+        let Some(appender) = appender.as_mut() else {
+            return false;
+        };
+        let Some(mut job) = locked(&self.queue).waiting.pop_front() else {
+            return false;
+        };
         let outcome = appender.close(&job.open, &job.marks, 0);
         job.marks.clear();
         let mut queue = locked(&self.queue);
@@ -77,16 +81,32 @@ pub(super) struct Behind<W> {
 
 impl<W: Write + Send + 'static> Behind<W> {
     pub(super) fn new(appender: Appender<W>) -> Result<Self, WriteTraceError> {
-        let spare = (0..WAITING).map(|_| Job { open: Open::new(), marks: Vec::new() }).collect();
-        let queue = Queue { waiting: VecDeque::new(), spare, failure: None, is_ended: false };
-        let shared =
-            Arc::new(Shared { queue: Mutex::new(queue), called: Condvar::new(), appender: Mutex::new(Some(appender)) });
+        let spare = (0..WAITING)
+            .map(|_| Job {
+                open: Open::new(),
+                marks: Vec::new(),
+            })
+            .collect();
+        let queue = Queue {
+            waiting: VecDeque::new(),
+            spare,
+            failure: None,
+            is_ended: false,
+        };
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(queue),
+            called: Condvar::new(),
+            appender: Mutex::new(Some(appender)),
+        });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("trace-writer".to_owned())
             .spawn(move || theirs.attend())
             .map_err(WriteTraceError::Resources)?;
-        Ok(Behind { shared, thread: Some(thread) })
+        Ok(Behind {
+            shared,
+            thread: Some(thread),
+        })
     }
 
     /// Memory for the next chunk and its marks. Writes one where too many are not written yet.
@@ -116,7 +136,10 @@ impl<W: Write + Send + 'static> Behind<W> {
 
     /// Writes a chunk, if one waits and no other thread is writing. Returns whether it has.
     pub(super) fn write_one(&mut self) -> bool {
-        self.shared.appender.try_lock().is_ok_and(|appender| self.shared.write_next(appender))
+        self.shared
+            .appender
+            .try_lock()
+            .is_ok_and(|appender| self.shared.write_next(appender))
     }
 
     /// Names the kernel's symbols, with the end of the trace.

@@ -25,7 +25,9 @@ pub enum WriteTraceError {
         source: io::Error,
     },
     /// A block of the chunk is none.
-    #[error("found a chunk whose block {block} is none ({why}), need blocks that can be executed; mend its source")]
+    #[error(
+        "found a chunk whose block {block} is none ({why}), need blocks that can be executed; mend its source"
+    )]
     Unfit {
         /// Index in the chunk.
         block: u64,
@@ -43,7 +45,9 @@ pub enum WriteTraceError {
         need: u64,
     },
     /// A mark stands before the one in front of it, or behind the last block.
-    #[error("found mark {mark} before block {found}, need one between {least} and {most}; mend its source")]
+    #[error(
+        "found mark {mark} before block {found}, need one between {least} and {most}; mend its source"
+    )]
     Place {
         /// Index in the chunk.
         mark: usize,
@@ -55,7 +59,9 @@ pub enum WriteTraceError {
         most: u64,
     },
     /// A name, path or build ID is too long.
-    #[error("found a name or path of {found} bytes in mark {mark}, need at most {most}; mend its source")]
+    #[error(
+        "found a name or path of {found} bytes in mark {mark}, need at most {most}; mend its source"
+    )]
     Text {
         /// Index in the chunk.
         mark: usize,
@@ -70,7 +76,9 @@ pub enum WriteTraceError {
     )]
     Resources(io::Error),
     /// The header is too long or cannot be written as JSON.
-    #[error("found a header that cannot be written ({0}), need at most 1 MiB of commands; trace fewer of them")]
+    #[error(
+        "found a header that cannot be written ({0}), need at most 1 MiB of commands; trace fewer of them"
+    )]
     Header(String),
 }
 
@@ -80,7 +88,9 @@ pub enum WriteTraceError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
     /// It is no trace.
-    #[error("found no trace ({0}), need a file written by switchcost trace; name another file, or import this one")]
+    #[error(
+        "found no trace ({0}), need a file written by switchcost trace; name another file, or import this one"
+    )]
     NoTrace(String),
     /// It is of a version that this program does not know.
     #[error(
@@ -125,7 +135,9 @@ pub enum ReadTraceError {
         before: Before,
     },
     /// The trace cannot be read from the middle.
-    #[error("found no index that can be used ({0}), need one to begin in the middle; read the trace from its start")]
+    #[error(
+        "found no index that can be used ({0}), need one to begin in the middle; read the trace from its start"
+    )]
     NoIndex(String),
     /// The names behind the index are damaged.
     #[error(
@@ -134,7 +146,9 @@ pub enum ReadTraceError {
     )]
     Symbols(String),
     /// There is no such instruction.
-    #[error("found {instructions} instructions, need more than {wanted} to begin there; choose an earlier one")]
+    #[error(
+        "found {instructions} instructions, need more than {wanted} to begin there; choose an earlier one"
+    )]
     Beyond {
         /// Instruction asked for.
         wanted: u64,
@@ -164,7 +178,10 @@ pub enum ReadTraceError {
 impl ReadTraceError {
     /// Whether only the rest is lost: every chunk that was given before is whole and right.
     pub fn is_loss(&self) -> bool {
-        matches!(self, Self::Cut { .. } | Self::Unfinished { .. } | Self::Damaged { .. } | Self::Io { .. })
+        matches!(
+            self,
+            Self::Cut { .. } | Self::Unfinished { .. } | Self::Damaged { .. } | Self::Io { .. }
+        )
     }
 
     /// Where in the file the loss begins, if it is one.
@@ -190,6 +207,10 @@ pub struct Before {
 
 impl std::fmt::Display for Before {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the {} chunks with {} instructions", self.chunks, self.instructions)
+        write!(
+            f,
+            "the {} chunks with {} instructions",
+            self.chunks, self.instructions
+        )
     }
 }

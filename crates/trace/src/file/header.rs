@@ -78,7 +78,10 @@ impl TraceHeader {
     }
 
     pub(super) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&TraceHeader { schema: Self::schema_text(), ..self.clone() })
+        serde_json::to_vec(&TraceHeader {
+            schema: Self::schema_text(),
+            ..self.clone()
+        })
     }
 
     /// The version is looked at before anything else: a newer header may have other fields.
@@ -87,7 +90,9 @@ impl TraceHeader {
         struct Named {
             schema: String,
         }
-        let refuse = |why: serde_json::Error| ReadTraceError::NoTrace(format!("its header is not readable: {why}"));
+        let refuse = |why: serde_json::Error| {
+            ReadTraceError::NoTrace(format!("its header is not readable: {why}"))
+        };
         let named: Named = serde_json::from_slice(json).map_err(refuse)?;
         check_schema(&named.schema)?;
         serde_json::from_slice(json).map_err(refuse)
@@ -117,7 +122,9 @@ mod tests {
             "switchcost.trace",
             "x/3",
         ] {
-            let refusal = check_schema(other).expect_err("is no version that can be read").to_string();
+            let refusal = check_schema(other)
+                .expect_err("is no version that can be read")
+                .to_string();
             assert_eq!(
                 refusal,
                 format!(
@@ -132,6 +139,9 @@ mod tests {
         let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
         let json = String::from_utf8(header.to_json().expect("is plain data")).expect("is text");
         let more = json.replacen('{', "{\"colour\":\"blue\",", 1);
-        assert_eq!(TraceHeader::from_json(more.as_bytes()).expect("is readable"), header);
+        assert_eq!(
+            TraceHeader::from_json(more.as_bytes()).expect("is readable"),
+            header
+        );
     }
 }

@@ -56,14 +56,21 @@ pub(crate) fn changes_lives(mark: &Mark) -> bool {
 }
 
 pub(crate) fn is_life(mark: &Mark) -> bool {
-    matches!(mark, Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. })
+    matches!(
+        mark,
+        Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. }
+    )
 }
 
 impl TraceIndex {
     pub(super) fn encode(&self) -> Result<Vec<u8>, postcard::Error> {
         let mut body = Vec::new();
         let counts = [self.chunks.len() as u64, self.lives.len() as u64];
-        for total in counts.into_iter().chain([self.instructions, self.blocks, self.references, self.marks]) {
+        for total in
+            counts
+                .into_iter()
+                .chain([self.instructions, self.blocks, self.references, self.marks])
+        {
             body.extend_from_slice(&total.to_le_bytes());
         }
         for entry in &self.chunks {
@@ -102,12 +109,16 @@ impl TraceIndex {
         let (entries, mut rest) = rest.split_at(chunks as usize * ENTRY_BYTES);
         index.chunks = entries.chunks_exact(ENTRY_BYTES).map(entry).collect();
         for _ in 0..lives {
-            let (life, later) =
-                postcard::take_from_bytes::<Life>(rest).map_err(|_| "the index has a life that is none")?;
+            let (life, later) = postcard::take_from_bytes::<Life>(rest)
+                .map_err(|_| "the index has a life that is none")?;
             index.lives.push(life);
             rest = later;
         }
-        if rest.is_empty() { Ok(index) } else { Err("the index is too long") }
+        if rest.is_empty() {
+            Ok(index)
+        } else {
+            Err("the index is too long")
+        }
     }
 
     /// The chunk that an instruction is in, counted from 0.
@@ -115,12 +126,15 @@ impl TraceIndex {
         if instruction >= self.instructions {
             return None;
         }
-        self.chunks.partition_point(|entry| entry.first_instruction <= instruction).checked_sub(1)
+        self.chunks
+            .partition_point(|entry| entry.first_instruction <= instruction)
+            .checked_sub(1)
     }
 }
 
 fn entry(bytes: &[u8]) -> ChunkEntry {
-    let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let u32_at =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
     ChunkEntry {
         offset: u64_at(0),

@@ -62,7 +62,9 @@ impl<R: Read> TraceReader<R> {
                 reader.header = TraceHeader::from_json(&reader.body)?;
                 Ok(reader)
             }
-            _ => Err(ReadTraceError::NoTrace("its first record is no header".to_owned())),
+            _ => Err(ReadTraceError::NoTrace(
+                "its first record is no header".to_owned(),
+            )),
         }
     }
 
@@ -77,7 +79,11 @@ impl<R: Read> TraceReader<R> {
     /// # Errors
     /// Once, behind the last whole chunk of a cut or damaged trace. Every call after that gives `Ok(false)`.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
-        let outcome = if self.is_over { Ok(false) } else { self.advance(chunk) };
+        let outcome = if self.is_over {
+            Ok(false)
+        } else {
+            self.advance(chunk)
+        };
         if !matches!(outcome, Ok(true)) {
             self.is_over = true;
             chunk.clear();
@@ -104,17 +110,28 @@ impl<R: Read> TraceReader<R> {
         loop {
             let offset = self.offset;
             let Some(head) = self.record()? else {
-                return Err(ReadTraceError::Unfinished { offset, before: self.before });
+                return Err(ReadTraceError::Unfinished {
+                    offset,
+                    before: self.before,
+                });
             };
             match head.kind {
-                kind::CHUNK if self.index.is_none() => return self.chunk(offset, chunk).map(|()| true),
+                kind::CHUNK if self.index.is_none() => {
+                    return self.chunk(offset, chunk).map(|()| true);
+                }
                 kind::INDEX if self.index.is_none() => {
-                    let index = TraceIndex::decode(&self.body).map_err(|what| self.damaged(offset, what))?;
+                    let index = TraceIndex::decode(&self.body)
+                        .map_err(|what| self.damaged(offset, what))?;
                     self.index = Some(index);
                 }
                 kind::FOOTER if self.index.is_some() => return self.end().map(|()| false),
                 _ if head.may_be_skipped() => {}
-                other => return Err(self.damaged(offset, format!("a record of kind {other} does not belong there"))),
+                other => {
+                    return Err(self.damaged(
+                        offset,
+                        format!("a record of kind {other} does not belong there"),
+                    ));
+                }
             }
         }
     }
@@ -160,10 +177,15 @@ impl<R: Read> TraceReader<R> {
         let offset = self.offset;
         let read = self.fill(HEAD_BYTES as u64)?;
         let Some(bytes) = self.body.first_chunk::<HEAD_BYTES>() else {
-            return if read == 0 { Ok(None) } else { Err(self.cut(offset, offset + read)) };
+            return if read == 0 {
+                Ok(None)
+            } else {
+                Err(self.cut(offset, offset + read))
+            };
         };
         let head = Head::parse(bytes).map_err(|what| self.damaged(offset, what))?;
-        self.check_head(&head).map_err(|what| self.damaged(offset, what))?;
+        self.check_head(&head)
+            .map_err(|what| self.damaged(offset, what))?;
         let read = self.fill(head.body_bytes.into())?;
         if read < u64::from(head.body_bytes) {
             return Err(self.cut(offset, offset + HEAD_BYTES as u64 + read));
@@ -178,7 +200,10 @@ impl<R: Read> TraceReader<R> {
 
     fn check_head(&self, head: &Head) -> Result<(), String> {
         if head.number != self.records {
-            return Err(format!("it is record {}, record {} comes next", head.number, self.records));
+            return Err(format!(
+                "it is record {}, record {} comes next",
+                head.number, self.records
+            ));
         }
         let most = match head.kind {
             kind::HEADER => HEADER_BYTES,
@@ -186,7 +211,10 @@ impl<R: Read> TraceReader<R> {
             _ => limits::BODY_BYTES,
         };
         if head.body_bytes as usize > most {
-            return Err(format!("it claims {} bytes, more than {most}", head.body_bytes));
+            return Err(format!(
+                "it claims {} bytes, more than {most}",
+                head.body_bytes
+            ));
         }
         Ok(())
     }
@@ -200,11 +228,19 @@ impl<R: Read> TraceReader<R> {
     }
 
     fn cut(&self, offset: u64, end: u64) -> ReadTraceError {
-        ReadTraceError::Cut { offset, end, before: self.before }
+        ReadTraceError::Cut {
+            offset,
+            end,
+            before: self.before,
+        }
     }
 
     fn damaged(&self, offset: u64, what: impl Into<String>) -> ReadTraceError {
-        ReadTraceError::Damaged { offset, what: what.into(), before: self.before }
+        ReadTraceError::Damaged {
+            offset,
+            what: what.into(),
+            before: self.before,
+        }
     }
 }
 
@@ -219,7 +255,9 @@ fn check_magic(from: &mut impl Read) -> Result<(), ReadTraceError> {
         return Err(ReadTraceError::NoTrace("it is empty".to_owned()));
     }
     if found != MAGIC {
-        return Err(ReadTraceError::NoTrace("it does not begin like one".to_owned()));
+        return Err(ReadTraceError::NoTrace(
+            "it does not begin like one".to_owned(),
+        ));
     }
     Ok(())
 }

@@ -41,8 +41,18 @@ impl Head {
     pub(super) fn of(kind: u16, number: u32, body: &Body<'_>) -> Self {
         let mut checksum = Xxh3Default::new();
         body.parts().iter().for_each(|part| checksum.update(part));
-        let flags = if kind == kind::KERNEL_SYMBOLS { MAY_BE_SKIPPED } else { 0 };
-        Head { kind, flags, number, body_bytes: body.length() as u32, checksum: checksum.digest() }
+        let flags = if kind == kind::KERNEL_SYMBOLS {
+            MAY_BE_SKIPPED
+        } else {
+            0
+        };
+        Head {
+            kind,
+            flags,
+            number,
+            body_bytes: body.length() as u32,
+            checksum: checksum.digest(),
+        }
     }
 
     pub(super) fn bytes(&self) -> [u8; HEAD_BYTES] {
@@ -60,7 +70,8 @@ impl Head {
 
     /// Reads a head; says what is wrong with it.
     pub(super) fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, &'static str> {
-        let u32_at = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let u32_at =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         if head[..4] != RECORD {
             return Err("it does not begin like a record");
@@ -99,7 +110,12 @@ impl<W: Write> Records<W> {
     /// Writes nothing yet: the first record goes with what every trace begins with, so that a trace that is ended at its very
     /// beginning is empty or has its header.
     pub(super) fn begin(into: W) -> Self {
-        Records { into, number: 0, bytes: MAGIC.len() as u64, is_broken: false }
+        Records {
+            into,
+            number: 0,
+            bytes: MAGIC.len() as u64,
+            is_broken: false,
+        }
     }
 
     pub(super) fn put(&mut self, kind: u16, body: &Body<'_>) -> io::Result<()> {
@@ -108,9 +124,14 @@ impl<W: Write> Records<W> {
         }
         let head = Head::of(kind, self.number, body).bytes();
         let magic: &[u8] = if self.number == 0 { &MAGIC } else { &[] };
-        let parts = [magic, &head[..]].into_iter().chain(body.parts().iter().copied());
+        let parts = [magic, &head[..]]
+            .into_iter()
+            .chain(body.parts().iter().copied());
         self.is_broken = true;
-        write_parts(&mut self.into, &mut parts.map(IoSlice::new).collect::<Vec<_>>())?;
+        write_parts(
+            &mut self.into,
+            &mut parts.map(IoSlice::new).collect::<Vec<_>>(),
+        )?;
         self.is_broken = false;
         self.number += 1;
         self.bytes += (head.len() + body.length()) as u64;
@@ -151,9 +172,16 @@ fn write_parts(into: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Resu
 
 /// Reads up to `length` bytes into `into`, in place of what is there. Memory grows with what comes, not with what is
 /// claimed.
-pub(super) fn read_up_to(reader: &mut impl Read, length: u64, into: &mut Vec<u8>) -> io::Result<u64> {
+pub(super) fn read_up_to(
+    reader: &mut impl Read,
+    length: u64,
+    into: &mut Vec<u8>,
+) -> io::Result<u64> {
     into.clear();
-    reader.take(length).read_to_end(into).map(|read| read as u64)
+    reader
+        .take(length)
+        .read_to_end(into)
+        .map(|read| read as u64)
 }
 
 #[cfg(test)]
@@ -183,7 +211,9 @@ mod tests {
     #[test]
     fn a_trace_begins_with_its_header_in_one_piece() {
         let mut records = Records::begin(Pieces::default());
-        records.put(kind::HEADER, &Body::whole(b"header")).expect("written");
+        records
+            .put(kind::HEADER, &Body::whole(b"header"))
+            .expect("written");
         assert_eq!(records.get_ref().0, [MAGIC.len() + HEAD_BYTES + 6]);
         assert_eq!(records.bytes(), (MAGIC.len() + HEAD_BYTES + 6) as u64);
     }

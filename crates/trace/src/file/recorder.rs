@@ -37,11 +37,21 @@ impl<W: Write + Send + 'static> Recorder<W> {
         let behind = Behind::new(Appender::create(into, header)?)?;
         let mut encoder = ChunkEncoder::new();
         encoder.begin();
-        Ok(Recorder { encoder, behind, marks: Vec::new(), mark_bytes: 0, instructions: 0 })
+        Ok(Recorder {
+            encoder,
+            behind,
+            marks: Vec::new(),
+            mark_bytes: 0,
+            instructions: 0,
+        })
     }
 
     /// The number of a shape, the same for the same one. Its blocks run one after the other.
-    pub fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<ShapeId, UnfitShape> {
+    pub fn define(
+        &mut self,
+        blocks: &[Block],
+        forms: &[ShapeReference],
+    ) -> Result<ShapeId, UnfitShape> {
         self.encoder.define(blocks, forms).map(ShapeId)
     }
 
@@ -59,10 +69,16 @@ impl<W: Write + Send + 'static> Recorder<W> {
     ///
     /// # Errors
     /// Where a chunk before could not be written.
-    pub fn take<R: ReadWords>(&mut self, words: &[R::Word], numbers: &[u32]) -> Result<usize, WriteTraceError> {
+    pub fn take<R: ReadWords>(
+        &mut self,
+        words: &[R::Word],
+        numbers: &[u32],
+    ) -> Result<usize, WriteTraceError> {
         let mut taken = 0;
         loop {
-            let (more, is_full) = self.encoder.take::<R>(words.get(taken..).unwrap_or_default(), numbers);
+            let (more, is_full) = self
+                .encoder
+                .take::<R>(words.get(taken..).unwrap_or_default(), numbers);
             taken += more;
             if !is_full {
                 return Ok(taken);
@@ -74,14 +90,22 @@ impl<W: Write + Send + 'static> Recorder<W> {
     /// Appends a mark behind all blocks so far.
     pub fn mark(&mut self, mark: Mark) -> Result<(), WriteTraceError> {
         if let Some(found) = codec::oversized(&mark) {
-            return Err(WriteTraceError::Text { mark: self.marks.len(), found, most: limits::TEXT_BYTES });
+            return Err(WriteTraceError::Text {
+                mark: self.marks.len(),
+                found,
+                most: limits::TEXT_BYTES,
+            });
         }
         let bytes = codec::text_bytes(&mark);
-        if self.marks.len() >= limits::CUT_MARKS || self.mark_bytes + bytes > limits::CUT_MARK_BYTES {
+        if self.marks.len() >= limits::CUT_MARKS || self.mark_bytes + bytes > limits::CUT_MARK_BYTES
+        {
             self.cut()?;
         }
         self.mark_bytes += bytes;
-        self.marks.push(Placed { before_block: self.encoder.blocks() as u32, mark });
+        self.marks.push(Placed {
+            before_block: self.encoder.blocks() as u32,
+            mark,
+        });
         Ok(())
     }
 
@@ -94,7 +118,8 @@ impl<W: Write + Send + 'static> Recorder<W> {
             let (spare, no_marks) = self.behind.spare()?;
             let open = self.encoder.exchange(spare);
             self.instructions += open.totals().instructions;
-            self.behind.append(open, std::mem::replace(&mut self.marks, no_marks));
+            self.behind
+                .append(open, std::mem::replace(&mut self.marks, no_marks));
             self.mark_bytes = 0;
         }
         Ok(())

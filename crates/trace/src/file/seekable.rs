@@ -34,7 +34,14 @@ impl<'f> TraceFile<'f> {
         let mut body = Vec::new();
         let index = read_index(&mut file, &mut body)?;
         let decoder = ChunkDecoder::new().map_err(ReadTraceError::Resources)?;
-        Ok(TraceFile { file: BufReader::new(file), header, index, decoder, body, next: 0 })
+        Ok(TraceFile {
+            file: BufReader::new(file),
+            header,
+            index,
+            decoder,
+            body,
+            next: 0,
+        })
     }
 
     /// What the trace says of itself.
@@ -49,7 +56,10 @@ impl<'f> TraceFile<'f> {
 
     /// Goes to the chunk that holds an instruction, counted from 0: [`next_into`](Self::next_into) gives it next.
     pub fn seek(&mut self, instruction: u64) -> Result<ChunkEntry, ReadTraceError> {
-        let beyond = ReadTraceError::Beyond { wanted: instruction, instructions: self.index.instructions };
+        let beyond = ReadTraceError::Beyond {
+            wanted: instruction,
+            instructions: self.index.instructions,
+        };
         let number = self.index.chunk_of(instruction).ok_or(beyond)?;
         self.next = number;
         Ok(self.index.chunks[number])
@@ -64,24 +74,51 @@ impl<'f> TraceFile<'f> {
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<ChunkPlace>, ReadTraceError> {
         chunk.clear();
         let number = self.next;
-        let Some(&entry) = self.index.chunks.get(number) else { return Ok(None) };
+        let Some(&entry) = self.index.chunks.get(number) else {
+            return Ok(None);
+        };
         self.record(number)?;
-        let head = self.decoder.decode(&self.body, chunk).map_err(|why| self.damaged(number, &why.to_string()))?;
+        let head = self
+            .decoder
+            .decode(&self.body, chunk)
+            .map_err(|why| self.damaged(number, &why.to_string()))?;
         if let Err(error) = self.check(number, &head) {
             chunk.clear();
             return Err(error);
         }
         self.next += 1;
-        let ChunkEntry { offset, first_instruction, first_block, running, .. } = entry;
-        Ok(Some(ChunkPlace { number: number as u64, offset, first_instruction, first_block, running }))
+        let ChunkEntry {
+            offset,
+            first_instruction,
+            first_block,
+            running,
+            ..
+        } = entry;
+        Ok(Some(ChunkPlace {
+            number: number as u64,
+            offset,
+            first_instruction,
+            first_block,
+            running,
+        }))
     }
 
     /// Reads the record of a chunk into `body`.
     fn record(&mut self, number: usize) -> Result<(), ReadTraceError> {
         let offset = self.index.chunks[number].offset;
-        let failed = |source| ReadTraceError::Io { offset, source, before: Before::default() };
+        let failed = |source| ReadTraceError::Io {
+            offset,
+            source,
+            before: Before::default(),
+        };
         self.file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        let outcome = read_record(&mut self.file, kind::CHUNK, limits::BODY_BYTES, &mut self.body).map_err(failed)?;
+        let outcome = read_record(
+            &mut self.file,
+            kind::CHUNK,
+            limits::BODY_BYTES,
+            &mut self.body,
+        )
+        .map_err(failed)?;
         outcome.map_err(|what| self.damaged(number, what))
     }
 
@@ -96,8 +133,15 @@ impl<'f> TraceFile<'f> {
 
     fn damaged(&self, number: usize, what: &str) -> ReadTraceError {
         let entry = &self.index.chunks[number];
-        let before = Before { chunks: number as u64, instructions: entry.first_instruction };
-        ReadTraceError::Damaged { offset: entry.offset, what: what.to_owned(), before }
+        let before = Before {
+            chunks: number as u64,
+            instructions: entry.first_instruction,
+        };
+        ReadTraceError::Damaged {
+            offset: entry.offset,
+            what: what.to_owned(),
+            before,
+        }
     }
 }
 
@@ -118,24 +162,39 @@ pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, Re
     }
 }
 
-fn read_index(file: &mut (impl Read + Seek), body: &mut Vec<u8>) -> Result<TraceIndex, ReadTraceError> {
+fn read_index(
+    file: &mut (impl Read + Seek),
+    body: &mut Vec<u8>,
+) -> Result<TraceIndex, ReadTraceError> {
     let refuse = |what: &str| ReadTraceError::NoIndex(what.to_owned());
     let failed = |source: std::io::Error| ReadTraceError::NoIndex(source.to_string());
     let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
-    let footer = end.checked_sub(FOOTER_BYTES).ok_or_else(|| refuse("the file is too short"))?;
+    let footer = end
+        .checked_sub(FOOTER_BYTES)
+        .ok_or_else(|| refuse("the file is too short"))?;
     file.seek(SeekFrom::Start(footer)).map_err(failed)?;
     let is_footer = read_record(file, kind::FOOTER, 8, body).map_err(failed)?;
     is_footer.map_err(|_| refuse("the file does not end with a footer"))?;
-    let at = body.first_chunk::<8>().ok_or_else(|| refuse("the footer is too short"))?;
+    let at = body
+        .first_chunk::<8>()
+        .ok_or_else(|| refuse("the footer is too short"))?;
     let offset = u64::from_le_bytes(*at);
     if offset > footer {
         return Err(refuse("the footer points behind itself"));
     }
     file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-    read_record(file, kind::INDEX, u32::MAX as usize, body).map_err(failed)?.map_err(refuse)?;
+    read_record(file, kind::INDEX, u32::MAX as usize, body)
+        .map_err(failed)?
+        .map_err(refuse)?;
     let index = TraceIndex::decode(body).map_err(refuse)?;
-    let is_ascending = index.chunks.is_sorted_by_key(|entry| (entry.first_instruction, entry.offset));
-    if is_ascending { Ok(index) } else { Err(refuse("its chunks are not in order")) }
+    let is_ascending = index
+        .chunks
+        .is_sorted_by_key(|entry| (entry.first_instruction, entry.offset));
+    if is_ascending {
+        Ok(index)
+    } else {
+        Err(refuse("its chunks are not in order"))
+    }
 }
 
 const ANOTHER: &str = "it is of another kind or too long";
@@ -148,7 +207,9 @@ fn read_record(
     body: &mut Vec<u8>,
 ) -> std::io::Result<Result<(), &'static str>> {
     read_up_to(from, HEAD_BYTES as u64, body)?;
-    let Some(head) = body.first_chunk::<HEAD_BYTES>() else { return Ok(Err("it is cut")) };
+    let Some(head) = body.first_chunk::<HEAD_BYTES>() else {
+        return Ok(Err("it is cut"));
+    };
     let head = match Head::parse(head) {
         Ok(head) if head.kind == kind && head.body_bytes as usize <= most => head,
         Ok(_) => return Ok(Err(ANOTHER)),
@@ -158,5 +219,9 @@ fn read_record(
     if read < u64::from(head.body_bytes) {
         return Ok(Err("it is cut"));
     }
-    Ok(if head.is_of(body) { Ok(()) } else { Err("its checksum differs") })
+    Ok(if head.is_of(body) {
+        Ok(())
+    } else {
+        Err("its checksum differs")
+    })
 }

@@ -17,13 +17,21 @@ pub struct TraceWriter<W> {
 impl<W: Write> TraceWriter<W> {
     /// Begins a trace.
     pub fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
-        Ok(TraceWriter { appender: Appender::create(into, header)?, encoder: ChunkEncoder::new() })
+        Ok(TraceWriter {
+            appender: Appender::create(into, header)?,
+            encoder: ChunkEncoder::new(),
+        })
     }
 
     /// Appends a chunk, in several records where it is long. An empty one is nothing.
     pub fn write(&mut self, chunk: &Chunk) -> Result<(), WriteTraceError> {
         check(chunk)?;
-        let mut rest = Rest { chunk, block: 0, reference: 0, mark: 0 };
+        let mut rest = Rest {
+            chunk,
+            block: 0,
+            reference: 0,
+            mark: 0,
+        };
         while let Some(piece) = rest.next_piece() {
             self.piece(piece)?;
         }
@@ -52,9 +60,10 @@ impl<W: Write> TraceWriter<W> {
 
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), WriteTraceError> {
         let open = self.encoder.encode(piece).map_err(|error| match error {
-            EncodeError::Unfit { block, why } => {
-                WriteTraceError::Unfit { block: (piece.first_block + block) as u64, why }
-            }
+            EncodeError::Unfit { block, why } => WriteTraceError::Unfit {
+                block: (piece.first_block + block) as u64,
+                why,
+            },
             EncodeError::Shape(why) => self.appender.failed(io::Error::other(why)),
         })?;
         self.appender.close(open, piece.marks, piece.first_block)
@@ -62,19 +71,36 @@ impl<W: Write> TraceWriter<W> {
 }
 
 fn check(chunk: &Chunk) -> Result<(), WriteTraceError> {
-    let claimed: u64 = chunk.blocks.iter().map(|block| u64::from(block.references)).sum();
+    let claimed: u64 = chunk
+        .blocks
+        .iter()
+        .map(|block| u64::from(block.references))
+        .sum();
     if claimed != chunk.references.len() as u64 {
         let found = chunk.references.len() as u64;
-        return Err(WriteTraceError::Parts { what: "references", found, need: claimed });
+        return Err(WriteTraceError::Parts {
+            what: "references",
+            found,
+            need: claimed,
+        });
     }
     let (mut least, most) = (0, chunk.blocks.len() as u64);
     for (mark, placed) in chunk.marks.iter().enumerate() {
         let found = placed.before_block;
         if found < least || u64::from(found) > most {
-            return Err(WriteTraceError::Place { mark, found, least, most });
+            return Err(WriteTraceError::Place {
+                mark,
+                found,
+                least,
+                most,
+            });
         }
         if let Some(found) = codec::oversized(&placed.mark) {
-            return Err(WriteTraceError::Text { mark, found, most: limits::TEXT_BYTES });
+            return Err(WriteTraceError::Text {
+                mark,
+                found,
+                most: limits::TEXT_BYTES,
+            });
         }
         least = found;
     }
@@ -130,7 +156,11 @@ fn marks_that_fit(marks: &[Placed]) -> usize {
         bytes += codec::text_bytes(&placed.mark);
         bytes <= limits::CUT_MARK_BYTES
     };
-    marks.iter().take(limits::CUT_MARKS).take_while(fits).count()
+    marks
+        .iter()
+        .take(limits::CUT_MARKS)
+        .take_while(fits)
+        .count()
 }
 
 /// How many blocks fit, at least one where there is one, and the references in them.

@@ -38,8 +38,18 @@ impl Assembler {
     pub(super) fn with_one_task() -> Self {
         let (task, process) = (TaskId(1), ProcessId(1));
         let mut assembler = Assembler::default();
-        assembler.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: b"imported".to_vec() });
-        assembler.mark(Mark::Switch { from: TaskId::NONE, to: task, is_voluntary: false, cause: Cause::Unknown });
+        assembler.mark(Mark::Birth {
+            task,
+            process,
+            parent: TaskId::NONE,
+            name: b"imported".to_vec(),
+        });
+        assembler.mark(Mark::Switch {
+            from: TaskId::NONE,
+            to: task,
+            is_voluntary: false,
+            cause: Cause::Unknown,
+        });
         assembler
     }
 
@@ -49,7 +59,12 @@ impl Assembler {
         self.chunk.mark(mark);
     }
 
-    pub(super) fn instruction(&mut self, place: Location, address: u64, bytes: u64) -> Result<(), ImportError> {
+    pub(super) fn instruction(
+        &mut self,
+        place: Location,
+        address: u64,
+        bytes: u64,
+    ) -> Result<(), ImportError> {
         let most = u64::from(u8::MAX);
         let length = u8::try_from(bytes).ok().filter(|&bytes| bytes > 0);
         let length = length.ok_or(ImportError::Size { place, bytes, most })?;
@@ -57,7 +72,10 @@ impl Assembler {
         self.has_instructions = true;
         if let Some(block) = &mut self.open {
             let follows = block.address.checked_add(u64::from(block.bytes)) == Some(address);
-            if follows && block.bytes + u16::from(length) <= Block::LONGEST && block.references < MANY_REFERENCES {
+            if follows
+                && block.bytes + u16::from(length) <= Block::LONGEST
+                && block.references < MANY_REFERENCES
+            {
                 block.bytes += u16::from(length);
                 block.instructions += 1;
                 self.last_bytes = length;
@@ -72,7 +90,14 @@ impl Assembler {
         self.end();
         self.last_bytes = length;
         let (bytes, flags) = (u16::from(length), self.flags);
-        self.open = Some(Block { address, bytes, instructions: 1, references: 0, first_bytes: length, flags });
+        self.open = Some(Block {
+            address,
+            bytes,
+            instructions: 1,
+            references: 0,
+            first_bytes: length,
+            flags,
+        });
     }
 
     /// Where no instruction came so far, makes one up for the data that comes.
@@ -91,7 +116,10 @@ impl Assembler {
 
     /// The open block takes no more references, so its last instruction is there once more for those that come.
     fn repeat_instruction(&mut self, place: Location) -> Result<(), ImportError> {
-        let block = self.open.as_ref().ok_or(ImportError::NoInstruction { place })?;
+        let block = self
+            .open
+            .as_ref()
+            .ok_or(ImportError::NoInstruction { place })?;
         if block.references == u16::MAX {
             let end = block.address.wrapping_add(block.bytes.into());
             self.begin(end.wrapping_sub(self.last_bytes.into()), self.last_bytes);
@@ -110,7 +138,10 @@ impl Assembler {
 
     /// Where the next instruction lies if none was jumped over.
     pub(super) fn next_address(&self) -> Option<u64> {
-        self.open.as_ref()?.address.checked_add(self.open.as_ref()?.bytes.into())
+        self.open
+            .as_ref()?
+            .address
+            .checked_add(self.open.as_ref()?.bytes.into())
     }
 
     /// Touches at least the byte that it names.
@@ -132,17 +163,29 @@ impl Assembler {
         is_store: bool,
     ) -> Result<(), ImportError> {
         if !(1..=LARGEST_DATA).contains(&bytes) {
-            return Err(ImportError::Size { place, bytes, most: LARGEST_DATA });
+            return Err(ImportError::Size {
+                place,
+                bytes,
+                most: LARGEST_DATA,
+            });
         }
         check_address(place, address)?;
         let mut start = 0;
         while start < bytes {
             self.repeat_instruction(place)?;
-            let block = self.open.as_mut().ok_or(ImportError::NoInstruction { place })?;
+            let block = self
+                .open
+                .as_mut()
+                .ok_or(ImportError::NoInstruction { place })?;
             let piece = (bytes - start).min(LARGEST_REFERENCE);
-            let code = Reference::size_code(piece).ok_or(ImportError::Size { place, bytes, most: LARGEST_DATA })?;
+            let code = Reference::size_code(piece).ok_or(ImportError::Size {
+                place,
+                bytes,
+                most: LARGEST_DATA,
+            })?;
             block.references += 1;
-            let reference = Reference::new(address.wrapping_add(start), code, block.bytes - 1, is_store);
+            let reference =
+                Reference::new(address.wrapping_add(start), code, block.bytes - 1, is_store);
             self.chunk.references.push(reference);
             start += piece;
         }
@@ -162,8 +205,14 @@ impl Assembler {
 
     /// Moves the closed blocks to `chunk`, which is empty; references of an open block stay.
     pub(super) fn take(&mut self, chunk: &mut Chunk) {
-        let open = self.open.as_ref().map_or(0, |block| usize::from(block.references));
-        let staying = self.chunk.references.split_off(self.chunk.references.len() - open);
+        let open = self
+            .open
+            .as_ref()
+            .map_or(0, |block| usize::from(block.references));
+        let staying = self
+            .chunk
+            .references
+            .split_off(self.chunk.references.len() - open);
         std::mem::swap(chunk, &mut self.chunk);
         self.chunk.references.extend(staying);
     }
@@ -172,5 +221,9 @@ impl Assembler {
 /// A trace keeps 48 bits of an address; another address than it was would be worse than none.
 fn check_address(place: Location, address: u64) -> Result<(), ImportError> {
     let kept = ((address << 16) as i64 >> 16) as u64;
-    if kept == address { Ok(()) } else { Err(ImportError::Address { place, address }) }
+    if kept == address {
+        Ok(())
+    } else {
+        Err(ImportError::Address { place, address })
+    }
 }

@@ -30,13 +30,20 @@ struct Instruction {
 
 impl<R: BufRead> ChampSim<R> {
     pub(super) fn new(from: R) -> Result<Self, ImportError> {
-        Ok(ChampSim { records: Unpacked::new(from, "champsim")?, last: None })
+        Ok(ChampSim {
+            records: Unpacked::new(from, "champsim")?,
+            last: None,
+        })
     }
 
     /// Reads one record; false at the end.
     pub(super) fn step(&mut self, assembler: &mut Assembler) -> Result<bool, ImportError> {
         let next = self.next_record();
-        let following = next.as_ref().ok().and_then(Option::as_ref).map(|(_, instruction)| instruction.address);
+        let following = next
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .map(|(_, instruction)| instruction.address);
         if let Some((place, instruction)) = self.last.take() {
             instruction.put(place, following, assembler)?;
         }
@@ -49,8 +56,13 @@ impl<R: BufRead> ChampSim<R> {
         let place = self.records.place();
         match self.records.fill(&mut bytes)? {
             0 => Ok(None),
-            RECORD_BYTES => Instruction::of(place, &bytes).map(|instruction| Some((place, instruction))),
-            _ => Err(ImportError::Cut { place, needed: "a whole record of 64 bytes" }),
+            RECORD_BYTES => {
+                Instruction::of(place, &bytes).map(|instruction| Some((place, instruction)))
+            }
+            _ => Err(ImportError::Cut {
+                place,
+                needed: "a whole record of 64 bytes",
+            }),
         }
     }
 }
@@ -61,7 +73,10 @@ impl Instruction {
         let word = |index: usize| u64::from_le_bytes(words[index]);
         let [is_branch, is_taken] = [bytes[8], bytes[9]];
         if is_branch > 1 || is_taken > 1 || word(0) == 0 {
-            let found = format!("an instruction at {:#x} with the flags {is_branch} and {is_taken}", word(0));
+            let found = format!(
+                "an instruction at {:#x} with the flags {is_branch} and {is_taken}",
+                word(0)
+            );
             return Err(ImportError::Unknown {
                 place,
                 found,
@@ -77,9 +92,18 @@ impl Instruction {
     }
 
     /// Loads come before stores, as in an instruction that does both.
-    fn put(&self, place: Location, following: Option<u64>, assembler: &mut Assembler) -> Result<(), ImportError> {
-        let distance = following.filter(|_| !self.is_taken).map(|next| next.wrapping_sub(self.address));
-        let bytes = distance.filter(|bytes| (1..=LONGEST).contains(bytes)).unwrap_or(1);
+    fn put(
+        &self,
+        place: Location,
+        following: Option<u64>,
+        assembler: &mut Assembler,
+    ) -> Result<(), ImportError> {
+        let distance = following
+            .filter(|_| !self.is_taken)
+            .map(|next| next.wrapping_sub(self.address));
+        let bytes = distance
+            .filter(|bytes| (1..=LONGEST).contains(bytes))
+            .unwrap_or(1);
         assembler.instruction(place, self.address, bytes)?;
         for (addresses, is_store) in [(&self.loads[..], false), (&self.stores[..], true)] {
             for &address in addresses.iter().filter(|&&address| address != 0) {
@@ -99,7 +123,10 @@ mod tests {
         let mut bytes = address.to_le_bytes().to_vec();
         bytes.extend(branch);
         bytes.extend([0; 6]);
-        stores.iter().chain(&loads).for_each(|word| bytes.extend(word.to_le_bytes()));
+        stores
+            .iter()
+            .chain(&loads)
+            .for_each(|word| bytes.extend(word.to_le_bytes()));
         bytes
     }
 
@@ -120,30 +147,55 @@ mod tests {
         let mut importer = Importer::champsim(&bytes[..]).expect("no packed file");
         let mut chunk = Chunk::default();
         assert!(importer.next_into(&mut chunk).expect("a whole file"));
-        let blocks =
-            chunk.blocks.iter().map(|block| (block.address, block.bytes, block.instructions, block.references));
-        assert_eq!(blocks.collect::<Vec<_>>(), [(0x40_0000, 6, 3, 2), (0x40_0009, 1, 1, 1)]);
-        let touched = chunk.references.iter().map(|reference| (reference.address(), reference.is_store()));
-        assert_eq!(touched.collect::<Vec<_>>(), [(0x7f_0020, false), (0x7f_0010, true), (0x7f_0030, false)]);
+        let blocks = chunk.blocks.iter().map(|block| {
+            (
+                block.address,
+                block.bytes,
+                block.instructions,
+                block.references,
+            )
+        });
+        assert_eq!(
+            blocks.collect::<Vec<_>>(),
+            [(0x40_0000, 6, 3, 2), (0x40_0009, 1, 1, 1)]
+        );
+        let touched = chunk
+            .references
+            .iter()
+            .map(|reference| (reference.address(), reference.is_store()));
+        assert_eq!(
+            touched.collect::<Vec<_>>(),
+            [(0x7f_0020, false), (0x7f_0010, true), (0x7f_0030, false)]
+        );
         assert!(!importer.next_into(&mut chunk).expect("a whole file"));
         assert!(importer.notes()[0].starts_with("the trace has no sizes"));
     }
 
     fn error(bytes: &[u8]) -> String {
-        Importer::champsim(bytes).map_or_else(|error| error, crate::import::tests::failure).to_string()
+        Importer::champsim(bytes)
+            .map_or_else(|error| error, crate::import::tests::failure)
+            .to_string()
     }
 
     #[test]
     fn what_is_none_of_its_records_is_named_by_its_place() {
         let mut cut = four();
         cut.truncate(100);
-        assert!(error(&cut).starts_with("byte 64: found the end of the file, need a whole record of 64 bytes"));
+        assert!(
+            error(&cut)
+                .starts_with("byte 64: found the end of the file, need a whole record of 64 bytes")
+        );
         let text = error(&[b'I'; 128]);
         assert!(
-            text.starts_with("byte 0: found an instruction at 0x4949494949494949 with the flags 73 and 73"),
+            text.starts_with(
+                "byte 0: found an instruction at 0x4949494949494949 with the flags 73 and 73"
+            ),
             "{text}"
         );
         let packed = error(b"\xfd7zXZ\x00 and so on");
-        assert!(packed.contains("xz -dc FILE | switchcost trace import --from champsim - -o TRACE"), "{packed}");
+        assert!(
+            packed.contains("xz -dc FILE | switchcost trace import --from champsim - -o TRACE"),
+            "{packed}"
+        );
     }
 }

@@ -7,15 +7,29 @@ use super::lines::{Parsed, hexadecimal};
 pub(super) const NEEDED: &str = "a label from 0 to 4 and a hexadecimal address";
 
 pub(super) fn parse(line: &[u8], bytes: u64) -> Parsed {
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let Some(label) = words.next() else { return Parsed::Noise };
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let Some(label) = words.next() else {
+        return Parsed::Noise;
+    };
     let Some((label, address)) = hexadecimal(label).zip(words.next().and_then(hexadecimal)) else {
         return Parsed::Unknown;
     };
     let address = address - address % bytes;
     match label {
-        0 | 3 => Parsed::Data { address, bytes, loads: true, stores: false },
-        1 => Parsed::Data { address, bytes, loads: false, stores: true },
+        0 | 3 => Parsed::Data {
+            address,
+            bytes,
+            loads: true,
+            stores: false,
+        },
+        1 => Parsed::Data {
+            address,
+            bytes,
+            loads: false,
+            stores: true,
+        },
         2 => Parsed::Instruction { address, bytes },
         4 => Parsed::Noise,
         _ => Parsed::Unknown,

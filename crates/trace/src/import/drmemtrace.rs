@@ -22,7 +22,8 @@ use numbers::{kind, marker};
 use records::Record;
 use threads::Threads;
 
-const NEEDED_RECORD: &str = "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
+const NEEDED_RECORD: &str =
+    "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
 
 /// Threads in files of their own take turns here.
 const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
@@ -63,7 +64,11 @@ impl<R: BufRead> Drmemtrace<R> {
     /// What to know of all numbers, as far as it was read.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let interleaved = self.is_interleaved().then_some(INTERLEAVED);
-        self.file_type.iter().flat_map(|file_type| file_type.notes()).chain(interleaved).collect()
+        self.file_type
+            .iter()
+            .flat_map(|file_type| file_type.notes())
+            .chain(interleaved)
+            .collect()
     }
 
     /// The architecture, where it is said.
@@ -72,8 +77,14 @@ impl<R: BufRead> Drmemtrace<R> {
     }
 
     /// Reads one record; false at the end.
-    pub(super) fn step(&mut self, into: &mut Assembler, ignored: &mut u64) -> Result<bool, ImportError> {
-        let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
+    pub(super) fn step(
+        &mut self,
+        into: &mut Assembler,
+        ignored: &mut u64,
+    ) -> Result<bool, ImportError> {
+        let Some(file) = self.files.get_mut(self.current) else {
+            return Ok(false);
+        };
         let place = file.records.place();
         let is_core = self.file_type.is_some_and(FileType::is_core);
         let step = match file.next_record(is_core) {
@@ -94,7 +105,9 @@ impl<R: BufRead> Drmemtrace<R> {
         match record.kind {
             kind::THREAD => self.belongs_to(Some(record.address), None),
             kind::PROCESS => self.belongs_to(self.files[self.current].thread, Some(record.address)),
-            kind::THREAD_EXIT => self.threads.exit(record.address, !self.is_elsewhere(), into),
+            kind::THREAD_EXIT => self
+                .threads
+                .exit(record.address, !self.is_elsewhere(), into),
             kind::HEADER => self.was_idle |= record.address == 0,
             kind::MARKER => return self.marker(record, place, into),
             kind::FOOTER | kind::ENCODING => {}
@@ -112,13 +125,19 @@ impl<R: BufRead> Drmemtrace<R> {
         into: &mut Assembler,
         ignored: &mut u64,
     ) -> Result<(), ImportError> {
-        let Record { kind, size, address } = *record;
+        let Record {
+            kind,
+            size,
+            address,
+        } = *record;
         match kind {
             // The tracer does not know how much some instructions touch, such as those that save registers.
             kind::READ | kind::WRITE if size == 0 => {
                 into.reference_of_unknown_size(place, address, kind == kind::WRITE)?;
             }
-            kind::READ | kind::WRITE => into.reference(place, address, size.into(), kind == kind::WRITE)?,
+            kind::READ | kind::WRITE => {
+                into.reference(place, address, size.into(), kind == kind::WRITE)?
+            }
             // An instruction that is not fetched again is the next turn of a repeated string instruction: one more.
             kind::FIRST_INSTRUCTION..=kind::LAST_INSTRUCTION
             | kind::NOT_FETCHED
@@ -130,7 +149,13 @@ impl<R: BufRead> Drmemtrace<R> {
             | kind::FIRST_FLUSH..=kind::LAST_FLUSH
             | kind::HARDWARE_PREFETCH
             | kind::FIRST_LATER_PREFETCH..=kind::LAST_LATER_PREFETCH => *ignored += 1,
-            _ => return Err(ImportError::Unknown { place, found: record.described(), needed: NEEDED_RECORD }),
+            _ => {
+                return Err(ImportError::Unknown {
+                    place,
+                    found: record.described(),
+                    needed: NEEDED_RECORD,
+                });
+            }
         }
         Ok(())
     }
@@ -149,20 +174,39 @@ impl<R: BufRead> Drmemtrace<R> {
     }
 
     /// Up to eight instructions that follow the one before; their lengths stand in place of an address.
-    fn bundle(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
+    fn bundle(
+        &mut self,
+        record: &Record,
+        place: Location,
+        into: &mut Assembler,
+    ) -> Result<(), ImportError> {
         let lengths = record.address.to_le_bytes();
-        let lengths = lengths.get(..record.size.into()).filter(|lengths| !lengths.is_empty()).ok_or_else(|| {
-            let needed = "a bundle of 1 to 8 instructions";
-            ImportError::Unknown { place, found: record.described(), needed }
-        })?;
+        let lengths = lengths
+            .get(..record.size.into())
+            .filter(|lengths| !lengths.is_empty())
+            .ok_or_else(|| {
+                let needed = "a bundle of 1 to 8 instructions";
+                ImportError::Unknown {
+                    place,
+                    found: record.described(),
+                    needed,
+                }
+            })?;
         for &length in lengths {
-            let address = into.next_address().ok_or(ImportError::NoInstruction { place })?;
+            let address = into
+                .next_address()
+                .ok_or(ImportError::NoInstruction { place })?;
             self.instruction(place, address, length.into(), into)?;
         }
         Ok(())
     }
 
-    fn marker(&mut self, record: &Record, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
+    fn marker(
+        &mut self,
+        record: &Record,
+        place: Location,
+        into: &mut Assembler,
+    ) -> Result<(), ImportError> {
         let value = record.address;
         match record.size {
             marker::FILE_TYPE => return self.file_type(FileType::new(value, place)?, place),
@@ -192,7 +236,9 @@ impl<R: BufRead> Drmemtrace<R> {
         if found.is_core() && self.cpu.is_some() {
             return core("no --cpu");
         }
-        let before = self.file_type.or_else(|| self.has_run.then(FileType::default));
+        let before = self
+            .file_type
+            .or_else(|| self.has_run.then(FileType::default));
         FileType::agree(before, found, place)?;
         self.file_type = Some(found);
         Ok(())
@@ -246,8 +292,14 @@ impl<R: BufRead> Drmemtrace<R> {
 
     /// Goes on with the file whose records come first; false where all have been read.
     fn choose(&mut self, into: &mut Assembler) -> bool {
-        let unread = self.files.iter().enumerate().filter(|(_, file)| !file.is_read);
-        let Some((first, _)) = unread.min_by_key(|(number, file)| (file.now, *number != self.current)) else {
+        let unread = self
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, file)| !file.is_read);
+        let Some((first, _)) =
+            unread.min_by_key(|(number, file)| (file.now, *number != self.current))
+        else {
             return false;
         };
         if first != self.current {
@@ -267,7 +319,10 @@ impl<R: BufRead> Drmemtrace<R> {
         self.threads.end(into);
         match self.cpu {
             _ if self.has_run => Ok(false),
-            Some(cpu) => Err(ImportError::NothingOnCpu { cpu, seen: self.cpus.iter().copied().collect() }),
+            Some(cpu) => Err(ImportError::NothingOnCpu {
+                cpu,
+                seen: self.cpus.iter().copied().collect(),
+            }),
             None if self.was_idle => Err(ImportError::Idle),
             None => Ok(false),
         }
@@ -276,7 +331,14 @@ impl<R: BufRead> Drmemtrace<R> {
 
 /// Of several files an error names the one.
 fn of_file(is_one: bool, name: &str, why: ImportError) -> ImportError {
-    if is_one { why } else { ImportError::OfFile { file: name.to_owned(), source: Box::new(why) } }
+    if is_one {
+        why
+    } else {
+        ImportError::OfFile {
+            file: name.to_owned(),
+            source: Box::new(why),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,9 @@ pub enum ImportError {
         most: usize,
     },
     /// Data without an instruction that touches it.
-    #[error("{place}: found a reference before the first instruction, need the instruction that makes it first")]
+    #[error(
+        "{place}: found a reference before the first instruction, need the instruction that makes it first"
+    )]
     NoInstruction {
         /// Where it is.
         place: Location,
@@ -56,7 +58,9 @@ pub enum ImportError {
         most: u64,
     },
     /// An address that a trace cannot hold.
-    #[error("{place}: found address {address:#x}, need one of 48 bits, whose higher bits repeat the highest of them")]
+    #[error(
+        "{place}: found address {address:#x}, need one of 48 bits, whose higher bits repeat the highest of them"
+    )]
     Address {
         /// Where it is.
         place: Location,
@@ -100,7 +104,9 @@ pub enum ImportError {
         place: Location,
     },
     /// Parts that are to be read differently.
-    #[error("{place}: found file type {found:#x} behind {before:#x}, need parts of one kind; import them one by one")]
+    #[error(
+        "{place}: found file type {found:#x} behind {before:#x}, need parts of one kind; import them one by one"
+    )]
     Mixed {
         /// Where it is.
         place: Location,
@@ -131,7 +137,9 @@ pub enum ImportError {
         seen: Vec<u64>,
     },
     /// Something is packed in a way that is not read, or not from there.
-    #[error("found {found}, need what is in it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE")]
+    #[error(
+        "found {found}, need what is in it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE"
+    )]
     Packed {
         /// What it is.
         found: &'static str,
@@ -155,7 +163,9 @@ pub enum ImportError {
         source: Box<ImportError>,
     },
     /// A binary file that ends too early.
-    #[error("{place}: found the end of the file, need {needed}; the file is cut. What came before is whole")]
+    #[error(
+        "{place}: found the end of the file, need {needed}; the file is cut. What came before is whole"
+    )]
     Cut {
         /// Where it ends.
         place: Location,
@@ -177,5 +187,9 @@ pub enum ImportError {
 
 fn list(numbers: &[u64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-    if numbers.is_empty() { "none".to_owned() } else { numbers.join(", ") }
+    if numbers.is_empty() {
+        "none".to_owned()
+    } else {
+        numbers.join(", ")
+    }
 }

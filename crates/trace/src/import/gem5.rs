@@ -44,16 +44,27 @@ struct Packet {
 
 impl<R: BufRead> Gem5<R> {
     pub(super) fn new(from: R) -> Result<Self, ImportError> {
-        Ok(Gem5 { records: Unpacked::new(from, "gem5")?, has_header: false, has_fetches: false, last_pc: None })
+        Ok(Gem5 {
+            records: Unpacked::new(from, "gem5")?,
+            has_header: false,
+            has_fetches: false,
+            last_pc: None,
+        })
     }
 
     /// Reads one message; false at the end.
-    pub(super) fn step(&mut self, assembler: &mut Assembler, ignored: &mut u64) -> Result<bool, ImportError> {
+    pub(super) fn step(
+        &mut self,
+        assembler: &mut Assembler,
+        ignored: &mut u64,
+    ) -> Result<bool, ImportError> {
         if !self.has_header {
             self.read_magic()?;
         }
         let place = self.records.place();
-        let Some(message) = self.next_message()? else { return Ok(false) };
+        let Some(message) = self.next_message()? else {
+            return Ok(false);
+        };
         let fields = fields(&message).ok_or_else(|| unknown(place, "bytes that are no fields"))?;
         if !std::mem::replace(&mut self.has_header, true) {
             return Ok(true);
@@ -71,20 +82,29 @@ impl<R: BufRead> Gem5<R> {
         let filled = self.records.fill(&mut magic)?;
         if filled < magic.len() || magic != *MAGIC {
             let found = format!("the bytes {:02x?}", &magic[..filled]);
-            return Err(ImportError::Unknown { place, found, needed: NEEDED_MAGIC });
+            return Err(ImportError::Unknown {
+                place,
+                found,
+                needed: NEEDED_MAGIC,
+            });
         }
         Ok(())
     }
 
     fn next_message(&mut self) -> Result<Option<Vec<u8>>, ImportError> {
         let place = self.records.place();
-        let Some(length) = self.next_length(place)? else { return Ok(None) };
+        let Some(length) = self.next_length(place)? else {
+            return Ok(None);
+        };
         if length > LONGEST_MESSAGE {
             return Err(unknown(place, &format!("a message of {length} bytes")));
         }
         let mut message = vec![0; length as usize];
         if self.records.fill(&mut message)? < message.len() {
-            return Err(ImportError::Cut { place, needed: "a whole message" });
+            return Err(ImportError::Cut {
+                place,
+                needed: "a whole message",
+            });
         }
         Ok(Some(message))
     }
@@ -95,7 +115,12 @@ impl<R: BufRead> Gem5<R> {
             let mut byte = [0];
             match (self.records.fill(&mut byte)?, shift) {
                 (0, 0) => return Ok(None),
-                (0, _) => return Err(ImportError::Cut { place, needed: "a whole message" }),
+                (0, _) => {
+                    return Err(ImportError::Cut {
+                        place,
+                        needed: "a whole message",
+                    });
+                }
                 _ => length |= u64::from(byte[0] & 0x7f) << shift,
             }
             if byte[0] & 0x80 == 0 {
@@ -105,13 +130,20 @@ impl<R: BufRead> Gem5<R> {
         Err(unknown(place, "a length without end"))
     }
 
-    fn put(&mut self, place: Location, packet: &Packet, assembler: &mut Assembler) -> Result<(), ImportError> {
+    fn put(
+        &mut self,
+        place: Location,
+        packet: &Packet,
+        assembler: &mut Assembler,
+    ) -> Result<(), ImportError> {
         if packet.flags & IS_FETCH != 0 {
             self.has_fetches = true;
             return assembler.instruction(place, packet.address, packet.size.min(LONGEST_FETCH));
         }
         match packet.pc.filter(|_| !self.has_fetches) {
-            Some(pc) if self.last_pc.replace(pc) != Some(pc) => assembler.instruction(place, pc, 1)?,
+            Some(pc) if self.last_pc.replace(pc) != Some(pc) => {
+                assembler.instruction(place, pc, 1)?
+            }
             _ => assembler.make_up_instruction(),
         }
         assembler.reference(place, packet.address, packet.size, packet.command == WRITE)
@@ -120,14 +152,30 @@ impl<R: BufRead> Gem5<R> {
 
 impl Packet {
     fn of(fields: &[(u64, u64)]) -> Packet {
-        let field = |number: u64| fields.iter().rev().find(|(other, _)| *other == number).map(|(_, value)| *value);
+        let field = |number: u64| {
+            fields
+                .iter()
+                .rev()
+                .find(|(other, _)| *other == number)
+                .map(|(_, value)| *value)
+        };
         let number = |of: u64| field(of).unwrap_or(0);
-        Packet { command: number(2), address: number(3), size: number(4), flags: number(5), pc: field(7) }
+        Packet {
+            command: number(2),
+            address: number(3),
+            size: number(4),
+            flags: number(5),
+            pc: field(7),
+        }
     }
 }
 
 fn unknown(place: Location, found: &str) -> ImportError {
-    ImportError::Unknown { place, found: found.to_owned(), needed: NEEDED_MESSAGE }
+    ImportError::Unknown {
+        place,
+        found: found.to_owned(),
+        needed: NEEDED_MESSAGE,
+    }
 }
 
 /// Numbers of a message's fields with their values, 0 for those that are no integers; none where it is no message.
@@ -194,25 +242,56 @@ mod tests {
 
     /// As gem5's generated code writes it: the monitor's name, a tick frequency, and who requests.
     fn header() -> Vec<u8> {
-        let body = [&[0x0a, 3][..], b"mon", &[0x18, 0x80, 0x08], &[0x22, 6, 0x08, 1, 0x12, 2], b"cp"].concat();
+        let body = [
+            &[0x0a, 3][..],
+            b"mon",
+            &[0x18, 0x80, 0x08],
+            &[0x22, 6, 0x08, 1, 0x12, 2],
+            b"cp",
+        ]
+        .concat();
         [&b"gem5"[..], &[body.len() as u8], &body].concat()
     }
 
     fn packet(command: u64, address: u64, size: u64, rest: &[(u64, u64)]) -> Vec<u8> {
-        message(&[&[(1, 1_000_000), (2, command), (3, address), (4, size)], rest].concat())
+        message(
+            &[
+                &[(1, 1_000_000), (2, command), (3, address), (4, size)],
+                rest,
+            ]
+            .concat(),
+        )
     }
 
-    type Read = (Vec<(u64, u16, u16, u16)>, Vec<(u64, bool)>, u64, Vec<String>);
+    type Read = (
+        Vec<(u64, u16, u16, u16)>,
+        Vec<(u64, bool)>,
+        u64,
+        Vec<String>,
+    );
 
     fn read(packets: &[Vec<u8>]) -> Read {
         let bytes = [header(), packets.concat()].concat();
         let mut importer = Importer::gem5(&bytes[..]).expect("no packed file");
         let mut chunk = Chunk::default();
         assert!(importer.next_into(&mut chunk).expect("a whole file"));
-        let blocks = chunk.blocks.iter().map(|b| (b.address, b.bytes, b.instructions, b.references)).collect();
-        let references = chunk.references.iter().map(|r| (r.address(), r.is_store())).collect();
+        let blocks = chunk
+            .blocks
+            .iter()
+            .map(|b| (b.address, b.bytes, b.instructions, b.references))
+            .collect();
+        let references = chunk
+            .references
+            .iter()
+            .map(|r| (r.address(), r.is_store()))
+            .collect();
         assert!(!importer.next_into(&mut chunk).expect("a whole file"));
-        (blocks, references, importer.ignored_lines(), importer.notes())
+        (
+            blocks,
+            references,
+            importer.ignored_lines(),
+            importer.notes(),
+        )
     }
 
     const FETCH: (u64, u64) = (5, 0x100);
@@ -228,8 +307,14 @@ mod tests {
             packet(7, 0x9000_0040, 64, &[]),
         ]);
         assert_eq!(blocks, [(0x8000_0000, 8, 2, 2)]);
-        assert_eq!((references, ignored), (vec![(0x9000_0010, false), (0x9000_0020, true)], 1));
-        assert!(notes.len() == 1 && notes[0].contains("physical"), "{notes:?}");
+        assert_eq!(
+            (references, ignored),
+            (vec![(0x9000_0010, false), (0x9000_0020, true)], 1)
+        );
+        assert!(
+            notes.len() == 1 && notes[0].contains("physical"),
+            "{notes:?}"
+        );
     }
 
     #[test]
@@ -242,7 +327,11 @@ mod tests {
         ]);
         assert_eq!(blocks, [(0x40_0000, 1, 1, 2), (0x40_0010, 1, 1, 1)]);
         let (blocks, .., notes) = read(&[packet(1, 0x9000_0010, 8, &[])]);
-        assert_eq!((blocks.len(), notes.len()), (1, 3), "one made up: {notes:?}");
+        assert_eq!(
+            (blocks.len(), notes.len()),
+            (1, 3),
+            "one made up: {notes:?}"
+        );
     }
 
     fn error(bytes: &[u8]) -> String {
@@ -252,16 +341,33 @@ mod tests {
     #[test]
     fn what_is_no_such_trace_or_was_cut_is_named_by_its_place() {
         let text = error(b"gem4");
-        assert!(text.starts_with("byte 0: found the bytes [67, 65, 6d, 34], need gem5's packet trace"), "{text}");
+        assert!(
+            text.starts_with("byte 0: found the bytes [67, 65, 6d, 34], need gem5's packet trace"),
+            "{text}"
+        );
         let whole = [header(), packet(1, 64, 8, &[])].concat();
         let at = header().len();
         let text = error(&whole[..whole.len() - 2]);
-        assert!(text.starts_with(&format!("byte {at}: found the end of the file, need a whole message")), "{text}");
+        assert!(
+            text.starts_with(&format!(
+                "byte {at}: found the end of the file, need a whole message"
+            )),
+            "{text}"
+        );
         let text = error(&[header(), vec![2, 0x0f, 0]].concat());
-        assert!(text.starts_with(&format!("byte {at}: found bytes that are no fields")), "{text}");
+        assert!(
+            text.starts_with(&format!("byte {at}: found bytes that are no fields")),
+            "{text}"
+        );
         let text = error(&[header(), vec![0xff; 12]].concat());
-        assert!(text.starts_with(&format!("byte {at}: found a length without end")), "{text}");
+        assert!(
+            text.starts_with(&format!("byte {at}: found a length without end")),
+            "{text}"
+        );
         let text = error(&[header(), vec![0xff, 0xff, 0xff, 0x7f]].concat());
-        assert!(text.starts_with(&format!("byte {at}: found a message of 268435455 bytes")), "{text}");
+        assert!(
+            text.starts_with(&format!("byte {at}: found a message of 268435455 bytes")),
+            "{text}"
+        );
     }
 }

@@ -4,10 +4,13 @@
 
 use super::lines::{Parsed, hexadecimal};
 
-pub(super) const NEEDED: &str = "'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal address";
+pub(super) const NEEDED: &str =
+    "'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal address";
 
 pub(super) fn parse(line: &[u8]) -> Parsed {
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
     let (is_instruction, loads, stores) = match words.next() {
         Some(b"I") => (true, false, false),
         Some(b"L") => (false, true, false),
@@ -20,7 +23,12 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
         None if !is_meant(line) && !looks_meant(word) => Parsed::Noise,
         None => Parsed::Unknown,
         Some((address, bytes)) if is_instruction => Parsed::Instruction { address, bytes },
-        Some((address, bytes)) => Parsed::Data { address, bytes, loads, stores },
+        Some((address, bytes)) => Parsed::Data {
+            address,
+            bytes,
+            loads,
+            stores,
+        },
     }
 }
 

@@ -12,7 +12,12 @@ pub(super) enum Parsed {
     /// An instruction.
     Instruction { address: u64, bytes: u64 },
     /// A load, a store, or one after the other.
-    Data { address: u64, bytes: u64, loads: bool, stores: bool },
+    Data {
+        address: u64,
+        bytes: u64,
+        loads: bool,
+        stores: bool,
+    },
     /// Nothing that belongs to the trace.
     Noise,
     /// Nothing that the format has.
@@ -27,7 +32,11 @@ pub(super) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(from: R) -> Self {
-        Lines { from, number: 0, line: Vec::new() }
+        Lines {
+            from,
+            number: 0,
+            line: Vec::new(),
+        }
     }
 
     /// The next line without its end, and its number from 1.
@@ -36,12 +45,17 @@ impl<R: BufRead> Lines<R> {
         self.number += 1;
         let place = Location::Line(self.number);
         let mut bounded = (&mut self.from).take(LONGEST as u64 + 1);
-        let read = bounded.read_until(b'\n', &mut self.line).map_err(|source| ImportError::Io { place, source })?;
+        let read = bounded
+            .read_until(b'\n', &mut self.line)
+            .map_err(|source| ImportError::Io { place, source })?;
         if read == 0 {
             return Ok(None);
         }
         if read > LONGEST {
-            return Err(ImportError::LongLine { place, most: LONGEST });
+            return Err(ImportError::LongLine {
+                place,
+                most: LONGEST,
+            });
         }
         Ok(Some((self.number, self.line.trim_ascii_end())))
     }
@@ -49,11 +63,16 @@ impl<R: BufRead> Lines<R> {
 
 /// A number with or without `0x` before it.
 pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
-    let digits = word.strip_prefix(b"0x").or_else(|| word.strip_prefix(b"0X")).unwrap_or(word);
+    let digits = word
+        .strip_prefix(b"0x")
+        .or_else(|| word.strip_prefix(b"0X"))
+        .unwrap_or(word);
     // Dinero takes a prefix alone for 0, and from_str_radix a sign before digits.
     match digits {
         [] if !word.is_empty() => Some(0),
-        [first, ..] if first.is_ascii_hexdigit() => u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok(),
+        [first, ..] if first.is_ascii_hexdigit() => {
+            u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        }
         _ => None,
     }
 }

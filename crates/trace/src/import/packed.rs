@@ -11,7 +11,11 @@ const GZIP: &[u8] = b"\x1f\x8b\x08";
 const SNAPPY: &[u8] = b"\xff\x06\x00\x00sNaPpY";
 /// The first bytes of others, and what unpacks them.
 const PACKED: [(&[u8], &str, &str); 5] = [
-    (b"PK\x03\x04", "a zip file on standard input or in another file", "unzip -p"),
+    (
+        b"PK\x03\x04",
+        "a zip file on standard input or in another file",
+        "unzip -p",
+    ),
     (b"\x04\x22\x4d\x18", "an lz4 file", "lz4 -dc"),
     (b"\x28\xb5\x2f\xfd", "a zstd file", "zstd -dc"),
     (b"\xfd7zXZ\x00", "an xz file", "xz -dc"),
@@ -37,11 +41,20 @@ impl<R: BufRead> Unpacked<R> {
     /// Of a file for `switchcost trace import --from FORMAT`.
     pub(super) fn new(mut from: R, format: &'static str) -> Result<Self, ImportError> {
         let mut first = vec![0; SNAPPY.len()];
-        let filled =
-            fill(&mut from, &mut first).map_err(|source| ImportError::Io { place: Location::Byte(0), source })?;
+        let filled = fill(&mut from, &mut first).map_err(|source| ImportError::Io {
+            place: Location::Byte(0),
+            source,
+        })?;
         first.truncate(filled);
-        if let Some((_, found, unpack)) = PACKED.into_iter().find(|(magic, ..)| first.starts_with(magic)) {
-            return Err(ImportError::Packed { found, unpack, format });
+        if let Some((_, found, unpack)) = PACKED
+            .into_iter()
+            .find(|(magic, ..)| first.starts_with(magic))
+        {
+            return Err(ImportError::Packed {
+                found,
+                unpack,
+                format,
+            });
         }
         let (is_gzip, is_snappy) = (first.starts_with(GZIP), first.starts_with(SNAPPY));
         let whole = Cursor::new(first).chain(from);

@@ -32,14 +32,32 @@ pub(super) fn failure(importer: Importer<&[u8]>) -> ImportError {
 #[test]
 fn puts_instructions_that_follow_one_another_into_a_block() {
     let chunks = all(Importer::lackey(LACKEY.as_bytes()));
-    let [chunk] = chunks.as_slice() else { panic!("one chunk") };
-    let shapes = chunk.blocks.iter().map(|b| (b.address, b.bytes, b.instructions, b.first_bytes, b.references));
-    assert_eq!(shapes.collect::<Vec<_>>(), [(0x0401_ab70, 8, 2, 3, 1), (0x0401_b770, 1, 1, 1, 3)]);
+    let [chunk] = chunks.as_slice() else {
+        panic!("one chunk")
+    };
+    let shapes = chunk.blocks.iter().map(|b| {
+        (
+            b.address,
+            b.bytes,
+            b.instructions,
+            b.first_bytes,
+            b.references,
+        )
+    });
+    assert_eq!(
+        shapes.collect::<Vec<_>>(),
+        [(0x0401_ab70, 8, 2, 3, 1), (0x0401_b770, 1, 1, 1, 3)]
+    );
     let store = |address, through| Reference::new(address, 7, through, true);
     let load = |address, code| Reference::new(address, code, 0, false);
     assert_eq!(
         chunk.references,
-        [store(0x1f_ff00_0758, 7), load(0x1f_ff00_0750, 7), store(0x1f_ff00_0750, 0), load(0x0422_2cac, 3)]
+        [
+            store(0x1f_ff00_0758, 7),
+            load(0x1f_ff00_0750, 7),
+            store(0x1f_ff00_0750, 0),
+            load(0x0422_2cac, 3)
+        ]
     );
     assert!(matches!(chunk.marks[0].mark, Mark::Birth { .. }));
 }
@@ -49,9 +67,18 @@ fn reads_words_of_din() {
     let text = "2 400000\n0 7fff0010 comment\n2 400004\n1 0x7fff0014\n4 0\n";
     let chunks = all(Importer::din(text.as_bytes(), 4).expect("a word"));
     assert_eq!(chunks[0].blocks.len(), 1);
-    assert_eq!((chunks[0].blocks[0].bytes, chunks[0].blocks[0].instructions), (8, 2));
-    let touched = chunks[0].references.iter().map(|r| (r.address(), r.bytes(), r.is_store(), r.through()));
-    assert_eq!(touched.collect::<Vec<_>>(), [(0x7fff_0010, 4, false, 3), (0x7fff_0014, 4, true, 7)]);
+    assert_eq!(
+        (chunks[0].blocks[0].bytes, chunks[0].blocks[0].instructions),
+        (8, 2)
+    );
+    let touched = chunks[0]
+        .references
+        .iter()
+        .map(|r| (r.address(), r.bytes(), r.is_store(), r.through()));
+    assert_eq!(
+        touched.collect::<Vec<_>>(),
+        [(0x7fff_0010, 4, false, 3), (0x7fff_0014, 4, true, 7)]
+    );
 }
 
 #[test]
@@ -67,7 +94,9 @@ fn names_the_line_that_cannot_be() {
         "line 1: found 0 bytes, need 1 to 255; is it the right format?"
     );
     assert_eq!(
-        message(Importer::lackey(b"I  10,1\n L 1000000000000,4\n".as_slice())),
+        message(Importer::lackey(
+            b"I  10,1\n L 1000000000000,4\n".as_slice()
+        )),
         "line 2: found address 0x1000000000000, need one of 48 bits, whose higher bits repeat the highest of them"
     );
     assert_eq!(
@@ -78,30 +107,69 @@ fn names_the_line_that_cannot_be() {
         message(Importer::lackey([b'x'; 5000].as_slice())),
         "line 1: found more than 4096 bytes, need a shorter line; is it the right format?"
     );
-    let Err(error) = Importer::din(&b""[..], 0) else { panic!("no word") };
-    assert_eq!(error.to_string(), "found a word size outside 1 to 255 bytes, need one inside; din's own is 4");
+    let Err(error) = Importer::din(&b""[..], 0) else {
+        panic!("no word")
+    };
+    assert_eq!(
+        error.to_string(),
+        "found a word size outside 1 to 255 bytes, need one inside; din's own is 4"
+    );
 }
 
 /// Each reference: address, bytes, whether it stores.
 fn touched(chunk: &Chunk) -> Vec<(u64, u16, bool)> {
-    chunk.references.iter().map(|r| (r.address(), r.bytes(), r.is_store())).collect()
+    chunk
+        .references
+        .iter()
+        .map(|r| (r.address(), r.bytes(), r.is_store()))
+        .collect()
 }
 
 #[test]
 fn lackey_text_with_other_blanks_is_read_or_refused_and_never_passed_over() {
-    let mut importer = Importer::lackey(&b"I  0,1\n L 10,1\n I 004005b6,5\nI 04ead900,3\nM 0x20,4\r\n\tS\t30,2\n"[..]);
+    let mut importer = Importer::lackey(
+        &b"I  0,1\n L 10,1\n I 004005b6,5\nI 04ead900,3\nM 0x20,4\r\n\tS\t30,2\n"[..],
+    );
     let mut chunk = Chunk::default();
     assert!(importer.next_into(&mut chunk).expect("well-formed"));
     assert_eq!((chunk.instructions(), importer.ignored_lines()), (3, 0));
-    assert_eq!(touched(&chunk), [(0x10, 1, false), (0x20, 4, false), (0x20, 4, true), (0x30, 2, true)]);
-    for line in ["I 04ead900", "I 04ead9zz,3", "L 10,", " L 10,1 miss", "I\t10,x", "S ,4"] {
+    assert_eq!(
+        touched(&chunk),
+        [
+            (0x10, 1, false),
+            (0x20, 4, false),
+            (0x20, 4, true),
+            (0x30, 2, true)
+        ]
+    );
+    for line in [
+        "I 04ead900",
+        "I 04ead9zz,3",
+        "L 10,",
+        " L 10,1 miss",
+        "I\t10,x",
+        "S ,4",
+    ] {
         let text = format!("I  0,1\n{line}\n");
         let error = failure(Importer::lackey(text.as_bytes()));
-        assert!(matches!(error, ImportError::Unknown { place: Location::Line(2), .. }), "{line}: {error}");
+        assert!(
+            matches!(
+                error,
+                ImportError::Unknown {
+                    place: Location::Line(2),
+                    ..
+                }
+            ),
+            "{line}: {error}"
+        );
     }
     let said = "I  0,1\nI am here, and so are you\nL\nS 5 of 7\nMoved 10,4\n\n";
     let mut importer = Importer::lackey(said.as_bytes());
-    assert!(importer.next_into(&mut chunk).expect("what programs say is no event"));
+    assert!(
+        importer
+            .next_into(&mut chunk)
+            .expect("what programs say is no event")
+    );
     assert_eq!((chunk.instructions(), importer.ignored_lines()), (1, 5));
 }
 
@@ -111,14 +179,43 @@ fn data_without_instructions_has_one_made_up_for_each_reference_and_that_is_said
     assert!(importer.notes().is_empty());
     let mut chunk = Chunk::default();
     assert!(importer.next_into(&mut chunk).expect("well-formed"));
-    assert_eq!((chunk.instructions(), importer.made_up_instructions()), (3, 3));
-    assert_eq!(touched(&chunk), [(0x10, 1, false), (0x18, 4, true), (0x20, 8, false), (0x20, 8, true)]);
-    assert!(chunk.blocks.iter().all(|block| block.address == 0x7fff_ffff_f000 && block.bytes == 1));
+    assert_eq!(
+        (chunk.instructions(), importer.made_up_instructions()),
+        (3, 3)
+    );
+    assert_eq!(
+        touched(&chunk),
+        [
+            (0x10, 1, false),
+            (0x18, 4, true),
+            (0x20, 8, false),
+            (0x20, 8, true)
+        ]
+    );
+    assert!(
+        chunk
+            .blocks
+            .iter()
+            .all(|block| block.address == 0x7fff_ffff_f000 && block.bytes == 1)
+    );
     let [note] = importer.notes().try_into().expect("one note");
-    assert!(note.starts_with("the trace begins with data that no instruction touches, so one was made up"), "{note}");
-    let mut importer = Importer::din(&b"0 1000\n2 0X1004\n1 2000\n2 1008\n"[..], 4).expect("a word");
+    assert!(
+        note.starts_with(
+            "the trace begins with data that no instruction touches, so one was made up"
+        ),
+        "{note}"
+    );
+    let mut importer =
+        Importer::din(&b"0 1000\n2 0X1004\n1 2000\n2 1008\n"[..], 4).expect("a word");
     assert!(importer.next_into(&mut chunk).expect("well-formed"));
-    assert_eq!((chunk.instructions(), importer.made_up_instructions(), importer.notes().len()), (3, 1, 1));
+    assert_eq!(
+        (
+            chunk.instructions(),
+            importer.made_up_instructions(),
+            importer.notes().len()
+        ),
+        (3, 1, 1)
+    );
 }
 
 #[test]
@@ -127,8 +224,15 @@ fn an_instruction_may_touch_any_amount_of_data() {
     let mut importer = Importer::lackey(text.as_bytes());
     let mut chunk = Chunk::default();
     assert!(importer.next_into(&mut chunk).expect("well-formed"));
-    assert_eq!((chunk.references.len(), importer.made_up_instructions()), (65 * 1024, 1));
-    let blocks: Vec<_> = chunk.blocks.iter().map(|b| (b.address, b.bytes, b.instructions, b.references)).collect();
+    assert_eq!(
+        (chunk.references.len(), importer.made_up_instructions()),
+        (65 * 1024, 1)
+    );
+    let blocks: Vec<_> = chunk
+        .blocks
+        .iter()
+        .map(|b| (b.address, b.bytes, b.instructions, b.references))
+        .collect();
     assert_eq!(blocks, [(0x10, 5, 2, u16::MAX), (0x13, 2, 1, 1025)]);
     assert!(importer.notes().is_empty());
 }
@@ -141,12 +245,30 @@ fn din_is_what_dinero_reads() {
     let mut chunk = Chunk::default();
     assert!(importer.next_into(&mut chunk).expect("well-formed"));
     assert_eq!(chunk.instructions(), 1);
-    let words = [(0x103c, false), (0x2000, true), (0x3000, false), (0, false), (4, false)];
-    assert_eq!(touched(&chunk), words.map(|(address, is_store)| (address, 4, is_store)));
-    assert_eq!(importer.ignored_lines(), 2, "a copy back, and an empty line");
-    for text in ["5 1000", "a 1000", "0 1000,4", "0", "r 1000", "2 +10", "0 g"] {
+    let words = [
+        (0x103c, false),
+        (0x2000, true),
+        (0x3000, false),
+        (0, false),
+        (4, false),
+    ];
+    assert_eq!(
+        touched(&chunk),
+        words.map(|(address, is_store)| (address, 4, is_store))
+    );
+    assert_eq!(
+        importer.ignored_lines(),
+        2,
+        "a copy back, and an empty line"
+    );
+    for text in [
+        "5 1000", "a 1000", "0 1000,4", "0", "r 1000", "2 +10", "0 g",
+    ] {
         assert!(
-            matches!(failure(Importer::din(text.as_bytes(), 4).expect("a word")), ImportError::Unknown { .. }),
+            matches!(
+                failure(Importer::din(text.as_bytes(), 4).expect("a word")),
+                ImportError::Unknown { .. }
+            ),
             "{text}"
         );
     }
@@ -159,30 +281,54 @@ fn cuts_chunks_between_blocks() {
         text.push_str(&format!("I  {:x},4\n L {:x},8\n", block * 64, block * 8));
     }
     let chunks = all(Importer::lackey(text.as_bytes()));
-    let sizes: Vec<_> = chunks.iter().map(|chunk| (chunk.blocks.len(), chunk.references.len())).collect();
+    let sizes: Vec<_> = chunks
+        .iter()
+        .map(|chunk| (chunk.blocks.len(), chunk.references.len()))
+        .collect();
     assert_eq!(sizes, [(Chunk::BLOCKS, Chunk::BLOCKS), (10, 10)]);
 }
 
 #[test]
 fn gives_what_stands_before_an_error_first() {
-    let (chunks, error) = read(Importer::lackey(b"I  10,4\n L 20,4\nI  x\nI  30,4\n".as_slice()));
+    let (chunks, error) = read(Importer::lackey(
+        b"I  10,4\n L 20,4\nI  x\nI  30,4\n".as_slice(),
+    ));
     assert_eq!(chunks.iter().map(Chunk::instructions).sum::<u64>(), 1);
     assert_eq!(chunks[0].references.len(), 1);
-    assert!(matches!(error, Some(ImportError::Unknown { place: Location::Line(3), .. })), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            Some(ImportError::Unknown {
+                place: Location::Line(3),
+                ..
+            })
+        ),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn keeps_addresses_of_the_upper_half() {
-    let chunks = all(Importer::lackey(b"I  ffffffffff600000,9\n L ffff888000001000,8\n".as_slice()));
+    let chunks = all(Importer::lackey(
+        b"I  ffffffffff600000,9\n L ffff888000001000,8\n".as_slice(),
+    ));
     assert_eq!(chunks[0].blocks[0].address, 0xffff_ffff_ff60_0000);
     assert_eq!(chunks[0].references[0].address(), 0xffff_8880_0000_1000);
 }
 
 #[test]
 fn follows_an_instruction_into_a_block_up_to_the_longest() {
-    let text: String = (0..300).map(|at| format!("I  {:x},4\n", 0x1000 + at * 4)).collect();
+    let text: String = (0..300)
+        .map(|at| format!("I  {:x},4\n", 0x1000 + at * 4))
+        .collect();
     let blocks = &all(Importer::lackey(text.as_bytes()))[0].blocks;
-    assert_eq!(blocks.iter().map(|b| (b.bytes, b.instructions)).collect::<Vec<_>>(), [(1024, 256), (176, 44)]);
+    assert_eq!(
+        blocks
+            .iter()
+            .map(|b| (b.bytes, b.instructions))
+            .collect::<Vec<_>>(),
+        [(1024, 256), (176, 44)]
+    );
 }
 
 /// What the chunks break of a stream's rules.

@@ -43,9 +43,13 @@ impl<F: Read + Seek> Unzipped<F> {
     pub fn new(file: F) -> io::Result<Self> {
         let mut archive = ZipArchive::new(file)?;
         let numbers = (0..archive.len()).rev();
-        let members =
-            numbers.filter_map(|number| member(&mut archive, number).transpose()).collect::<Result<_, _>>()?;
-        Ok(Unzipped { members, at: At::Between(archive.into_inner()) })
+        let members = numbers
+            .filter_map(|number| member(&mut archive, number).transpose())
+            .collect::<Result<_, _>>()?;
+        Ok(Unzipped {
+            members,
+            at: At::Between(archive.into_inner()),
+        })
     }
 
     fn open(&mut self, mut file: F, member: Member) -> io::Result<()> {
@@ -61,7 +65,10 @@ impl<F: Read + Seek> Unzipped<F> {
     }
 }
 
-fn member<F: Read + Seek>(archive: &mut ZipArchive<F>, number: usize) -> io::Result<Option<Member>> {
+fn member<F: Read + Seek>(
+    archive: &mut ZipArchive<F>,
+    number: usize,
+) -> io::Result<Option<Member>> {
     let file = archive.by_index_raw(number)?;
     if file.is_dir() {
         return Ok(None);
@@ -70,13 +77,20 @@ fn member<F: Read + Seek>(archive: &mut ZipArchive<F>, number: usize) -> io::Res
         CompressionMethod::Stored => false,
         CompressionMethod::Deflated => true,
         other => {
-            return Err(io::Error::other(format!("a member of the zip file is packed by {other}, not by deflate")));
+            return Err(io::Error::other(format!(
+                "a member of the zip file is packed by {other}, not by deflate"
+            )));
         }
     };
     let Some(start) = file.data_start().filter(|_| !file.encrypted()) else {
         return Err(io::Error::other("a member of the zip file is encrypted"));
     };
-    Ok(Some(Member { start, packed_bytes: file.compressed_size(), is_packed, checksum: file.crc32() }))
+    Ok(Some(Member {
+        start,
+        packed_bytes: file.compressed_size(),
+        is_packed,
+        checksum: file.crc32(),
+    }))
 }
 
 impl<F: Read + Seek> Read for Unzipped<F> {
@@ -106,7 +120,10 @@ impl<F: Read + Seek> Read for Unzipped<F> {
 
 fn closed<F>(content: CrcReader<Content<F>>, checksum: u32) -> io::Result<F> {
     if content.crc().sum() != checksum {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum of a member of the zip file differs"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the checksum of a member of the zip file differs",
+        ));
     }
     let packed = match content.into_inner() {
         Content::Stored(packed) => packed,
@@ -135,7 +152,12 @@ mod tests {
     fn zipped(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         for (name, content) in members {
-            writer.start_file(*name, SimpleFileOptions::default().compression_method(method)).expect("memory");
+            writer
+                .start_file(
+                    *name,
+                    SimpleFileOptions::default().compression_method(method),
+                )
+                .expect("memory");
             writer.write_all(content).expect("memory");
         }
         writer.finish().expect("memory").into_inner()
@@ -144,9 +166,15 @@ mod tests {
     #[test]
     fn members_are_one_stream_in_their_order() {
         for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
-            let file = zipped(&[("b", b"one"), ("none", b""), ("a", &[7; 100_000])], method);
+            let file = zipped(
+                &[("b", b"one"), ("none", b""), ("a", &[7; 100_000])],
+                method,
+            );
             let mut content = Vec::new();
-            Unzipped::new(Cursor::new(file)).expect("a zip").read_to_end(&mut content).expect("whole");
+            Unzipped::new(Cursor::new(file))
+                .expect("a zip")
+                .read_to_end(&mut content)
+                .expect("whole");
             assert_eq!(content, [&b"one"[..], &[7; 100_000]].concat(), "{method}");
         }
     }
@@ -154,11 +182,19 @@ mod tests {
     #[test]
     fn a_damaged_member_is_an_error() {
         let mut file = zipped(&[("a", b"some bytes")], CompressionMethod::Stored);
-        let at = file.windows(4).position(|part| part == b"some").expect("stored");
+        let at = file
+            .windows(4)
+            .position(|part| part == b"some")
+            .expect("stored");
         file[at] = b'S';
-        let error =
-            Unzipped::new(Cursor::new(file)).expect("a list").read_to_end(&mut Vec::new()).expect_err("damaged");
-        assert_eq!(error.to_string(), "the checksum of a member of the zip file differs");
+        let error = Unzipped::new(Cursor::new(file))
+            .expect("a list")
+            .read_to_end(&mut Vec::new())
+            .expect_err("damaged");
+        assert_eq!(
+            error.to_string(),
+            "the checksum of a member of the zip file differs"
+        );
     }
 
     #[test]

@@ -28,8 +28,15 @@ impl Decoded {
             });
             std::iter::once(0).chain(before).collect()
         };
-        let (instructions, references) = (sums(|block| block.instructions), sums(|block| block.references));
-        Decoded { instructions, references, chunk }
+        let (instructions, references) = (
+            sums(|block| block.instructions),
+            sums(|block| block.references),
+        );
+        Decoded {
+            instructions,
+            references,
+            chunk,
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -46,7 +53,11 @@ pub(super) struct DecodedChunks<'f> {
 
 impl<'f> DecodedChunks<'f> {
     pub(super) fn new(file: TraceFile<'f>) -> Self {
-        DecodedChunks { file, kept: VecDeque::new(), bytes: 0 }
+        DecodedChunks {
+            file,
+            kept: VecDeque::new(),
+            bytes: 0,
+        }
     }
 
     /// A chunk by its number.

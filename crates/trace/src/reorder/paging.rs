@@ -33,7 +33,13 @@ pub(super) struct Paging {
 
 impl Paging {
     pub(super) fn new(delay: u64) -> Paging {
-        Paging { delay, files: HashMap::new(), mappings: HashMap::new(), read: HashSet::new(), present: HashSet::new() }
+        Paging {
+            delay,
+            files: HashMap::new(),
+            mappings: HashMap::new(),
+            read: HashSet::new(),
+            present: HashSet::new(),
+        }
     }
 
     pub(super) fn map(&mut self, process: ProcessId, mapping: &Mapping) {
@@ -44,23 +50,41 @@ impl Paging {
         }
         let next = self.files.len();
         let file = *self.files.entry(mapping.path.clone()).or_insert(next);
-        let mapped = Mapped { end: mapping.start.saturating_add(mapping.bytes), file, offset: mapping.offset };
-        self.mappings.entry(process).or_default().insert(mapping.start, mapped);
+        let mapped = Mapped {
+            end: mapping.start.saturating_add(mapping.bytes),
+            file,
+            offset: mapping.offset,
+        };
+        self.mappings
+            .entry(process)
+            .or_default()
+            .insert(mapping.start, mapped);
     }
 
     pub(super) fn unmap(&mut self, process: ProcessId, start: u64, bytes: u64) {
         let end = start.saturating_add(bytes);
         self.forget(process, start / PAGE..=end / PAGE);
-        let Some(mappings) = self.mappings.get_mut(&process) else { return };
-        let touched: Vec<(u64, Mapped)> =
-            mappings.range(..end).filter(|(_, old)| old.end > start).map(|(from, old)| (*from, *old)).collect();
+        let Some(mappings) = self.mappings.get_mut(&process) else {
+            return;
+        };
+        let touched: Vec<(u64, Mapped)> = mappings
+            .range(..end)
+            .filter(|(_, old)| old.end > start)
+            .map(|(from, old)| (*from, *old))
+            .collect();
         for (from, old) in touched {
             mappings.remove(&from);
             if from < start {
                 mappings.insert(from, Mapped { end: start, ..old });
             }
             if old.end > end {
-                mappings.insert(end, Mapped { offset: old.offset.wrapping_add(end - from), ..old });
+                mappings.insert(
+                    end,
+                    Mapped {
+                        offset: old.offset.wrapping_add(end - from),
+                        ..old
+                    },
+                );
             }
         }
     }
@@ -72,7 +96,8 @@ impl Paging {
                 self.present.remove(&(process, page));
             }
         } else {
-            self.present.retain(|(of, page)| *of != process || !pages.contains(page));
+            self.present
+                .retain(|(of, page)| *of != process || !pages.contains(page));
         }
     }
 
@@ -86,11 +111,20 @@ impl Paging {
     }
 
     /// Whether a block waits for the disk; afterwards all that it touches has been read.
-    pub(super) fn faults(&mut self, process: ProcessId, block: &Block, references: &[Reference]) -> bool {
-        let last = block.address.saturating_add(u64::from(block.bytes.max(1)) - 1);
+    pub(super) fn faults(
+        &mut self,
+        process: ProcessId,
+        block: &Block,
+        references: &[Reference],
+    ) -> bool {
+        let last = block
+            .address
+            .saturating_add(u64::from(block.bytes.max(1)) - 1);
         let mut is_missing = self.reads(process, block.address);
         is_missing |= last / PAGE != block.address / PAGE && self.reads(process, last);
-        references.iter().fold(is_missing, |missing, reference| missing | self.reads(process, reference.address()))
+        references.iter().fold(is_missing, |missing, reference| {
+            missing | self.reads(process, reference.address())
+        })
     }
 
     /// Whether the page at an address has to be read first; it then is.
@@ -98,11 +132,14 @@ impl Paging {
         if !self.present.insert((process, address / PAGE)) {
             return false;
         }
-        let mapped = self.mappings.get(&process).and_then(|mappings| mappings.range(..=address).next_back());
+        let mapped = self
+            .mappings
+            .get(&process)
+            .and_then(|mappings| mappings.range(..=address).next_back());
         match mapped.filter(|(_, mapped)| address < mapped.end) {
-            Some((start, Mapped { file, offset, .. })) => {
-                self.read.insert((*file, offset.wrapping_add(address - start) / PAGE))
-            }
+            Some((start, Mapped { file, offset, .. })) => self
+                .read
+                .insert((*file, offset.wrapping_add(address - start) / PAGE)),
             None => false,
         }
     }
@@ -114,11 +151,24 @@ mod tests {
 
     fn mapping(start: u64, pages: u64, offset: u64, path: &[u8]) -> Mapping {
         let (path, build_id) = (path.to_vec(), Vec::new());
-        Mapping { start, bytes: pages * PAGE, offset, path, build_id, is_executable: true }
+        Mapping {
+            start,
+            bytes: pages * PAGE,
+            offset,
+            path,
+            build_id,
+            is_executable: true,
+        }
     }
 
     fn block(address: u64) -> Block {
-        Block { address, bytes: 4, instructions: 1, first_bytes: 4, ..Block::default() }
+        Block {
+            address,
+            bytes: 4,
+            instructions: 1,
+            first_bytes: 4,
+            ..Block::default()
+        }
     }
 
     #[test]
@@ -129,7 +179,10 @@ mod tests {
         paging.map(other, &mapping(0x90_000, 4, 0, b"/lib"));
         assert!(paging.faults(one, &block(0x11_008), &[]));
         assert!(!paging.faults(one, &block(0x11_ffc), &[]), "the same page");
-        assert!(!paging.faults(other, &block(0x91_000), &[]), "the same page of the file");
+        assert!(
+            !paging.faults(other, &block(0x91_000), &[]),
+            "the same page of the file"
+        );
         assert!(paging.faults(other, &block(0x92_000), &[]));
         assert!(!paging.faults(one, &block(0x50_000), &[]), "no file");
         assert!(
@@ -137,7 +190,10 @@ mod tests {
             "its last bytes lie in the next page, which no one has read"
         );
         let load = Reference::new(0x10_010, 3, 0, false);
-        assert!(paging.faults(one, &block(0x50_000), &[load]) && !paging.faults(one, &block(0x50_000), &[load]));
+        assert!(
+            paging.faults(one, &block(0x50_000), &[load])
+                && !paging.faults(one, &block(0x50_000), &[load])
+        );
     }
 
     #[test]
@@ -146,12 +202,24 @@ mod tests {
         let mut paging = Paging::new(10);
         paging.map(one, &mapping(0x10_000, 4, 0, b"/a"));
         paging.fork(one, child);
-        assert!(paging.faults(child, &block(0x10_000), &[]) && !paging.faults(one, &block(0x10_000), &[]));
+        assert!(
+            paging.faults(child, &block(0x10_000), &[])
+                && !paging.faults(one, &block(0x10_000), &[])
+        );
         paging.map(one, &mapping(0x10_000, 1, 0, b"/b"));
-        assert!(paging.faults(one, &block(0x10_000), &[]), "another file lies there now");
-        assert!(paging.faults(one, &block(0x13_000), &[]), "and what is behind it is still there");
+        assert!(
+            paging.faults(one, &block(0x10_000), &[]),
+            "another file lies there now"
+        );
+        assert!(
+            paging.faults(one, &block(0x13_000), &[]),
+            "and what is behind it is still there"
+        );
         paging.unmap(one, 0x10_000, 4 * PAGE);
-        assert!(!paging.faults(one, &block(0x12_000), &[]), "no file any more");
+        assert!(
+            !paging.faults(one, &block(0x12_000), &[]),
+            "no file any more"
+        );
     }
 
     #[test]
@@ -160,9 +228,18 @@ mod tests {
         let mut paging = Paging::new(10);
         paging.map(one, &mapping(0x10_000, 4, 0, b""));
         assert!(!paging.faults(one, &block(0x10_000), &[]), "no file");
-        paging.map(one, &mapping(u64::MAX - 4 * PAGE, 8, u64::MAX - PAGE, b"/a"));
-        assert!(paging.faults(one, &block(u64::MAX - 1), &[]) && paging.faults(one, &block(u64::MAX - 3 * PAGE), &[]));
+        paging.map(
+            one,
+            &mapping(u64::MAX - 4 * PAGE, 8, u64::MAX - PAGE, b"/a"),
+        );
+        assert!(
+            paging.faults(one, &block(u64::MAX - 1), &[])
+                && paging.faults(one, &block(u64::MAX - 3 * PAGE), &[])
+        );
         paging.map(one, &mapping(u64::MAX - 3 * PAGE, 1, 0, b"/b"));
-        assert!(paging.faults(one, &block(u64::MAX - 3 * PAGE), &[]), "another file lies there now");
+        assert!(
+            paging.faults(one, &block(u64::MAX - 3 * PAGE), &[]),
+            "another file lies there now"
+        );
     }
 }

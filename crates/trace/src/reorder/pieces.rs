@@ -25,7 +25,8 @@ pub(super) struct Piece {
 impl Piece {
     /// Why the task left the CPU behind it, where it did so by itself.
     pub(super) fn left(&self) -> Option<Cause> {
-        self.switch.and_then(|(is_voluntary, cause)| is_voluntary.then_some(cause))
+        self.switch
+            .and_then(|(is_voluntary, cause)| is_voluntary.then_some(cause))
     }
 }
 
@@ -54,14 +55,22 @@ pub struct Streams {
 impl Streams {
     /// How many tasks execute something.
     pub fn tasks(&self) -> usize {
-        self.tasks.iter().filter(|stream| !stream.pieces.is_empty()).count()
+        self.tasks
+            .iter()
+            .filter(|stream| !stream.pieces.is_empty())
+            .count()
     }
 
     fn stream(&mut self, task: TaskId) -> &mut Stream {
         let next = self.tasks.len();
         let place = *self.places.entry(task).or_insert(next);
         if place == next {
-            self.tasks.push(Stream { task, pieces: Vec::new(), has_birth: false, ended: None });
+            self.tasks.push(Stream {
+                task,
+                pieces: Vec::new(),
+                has_birth: false,
+                ended: None,
+            });
         }
         &mut self.tasks[place]
     }
@@ -69,7 +78,14 @@ impl Streams {
 
 /// Whether a mark has a place of its own in every order: births of commands come first, and an end comes where the task ends.
 pub(super) fn is_moved(mark: &Mark) -> bool {
-    matches!(mark, Mark::Birth { parent: TaskId::NONE, .. } | Mark::Exit { .. } | Mark::Switch { .. })
+    matches!(
+        mark,
+        Mark::Birth {
+            parent: TaskId::NONE,
+            ..
+        } | Mark::Exit { .. }
+            | Mark::Switch { .. }
+    )
 }
 
 /// Takes a trace apart, chunk by chunk.
@@ -87,7 +103,15 @@ impl<'f> StreamsReader<'f> {
     /// Begins with the first chunk.
     pub fn new(file: TraceFile<'f>) -> Self {
         let (streams, running, chunk) = (Streams::default(), TaskId::NONE, Chunk::default());
-        StreamsReader { file, streams, running, turn: 0, chunks: 0, instructions: 0, chunk }
+        StreamsReader {
+            file,
+            streams,
+            running,
+            turn: 0,
+            chunks: 0,
+            instructions: 0,
+            chunk,
+        }
     }
 
     /// Takes the next chunk apart; false behind the last.
@@ -110,7 +134,11 @@ impl<'f> StreamsReader<'f> {
     pub fn finish(mut self) -> Streams {
         if !self.streams.has_calls {
             for stream in &mut self.streams.tasks {
-                stream.pieces.iter_mut().zip(1..).for_each(|(piece, number)| piece.calls = number);
+                stream
+                    .pieces
+                    .iter_mut()
+                    .zip(1..)
+                    .for_each(|(piece, number)| piece.calls = number);
             }
         }
         self.streams
@@ -121,15 +149,31 @@ impl<'f> StreamsReader<'f> {
         for (place, placed) in chunk.marks.iter().enumerate() {
             let place = place as u32;
             self.follow(&placed.mark);
-            if let Mark::Switch { from, to, is_voluntary, cause } = placed.mark {
+            if let Mark::Switch {
+                from,
+                to,
+                is_voluntary,
+                cause,
+            } = placed.mark
+            {
                 let switch = (is_voluntary && from != TaskId::NONE, cause);
-                self.close(chunk, open.0..placed.before_block, open.1..place, Some(switch));
+                self.close(
+                    chunk,
+                    open.0..placed.before_block,
+                    open.1..place,
+                    Some(switch),
+                );
                 self.running = to;
                 self.turn += 1;
                 open = (placed.before_block, place + 1);
             }
         }
-        self.close(chunk, open.0..chunk.blocks.len() as u32, open.1..chunk.marks.len() as u32, None);
+        self.close(
+            chunk,
+            open.0..chunk.blocks.len() as u32,
+            open.1..chunk.marks.len() as u32,
+            None,
+        );
     }
 
     fn follow(&mut self, mark: &Mark) {
@@ -145,11 +189,23 @@ impl<'f> StreamsReader<'f> {
         }
     }
 
-    fn close(&mut self, chunk: &Chunk, blocks: Range<u32>, marks: Range<u32>, switch: Option<(bool, Cause)>) {
+    fn close(
+        &mut self,
+        chunk: &Chunk,
+        blocks: Range<u32>,
+        marks: Range<u32>,
+        switch: Option<(bool, Cause)>,
+    ) {
         let inside = &chunk.marks[marks.start as usize..marks.end as usize];
-        let run = chunk.blocks.run().slice(blocks.start as usize..blocks.end as usize);
+        let run = chunk
+            .blocks
+            .run()
+            .slice(blocks.start as usize..blocks.end as usize);
         let count: u64 = run.iter().map(|block| u64::from(block.instructions)).sum();
-        let calls = inside.iter().filter(|placed| matches!(placed.mark, Mark::SyscallEnter { .. })).count() as u64;
+        let calls = inside
+            .iter()
+            .filter(|placed| matches!(placed.mark, Mark::SyscallEnter { .. }))
+            .count() as u64;
         let is_empty = blocks.is_empty() && inside.iter().all(|placed| is_moved(&placed.mark));
         self.streams.has_calls |= calls > 0;
         let instructions = self.instructions..self.instructions + count;
@@ -160,14 +216,24 @@ impl<'f> StreamsReader<'f> {
         let (turn, number) = (self.turn, self.chunks);
         let stream = self.streams.stream(self.running);
         let calls = calls + stream.pieces.last().map_or(0, |piece| piece.calls);
-        stream.pieces.push(Piece { turn, chunk: number, blocks, marks, calls, instructions, switch });
+        stream.pieces.push(Piece {
+            turn,
+            chunk: number,
+            blocks,
+            marks,
+            calls,
+            instructions,
+            switch,
+        });
     }
 }
 
 /// The process of a birth or an exec.
 pub(super) fn process_of(mark: &Mark) -> Option<(TaskId, ProcessId)> {
     match mark {
-        Mark::Birth { task, process, .. } | Mark::Exec { task, process, .. } => Some((*task, *process)),
+        Mark::Birth { task, process, .. } | Mark::Exec { task, process, .. } => {
+            Some((*task, *process))
+        }
         _ => None,
     }
 }

@@ -27,12 +27,22 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(schedule: Schedule) -> Queue {
-        Queue { schedule, ready: VecDeque::new(), batch: Vec::new(), ran: HashMap::new(), turns: 0 }
+        Queue {
+            schedule,
+            ready: VecDeque::new(),
+            batch: Vec::new(),
+            ran: HashMap::new(),
+            turns: 0,
+        }
     }
 
     /// A task may run.
     pub(super) fn push(&mut self, task: usize, process: ProcessId) {
-        self.ready.push_back(Ready { task, process, passed_over: 0 });
+        self.ready.push_back(Ready {
+            task,
+            process,
+            passed_over: 0,
+        });
     }
 
     /// A task left the CPU by itself, or ended.
@@ -43,9 +53,16 @@ impl Queue {
     /// Takes out the next task to run. `expired` has just had a turn: it gets another only if no other task is to have one.
     pub(super) fn pick(&mut self, expired: Option<usize>) -> Option<usize> {
         let eligible = self.eligible();
-        let others: Vec<usize> =
-            eligible.iter().copied().filter(|&place| Some(self.ready[place].task) != expired).collect();
-        let place = self.choose(if others.is_empty() { &eligible } else { &others })?;
+        let others: Vec<usize> = eligible
+            .iter()
+            .copied()
+            .filter(|&place| Some(self.ready[place].task) != expired)
+            .collect();
+        let place = self.choose(if others.is_empty() {
+            &eligible
+        } else {
+            &others
+        })?;
         for other in others.into_iter().filter(|&other| other < place) {
             self.ready[other].passed_over += 1;
         }
@@ -57,21 +74,33 @@ impl Queue {
 
     /// Places in the queue of those who may be chosen.
     fn eligible(&mut self) -> Vec<usize> {
-        let Schedule::Batch(most) = self.schedule else { return (0..self.ready.len()).collect() };
+        let Schedule::Batch(most) = self.schedule else {
+            return (0..self.ready.len()).collect();
+        };
         for ready in &self.ready {
             if self.batch.len() < most as usize && !self.batch.contains(&ready.task) {
                 self.batch.push(ready.task);
             }
         }
-        (0..self.ready.len()).filter(|&place| self.batch.contains(&self.ready[place].task)).collect()
+        (0..self.ready.len())
+            .filter(|&place| self.batch.contains(&self.ready[place].task))
+            .collect()
     }
 
     fn choose(&self, places: &[usize]) -> Option<usize> {
-        let Schedule::Affinity(most) = self.schedule else { return places.first().copied() };
+        let Schedule::Affinity(most) = self.schedule else {
+            return places.first().copied();
+        };
         let is_due = |place: &&usize| self.ready[**place].passed_over >= most;
-        let last_ran = |place: &usize| self.ran.get(&self.ready[*place].process).copied().unwrap_or(0);
+        let last_ran = |place: &usize| {
+            self.ran
+                .get(&self.ready[*place].process)
+                .copied()
+                .unwrap_or(0)
+        };
         let due = places.iter().find(is_due);
         // Of several that ran last, since none has run, the first in the queue.
-        due.or_else(|| places.iter().rev().max_by_key(|place| last_ran(place))).copied()
+        due.or_else(|| places.iter().rev().max_by_key(|place| last_ran(place)))
+            .copied()
     }
 }

@@ -63,10 +63,19 @@ pub struct Reordered<'f> {
 
 impl<'f> Reordered<'f> {
     /// The streams of `file` under a schedule; of those schedules that end turns, after so many instructions.
-    pub fn new(file: TraceFile<'f>, streams: Arc<Streams>, schedule: Schedule, quantum_instructions: u64) -> Self {
+    pub fn new(
+        file: TraceFile<'f>,
+        streams: Arc<Streams>,
+        schedule: Schedule,
+        quantum_instructions: u64,
+    ) -> Self {
         let start = |stream: &super::pieces::Stream| {
             let (block, mark) = stream.pieces.first().map_or((0, 0), start_of);
-            Player { block, mark, ..Player::default() }
+            Player {
+                block,
+                mark,
+                ..Player::default()
+            }
         };
         Reordered {
             chunks: DecodedChunks::new(file),
@@ -88,7 +97,10 @@ impl<'f> Reordered<'f> {
     /// instructions. The page is then in memory for everybody.
     #[must_use]
     pub fn with_page_faults(self, instructions: u64) -> Self {
-        Reordered { paging: Some(Paging::new(instructions)), ..self }
+        Reordered {
+            paging: Some(Paging::new(instructions)),
+            ..self
+        }
     }
 
     /// Makes the next chunk in place of what is in `chunk`. False, and an empty chunk, at the end.
@@ -146,7 +158,12 @@ impl<'f> Reordered<'f> {
 
     /// What a mark says of tasks.
     fn follow(&mut self, mark: &Mark) {
-        if let (Some(paging), Mark::Birth { process, parent, .. }) = (&mut self.paging, mark)
+        if let (
+            Some(paging),
+            Mark::Birth {
+                process, parent, ..
+            },
+        ) = (&mut self.paging, mark)
             && let Some(&place) = self.streams.places.get(parent)
         {
             paging.fork(self.players[place].process, *process);
@@ -221,19 +238,35 @@ impl<'f> Reordered<'f> {
         let from = player.block;
         let next_mark = decoded.chunk.marks[..piece.marks.end as usize].get(player.mark as usize);
         let room = (Chunk::BLOCKS - chunk.blocks.len()) as u32;
-        let mut to = next_mark.map_or(piece.blocks.end, |placed| placed.before_block).min(from.saturating_add(room));
+        let mut to = next_mark
+            .map_or(piece.blocks.end, |placed| placed.before_block)
+            .min(from.saturating_add(room));
         let before = &decoded.instructions;
         let executed = |to: u32| u64::from(before[to as usize] - before[from as usize]);
         if self.quantum.is_some() {
             let inside = &before[from as usize + 1..=to as usize];
-            let over = inside.partition_point(|&sum| u64::from(sum - before[from as usize]) < self.quantum_left);
+            let over = inside
+                .partition_point(|&sum| u64::from(sum - before[from as usize]) < self.quantum_left);
             to = to.min(from + 1 + over as u32);
         }
-        let faulting = self.paging.as_mut().and_then(|paging| first_fault(paging, player.process, decoded, from..to));
+        let faulting = self
+            .paging
+            .as_mut()
+            .and_then(|paging| first_fault(paging, player.process, decoded, from..to));
         let to = faulting.unwrap_or(to);
-        chunk.blocks.extend(decoded.chunk.blocks.run().slice(from as usize..to as usize).iter());
-        let references = decoded.references[from as usize] as usize..decoded.references[to as usize] as usize;
-        chunk.references.extend_from_slice(&decoded.chunk.references[references]);
+        chunk.blocks.extend(
+            decoded
+                .chunk
+                .blocks
+                .run()
+                .slice(from as usize..to as usize)
+                .iter(),
+        );
+        let references =
+            decoded.references[from as usize] as usize..decoded.references[to as usize] as usize;
+        chunk
+            .references
+            .extend_from_slice(&decoded.chunk.references[references]);
         player.block = to;
         self.clock += executed(to);
         if self.quantum.is_some() {
@@ -248,20 +281,29 @@ impl<'f> Reordered<'f> {
         self.queue.leave(task);
         let delay = self.paging.as_ref().map_or(0, |paging| paging.delay);
         let due = Some(self.clock.saturating_add(delay));
-        self.waiting.push(Waiting { task, calls: Vec::new(), due, turn });
+        self.waiting.push(Waiting {
+            task,
+            calls: Vec::new(),
+            due,
+            turn,
+        });
     }
 
     /// A task has made so many calls: tasks that waited for them may run.
     fn called(&mut self, task: usize, calls: u64) {
         self.players[task].calls = calls;
         for waiting in &mut self.waiting {
-            waiting.calls.retain(|&(other, need)| other != task || need > calls);
+            waiting
+                .calls
+                .retain(|&(other, need)| other != task || need > calls);
         }
         self.release(|waiting| waiting.due.is_none() && waiting.calls.is_empty());
     }
 
     fn release(&mut self, may: impl Fn(&Waiting) -> bool) {
-        let (released, rest) = std::mem::take(&mut self.waiting).into_iter().partition::<Vec<_>, _>(|one| may(one));
+        let (released, rest) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition::<Vec<_>, _>(|one| may(one));
         self.waiting = rest;
         for Waiting { task, .. } in released {
             self.queue.push(task, self.players[task].process);
@@ -279,14 +321,21 @@ impl<'f> Reordered<'f> {
     fn block(&mut self, task: usize, piece: usize, cause: Cause) {
         self.leave(task, true, cause);
         self.queue.leave(task);
-        let Some(wait) = self.streams.wait_behind(task, piece) else { return };
+        let Some(wait) = self.streams.wait_behind(task, piece) else {
+            return;
+        };
         let turn = self.streams.tasks[task].pieces[piece + 1].turn;
         let (mut calls, due) = match wait {
             Wait::Calls(calls) => (calls, None),
             Wait::Instructions(away) => (Vec::new(), Some(self.clock.saturating_add(away))),
         };
         calls.retain(|&(other, need)| need > self.players[other].calls);
-        self.waiting.push(Waiting { task, calls, due, turn });
+        self.waiting.push(Waiting {
+            task,
+            calls,
+            due,
+            turn,
+        });
         self.release(|waiting| waiting.due.is_none() && waiting.calls.is_empty());
     }
 
@@ -294,8 +343,19 @@ impl<'f> Reordered<'f> {
     fn end(&mut self, task: usize, chunk: &mut Chunk) {
         let stream = &self.streams.tasks[task];
         let has_ended = stream.ended.is_some();
-        let otherwise = (true, if has_ended { Cause::Exit } else { Cause::Unknown });
-        let last = stream.pieces.last().and_then(|piece| piece.switch).filter(|(will, _)| *will || !has_ended);
+        let otherwise = (
+            true,
+            if has_ended {
+                Cause::Exit
+            } else {
+                Cause::Unknown
+            },
+        );
+        let last = stream
+            .pieces
+            .last()
+            .and_then(|piece| piece.switch)
+            .filter(|(will, _)| *will || !has_ended);
         if has_ended {
             chunk.mark(Mark::Exit { task: stream.task });
         }
@@ -320,7 +380,11 @@ impl<'f> Reordered<'f> {
 
     fn leave(&mut self, task: usize, is_voluntary: bool, cause: Cause) {
         self.running = None;
-        self.left = Some(Left { task: self.streams.tasks[task].task, is_voluntary, cause });
+        self.left = Some(Left {
+            task: self.streams.tasks[task].task,
+            is_voluntary,
+            cause,
+        });
     }
 
     /// Gives the CPU to a task; false if all have ended.
@@ -345,11 +409,23 @@ impl<'f> Reordered<'f> {
     }
 
     fn switch(&mut self, to: usize, chunk: &mut Chunk) {
-        let Left { task: from, is_voluntary, cause } =
-            self.left.unwrap_or(Left { task: TaskId::NONE, is_voluntary: true, cause: Cause::Unknown });
+        let Left {
+            task: from,
+            is_voluntary,
+            cause,
+        } = self.left.unwrap_or(Left {
+            task: TaskId::NONE,
+            is_voluntary: true,
+            cause: Cause::Unknown,
+        });
         let to_task = self.streams.tasks[to].task;
         if (from, to_task) != (TaskId::NONE, TaskId::NONE) {
-            chunk.mark(Mark::Switch { from, to: to_task, is_voluntary, cause });
+            chunk.mark(Mark::Switch {
+                from,
+                to: to_task,
+                is_voluntary,
+                cause,
+            });
         }
         self.running = Some(to);
         self.quantum_left = self.quantum.unwrap_or(u64::MAX);
@@ -370,7 +446,8 @@ fn first_fault(
     let (from, to) = (blocks.start as usize, blocks.end as usize);
     let mut numbered = (from..).zip(decoded.chunk.blocks.run().slice(from..to).iter());
     let faulting = numbered.find(|(number, block)| {
-        let references = decoded.references[*number] as usize..decoded.references[number + 1] as usize;
+        let references =
+            decoded.references[*number] as usize..decoded.references[number + 1] as usize;
         paging.faults(process, block, &decoded.chunk.references[references])
     });
     faulting.map(|(number, _)| number as u32)

@@ -9,7 +9,8 @@ use super::{Reordered, Schedule, Streams, StreamsReader};
 use crate::synthetic::Mixed;
 use crate::testing::{self, seeded};
 use crate::{
-    Block, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId, TraceFile, TraceHeader, TraceOrder, TraceWriter,
+    Block, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId, TraceFile, TraceHeader,
+    TraceOrder, TraceWriter,
 };
 
 const SCHEDULES: [Schedule; 6] = [
@@ -24,7 +25,9 @@ const SCHEDULES: [Schedule; 6] = [
 fn file(chunks: &[Chunk]) -> TraceFile<'static> {
     let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
     let mut writer = TraceWriter::create(Vec::new(), &header).expect("memory takes it");
-    chunks.iter().for_each(|chunk| writer.write(chunk).expect("memory takes it"));
+    chunks
+        .iter()
+        .for_each(|chunk| writer.write(chunk).expect("memory takes it"));
     let (bytes, _) = writer.finish().expect("memory takes it");
     TraceFile::open(Cursor::new(bytes)).expect("is whole")
 }
@@ -57,10 +60,18 @@ fn events(chunks: &[Chunk]) -> Vec<Event> {
     for chunk in chunks {
         let (mut marks, mut references) = (chunk.marks.iter().peekable(), chunk.references.iter());
         for (number, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number) {
+            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number)
+            {
                 all.push(Event::Mark(placed.mark.clone()));
             }
-            all.push(Event::Block(*block, references.by_ref().take(block.references.into()).copied().collect()));
+            all.push(Event::Block(
+                *block,
+                references
+                    .by_ref()
+                    .take(block.references.into())
+                    .copied()
+                    .collect(),
+            ));
         }
         all.extend(marks.map(|placed| Event::Mark(placed.mark.clone())));
         assert_eq!(references.next(), None);
@@ -93,7 +104,9 @@ fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
             }
             Event::Mark(_) => (),
             Event::Block(block, references) => {
-                let counts = all.entry(processes.get(&running).copied().unwrap_or_default()).or_default();
+                let counts = all
+                    .entry(processes.get(&running).copied().unwrap_or_default())
+                    .or_default();
                 counts.0 += u64::from(block.instructions);
                 counts.1 += references.len() as u64;
             }
@@ -106,11 +119,19 @@ fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
 /// task and number.
 fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>> {
     let (mut open, mut done) = (BTreeMap::new(), BTreeMap::new());
-    let (mut left, mut calls) = (BTreeMap::<TaskId, usize>::new(), BTreeMap::<TaskId, usize>::new());
+    let (mut left, mut calls) = (
+        BTreeMap::<TaskId, usize>::new(),
+        BTreeMap::<TaskId, usize>::new(),
+    );
     let mut running = TaskId::NONE;
     for event in events {
         match event {
-            Event::Mark(Mark::Switch { from, to, is_voluntary, .. }) => {
+            Event::Mark(Mark::Switch {
+                from,
+                to,
+                is_voluntary,
+                ..
+            }) => {
                 if *is_voluntary && *from != TaskId::NONE {
                     let number = left.entry(*from).or_default();
                     *number += 1;
@@ -124,7 +145,8 @@ fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>>
             Event::Mark(Mark::SyscallEnter { .. }) => {
                 let number = calls.entry(running).or_default();
                 *number += 1;
-                open.values_mut().for_each(|(_, meanwhile)| meanwhile.push((running, *number)));
+                open.values_mut()
+                    .for_each(|(_, meanwhile)| meanwhile.push((running, *number)));
             }
             _ => (),
         }
@@ -137,12 +159,20 @@ type Moments = BTreeMap<(TaskId, usize), usize>;
 
 /// When each task comes back for the so many-th time after it left by itself, and when it makes each call.
 fn moments(events: &[Event]) -> (Moments, Moments) {
-    let (mut left, mut calls) = (BTreeMap::<TaskId, usize>::new(), BTreeMap::<TaskId, usize>::new());
+    let (mut left, mut calls) = (
+        BTreeMap::<TaskId, usize>::new(),
+        BTreeMap::<TaskId, usize>::new(),
+    );
     let (mut away, mut back, mut called) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut running = TaskId::NONE;
     for (moment, event) in events.iter().enumerate() {
         match event {
-            Event::Mark(Mark::Switch { from, to, is_voluntary, .. }) => {
+            Event::Mark(Mark::Switch {
+                from,
+                to,
+                is_voluntary,
+                ..
+            }) => {
                 if *is_voluntary && *from != TaskId::NONE {
                     let number = left.entry(*from).or_default();
                     *number += 1;
@@ -170,9 +200,14 @@ fn assert_waits(before: &[Event], after: &[Event]) -> usize {
     let mut waited = 0;
     for (absence, meanwhile) in absences(before) {
         // Whoever came back only to do nothing more does not come back here.
-        let Some(moment) = back.get(&absence) else { continue };
+        let Some(moment) = back.get(&absence) else {
+            continue;
+        };
         for call in meanwhile {
-            assert!(called[&call] < *moment, "{absence:?} came back before the call {call:?}");
+            assert!(
+                called[&call] < *moment,
+                "{absence:?} came back before the call {call:?}"
+            );
             waited += 1;
         }
     }
@@ -180,11 +215,19 @@ fn assert_waits(before: &[Event], after: &[Event]) -> usize {
 }
 
 fn assert_same_work(chunks: &[Chunk], schedule: Schedule, quantum: u64) -> Vec<Event> {
-    let (before, after) = (events(chunks), events(&reordered(chunks, schedule, quantum)));
+    let (before, after) = (
+        events(chunks),
+        events(&reordered(chunks, schedule, quantum)),
+    );
     assert_eq!(by_task(&after), by_task(&before), "{schedule}, {quantum}");
-    assert_eq!(by_process(&after), by_process(&before), "{schedule}, {quantum}");
+    assert_eq!(
+        by_process(&after),
+        by_process(&before),
+        "{schedule}, {quantum}"
+    );
     let lives = |events: &[Event]| {
-        let is_life = |event: &&Event| matches!(event, Event::Mark(Mark::Birth { .. } | Mark::Exit { .. }));
+        let is_life =
+            |event: &&Event| matches!(event, Event::Mark(Mark::Birth { .. } | Mark::Exit { .. }));
         events.iter().filter(is_life).count()
     };
     assert_eq!(lives(&after), lives(&before), "{schedule}, {quantum}");
@@ -215,7 +258,12 @@ fn no_one_comes_back_before_what_may_have_woken_it() {
 
 #[test]
 fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
-    let mixed = Mixed { processes: 4, turn_instructions: 1000, switches: 200, seed: 5 };
+    let mixed = Mixed {
+        processes: 4,
+        turn_instructions: 1000,
+        switches: 200,
+        seed: 5,
+    };
     let chunks: Vec<Chunk> = mixed.chunks().collect();
     assert_eq!(
         but_for_the_beginning(&events(&reordered(&chunks, Schedule::RoundRobin, 1000)), 4),
@@ -225,7 +273,14 @@ fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
 
 /// Without the first switch behind the births: who made it up says differently how voluntary it was.
 fn but_for_the_beginning(events: &[Event], births: usize) -> Vec<Event> {
-    assert!(matches!(events[births], Event::Mark(Mark::Switch { from: TaskId::NONE, to: TaskId(1), .. })));
+    assert!(matches!(
+        events[births],
+        Event::Mark(Mark::Switch {
+            from: TaskId::NONE,
+            to: TaskId(1),
+            ..
+        })
+    ));
     [&events[..births], &events[births + 1..]].concat()
 }
 
@@ -248,18 +303,34 @@ fn turns(events: &[Event]) -> Vec<(TaskId, u64)> {
 
 #[test]
 fn a_turn_ends_with_the_block_that_uses_its_last_instruction() {
-    let mixed = Mixed { processes: 3, turn_instructions: 1000, switches: 60, seed: 6 };
+    let mixed = Mixed {
+        processes: 3,
+        turn_instructions: 1000,
+        switches: 60,
+        seed: 6,
+    };
     let chunks: Vec<Chunk> = mixed.chunks().collect();
     for quantum in [1, 10, 333, 5000] {
         let mut turns = turns(&events(&reordered(&chunks, Schedule::RoundRobin, quantum)));
         // Each process has 20,000 instructions, and a block at most 8: the last turn of each may be short, and that of the last
         // goes on alone.
         let alone = turns.pop().map(|(task, _)| task);
-        assert!(alone.is_some_and(|task| turns.iter().any(|turn| turn.0 == task)), "{quantum}");
-        let (short, whole): (Vec<_>, Vec<_>) = turns.iter().partition(|(_, length)| *length < quantum);
+        assert!(
+            alone.is_some_and(|task| turns.iter().any(|turn| turn.0 == task)),
+            "{quantum}"
+        );
+        let (short, whole): (Vec<_>, Vec<_>) =
+            turns.iter().partition(|(_, length)| *length < quantum);
         assert!(short.len() <= 3, "{quantum}: {short:?}");
-        assert!(whole.iter().all(|(_, length)| *length < quantum + 8), "{quantum}: {whole:?}");
-        assert!(whole.len() as u64 >= 60_000 / (quantum + 8) - 3, "{quantum}: {} turns", whole.len());
+        assert!(
+            whole.iter().all(|(_, length)| *length < quantum + 8),
+            "{quantum}: {whole:?}"
+        );
+        assert!(
+            whole.len() as u64 >= 60_000 / (quantum + 8) - 3,
+            "{quantum}: {} turns",
+            whole.len()
+        );
     }
     let all = turns(&events(&reordered(&chunks, Schedule::LongestQuantum, 10)));
     assert_eq!(all, [1, 2, 3].map(|task| (TaskId(task), 20_000)));
@@ -267,33 +338,67 @@ fn a_turn_ends_with_the_block_that_uses_its_last_instruction() {
 
 #[test]
 fn affinity_prefers_whoever_ran_last_and_passes_no_one_over_for_ever() {
-    let mixed = Mixed { processes: 4, turn_instructions: 1000, switches: 40, seed: 7 };
+    let mixed = Mixed {
+        processes: 4,
+        turn_instructions: 1000,
+        switches: 40,
+        seed: 7,
+    };
     let chunks: Vec<Chunk> = mixed.chunks().collect();
     let who = |schedule| {
         let turns = turns(&events(&reordered(&chunks, schedule, 1000)));
-        turns.iter().map(|(task, _)| task.0).take(16).collect::<Vec<_>>()
+        turns
+            .iter()
+            .map(|(task, _)| task.0)
+            .take(16)
+            .collect::<Vec<_>>()
     };
     assert_eq!(who(Schedule::Affinity(0)), who(Schedule::RoundRobin));
     // 1 and 2 alternate until 3 and 4 have been passed over four times, and the other way round.
-    assert_eq!(who(Schedule::Affinity(4)), [1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4, 1, 2, 1, 2]);
-    assert_eq!(who(Schedule::Batch(2)), [1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
+    assert_eq!(
+        who(Schedule::Affinity(4)),
+        [1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4, 1, 2, 1, 2]
+    );
+    assert_eq!(
+        who(Schedule::Batch(2)),
+        [1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2]
+    );
 }
 
 /// One instruction.
 fn step(chunk: &mut Chunk, address: u64) {
-    chunk.blocks.push(Block { address, bytes: 4, instructions: 1, first_bytes: 4, ..Block::default() });
+    chunk.blocks.push(Block {
+        address,
+        bytes: 4,
+        instructions: 1,
+        first_bytes: 4,
+        ..Block::default()
+    });
 }
 
 fn switch(chunk: &mut Chunk, from: u32, to: u32, cause: Option<u16>) {
-    let (is_voluntary, cause) = (cause.is_some(), cause.map_or(Cause::Quantum, Cause::Syscall));
-    chunk.mark(Mark::Switch { from: TaskId(from), to: TaskId(to), is_voluntary, cause });
+    let (is_voluntary, cause) = (
+        cause.is_some(),
+        cause.map_or(Cause::Quantum, Cause::Syscall),
+    );
+    chunk.mark(Mark::Switch {
+        from: TaskId(from),
+        to: TaskId(to),
+        is_voluntary,
+        cause,
+    });
 }
 
 fn born(tasks: u32) -> Chunk {
     let mut chunk = Chunk::default();
     for number in 1..=tasks {
         let (task, process) = (TaskId(number), ProcessId(number));
-        chunk.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: Vec::new() });
+        chunk.mark(Mark::Birth {
+            task,
+            process,
+            parent: TaskId::NONE,
+            name: Vec::new(),
+        });
     }
     chunk
 }
@@ -312,7 +417,13 @@ fn whoever_waits_for_no_one_is_away_for_as_long_as_it_was() {
     step(&mut chunk, 0x1004);
     switch(&mut chunk, 1, 2, Some(0));
     (10..30).for_each(|at| step(&mut chunk, 0x2000 + at * 4));
-    let lengths = |quantum| turns(&events(&reordered(&[chunk.clone()], Schedule::RoundRobin, quantum)));
+    let lengths = |quantum| {
+        turns(&events(&reordered(
+            &[chunk.clone()],
+            Schedule::RoundRobin,
+            quantum,
+        )))
+    };
     let task = |(task, length): (u32, u64)| (TaskId(task), length);
     // The turn of 2 in which 1 comes back goes on to its end.
     assert_eq!(lengths(4), [(1, 1), (2, 12), (1, 1), (2, 18)].map(task));
@@ -332,14 +443,18 @@ fn whole_turns_are_waited_for_where_no_calls_are_traced() {
     step(&mut chunk, 0x2004);
     for schedule in SCHEDULES {
         let after = events(&reordered(std::slice::from_ref(&chunk), schedule, 1));
-        let (after, before) = (but_for_the_beginning(&after, 2), but_for_the_beginning(&events(&[chunk.clone()]), 2));
+        let (after, before) = (
+            but_for_the_beginning(&after, 2),
+            but_for_the_beginning(&events(&[chunk.clone()]), 2),
+        );
         assert_eq!(after[..before.len()], before, "{schedule}");
     }
 }
 
 fn paged(chunks: &[Chunk], quantum: u64, delay: u64) -> Vec<Event> {
     let source = Reordered::new(file(chunks), streams(chunks), Schedule::RoundRobin, quantum);
-    let (mut source, mut all, mut chunk) = (source.with_page_faults(delay), Vec::new(), Chunk::default());
+    let (mut source, mut all, mut chunk) =
+        (source.with_page_faults(delay), Vec::new(), Chunk::default());
     while source.next_into(&mut chunk).expect("is whole") {
         all.push(chunk.clone());
     }
@@ -352,7 +467,14 @@ fn whoever_uses_a_page_first_waits_for_the_disk() {
     let mut chunk = born(2);
     let map = |chunk: &mut Chunk| {
         let (path, build_id) = (b"/program".to_vec(), Vec::new());
-        chunk.mark(Mark::Map(Mapping { start: 0x1000, bytes: 0x2000, offset: 0, path, build_id, is_executable: true }));
+        chunk.mark(Mark::Map(Mapping {
+            start: 0x1000,
+            bytes: 0x2000,
+            offset: 0,
+            path,
+            build_id,
+            is_executable: true,
+        }));
     };
     switch(&mut chunk, 0, 1, None);
     map(&mut chunk);
@@ -362,16 +484,30 @@ fn whoever_uses_a_page_first_waits_for_the_disk() {
     map(&mut chunk);
     (0..40).for_each(|at| step(&mut chunk, 0x1000 + at * 4));
     let after = paged(std::slice::from_ref(&chunk), 1000, 10);
-    let faults = after
-        .iter()
-        .filter(|event| matches!(event, Event::Mark(Mark::Switch { is_voluntary: true, cause: Cause::PageFault, .. })));
+    let faults = after.iter().filter(|event| {
+        matches!(
+            event,
+            Event::Mark(Mark::Switch {
+                is_voluntary: true,
+                cause: Cause::PageFault,
+                ..
+            })
+        )
+    });
     assert_eq!(faults.count(), 2);
     let task = |(task, length): (u32, u64)| (TaskId(task), length);
     // 1 waits for its first page while 2 goes on with it: that page is there for 2 by then.
     assert_eq!(turns(&after), [(1, 0), (2, 40), (1, 8), (1, 8)].map(task));
-    assert_eq!(by_task(&after), by_task(&events(std::slice::from_ref(&chunk))), "each does what it did");
+    assert_eq!(
+        by_task(&after),
+        by_task(&events(std::slice::from_ref(&chunk))),
+        "each does what it did"
+    );
     // With turns of four, 1 is away for as long as 2 executes ten, which ends with a turn.
-    assert_eq!(turns(&paged(&[chunk], 4, 10))[..4], [(1, 0), (2, 12), (1, 4), (2, 4)].map(task));
+    assert_eq!(
+        turns(&paged(&[chunk], 4, 10))[..4],
+        [(1, 0), (2, 12), (1, 4), (2, 4)].map(task)
+    );
 }
 
 #[test]
@@ -379,7 +515,15 @@ fn a_schedule_is_read_as_it_is_printed() {
     for schedule in SCHEDULES {
         assert_eq!(schedule.to_string().parse(), Ok(schedule));
     }
-    for wrong in ["", "robin", "affinity", "affinity:x", "batch:0", "batch:-1", "round-robin:2"] {
+    for wrong in [
+        "",
+        "robin",
+        "affinity",
+        "affinity:x",
+        "batch:0",
+        "batch:-1",
+        "round-robin:2",
+    ] {
         let error = wrong.parse::<Schedule>().expect_err(wrong).to_string();
         assert_eq!(
             error,

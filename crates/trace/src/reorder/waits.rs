@@ -24,16 +24,26 @@ impl Streams {
             .filter_map(|other| Some((other, self.last_call(other, here.turn, next.turn)?)))
             .collect();
         let away = next.instructions.start - here.instructions.end;
-        Some(if calls.is_empty() { Wait::Instructions(away) } else { Wait::Calls(calls) })
+        Some(if calls.is_empty() {
+            Wait::Instructions(away)
+        } else {
+            Wait::Calls(calls)
+        })
     }
 
     /// How many calls a task had made by its last one between two turns; `None` where it made none there.
     fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
         let stream = &self.tasks[task];
-        if stream.ended.is_some_and(|turn| after < turn && turn < before) {
+        if stream
+            .ended
+            .is_some_and(|turn| after < turn && turn < before)
+        {
             return Some(TO_ITS_END);
         }
-        let calls_by = |end: usize| end.checked_sub(1).map_or(0, |last| stream.pieces[last].calls);
+        let calls_by = |end: usize| {
+            end.checked_sub(1)
+                .map_or(0, |last| stream.pieces[last].calls)
+        };
         let first = calls_by(stream.pieces.partition_point(|piece| piece.turn <= after));
         let last = calls_by(stream.pieces.partition_point(|piece| piece.turn < before));
         (last > first).then_some(last)

@@ -34,7 +34,11 @@ impl Mixed {
     /// The stream.
     pub fn chunks(&self) -> Synthetic {
         let one = |number| Box::new(Worker::new(self.seed, number)) as Box<dyn Program + Send>;
-        Synthetic::new((0..self.processes).map(one).collect(), self.turn_instructions, self.switches)
+        Synthetic::new(
+            (0..self.processes).map(one).collect(),
+            self.turn_instructions,
+            self.switches,
+        )
     }
 }
 
@@ -80,7 +84,13 @@ impl Worker {
                 piece
             })
             .collect();
-        Worker { dice, pieces, at: 0, done: 0, stream: 0 }
+        Worker {
+            dice,
+            pieces,
+            at: 0,
+            done: 0,
+            stream: 0,
+        }
     }
 
     /// Mostly the next piece, else one that is the likelier the lower its number.
@@ -88,7 +98,11 @@ impl Worker {
         let roll = self.dice.next_u64();
         self.done = 0;
         let jumps = roll.is_multiple_of(4);
-        self.at = if jumps { uneven(roll >> 2, PIECES as u64) as usize } else { (self.at + 1) % PIECES };
+        self.at = if jumps {
+            uneven(roll >> 2, PIECES as u64) as usize
+        } else {
+            (self.at + 1) % PIECES
+        };
     }
 
     fn address(&mut self, place: Region) -> u64 {
@@ -106,7 +120,9 @@ impl Worker {
 impl Piece {
     fn new(address: u64, dice: &mut ChaCha8Rng) -> Self {
         let instructions = 2 + dice.next_u32() % 7;
-        let touches = (0..instructions).map(|_| Touched::roll(dice.next_u32())).collect();
+        let touches = (0..instructions)
+            .map(|_| Touched::roll(dice.next_u32()))
+            .collect();
         Piece { address, touches }
     }
 }
@@ -123,7 +139,11 @@ impl Touched {
             _ => Region::Stream,
         };
         // 4 or 8 bytes; a third stores.
-        Some(Touched { place, is_store: kind.is_multiple_of(3), size_code: if kind & 64 == 0 { 3 } else { 7 } })
+        Some(Touched {
+            place,
+            is_store: kind.is_multiple_of(3),
+            size_code: if kind & 64 == 0 { 3 } else { 7 },
+        })
     }
 }
 
@@ -145,7 +165,12 @@ impl Program for Worker {
             if let Some(touched) = self.pieces[self.at].touches[first + number] {
                 let through = INSTRUCTION_BYTES * (number as u16 + 1) - 1;
                 let address = self.address(touched.place);
-                references.push(Reference::new(address, touched.size_code, through, touched.is_store));
+                references.push(Reference::new(
+                    address,
+                    touched.size_code,
+                    through,
+                    touched.is_store,
+                ));
             }
         }
         self.done += instructions;

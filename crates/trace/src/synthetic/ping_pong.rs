@@ -40,14 +40,27 @@ struct Loops {
 impl PingPong {
     /// The stream.
     pub fn chunks(&self) -> Synthetic {
-        let programs = (0..self.processes).map(|_| Box::new(self.one()) as Box<dyn Program + Send>).collect();
+        let programs = (0..self.processes)
+            .map(|_| Box::new(self.one()) as Box<dyn Program + Send>)
+            .collect();
         Synthetic::new(programs, self.turn_instructions, self.switches)
     }
 
     fn one(&self) -> Loops {
-        let PingPong { code_bytes, data_bytes, stride_bytes, .. } = *self;
+        let PingPong {
+            code_bytes,
+            data_bytes,
+            stride_bytes,
+            ..
+        } = *self;
         let code_bytes = (code_bytes - code_bytes % INSTRUCTION_BYTES).max(INSTRUCTION_BYTES);
-        Loops { code_bytes, data_bytes, stride_bytes, code: 0, data: 0 }
+        Loops {
+            code_bytes,
+            data_bytes,
+            stride_bytes,
+            code: 0,
+            data: 0,
+        }
     }
 }
 
@@ -65,7 +78,12 @@ impl Program for Loops {
         };
         self.code = (self.code + instructions * INSTRUCTION_BYTES) % self.code_bytes;
         if self.data_bytes >= 8 {
-            references.push(Reference::new(DATA + self.data, EIGHT_BYTES, INSTRUCTION_BYTES as u16 - 1, false));
+            references.push(Reference::new(
+                DATA + self.data,
+                EIGHT_BYTES,
+                INSTRUCTION_BYTES as u16 - 1,
+                false,
+            ));
             let next = self.data.saturating_add(self.stride_bytes);
             self.data = if next > self.data_bytes - 8 { 0 } else { next };
         }

@@ -24,39 +24,78 @@ fn instructions(chunks: &[Chunk]) -> u64 {
 
 fn switches(chunks: &[Chunk]) -> usize {
     let is_switch = |placed: &&crate::Placed| matches!(placed.mark, Mark::Switch { .. });
-    chunks.iter().flat_map(|chunk| chunk.marks.iter().filter(is_switch)).count()
+    chunks
+        .iter()
+        .flat_map(|chunk| chunk.marks.iter().filter(is_switch))
+        .count()
 }
 
-const PAIR: PingPong =
-    PingPong { processes: 2, code_bytes: 40, data_bytes: 256, stride_bytes: 64, turn_instructions: 9, switches: 3 };
+const PAIR: PingPong = PingPong {
+    processes: 2,
+    code_bytes: 40,
+    data_bytes: 256,
+    stride_bytes: 64,
+    turn_instructions: 9,
+    switches: 3,
+};
 
 #[test]
 fn ping_pong_is_what_can_be_calculated() {
     let chunks: Vec<_> = PAIR.chunks().collect();
-    let [chunk] = chunks.as_slice() else { panic!("one chunk") };
+    let [chunk] = chunks.as_slice() else {
+        panic!("one chunk")
+    };
     // A loop of 10 instructions in turns of 9: the second turn of process 1 begins with the tenth.
-    let code: Vec<_> = chunk.blocks.iter().map(|block| (block.address - CODE, block.instructions)).collect();
+    let code: Vec<_> = chunk
+        .blocks
+        .iter()
+        .map(|block| (block.address - CODE, block.instructions))
+        .collect();
     let turn = [(0, 4), (16, 4), (32, 1)];
-    assert_eq!(code, [&turn[..], &turn[..], &[(36, 1), (0, 4), (16, 4)]].concat());
-    let data: Vec<_> = chunk.references.iter().map(|reference| reference.address() - DATA).collect();
+    assert_eq!(
+        code,
+        [&turn[..], &turn[..], &[(36, 1), (0, 4), (16, 4)]].concat()
+    );
+    let data: Vec<_> = chunk
+        .references
+        .iter()
+        .map(|reference| reference.address() - DATA)
+        .collect();
     assert_eq!(data, [0, 64, 128, 0, 64, 128, 192, 0, 64]);
-    let marks: Vec<_> = chunk.marks.iter().map(|placed| placed.before_block).collect();
+    let marks: Vec<_> = chunk
+        .marks
+        .iter()
+        .map(|placed| placed.before_block)
+        .collect();
     assert_eq!(marks, [0, 0, 0, 3, 6]);
     assert_eq!(problems(&chunks), []);
 }
 
 #[test]
 fn cuts_chunks_and_goes_on_in_the_next() {
-    let long = PingPong { turn_instructions: 3_000_000, ..PAIR };
+    let long = PingPong {
+        turn_instructions: 3_000_000,
+        ..PAIR
+    };
     let chunks: Vec<_> = long.chunks().collect();
-    assert!(chunks.len() > 5 && chunks.iter().all(|chunk| chunk.blocks.len() <= Chunk::BLOCKS));
+    assert!(
+        chunks.len() > 5
+            && chunks
+                .iter()
+                .all(|chunk| chunk.blocks.len() <= Chunk::BLOCKS)
+    );
     assert_eq!((instructions(&chunks), switches(&chunks)), (9_000_000, 3));
     assert_eq!(problems(&chunks), []);
 }
 
 #[test]
 fn mixed_has_the_figures_that_it_promises() {
-    let mixed = Mixed { processes: 4, turn_instructions: 50_000, switches: 20, seed: 3 };
+    let mixed = Mixed {
+        processes: 4,
+        turn_instructions: 50_000,
+        switches: 20,
+        seed: 3,
+    };
     let chunks: Vec<_> = mixed.chunks().collect();
     assert_eq!((instructions(&chunks), switches(&chunks)), (1_000_000, 20));
     assert_eq!(problems(&chunks), []);
@@ -64,13 +103,28 @@ fn mixed_has_the_figures_that_it_promises() {
     let references: usize = chunks.iter().map(|chunk| chunk.references.len()).sum();
     let per_block = 1_000_000.0 / blocks as f64;
     let per_instruction = references as f64 / 1_000_000.0;
-    assert!((4.5..5.5).contains(&per_block), "{per_block} instructions a block");
-    assert!((0.32..0.38).contains(&per_instruction), "{per_instruction} references an instruction");
+    assert!(
+        (4.5..5.5).contains(&per_block),
+        "{per_block} instructions a block"
+    );
+    assert!(
+        (0.32..0.38).contains(&per_instruction),
+        "{per_instruction} references an instruction"
+    );
 }
 
 #[test]
 fn mixed_is_the_same_for_the_same_seed_alone() {
-    let chunks = |seed| Mixed { processes: 2, turn_instructions: 1000, switches: 6, seed }.chunks().collect::<Vec<_>>();
+    let chunks = |seed| {
+        Mixed {
+            processes: 2,
+            turn_instructions: 1000,
+            switches: 6,
+            seed,
+        }
+        .chunks()
+        .collect::<Vec<_>>()
+    };
     assert_eq!(chunks(1), chunks(1));
     assert_ne!(chunks(1), chunks(2));
 }
@@ -84,16 +138,28 @@ fn walks_make_the_accesses_of_workload() {
         pattern,
         ..WorkingSet::NONE
     };
-    let walks =
-        Walks { sets: vec![set(Pattern::Strided), set(Pattern::Chase)], instructions: None, switches: 4, seed: 5 };
+    let walks = Walks {
+        sets: vec![set(Pattern::Strided), set(Pattern::Chase)],
+        instructions: None,
+        switches: 4,
+        seed: 5,
+    };
     let chunks: Vec<_> = walks.chunks().collect();
-    let touched = chunks.iter().flat_map(|chunk| &chunk.references).map(|r| (r.address(), r.is_store()));
-    let expected = [0, 1, 0, 1].map(|at: usize| addresses(&walks.sets[at], DATA, 5).collect::<Vec<_>>()).concat();
+    let touched = chunks
+        .iter()
+        .flat_map(|chunk| &chunk.references)
+        .map(|r| (r.address(), r.is_store()));
+    let expected = [0, 1, 0, 1]
+        .map(|at: usize| addresses(&walks.sets[at], DATA, 5).collect::<Vec<_>>())
+        .concat();
     let expected = expected.iter().map(|touch| (touch.address, touch.is_store));
     assert!(touched.eq(expected), "other accesses");
     assert_eq!(switches(&chunks), 4);
     assert_eq!(problems(&chunks), []);
-    let accesses: u64 = chunks.iter().map(|chunk| chunk.references.len() as u64).sum();
+    let accesses: u64 = chunks
+        .iter()
+        .map(|chunk| chunk.references.len() as u64)
+        .sum();
     assert_eq!(instructions(&chunks), 2 * accesses);
 }
 
@@ -108,28 +174,76 @@ fn loops_have_as_many_instructions_as_they_are_given() {
         (Access::Read, Pattern::Strided, 5000, vec![250]),
     ] {
         let (size_bytes, stride_bytes) = (Bytes(4096), Bytes(64));
-        let set = WorkingSet { size_bytes, stride_bytes, access, pattern, ..WorkingSet::NONE };
-        let walks = Walks { sets: vec![set; 2], instructions: Some(given), switches: 3, seed: 5 };
+        let set = WorkingSet {
+            size_bytes,
+            stride_bytes,
+            access,
+            pattern,
+            ..WorkingSet::NONE
+        };
+        let walks = Walks {
+            sets: vec![set; 2],
+            instructions: Some(given),
+            switches: 3,
+            seed: 5,
+        };
         let chunks: Vec<_> = walks.chunks().collect();
         assert_eq!(problems(&chunks), []);
-        let all: Vec<&Block> = chunks.iter().flat_map(|chunk| chunk.blocks.iter()).collect();
+        let all: Vec<&Block> = chunks
+            .iter()
+            .flat_map(|chunk| chunk.blocks.iter())
+            .collect();
         assert!(all.len() > 2 * blocks.len());
         for (block, expected) in all.iter().zip(blocks.iter().cycle()) {
-            assert_eq!((u32::from(block.instructions), u32::from(block.bytes)), (*expected, 4 * *expected));
+            assert_eq!(
+                (u32::from(block.instructions), u32::from(block.bytes)),
+                (*expected, 4 * *expected)
+            );
         }
         // One loop: each block begins where the one before it ends, the first one behind the last again.
         let begins = |at: usize| 4 * u64::from(blocks[..at % blocks.len()].iter().sum::<u32>());
-        assert!(all.iter().enumerate().all(|(at, block)| block.address == CODE + begins(at)));
+        assert!(
+            all.iter()
+                .enumerate()
+                .all(|(at, block)| block.address == CODE + begins(at))
+        );
     }
 }
 
 #[test]
 fn what_does_nothing_ends() {
-    assert_eq!(PingPong { processes: 0, ..PAIR }.chunks().count(), 0);
-    assert_eq!(PingPong { turn_instructions: 0, ..PAIR }.chunks().map(|chunk| chunk.blocks.len()).sum::<usize>(), 0);
-    let nothing = Walks { sets: vec![WorkingSet::NONE], instructions: None, switches: 1_000, seed: 0 };
+    assert_eq!(
+        PingPong {
+            processes: 0,
+            ..PAIR
+        }
+        .chunks()
+        .count(),
+        0
+    );
+    assert_eq!(
+        PingPong {
+            turn_instructions: 0,
+            ..PAIR
+        }
+        .chunks()
+        .map(|chunk| chunk.blocks.len())
+        .sum::<usize>(),
+        0
+    );
+    let nothing = Walks {
+        sets: vec![WorkingSet::NONE],
+        instructions: None,
+        switches: 1_000,
+        seed: 0,
+    };
     assert_eq!(instructions(&nothing.chunks().collect::<Vec<_>>()), 0);
-    let alone: Vec<_> = PingPong { processes: 1, ..PAIR }.chunks().collect();
+    let alone: Vec<_> = PingPong {
+        processes: 1,
+        ..PAIR
+    }
+    .chunks()
+    .collect();
     assert_eq!((instructions(&alone), switches(&alone)), (27, 1));
 }
 

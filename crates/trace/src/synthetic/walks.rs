@@ -42,7 +42,13 @@ impl Walks {
     pub fn chunks(&self) -> Synthetic {
         let one = |set: &WorkingSet| {
             let blocks = blocks(set, self.instructions);
-            Box::new(Walk { set: *set, seed: self.seed, rest: None, blocks, at: 0 }) as Box<dyn Program + Send>
+            Box::new(Walk {
+                set: *set,
+                seed: self.seed,
+                rest: None,
+                blocks,
+                at: 0,
+            }) as Box<dyn Program + Send>
         };
         Synthetic::new(self.sets.iter().map(one).collect(), u64::MAX, self.switches)
     }
@@ -50,20 +56,32 @@ impl Walks {
 
 /// The instructions of an element, shared out among its loads and stores.
 fn blocks(set: &WorkingSet, instructions: Option<u32>) -> Vec<u32> {
-    let Some(instructions) = instructions else { return vec![2] };
-    let touches = u32::from(set.access == Access::Rmw) + u32::from(set.pattern == Pattern::Chase) + 1;
+    let Some(instructions) = instructions else {
+        return vec![2];
+    };
+    let touches =
+        u32::from(set.access == Access::Rmw) + u32::from(set.pattern == Pattern::Chase) + 1;
     let all = instructions.clamp(touches, MOST_INSTRUCTIONS);
-    (0..touches).map(|touch| all * (touch + 1) / touches - all * touch / touches).collect()
+    (0..touches)
+        .map(|touch| all * (touch + 1) / touches - all * touch / touches)
+        .collect()
 }
 
 impl Program for Walk {
     fn block(&mut self, _most: u64, references: &mut Vec<Reference>) -> Option<Block> {
-        let rest = self.rest.get_or_insert_with(|| Box::new(addresses(&self.set, DATA, self.seed)));
+        let rest = self
+            .rest
+            .get_or_insert_with(|| Box::new(addresses(&self.set, DATA, self.seed)));
         let Some(touch) = rest.next() else {
             (self.rest, self.at) = (None, 0);
             return None;
         };
-        references.push(Reference::new(touch.address, EIGHT_BYTES, 3, touch.is_store));
+        references.push(Reference::new(
+            touch.address,
+            EIGHT_BYTES,
+            3,
+            touch.is_store,
+        ));
         let before: u32 = self.blocks[..self.at].iter().sum();
         let instructions = self.blocks[self.at];
         self.at = (self.at + 1) % self.blocks.len();

@@ -52,19 +52,31 @@ impl Stream {
     /// Appends what the step says; nothing if no task is there to do it.
     pub fn step(&mut self, step: &Step) {
         match *step {
-            Step::Run { code, times, data, stride } => self.run(code, times, data, stride),
+            Step::Run {
+                code,
+                times,
+                data,
+                stride,
+            } => self.run(code, times, data, stride),
             Step::Kernel { code } => self.kernel(code),
             Step::Command => self.birth(TaskId::NONE, None),
             Step::Fork => self.if_running(|stream, task| stream.birth(task.id, None)),
-            Step::Thread => self.if_running(|stream, task| stream.birth(task.id, Some(task.process))),
+            Step::Thread => {
+                self.if_running(|stream, task| stream.birth(task.id, Some(task.process)))
+            }
             Step::Exec => self.if_running(Self::exec),
             Step::Exit => self.if_running(Self::exit),
             Step::Switch { to, cause } => self.switch(usize::from(to), cause),
-            Step::Syscall { number, bytes } => self.if_running(|stream, _| stream.syscall(number, bytes)),
+            Step::Syscall { number, bytes } => {
+                self.if_running(|stream, _| stream.syscall(number, bytes))
+            }
             Step::Fault { page } => self.if_running(|stream, _| stream.fault(page)),
             Step::Map { file } => self.if_running(|stream, _| stream.map(file)),
             Step::Unmap { file } => self.if_running(|stream, _| {
-                stream.open.mark(Mark::Unmap { start: map_start(file), bytes: PAGE_BYTES });
+                stream.open.mark(Mark::Unmap {
+                    start: map_start(file),
+                    bytes: PAGE_BYTES,
+                });
             }),
             Step::Cut => self.cut(),
         }
@@ -83,17 +95,31 @@ impl Stream {
     }
 
     fn run(&mut self, code: u16, times: u8, data: u32, stride: i16) {
-        let data = if data.is_multiple_of(3) { 0x7ffc_0000_0000 } else { 0x5555_0000_0000 } + u64::from(data) * 8;
+        let data = if data.is_multiple_of(3) {
+            0x7ffc_0000_0000
+        } else {
+            0x5555_0000_0000
+        } + u64::from(data) * 8;
         self.if_running(|stream, _| {
             for turn in 0..i64::from(times) {
                 let moved = data.wrapping_add_signed(turn * i64::from(stride));
-                stream.block(0x40_0000 + u64::from(code) * 24, code, moved, BlockFlags::USER);
+                stream.block(
+                    0x40_0000 + u64::from(code) * 24,
+                    code,
+                    moved,
+                    BlockFlags::USER,
+                );
             }
         });
     }
 
     fn kernel(&mut self, code: u16) {
-        self.block(KERNEL_CODE + u64::from(code) * 32, code, 0xffff_8880_0000_1000, BlockFlags::KERNEL);
+        self.block(
+            KERNEL_CODE + u64::from(code) * 32,
+            code,
+            0xffff_8880_0000_1000,
+            BlockFlags::KERNEL,
+        );
     }
 
     /// A block whose shape follows from `code`: `code` instructions more or less, of 1 to 4 bytes, up to 7 references.
@@ -106,9 +132,18 @@ impl Stream {
             let through = (slot * instructions / references) * length + length - 1;
             let size_code = (code + slot) as usize % SIZES.len();
             let at = data.wrapping_add(u64::from(slot) * 16);
-            self.open.references.push(Reference::new(at, size_code as u8, through, slot % 3 == 1));
+            self.open
+                .references
+                .push(Reference::new(at, size_code as u8, through, slot % 3 == 1));
         }
-        self.open.blocks.push(Block { address, bytes, instructions, references, first_bytes: length as u8, flags });
+        self.open.blocks.push(Block {
+            address,
+            bytes,
+            instructions,
+            references,
+            first_bytes: length as u8,
+            flags,
+        });
         self.blocks += 1;
     }
 
@@ -118,10 +153,18 @@ impl Stream {
         }
         self.tasks += 1;
         let process = process.unwrap_or_else(|| self.new_process());
-        let task = Task { id: TaskId(self.tasks), process };
+        let task = Task {
+            id: TaskId(self.tasks),
+            process,
+        };
         self.alive.push(task);
         let name = name_of(task.id);
-        self.open.mark(Mark::Birth { task: task.id, process, parent, name });
+        self.open.mark(Mark::Birth {
+            task: task.id,
+            process,
+            parent,
+            name,
+        });
     }
 
     fn new_process(&mut self) -> ProcessId {
@@ -131,8 +174,15 @@ impl Stream {
 
     fn exec(&mut self, task: Task) {
         let process = self.new_process();
-        self.alive.iter_mut().filter(|other| other.id == task.id).for_each(|other| other.process = process);
-        self.open.mark(Mark::Exec { task: task.id, process, name: b"other".to_vec() });
+        self.alive
+            .iter_mut()
+            .filter(|other| other.id == task.id)
+            .for_each(|other| other.process = process);
+        self.open.mark(Mark::Exec {
+            task: task.id,
+            process,
+            name: b"other".to_vec(),
+        });
     }
 
     fn exit(&mut self, task: Task) {
@@ -162,7 +212,12 @@ impl Stream {
     }
 
     fn switch_to(&mut self, to: TaskId, is_voluntary: bool, cause: Cause) {
-        self.open.mark(Mark::Switch { from: self.running, to, is_voluntary, cause });
+        self.open.mark(Mark::Switch {
+            from: self.running,
+            to,
+            is_voluntary,
+            cause,
+        });
         self.running = to;
     }
 
@@ -170,16 +225,26 @@ impl Stream {
         self.open.mark(Mark::SyscallEnter { number });
         if bytes > 0 {
             let address = 0x5555_0000_0000 + u64::from(bytes) * 3;
-            self.open.mark(Mark::KernelTouch { address, bytes: bytes.into(), is_store: number.is_multiple_of(2) });
+            self.open.mark(Mark::KernelTouch {
+                address,
+                bytes: bytes.into(),
+                is_store: number.is_multiple_of(2),
+            });
         }
         self.open.mark(Mark::SyscallExit { number });
     }
 
     fn fault(&mut self, page: u32) {
         let virtual_address = u64::from(page) * PAGE_BYTES;
-        self.open.mark(Mark::Fault { address: virtual_address + 8 });
+        self.open.mark(Mark::Fault {
+            address: virtual_address + 8,
+        });
         let physical_address = u64::from(page.reverse_bits()) * PAGE_BYTES;
-        self.open.mark(Mark::Page { virtual_address, physical_address, bytes: PAGE_BYTES });
+        self.open.mark(Mark::Page {
+            virtual_address,
+            physical_address,
+            bytes: PAGE_BYTES,
+        });
     }
 
     fn map(&mut self, file: u8) {

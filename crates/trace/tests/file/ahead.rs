@@ -24,7 +24,8 @@ fn a_loss_comes_behind_the_whole_chunks() {
     let chunks = seeded(32, 5_000);
     let mut file = written(&chunks);
     file.truncate(records(&file)[4] + 7);
-    let mut ahead = read_ahead(TraceReader::new(std::io::Cursor::new(file)).expect("has a header")).expect("runs");
+    let mut ahead = read_ahead(TraceReader::new(std::io::Cursor::new(file)).expect("has a header"))
+        .expect("runs");
     let mut chunk = Chunk::default();
     for _ in 0..3 {
         assert!(ahead.next_into(&mut chunk).expect("is whole"));
@@ -37,7 +38,8 @@ fn a_loss_comes_behind_the_whole_chunks() {
 #[test]
 fn whoever_stops_early_does_not_wait() {
     let file = written(&seeded(33, 20_000));
-    let mut ahead = read_ahead(TraceReader::new(std::io::Cursor::new(file)).expect("has a header")).expect("runs");
+    let mut ahead = read_ahead(TraceReader::new(std::io::Cursor::new(file)).expect("has a header"))
+        .expect("runs");
     let mut chunk = Chunk::default();
     assert!(ahead.next_into(&mut chunk).expect("is whole"));
     drop(ahead);

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 use switchcost_trace::testing::{chunks, seeded};
 use switchcost_trace::{
-    Block, BlockFlags, Cause, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceHeader, TraceOrder,
-    TraceReader, TraceWriter, Violation, check,
+    Block, BlockFlags, Cause, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceHeader,
+    TraceOrder, TraceReader, TraceWriter, Violation, check,
 };
 
 use crate::support::{records, written};
@@ -13,15 +13,32 @@ fn checked(chunks: &[Chunk]) -> CheckReport {
 
 fn birth(task: u32, process: u32, parent: u32) -> Mark {
     let (task, process, parent) = (TaskId(task), ProcessId(process), TaskId(parent));
-    Mark::Birth { task, process, parent, name: b"a".to_vec() }
+    Mark::Birth {
+        task,
+        process,
+        parent,
+        name: b"a".to_vec(),
+    }
 }
 
 fn switch(from: u32, to: u32) -> Mark {
-    Mark::Switch { from: TaskId(from), to: TaskId(to), is_voluntary: false, cause: Cause::Quantum }
+    Mark::Switch {
+        from: TaskId(from),
+        to: TaskId(to),
+        is_voluntary: false,
+        cause: Cause::Quantum,
+    }
 }
 
 fn block(flags: u8) -> Block {
-    Block { address: 64, bytes: 4, instructions: 1, references: 0, first_bytes: 4, flags: BlockFlags(flags) }
+    Block {
+        address: 64,
+        bytes: 4,
+        instructions: 1,
+        references: 0,
+        first_bytes: 4,
+        flags: BlockFlags(flags),
+    }
 }
 
 /// The troubles of a chunk that begins soundly, with one task that runs, and goes on with these marks and a block.
@@ -55,26 +72,56 @@ fn each_broken_rule_is_named_with_its_place() {
         let header = records(&written(&[]))[1];
         vec![format!("chunk 0 at byte {header}, block 1: {what}")]
     };
-    let exec = |task, process| Mark::Exec { task: TaskId(task), process: ProcessId(process), name: Vec::new() };
+    let exec = |task, process| Mark::Exec {
+        task: TaskId(task),
+        process: ProcessId(process),
+        name: Vec::new(),
+    };
     let range = |start, bytes| Mark::Unmap { start, bytes };
     for (marks, expected) in [
-        (vec![birth(3, 2, 1)], "found the birth of task 3, need task 2: tasks are numbered in order of birth"),
-        (vec![birth(2, 5, 1)], "found address space 5, need 2: address spaces are numbered in order and never reused"),
-        (vec![birth(2, 2, 7)], "found parent 7, need a task that was born"),
         (
-            vec![birth(2, 2, 1), Mark::Exit { task: TaskId(2) }, birth(3, 2, 1)],
+            vec![birth(3, 2, 1)],
+            "found the birth of task 3, need task 2: tasks are numbered in order of birth",
+        ),
+        (
+            vec![birth(2, 5, 1)],
+            "found address space 5, need 2: address spaces are numbered in order and never reused",
+        ),
+        (
+            vec![birth(2, 2, 7)],
+            "found parent 7, need a task that was born",
+        ),
+        (
+            vec![
+                birth(2, 2, 1),
+                Mark::Exit { task: TaskId(2) },
+                birth(3, 2, 1),
+            ],
             "found a task born into address space 2, whose tasks have all ended, need a number of its own",
         ),
-        (vec![exec(1, 1)], "found address space 1, need 2: address spaces are numbered in order and never reused"),
-        (vec![birth(2, 2, 1), exec(2, 3)], "found an exec of task 2, need it of task 1, which runs"),
-        (vec![Mark::Exit { task: TaskId(9) }], "found the end of task 9, need one that was born and has not ended"),
+        (
+            vec![exec(1, 1)],
+            "found address space 1, need 2: address spaces are numbered in order and never reused",
+        ),
+        (
+            vec![birth(2, 2, 1), exec(2, 3)],
+            "found an exec of task 2, need it of task 1, which runs",
+        ),
+        (
+            vec![Mark::Exit { task: TaskId(9) }],
+            "found the end of task 9, need one that was born and has not ended",
+        ),
         (
             vec![range(u64::MAX, 2)],
             "found an unmapping of 2 bytes at 0xffffffffffffffff, need one that is not empty and ends in the address \
              space",
         ),
         (
-            vec![Mark::Page { virtual_address: 4096, physical_address: 100, bytes: 4096 }],
+            vec![Mark::Page {
+                virtual_address: 4096,
+                physical_address: 100,
+                bytes: 4096,
+            }],
             "found a page of 4096 bytes at 0x1000, need a power of two and addresses that are multiples of it",
         ),
         (
@@ -91,12 +138,18 @@ fn each_broken_rule_is_named_with_its_place() {
     ] {
         assert_eq!(troubles(marks, 0), chunk(expected));
     }
-    assert_eq!(troubles(vec![], 6), chunk("found flags 0x06 of a block, need 0 (user) or 1 (kernel)"));
+    assert_eq!(
+        troubles(vec![], 6),
+        chunk("found flags 0x06 of a block, need 0 (user) or 1 (kernel)")
+    );
     assert_eq!(
         troubles(vec![Mark::Exit { task: TaskId(1) }], 0),
         chunk("found code of the user run by task 1, need a task that has not ended")
     );
-    assert_eq!(troubles(vec![Mark::Exit { task: TaskId(1) }], 1), Vec::<String>::new());
+    assert_eq!(
+        troubles(vec![Mark::Exit { task: TaskId(1) }], 1),
+        Vec::<String>::new()
+    );
     assert_eq!(
         troubles(vec![birth(2, 2, 1), switch(2, 1)], 0)[..1],
         chunk("found a switch from task 2, need one from task 1, which runs")
@@ -109,7 +162,10 @@ fn what_a_trace_says_of_its_numbers_is_repeated() {
         notes: vec!["no data".to_owned()],
         ..TraceHeader::new("drmemtrace", TraceOrder::Imported, "x86_64")
     };
-    let (file, _) = TraceWriter::create(Vec::new(), &header).expect("memory").finish().expect("memory");
+    let (file, _) = TraceWriter::create(Vec::new(), &header)
+        .expect("memory")
+        .finish()
+        .expect("memory");
     let report = check(TraceReader::new(&file[..]).expect("has a header"));
     assert!(report.is_sound());
     assert_eq!(report.notes, ["no data"]);
@@ -119,7 +175,10 @@ fn what_a_trace_says_of_its_numbers_is_repeated() {
 #[test]
 fn a_switch_to_no_one_known_is_found() {
     let found = troubles(vec![switch(1, 4)], 0);
-    assert!(found[0].ends_with("found a switch to task 4, need one that was born and has not ended"), "{found:?}");
+    assert!(
+        found[0].ends_with("found a switch to task 4, need one that was born and has not ended"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -142,7 +201,10 @@ fn a_loss_is_reported_with_what_came_before() {
     assert_eq!(report.chunks, 4);
     assert_eq!(report.problem_count, 0);
     assert!(!report.is_sound());
-    assert_eq!(report.loss.expect("is cut").offset(), Some(file.len() as u64));
+    assert_eq!(
+        report.loss.expect("is cut").offset(),
+        Some(file.len() as u64)
+    );
 }
 
 #[test]

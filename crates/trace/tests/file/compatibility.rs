@@ -10,9 +10,15 @@ use crate::shapes::Recorded;
 use crate::support::{read, written};
 
 /// Shapes of several blocks.
-const SHAPES_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/trace-3-shapes.sctrace");
+const SHAPES_3: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/samples/trace-3-shapes.sctrace"
+);
 /// Marks of all kinds.
-const MARKS_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/trace-3-marks.sctrace");
+const MARKS_3: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/samples/trace-3-marks.sctrace"
+);
 
 fn shapes() -> Recorded {
     Recorded::seeded(3, 12, 3_000)
@@ -31,7 +37,10 @@ fn a_file_of_version_3_reads_as_it_always_did() {
     shapes().check(&sample(SHAPES_3));
     let (chunks, error) = read(&sample(MARKS_3));
     assert!(error.is_none(), "{error:?}");
-    assert!(chunks == marks(), "the sample has other chunks than it was made of");
+    assert!(
+        chunks == marks(),
+        "the sample has other chunks than it was made of"
+    );
 }
 
 #[test]

@@ -32,10 +32,15 @@ fn cut_anywhere_it_gives_all_whole_chunks_and_says_where() {
                 assert!(records.contains(&end));
                 assert_eq!(before.chunks, whole_chunks as u64);
             }
-            ReadTraceError::Cut { end: found, before, .. } => {
+            ReadTraceError::Cut {
+                end: found, before, ..
+            } => {
                 assert_eq!(found, end as u64);
                 assert_eq!(before.chunks, whole_chunks as u64);
-                assert_eq!(before.instructions, back.iter().map(Chunk::instructions).sum::<u64>());
+                assert_eq!(
+                    before.instructions,
+                    back.iter().map(Chunk::instructions).sum::<u64>()
+                );
             }
             other => panic!("{other}"),
         }
@@ -52,7 +57,11 @@ fn every_flipped_bit_is_found_and_nothing_before_it_is_lost() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         let (back, error) = read(&damaged);
         assert!(error.is_some(), "bit {bit} of byte {} was missed", bit / 8);
-        let whole = records[1..].iter().filter(|&&end| end <= bit / 8).count().saturating_sub(1);
+        let whole = records[1..]
+            .iter()
+            .filter(|&&end| end <= bit / 8)
+            .count()
+            .saturating_sub(1);
         assert_eq!(back, chunks[..whole.min(chunks.len())], "bit {bit}");
     }
 }
@@ -65,11 +74,21 @@ fn a_record_that_is_missing_or_doubled_is_found() {
     let without = [&file[..first.start], &file[first.end..]].concat();
     let (back, error) = read(&without);
     assert!(back.is_empty());
-    assert!(error.expect("is damaged").to_string().contains("it is record 2, record 1 comes next"));
+    assert!(
+        error
+            .expect("is damaged")
+            .to_string()
+            .contains("it is record 2, record 1 comes next")
+    );
     let doubled = [&file[..second.end], &file[second.start..]].concat();
     let (back, error) = read(&doubled);
     assert_eq!(back, chunks[..2]);
-    assert!(error.expect("is damaged").to_string().contains("it is record 2, record 3 comes next"));
+    assert!(
+        error
+            .expect("is damaged")
+            .to_string()
+            .contains("it is record 2, record 3 comes next")
+    );
 }
 
 proptest! {

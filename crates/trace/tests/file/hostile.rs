@@ -12,7 +12,11 @@ use crate::support::{records, u32_at, written};
 fn read_all(file: &[u8]) {
     if let Ok(reader) = TraceReader::new(file) {
         let report = check(reader);
-        let _ = report.problems.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let _ = report
+            .problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
     }
     if let Ok(reader) = TraceReader::new(file) {
         let _ = summarize(reader).loss.map(|loss| loss.to_string());
@@ -42,7 +46,9 @@ fn counts_and_lengths_that_claim_gigabytes_are_refused() {
     let file = written(&chunks);
     let record = records(&file)[1];
     // The counts of the chunk's head, then the lengths in its directory of columns.
-    let places = (0..12).map(|word| word * 4).chain((0..8).flat_map(|column| [52 + column * 12, 56 + column * 12]));
+    let places = (0..12)
+        .map(|word| word * 4)
+        .chain((0..8).flat_map(|column| [52 + column * 12, 56 + column * 12]));
     for place in places {
         for value in [u32::MAX, 1 << 31, 1 << 24, 0x0700_0000] {
             let mut hostile = file.clone();
@@ -68,7 +74,10 @@ fn a_record_that_claims_gigabytes_is_refused_before_it_is_read() {
     hostile[record + 24..record + 32].copy_from_slice(&head.to_le_bytes());
     let (_, error) = crate::support::read(&hostile);
     let text = error.expect("is damaged").to_string();
-    assert!(text.contains("it claims 4294967295 bytes, more than 134217728"), "{text}");
+    assert!(
+        text.contains("it claims 4294967295 bytes, more than 134217728"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -100,7 +109,10 @@ fn unknown_records_are_skipped_only_where_they_may_be() {
             assert_eq!(back, chunks);
         } else {
             let text = error.expect("may not be skipped").to_string();
-            assert!(text.contains("a record of kind 77 does not belong there"), "{text}");
+            assert!(
+                text.contains("a record of kind 77 does not belong there"),
+                "{text}"
+            );
             assert!(back.is_empty());
         }
     }
@@ -109,7 +121,10 @@ fn unknown_records_are_skipped_only_where_they_may_be() {
 fn sealed_damage() -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), any::<u8>());
     (0..1000_u64, prop::collection::vec(edit, 1..6)).prop_map(|(seed, edits)| {
-        let blocks_or_shapes = [|seed| written(&seeded(seed, 200)), |seed| Recorded::seeded(seed, 20, 100).file];
+        let blocks_or_shapes = [
+            |seed| written(&seeded(seed, 200)),
+            |seed| Recorded::seeded(seed, 20, 100).file,
+        ];
         let mut file = blocks_or_shapes[seed as usize % 2](seed);
         let records = records(&file);
         for (place, value) in edits {

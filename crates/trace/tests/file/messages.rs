@@ -9,7 +9,12 @@ fn refusal(file: &[u8]) -> String {
 
 #[test]
 fn what_is_no_trace_is_distinguished() {
-    let what = |file: &[u8]| TraceReader::new(file).err().expect("is no trace").to_string();
+    let what = |file: &[u8]| {
+        TraceReader::new(file)
+            .err()
+            .expect("is no trace")
+            .to_string()
+    };
     assert_eq!(
         what(b""),
         "found no trace (it is empty), need a file written by switchcost trace; name another file, or import this one"
@@ -27,7 +32,10 @@ fn losses_say_what_was_lost_and_where() {
     let file = written(&chunks);
     let records = records(&file);
     let third = records[3];
-    let instructions: u64 = chunks[..2].iter().map(switchcost_trace::Chunk::instructions).sum();
+    let instructions: u64 = chunks[..2]
+        .iter()
+        .map(switchcost_trace::Chunk::instructions)
+        .sum();
     assert_eq!(
         refusal(&file[..third + 40]),
         format!(
@@ -57,7 +65,11 @@ fn losses_say_what_was_lost_and_where() {
     );
     damaged = file.clone();
     damaged.push(0);
-    assert!(refusal(&damaged).contains("(something follows the end of the trace)"), "{}", refusal(&damaged));
+    assert!(
+        refusal(&damaged).contains("(something follows the end of the trace)"),
+        "{}",
+        refusal(&damaged)
+    );
 }
 
 #[test]

@@ -11,32 +11,48 @@ fn joined(chunks: &[Chunk]) -> Chunk {
         let first_block = whole.blocks.len() as u32;
         whole.blocks.extend(chunk.blocks.iter());
         whole.references.extend(&chunk.references);
-        whole.marks.extend(chunk.marks.iter().cloned().map(|mut placed| {
-            placed.before_block += first_block;
-            placed
-        }));
+        whole
+            .marks
+            .extend(chunk.marks.iter().cloned().map(|mut placed| {
+                placed.before_block += first_block;
+                placed
+            }));
     }
     whole
 }
 
 fn arbitrary_block() -> impl Strategy<Value = (Block, Vec<Reference>)> {
     let references = prop::collection::vec((any::<u64>(), 0..32u8, 0..16u16, any::<bool>()), 0..20);
-    (any::<u64>(), 1..5u8, 1..8u16, 0..2u8, references).prop_map(|(address, first, count, flags, references)| {
-        let bytes = u16::from(first) + (count - 1) * 3;
-        let last = bytes - 1;
-        let mut of_block: Vec<_> = references
-            .into_iter()
-            .map(|(address, code, through, store)| {
-                Reference::new(address, code, (u16::from(first) - 1 + through).min(last), store)
-            })
-            .collect();
-        of_block.sort_by_key(|reference| reference.through());
-        let references = of_block.len() as u16;
-        let flags = BlockFlags(flags);
-        let block = Block { address, bytes, instructions: count, references, first_bytes: first, flags };
-        block.check(&of_block).expect("was made to fit");
-        (block, of_block)
-    })
+    (any::<u64>(), 1..5u8, 1..8u16, 0..2u8, references).prop_map(
+        |(address, first, count, flags, references)| {
+            let bytes = u16::from(first) + (count - 1) * 3;
+            let last = bytes - 1;
+            let mut of_block: Vec<_> = references
+                .into_iter()
+                .map(|(address, code, through, store)| {
+                    Reference::new(
+                        address,
+                        code,
+                        (u16::from(first) - 1 + through).min(last),
+                        store,
+                    )
+                })
+                .collect();
+            of_block.sort_by_key(|reference| reference.through());
+            let references = of_block.len() as u16;
+            let flags = BlockFlags(flags);
+            let block = Block {
+                address,
+                bytes,
+                instructions: count,
+                references,
+                first_bytes: first,
+                flags,
+            };
+            block.check(&of_block).expect("was made to fit");
+            (block, of_block)
+        },
+    )
 }
 
 proptest! {
@@ -102,7 +118,11 @@ fn a_long_chunk_is_divided_and_nothing_is_lost() {
     let references = 60_000;
     for number in 0..2 * Chunk::BLOCKS as u64 {
         // A few blocks of very many references, so that those divide the chunk too.
-        let count = if number < 200_000 && number % 2000 == 0 { references } else { 1 };
+        let count = if number < 200_000 && number % 2000 == 0 {
+            references
+        } else {
+            1
+        };
         let address = 0x1000 + number % 7 * 16;
         chunk.blocks.push(Block {
             address,
@@ -112,7 +132,9 @@ fn a_long_chunk_is_divided_and_nothing_is_lost() {
             first_bytes: 4,
             flags: BlockFlags::USER,
         });
-        chunk.references.extend((0..u64::from(count)).map(|slot| Reference::new(number * 8 + slot, 7, 3, false)));
+        chunk.references.extend(
+            (0..u64::from(count)).map(|slot| Reference::new(number * 8 + slot, 7, 3, false)),
+        );
         if number % 9 == 0 {
             chunk.mark(Mark::Switch {
                 from: TaskId(number as u32 % 2),
@@ -131,17 +153,29 @@ fn a_long_chunk_is_divided_and_nothing_is_lost() {
 
 #[test]
 fn a_chunk_of_very_many_marks_is_divided_and_nothing_is_lost() {
-    let block =
-        Block { address: 64, bytes: 4, instructions: 1, references: 0, first_bytes: 4, flags: BlockFlags::USER };
+    let block = Block {
+        address: 64,
+        bytes: 4,
+        instructions: 1,
+        references: 0,
+        first_bytes: 4,
+        flags: BlockFlags::USER,
+    };
     let mut chunk = Chunk::default();
     for number in 0..200_000_u32 {
         if number % 5 == 0 && number < 150_000 {
             chunk.blocks.push(block);
         }
-        chunk.mark(Mark::SyscallEnter { number: number as u16 });
+        chunk.mark(Mark::SyscallEnter {
+            number: number as u16,
+        });
         if number % 1000 == 0 {
             let name = vec![b'n'; 60_000];
-            chunk.mark(Mark::Exec { task: TaskId(1), process: switchcost_trace::ProcessId(number), name });
+            chunk.mark(Mark::Exec {
+                task: TaskId(1),
+                process: switchcost_trace::ProcessId(number),
+                name,
+            });
         }
     }
     let (back, error) = read(&written(std::slice::from_ref(&chunk)));

@@ -11,16 +11,33 @@ fn every_chunk_can_be_reached() {
     let mut file = TraceFile::open(Cursor::new(written(&chunks))).expect("is whole");
     assert_eq!(*file.header(), header());
     assert_eq!(file.index().chunks.len(), chunks.len());
-    assert_eq!(file.index().instructions, chunks.iter().map(Chunk::instructions).sum::<u64>());
-    let starts: Vec<_> = file.index().chunks.iter().map(|entry| entry.first_instruction).collect();
+    assert_eq!(
+        file.index().instructions,
+        chunks.iter().map(Chunk::instructions).sum::<u64>()
+    );
+    let starts: Vec<_> = file
+        .index()
+        .chunks
+        .iter()
+        .map(|entry| entry.first_instruction)
+        .collect();
     let mut chunk = Chunk::default();
     let mut table = ProcessTable::default();
     for (number, expected) in chunks.iter().enumerate() {
         if expected.instructions() > 0 {
             let middle = starts[number] + expected.instructions() / 2;
-            assert_eq!(file.seek(middle).expect("is there").first_instruction, starts[number]);
-            let place = file.next_into(&mut chunk).expect("is whole").expect("is there");
-            assert_eq!((place.number, place.running), (number as u64, table.running));
+            assert_eq!(
+                file.seek(middle).expect("is there").first_instruction,
+                starts[number]
+            );
+            let place = file
+                .next_into(&mut chunk)
+                .expect("is whole")
+                .expect("is there");
+            assert_eq!(
+                (place.number, place.running),
+                (number as u64, table.running)
+            );
             assert_eq!(chunk, *expected);
         }
         for placed in &expected.marks {
@@ -33,11 +50,27 @@ fn every_chunk_can_be_reached() {
 fn the_index_lists_every_task() {
     let chunks = seeded(22, 2_000);
     let file = TraceFile::open(Cursor::new(written(&chunks))).expect("is whole");
-    let is_life = |mark: &&Mark| matches!(mark, Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. });
-    let expected: Vec<_> = chunks.iter().flat_map(|chunk| &chunk.marks).map(|placed| &placed.mark).collect();
+    let is_life = |mark: &&Mark| {
+        matches!(
+            mark,
+            Mark::Birth { .. } | Mark::Exec { .. } | Mark::Exit { .. }
+        )
+    };
+    let expected: Vec<_> = chunks
+        .iter()
+        .flat_map(|chunk| &chunk.marks)
+        .map(|placed| &placed.mark)
+        .collect();
     let expected: Vec<_> = expected.into_iter().filter(is_life).collect();
     assert!(!expected.is_empty());
-    assert_eq!(file.index().lives.iter().map(|life| &life.mark).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        file.index()
+            .lives
+            .iter()
+            .map(|life| &life.mark)
+            .collect::<Vec<_>>(),
+        expected
+    );
 }
 
 #[test]
@@ -47,12 +80,16 @@ fn what_cannot_be_reached_is_said() {
     let mut file = TraceFile::open(Cursor::new(&whole)).expect("is whole");
     let instructions = file.index().instructions;
     assert_eq!(
-        file.seek(instructions).expect_err("is behind the end").to_string(),
+        file.seek(instructions)
+            .expect_err("is behind the end")
+            .to_string(),
         format!(
             "found {instructions} instructions, need more than {instructions} to begin there; choose an earlier one"
         )
     );
-    let cut = TraceFile::open(Cursor::new(&whole[..whole.len() - 1])).err().expect("has no footer");
+    let cut = TraceFile::open(Cursor::new(&whole[..whole.len() - 1]))
+        .err()
+        .expect("has no footer");
     assert_eq!(
         cut.to_string(),
         "found no index that can be used (the file does not end with a footer), need one to begin in the middle; \

@@ -4,7 +4,9 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use switchcost_trace::{AddressKind, Block, BlockFlags, OwnWords, Recorder, Reference, ShapeReference};
+use switchcost_trace::{
+    AddressKind, Block, BlockFlags, OwnWords, Recorder, Reference, ShapeReference,
+};
 
 use crate::support::{header, read};
 
@@ -55,7 +57,10 @@ impl Shape {
     }
 
     fn explicit(&self) -> usize {
-        self.forms.iter().filter(|form| form.place == AddressKind::Explicit).count()
+        self.forms
+            .iter()
+            .filter(|form| form.place == AddressKind::Explicit)
+            .count()
     }
 
     /// Its references where these are the explicit addresses, the plain way.
@@ -66,10 +71,14 @@ impl Shape {
             addresses.push(match form.place {
                 AddressKind::Explicit => *explicit.next().expect("one for each"),
                 AddressKind::Fixed(address) => address,
-                AddressKind::Relative { base, offset } => addresses[usize::from(base)].wrapping_add(offset),
+                AddressKind::Relative { base, offset } => {
+                    addresses[usize::from(base)].wrapping_add(offset)
+                }
             });
         }
-        let at = |(form, address): (&ShapeReference, u64)| Reference(form.reference.0 | address & ADDRESS_MASK);
+        let at = |(form, address): (&ShapeReference, u64)| {
+            Reference(form.reference.0 | address & ADDRESS_MASK)
+        };
         self.forms.iter().zip(addresses).map(at).collect()
     }
 }
@@ -88,18 +97,28 @@ impl Recorded {
         let mut recorder = Recorder::create(Vec::new(), &header()).expect("memory takes it");
         let shapes: Vec<Shape> = (0..shapes).map(|_| Shape::any(&mut random)).collect();
         let mut numbers = Vec::new();
-        let mut recorded = Recorded { file: Vec::new(), blocks: Vec::new(), references: Vec::new() };
+        let mut recorded = Recorded {
+            file: Vec::new(),
+            blocks: Vec::new(),
+            references: Vec::new(),
+        };
         let mut words = Vec::new();
         let mut next = 0;
         for run in 0..runs {
             // Later shapes are defined while others have run.
-            if numbers.len() < shapes.len() && (numbers.is_empty() || random.next_u64().is_multiple_of(8)) {
+            if numbers.len() < shapes.len()
+                && (numbers.is_empty() || random.next_u64().is_multiple_of(8))
+            {
                 take(&mut recorder, &mut words);
                 let Shape { blocks, forms } = &shapes[numbers.len()];
                 numbers.push(recorder.define(blocks, forms).expect("a shape").number());
             }
             let is_turn = random.next_u64().is_multiple_of(4);
-            next = if is_turn { random.next_u64() as usize } else { next + 1 } % numbers.len();
+            next = if is_turn {
+                random.next_u64() as usize
+            } else {
+                next + 1
+            } % numbers.len();
             let addresses: Vec<u64> = (0..shapes[next].explicit() as u64)
                 .map(|number| match random.next_u64() % 8 {
                     0 => random.next_u64() & ADDRESS_MASK,
@@ -109,7 +128,9 @@ impl Recorded {
             words.push(head(numbers[next], addresses.len()));
             words.extend(&addresses);
             recorded.blocks.extend(&shapes[next].blocks);
-            recorded.references.extend(shapes[next].references(&addresses));
+            recorded
+                .references
+                .extend(shapes[next].references(&addresses));
         }
         take(&mut recorder, &mut words);
         recorded.file = recorder.finish().expect("memory takes it").0;
@@ -120,14 +141,28 @@ impl Recorded {
     pub(crate) fn check(&self, file: &[u8]) {
         let (chunks, error) = read(file);
         assert!(error.is_none(), "{error:?}");
-        assert!(chunks.iter().flat_map(|chunk| chunk.blocks.iter()).eq(&self.blocks), "other blocks");
-        assert!(chunks.iter().flat_map(|chunk| &chunk.references).eq(&self.references), "other references");
+        assert!(
+            chunks
+                .iter()
+                .flat_map(|chunk| chunk.blocks.iter())
+                .eq(&self.blocks),
+            "other blocks"
+        );
+        assert!(
+            chunks
+                .iter()
+                .flat_map(|chunk| &chunk.references)
+                .eq(&self.references),
+            "other references"
+        );
     }
 }
 
 fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
     let numbers: Vec<u32> = (0..=recorder.kept().0 as u32).collect();
-    let taken = recorder.take::<OwnWords>(words, &numbers).expect("memory takes it");
+    let taken = recorder
+        .take::<OwnWords>(words, &numbers)
+        .expect("memory takes it");
     assert_eq!(taken, words.len(), "all was taken");
     words.clear();
 }
@@ -152,5 +187,9 @@ fn chunks_end_between_shapes() {
     let recorded = Recorded::seeded(7, 30, 150_000);
     recorded.check(&recorded.file);
     let (chunks, _) = read(&recorded.file);
-    assert!(chunks.len() > 1, "{} blocks are more than a chunk's", recorded.blocks.len());
+    assert!(
+        chunks.len() > 1,
+        "{} blocks are more than a chunk's",
+        recorded.blocks.len()
+    );
 }

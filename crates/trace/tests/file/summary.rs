@@ -16,41 +16,81 @@ fn counts_are_those_of_a_slow_walk() {
     let (mut voluntary, mut involuntary, mut stores, mut kernel) = (0, 0, 0, 0);
     for chunk in &chunks {
         for (number, block) in chunk.blocks.iter().enumerate() {
-            for placed in chunk.marks.iter().filter(|placed| placed.before_block as usize == number) {
+            for placed in chunk
+                .marks
+                .iter()
+                .filter(|placed| placed.before_block as usize == number)
+            {
                 table.follow(&placed.mark);
             }
             let process = table.running_process();
             *instructions.entry(process).or_default() += u64::from(block.instructions);
-            kernel += if block.flags.is_kernel() { u64::from(block.instructions) } else { 0 };
+            kernel += if block.flags.is_kernel() {
+                u64::from(block.instructions)
+            } else {
+                0
+            };
         }
         let end = chunk.blocks.len();
-        for placed in chunk.marks.iter().filter(|placed| placed.before_block as usize == end) {
+        for placed in chunk
+            .marks
+            .iter()
+            .filter(|placed| placed.before_block as usize == end)
+        {
             table.follow(&placed.mark);
         }
         for placed in &chunk.marks {
             match placed.mark {
                 // No task leaves.
-                Mark::Switch { from: TaskId::NONE, .. } => {}
-                Mark::Switch { is_voluntary: true, .. } => voluntary += 1,
-                Mark::Switch { is_voluntary: false, .. } => involuntary += 1,
+                Mark::Switch {
+                    from: TaskId::NONE, ..
+                } => {}
+                Mark::Switch {
+                    is_voluntary: true, ..
+                } => voluntary += 1,
+                Mark::Switch {
+                    is_voluntary: false,
+                    ..
+                } => involuntary += 1,
                 _ => {}
             }
         }
-        stores += chunk.references.iter().filter(|reference| reference.is_store()).count() as u64;
+        stores += chunk
+            .references
+            .iter()
+            .filter(|reference| reference.is_store())
+            .count() as u64;
     }
     assert!(voluntary > 10 && involuntary > 10 && stores > 10 && kernel > 0);
-    let of_summary: BTreeMap<_, _> =
-        summary.processes.iter().map(|(id, process)| (*id, process.instructions)).collect();
-    let of_summary: BTreeMap<_, _> = of_summary.into_iter().filter(|(_, count)| *count > 0).collect();
+    let of_summary: BTreeMap<_, _> = summary
+        .processes
+        .iter()
+        .map(|(id, process)| (*id, process.instructions))
+        .collect();
+    let of_summary: BTreeMap<_, _> = of_summary
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .collect();
     assert_eq!(of_summary, instructions);
     assert_eq!(summary.instructions, instructions.values().sum::<u64>());
     assert_eq!(summary.kernel_instructions, kernel);
     let by_will = |is_voluntary| -> u64 {
-        summary.switches.iter().filter(|((_, will), _)| *will == is_voluntary).map(|(_, count)| count).sum()
+        summary
+            .switches
+            .iter()
+            .filter(|((_, will), _)| *will == is_voluntary)
+            .map(|(_, count)| count)
+            .sum()
     };
     assert_eq!((by_will(true), by_will(false)), (voluntary, involuntary));
     assert_eq!(summary.stores, stores);
-    assert_eq!(summary.references(), chunks.iter().map(|chunk| chunk.references.len() as u64).sum::<u64>());
+    assert_eq!(
+        summary.references(),
+        chunks
+            .iter()
+            .map(|chunk| chunk.references.len() as u64)
+            .sum::<u64>()
+    );
     assert_eq!(summary.bytes, file.len() as u64);
     assert!(summary.loss.is_none());
 }
@@ -63,6 +103,9 @@ fn a_cut_trace_is_counted_up_to_its_last_whole_chunk() {
     let summary = summarize(TraceReader::new(&file[..end + 5]).expect("has a header"));
     assert_eq!(summary.chunks, 2);
     assert_eq!(summary.bytes, end as u64);
-    assert_eq!(summary.instructions, chunks[..2].iter().map(Chunk::instructions).sum::<u64>());
+    assert_eq!(
+        summary.instructions,
+        chunks[..2].iter().map(Chunk::instructions).sum::<u64>()
+    );
     assert!(summary.loss.is_some());
 }

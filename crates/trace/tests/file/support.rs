@@ -3,14 +3,19 @@ use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, TraceOrder, TraceRead
 pub(crate) fn header() -> TraceHeader {
     let mut header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
     header.program_version = "0.1.0".to_owned();
-    header.commands = vec![vec!["true".to_owned()], vec!["echo".to_owned(), "a \"b\"".to_owned()]];
+    header.commands = vec![
+        vec!["true".to_owned()],
+        vec!["echo".to_owned(), "a \"b\"".to_owned()],
+    ];
     header.quantum_instructions = Some(400_000);
     header
 }
 
 pub(crate) fn written(chunks: &[Chunk]) -> Vec<u8> {
     let mut writer = TraceWriter::create(Vec::new(), &header()).expect("memory takes it");
-    chunks.iter().for_each(|chunk| writer.write(chunk).expect("memory takes it"));
+    chunks
+        .iter()
+        .for_each(|chunk| writer.write(chunk).expect("memory takes it"));
     let (file, written) = writer.finish().expect("memory takes it");
     assert_eq!(written.bytes, file.len() as u64);
     file
@@ -42,7 +47,10 @@ pub(crate) fn read(file: &[u8]) -> (Vec<Chunk>, Option<ReadTraceError>) {
 /// The bytes at which records begin, the end of the file included.
 pub(crate) fn records(file: &[u8]) -> Vec<usize> {
     let mut offsets = vec![8];
-    while let Some(head) = file.get(offsets[offsets.len() - 1]..).and_then(|rest| rest.get(..32)) {
+    while let Some(head) = file
+        .get(offsets[offsets.len() - 1]..)
+        .and_then(|rest| rest.get(..32))
+    {
         let length = u32_at(head, 12) as usize;
         offsets.push(offsets[offsets.len() - 1] + 32 + length);
     }

@@ -2,8 +2,8 @@ use std::io::{self, Write};
 
 use switchcost_trace::testing::seeded;
 use switchcost_trace::{
-    AddressKind, Block, BlockFlags, Chunk, Mark, OwnWords, Placed, ReadTraceError, Recorder, Reference, ShapeReference,
-    TaskId, TraceWriter, WriteTraceError,
+    AddressKind, Block, BlockFlags, Chunk, Mark, OwnWords, Placed, ReadTraceError, Recorder,
+    Reference, ShapeReference, TaskId, TraceWriter, WriteTraceError,
 };
 
 use crate::shapes::head;
@@ -35,7 +35,13 @@ fn a_full_disk_keeps_the_whole_chunks() {
     let chunks = seeded(41, 3_000);
     let whole = written(&chunks);
     for room in [500, whole.len() / 2, whole.len() - 50] {
-        let mut writer = match TraceWriter::create(Disk { bytes: Vec::new(), room }, &header()) {
+        let mut writer = match TraceWriter::create(
+            Disk {
+                bytes: Vec::new(),
+                room,
+            },
+            &header(),
+        ) {
             Ok(writer) => writer,
             Err(error) => panic!("{error}"),
         };
@@ -44,15 +50,31 @@ fn a_full_disk_keeps_the_whole_chunks() {
         let (back, error) = read(&bytes);
         let kept = failed.unwrap_or(chunks.len());
         assert_eq!(back, chunks[..kept]);
-        assert!(matches!(error, Some(ReadTraceError::Cut { .. } | ReadTraceError::Unfinished { .. })), "{error:?}");
+        assert!(
+            matches!(
+                error,
+                Some(ReadTraceError::Cut { .. } | ReadTraceError::Unfinished { .. })
+            ),
+            "{error:?}"
+        );
     }
 }
 
 #[test]
 fn a_full_disk_says_what_is_whole() {
     let chunks = seeded(42, 3_000);
-    let mut writer = TraceWriter::create(Disk { bytes: Vec::new(), room: 2_000 }, &header()).expect("the header fits");
-    let error = chunks.iter().find_map(|chunk| writer.write(chunk).err()).expect("is full");
+    let mut writer = TraceWriter::create(
+        Disk {
+            bytes: Vec::new(),
+            room: 2_000,
+        },
+        &header(),
+    )
+    .expect("the header fits");
+    let error = chunks
+        .iter()
+        .find_map(|chunk| writer.write(chunk).err())
+        .expect("is full");
     let done = writer.written();
     assert_eq!(
         error.to_string(),
@@ -70,10 +92,23 @@ fn a_full_disk_says_what_is_whole() {
 #[test]
 fn nothing_follows_a_part_of_a_record() {
     let chunks = seeded(43, 3_000);
-    let mut writer = TraceWriter::create(Disk { bytes: Vec::new(), room: 2_000 }, &header()).expect("the header fits");
-    chunks.iter().find_map(|chunk| writer.write(chunk).err()).expect("is full");
+    let mut writer = TraceWriter::create(
+        Disk {
+            bytes: Vec::new(),
+            room: 2_000,
+        },
+        &header(),
+    )
+    .expect("the header fits");
+    chunks
+        .iter()
+        .find_map(|chunk| writer.write(chunk).err())
+        .expect("is full");
     let bytes = writer.get_ref().bytes.len();
-    let error = writer.write(&chunks[0]).expect_err("stays broken").to_string();
+    let error = writer
+        .write(&chunks[0])
+        .expect_err("stays broken")
+        .to_string();
     assert!(error.contains("(an earlier chunk did not fit)"), "{error}");
     assert_eq!(writer.get_ref().bytes.len(), bytes);
     assert!(writer.finish().is_err());
@@ -84,8 +119,19 @@ fn one_block() -> Chunk {
 }
 
 fn block_of(instructions: u16) -> Chunk {
-    let block = Block { address: 64, bytes: 4, instructions, references: 1, first_bytes: 4, flags: BlockFlags::USER };
-    Chunk { blocks: [block].into_iter().collect(), references: vec![Reference::new(8, 7, 3, false)], marks: Vec::new() }
+    let block = Block {
+        address: 64,
+        bytes: 4,
+        instructions,
+        references: 1,
+        first_bytes: 4,
+        flags: BlockFlags::USER,
+    };
+    Chunk {
+        blocks: [block].into_iter().collect(),
+        references: vec![Reference::new(8, 7, 3, false)],
+        marks: Vec::new(),
+    }
 }
 
 fn refusal(chunk: &Chunk) -> WriteTraceError {
@@ -100,7 +146,10 @@ fn refusal(chunk: &Chunk) -> WriteTraceError {
 fn chunks_that_cannot_be_are_refused() {
     let mut chunk = one_block();
     chunk.references.clear();
-    assert_eq!(refusal(&chunk).to_string(), "found a chunk with 0 references, need 1; mend its source");
+    assert_eq!(
+        refusal(&chunk).to_string(),
+        "found a chunk with 0 references, need 1; mend its source"
+    );
 
     let chunk = block_of(0);
     assert_eq!(
@@ -110,11 +159,21 @@ fn chunks_that_cannot_be_are_refused() {
     );
 
     let mut chunk = one_block();
-    chunk.marks.push(Placed { before_block: 2, mark: Mark::Exit { task: TaskId(1) } });
-    assert_eq!(refusal(&chunk).to_string(), "found mark 0 before block 2, need one between 0 and 1; mend its source");
+    chunk.marks.push(Placed {
+        before_block: 2,
+        mark: Mark::Exit { task: TaskId(1) },
+    });
+    assert_eq!(
+        refusal(&chunk).to_string(),
+        "found mark 0 before block 2, need one between 0 and 1; mend its source"
+    );
 
     let mut chunk = one_block();
-    chunk.mark(Mark::Exec { task: TaskId(1), process: switchcost_trace::ProcessId(1), name: vec![b'a'; 70_000] });
+    chunk.mark(Mark::Exec {
+        task: TaskId(1),
+        process: switchcost_trace::ProcessId(1),
+        name: vec![b'a'; 70_000],
+    });
     assert_eq!(
         refusal(&chunk).to_string(),
         "found a name or path of 70000 bytes in mark 0, need at most 65536; mend its source"
@@ -125,21 +184,42 @@ fn chunks_that_cannot_be_are_refused() {
 fn a_header_of_megabytes_is_refused() {
     let mut long = header();
     long.commands = vec![vec!["x".repeat(2 << 20)]];
-    let error = TraceWriter::create(Vec::new(), &long).err().expect("is refused").to_string();
-    assert!(error.starts_with("found a header that cannot be written ("), "{error}");
-    assert!(error.ends_with("need at most 1 MiB of commands; trace fewer of them"), "{error}");
+    let error = TraceWriter::create(Vec::new(), &long)
+        .err()
+        .expect("is refused")
+        .to_string();
+    assert!(
+        error.starts_with("found a header that cannot be written ("),
+        "{error}"
+    );
+    assert!(
+        error.ends_with("need at most 1 MiB of commands; trace fewer of them"),
+        "{error}"
+    );
 }
 
 /// More than may wait to be written.
 const RECORDED: u64 = 12;
 
 /// Chunks of one block each, written behind; some before there is time for it.
-fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTraceError>) {
+fn record(
+    into: Disk,
+) -> (
+    Result<(), WriteTraceError>,
+    Result<Vec<u8>, WriteTraceError>,
+) {
     let mut recorder = Recorder::create(into, &header()).expect("the header fits");
-    let Chunk { blocks, references, .. } = one_block();
-    let form =
-        ShapeReference { reference: Reference(references[0].0 & !0xffff_ffff_ffff), place: AddressKind::Explicit };
-    let shape = recorder.define(&[blocks[0]], &[form]).expect("a shape").number();
+    let Chunk {
+        blocks, references, ..
+    } = one_block();
+    let form = ShapeReference {
+        reference: Reference(references[0].0 & !0xffff_ffff_ffff),
+        place: AddressKind::Explicit,
+    };
+    let shape = recorder
+        .define(&[blocks[0]], &[form])
+        .expect("a shape")
+        .number();
     let numbers: Vec<u32> = (0..=shape).collect();
     let taken = (0..RECORDED).try_for_each(|address| {
         recorder.take::<OwnWords>(&[head(shape, 1), address], &numbers)?;
@@ -154,22 +234,44 @@ fn record(into: Disk) -> (Result<(), WriteTraceError>, Result<Vec<u8>, WriteTrac
 
 /// Where the record ends that follows so many others: the header is the first.
 fn end_of_chunk(file: &[u8], records_before: usize) -> usize {
-    let body_bytes = |at: usize| u32::from_le_bytes(file[at + 12..at + 16].try_into().expect("four bytes"));
+    let body_bytes =
+        |at: usize| u32::from_le_bytes(file[at + 12..at + 16].try_into().expect("four bytes"));
     (0..=records_before).fold(8, |at, _| at + 32 + body_bytes(at) as usize)
 }
 
 #[test]
 fn what_is_written_behind_is_whole_where_the_disk_is_full() {
-    let (taken, finished) = record(Disk { bytes: Vec::new(), room: 1 << 20 });
+    let (taken, finished) = record(Disk {
+        bytes: Vec::new(),
+        room: 1 << 20,
+    });
     taken.expect("room for all");
     let whole = finished.expect("room for all");
     let (chunks, error) = read(&whole);
-    let addresses: Vec<u64> = chunks.iter().map(|chunk| chunk.references[0].address()).collect();
-    assert_eq!((addresses, error.is_none()), (Vec::from_iter(0..RECORDED), true));
+    let addresses: Vec<u64> = chunks
+        .iter()
+        .map(|chunk| chunk.references[0].address())
+        .collect();
+    assert_eq!(
+        (addresses, error.is_none()),
+        (Vec::from_iter(0..RECORDED), true)
+    );
     // In the middle of the second chunk, which is reported at the latest where the trace is finished.
     let room = (end_of_chunk(&whole, 1) + end_of_chunk(&whole, 2)) / 2;
-    let (taken, finished) = record(Disk { bytes: Vec::new(), room });
-    let error = taken.and(finished.map(|_| ())).expect_err("is full").to_string();
-    assert!(error.starts_with("found no way to append after 1 chunks of 1 instructions ("), "{error}");
-    assert!(error.contains(&io::Error::from(io::ErrorKind::StorageFull).to_string()), "{error}");
+    let (taken, finished) = record(Disk {
+        bytes: Vec::new(),
+        room,
+    });
+    let error = taken
+        .and(finished.map(|_| ()))
+        .expect_err("is full")
+        .to_string();
+    assert!(
+        error.starts_with("found no way to append after 1 chunks of 1 instructions ("),
+        "{error}"
+    );
+    assert!(
+        error.contains(&io::Error::from(io::ErrorKind::StorageFull).to_string()),
+        "{error}"
+    );
 }

@@ -30,16 +30,26 @@ impl Read for Drops<'_> {
 #[test]
 fn counts_what_valgrind_counts() {
     let (chunks, ignored) = all(Importer::lackey(LACKEY)).expect("as lackey wrote it");
-    let [chunk] = chunks.as_slice() else { panic!("one chunk") };
+    let [chunk] = chunks.as_slice() else {
+        panic!("one chunk")
+    };
     // Lackey says 45 guest instructions. Cachegrind says 45, and 20 reads and 12 writes, a read-modify-write being a read
     // to it; there are 4 of those.
     assert_eq!(chunk.instructions(), 45);
-    let stores = chunk.references.iter().filter(|reference| reference.is_store()).count();
+    let stores = chunk
+        .references
+        .iter()
+        .filter(|reference| reference.is_store())
+        .count();
     assert_eq!((chunk.references.len() - stores, stores), (20, 12 + 4));
     assert_eq!(ignored, 24, "lines of ==pid==");
     // Up to the first jump, three turns of the loop, five of the repeated instruction (the last one does nothing); the
     // code before and behind a jump that is not taken is one block.
-    let shapes: Vec<_> = chunk.blocks.iter().map(|block| (block.address, block.instructions)).collect();
+    let shapes: Vec<_> = chunk
+        .blocks
+        .iter()
+        .map(|block| (block.address, block.instructions))
+        .collect();
     let mut expected = vec![(0x40_1000, 10)];
     expected.extend([(0x40_100c, 8); 2]);
     expected.push((0x40_100c, 12));
@@ -54,15 +64,25 @@ fn reads_the_same_through_any_buffer() {
     let whole = all(Importer::lackey(LACKEY)).expect("as lackey wrote it");
     for capacity in [1, 2, 7, 64] {
         let from = BufReader::with_capacity(capacity, Drops(LACKEY));
-        assert_eq!(all(Importer::lackey(from)).expect("the same"), whole, "a buffer of {capacity}");
+        assert_eq!(
+            all(Importer::lackey(from)).expect("the same"),
+            whole,
+            "a buffer of {capacity}"
+        );
     }
     let mut din = Vec::new();
     let mut exporter = DinExporter::new(&mut din, None, PieceSize::default());
-    whole.0.iter().for_each(|chunk| exporter.chunk(chunk).expect("memory"));
+    whole
+        .0
+        .iter()
+        .for_each(|chunk| exporter.chunk(chunk).expect("memory"));
     exporter.finish().expect("memory");
     let straight = all(Importer::din(din.as_slice(), 4).expect("a word")).expect("din");
     let dropped = BufReader::with_capacity(1, Drops(&din));
-    assert_eq!(all(Importer::din(dropped, 4).expect("a word")).expect("din"), straight);
+    assert_eq!(
+        all(Importer::din(dropped, 4).expect("a word")).expect("din"),
+        straight
+    );
 }
 
 /// Text without an end, of `line` again and again.
@@ -80,7 +100,10 @@ impl Read for Endless {
 
 #[test]
 fn takes_no_more_memory_for_a_longer_trace() {
-    for line in [&b"I  400000,4\n L 10,8\n"[..], b"I  400000,4\n L 10,1048576\n"] {
+    for line in [
+        &b"I  400000,4\n L 10,8\n"[..],
+        b"I  400000,4\n L 10,1048576\n",
+    ] {
         let mut importer = Importer::lackey(BufReader::new(Endless(line, 0)));
         let mut chunk = Chunk::default();
         let mut largest = 0;
@@ -89,6 +112,9 @@ fn takes_no_more_memory_for_a_longer_trace() {
             assert!(!chunk.blocks.is_empty() && chunk.blocks.len() <= Chunk::BLOCKS);
             largest = largest.max(chunk.references.len());
         }
-        assert!(largest <= 4 * Chunk::BLOCKS + usize::from(u16::MAX), "{largest} references in a chunk");
+        assert!(
+            largest <= 4 * Chunk::BLOCKS + usize::from(u16::MAX),
+            "{largest} references in a chunk"
+        );
     }
 }

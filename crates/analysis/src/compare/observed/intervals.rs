@@ -20,19 +20,35 @@ const BUCKET: f64 = 1.5;
 type Side = [Option<Number>];
 
 /// New over base, or what is to be said in place of it.
-pub(super) fn ratio(key: &Key, base: &Side, new: &Side, given: Option<f64>) -> Result<LogRatio, Outcome> {
-    let reasons: Vec<String> =
-        [("base", base), ("new", new)].into_iter().filter_map(|(name, side)| missing(key, side, name)).collect();
+pub(super) fn ratio(
+    key: &Key,
+    base: &Side,
+    new: &Side,
+    given: Option<f64>,
+) -> Result<LogRatio, Outcome> {
+    let reasons: Vec<String> = [("base", base), ("new", new)]
+        .into_iter()
+        .filter_map(|(name, side)| missing(key, side, name))
+        .collect();
     if !reasons.is_empty() {
-        return Err(Outcome::NotComparable { why: reasons.join("; ") });
+        return Err(Outcome::NotComparable {
+            why: reasons.join("; "),
+        });
     }
     let [of_base, of_new] = [base, new].map(|side| logarithm(side, given));
     let (Some(of_base), Some(of_new)) = (of_base, of_new) else {
         let log = |side: &Side| mean_and_sd(&logs(side)).0;
-        return Err(Outcome::NotJudged { ratio: (log(new) - log(base)).exp(), why: NO_SPREAD.to_owned() });
+        return Err(Outcome::NotJudged {
+            ratio: (log(new) - log(base)).exp(),
+            why: NO_SPREAD.to_owned(),
+        });
     };
     let ratio = LogRatio::between(&of_base, &of_new);
-    Ok(if is_end_of_bucket(key.quantity) { ratio.known_within(BUCKET) } else { ratio })
+    Ok(if is_end_of_bucket(key.quantity) {
+        ratio.known_within(BUCKET)
+    } else {
+        ratio
+    })
 }
 
 /// What is shown of a side; where a number is 0 the plain mean.
@@ -43,12 +59,20 @@ pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost>
     }
     if values.iter().any(|value| *value <= 0.0) {
         let value = values.iter().sum::<f64>() / values.len() as f64;
-        return Some(Cost { value, interval: None, records: values.len() });
+        return Some(Cost {
+            value,
+            interval: None,
+            records: values.len(),
+        });
     }
     let known: Vec<Option<Number>> = side.iter().copied().filter(Option::is_some).collect();
     let Some(cost) = logarithm(&known, request.run_spread) else {
         let value = mean_and_sd(&logs(&known)).0.exp();
-        return Some(Cost { value, interval: None, records: values.len() });
+        return Some(Cost {
+            value,
+            interval: None,
+            records: values.len(),
+        });
     };
     let mut cost = cost.cost(request.confidence);
     if is_end_of_bucket(key.quantity) {
@@ -62,7 +86,10 @@ fn is_end_of_bucket(quantity: Quantity) -> bool {
 }
 
 fn logs(side: &Side) -> Vec<f64> {
-    side.iter().flatten().map(|number| number.value.ln()).collect()
+    side.iter()
+        .flatten()
+        .map(|number| number.value.ln())
+        .collect()
 }
 
 /// The mean of numbers above 0 with its variance; none if nothing shows that.
@@ -76,13 +103,23 @@ fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
         None => (sd, records as f64 - 1.0),
     };
     let variance = (spread * spread).max(by_chance(side));
-    Some(LogCost::new(mean, Part { variance: variance / records as f64, freedom }, records))
+    Some(LogCost::new(
+        mean,
+        Part {
+            variance: variance / records as f64,
+            freedom,
+        },
+        records,
+    ))
 }
 
 /// The least variance of a record's number: that of events at random times.
 fn by_chance(side: &Side) -> f64 {
     let numbers = side.iter().flatten();
-    let of_events: f64 = numbers.filter_map(|number| number.events).map(|events| 1.0 / events.max(1) as f64).sum();
+    let of_events: f64 = numbers
+        .filter_map(|number| number.events)
+        .map(|events| 1.0 / events.max(1) as f64)
+        .sum();
     (of_events / side.len().max(1) as f64).max(LEAST * LEAST)
 }
 
@@ -92,21 +129,26 @@ fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
     let zeros = known.iter().filter(|value| **value <= 0.0).count();
     match (known.len(), zeros) {
         (0, _) => Some(not_there(key, name)),
-        (count, _) if count < side.len() => {
-            Some(format!("{count} of {} {name} records have a number, need all of them", side.len()))
-        }
+        (count, _) if count < side.len() => Some(format!(
+            "{count} of {} {name} records have a number, need all of them",
+            side.len()
+        )),
         (_, 0) => None,
-        (1, _) => Some(format!("the {name} number is 0, so that a ratio means nothing")),
-        (all, zeros) => {
-            Some(format!("the {name} number is 0 in {zeros} of {all} records, so that a ratio means nothing"))
-        }
+        (1, _) => Some(format!(
+            "the {name} number is 0, so that a ratio means nothing"
+        )),
+        (all, zeros) => Some(format!(
+            "the {name} number is 0 in {zeros} of {all} records, so that a ratio means nothing"
+        )),
     }
 }
 
 fn not_there(key: &Key, name: &str) -> String {
     match (&key.who, key.quantity) {
         (Who::Name(_), Quantity::Switches) => format!("the {name} side has no such name"),
-        (_, Quantity::DirectShare) => format!("what a switch costs is not known of the {name} side"),
+        (_, Quantity::DirectShare) => {
+            format!("what a switch costs is not known of the {name} side")
+        }
         (_, Quantity::CostShare) => format!("what is likely is not known of the {name} side"),
         (_, Quantity::MostCostShare) => {
             format!("nothing but the CPU time is known to bound the cost of the {name} side")

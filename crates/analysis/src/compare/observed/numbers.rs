@@ -20,7 +20,12 @@ const OF_ALL: [Quantity; 8] = [
 ];
 
 /// Of the tasks of one name.
-const OF_NAME: [Quantity; 4] = [Quantity::Switches, Quantity::Involuntary, Quantity::DirectShare, Quantity::WaitP99];
+const OF_NAME: [Quantity; 4] = [
+    Quantity::Switches,
+    Quantity::Involuntary,
+    Quantity::DirectShare,
+    Quantity::WaitP99,
+];
 
 /// Names and neighbours that are compared: each widens all intervals of its half.
 const MOST_NAMES: usize = 10;
@@ -57,10 +62,18 @@ impl Record {
     pub(super) fn of(observation: &Observation, calibration: Option<&Calibration>) -> Record {
         let findings = match calibration {
             None => analyse(observation),
-            Some(_) => analyse(&Observation { calibration: calibration.cloned(), ..observation.clone() }),
+            Some(_) => analyse(&Observation {
+                calibration: calibration.cloned(),
+                ..observation.clone()
+            }),
         };
         let has_lost = has_lost(&observation.lost, findings.all.switches);
-        Record { findings, source: observation.source, throttled: throttled(observation), has_lost }
+        Record {
+            findings,
+            source: observation.source,
+            throttled: throttled(observation),
+            has_lost,
+        }
     }
 
     pub(super) fn has_lost(&self) -> bool {
@@ -72,7 +85,10 @@ impl Record {
         match &key.who {
             Who::All if key.quantity == Quantity::Throttled => Some(self.throttled),
             Who::All => of_tasks(&self.findings.all, key.quantity),
-            Who::Name(name) => of_tasks(self.names().find(|found| found.name == *name)?, key.quantity),
+            Who::Name(name) => of_tasks(
+                self.names().find(|found| found.name == *name)?,
+                key.quantity,
+            ),
             Who::Neighbour(name) => (self.source == Source::Bpf).then(|| self.preemptions(name)),
         }
     }
@@ -84,26 +100,52 @@ impl Record {
 
     /// One that is not there has not preempted.
     fn preemptions(&self, name: &str) -> Number {
-        let of_name = self.findings.neighbours.iter().filter(|neighbour| neighbour.other == name);
-        let preempted = of_name.fold(0u64, |sum, neighbour| sum.saturating_add(neighbour.preempted));
-        Number { value: preempted as f64 / self.findings.seconds.max(f64::MIN_POSITIVE), events: Some(preempted) }
+        let of_name = self
+            .findings
+            .neighbours
+            .iter()
+            .filter(|neighbour| neighbour.other == name);
+        let preempted = of_name.fold(0u64, |sum, neighbour| {
+            sum.saturating_add(neighbour.preempted)
+        });
+        Number {
+            value: preempted as f64 / self.findings.seconds.max(f64::MIN_POSITIVE),
+            events: Some(preempted),
+        }
     }
 }
 
 /// Whether so much was not counted for lack of room that it shows: a task of which nothing is known, or a share of the switches.
 fn has_lost(lost: &Lost, switches: u64) -> bool {
-    lost.tasks > 0 || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
+    lost.tasks > 0
+        || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
 }
 
 fn throttled(observation: &Observation) -> Number {
-    let times = observation.throttled.iter().fold(0u64, |sum, group| sum.saturating_add(group.times));
-    let ns: f64 = observation.throttled.iter().map(|group| group.throttled_ns.0 as f64).sum();
-    Number { value: ns / observation.window_ns.0.max(1) as f64, events: Some(times) }
+    let times = observation
+        .throttled
+        .iter()
+        .fold(0u64, |sum, group| sum.saturating_add(group.times));
+    let ns: f64 = observation
+        .throttled
+        .iter()
+        .map(|group| group.throttled_ns.0 as f64)
+        .sum();
+    Number {
+        value: ns / observation.window_ns.0.max(1) as f64,
+        events: Some(times),
+    }
 }
 
 fn of_tasks(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
-    let switches = |value: f64| Number { value, events: Some(found.switches) };
-    let time = |value: f64| Number { value, events: None };
+    let switches = |value: f64| Number {
+        value,
+        events: Some(found.switches),
+    };
+    let time = |value: f64| Number {
+        value,
+        events: None,
+    };
     match quantity {
         Quantity::Switches => Some(switches(found.per_second)),
         Quantity::Involuntary => (found.switches > 0).then(|| Number {
@@ -121,16 +163,35 @@ fn of_tasks(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
 
 /// All numbers that are above 0 in any record: of all tasks, of the names with most switches, and of who preempted most.
 pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
-    let mut keys: Vec<Key> = OF_ALL.map(|quantity| Key { who: Who::All, quantity }).to_vec();
+    let mut keys: Vec<Key> = OF_ALL
+        .map(|quantity| Key {
+            who: Who::All,
+            quantity,
+        })
+        .to_vec();
     for (name, is_on_both) in names(base, new) {
         // A name on one side alone is reported once.
-        let quantities = if is_on_both { &OF_NAME[..] } else { &OF_NAME[..1] };
-        keys.extend(quantities.iter().map(|quantity| Key { who: Who::Name(name.clone()), quantity: *quantity }));
+        let quantities = if is_on_both {
+            &OF_NAME[..]
+        } else {
+            &OF_NAME[..1]
+        };
+        keys.extend(quantities.iter().map(|quantity| Key {
+            who: Who::Name(name.clone()),
+            quantity: *quantity,
+        }));
     }
     let neighbours = neighbours(base, new).into_iter().map(Who::Neighbour);
-    keys.extend(neighbours.map(|who| Key { who, quantity: Quantity::Preemptions }));
-    let is_any =
-        |key: &Key| base.iter().chain(new).filter_map(|record| record.number(key)).any(|number| number.value > 0.0);
+    keys.extend(neighbours.map(|who| Key {
+        who,
+        quantity: Quantity::Preemptions,
+    }));
+    let is_any = |key: &Key| {
+        base.iter()
+            .chain(new)
+            .filter_map(|record| record.number(key))
+            .any(|number| number.value > 0.0)
+    };
     keys.retain(is_any);
     keys
 }
@@ -139,19 +200,27 @@ pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
 fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
     let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
     for side in [base, new] {
-        let all: f64 = side.iter().map(|record| record.findings.all.per_second).sum();
+        let all: f64 = side
+            .iter()
+            .map(|record| record.findings.all.per_second)
+            .sum();
         for found in side.iter().flat_map(Record::names) {
             let (share, records) = names.entry(&found.name).or_default();
             *share += found.per_second / all.max(f64::MIN_POSITIVE);
             *records += 1;
         }
     }
-    let mut names: Vec<(&str, (f64, usize))> =
-        names.into_iter().filter(|(_, (share, _))| *share >= LEAST_SHARE).collect();
+    let mut names: Vec<(&str, (f64, usize))> = names
+        .into_iter()
+        .filter(|(_, (share, _))| *share >= LEAST_SHARE)
+        .collect();
     names.sort_by(|(_, (a, _)), (_, (b, _))| b.total_cmp(a));
     names.truncate(MOST_NAMES);
     let records = base.len() + new.len();
-    names.into_iter().map(|(name, (_, count))| (name.to_owned(), count == records)).collect()
+    names
+        .into_iter()
+        .map(|(name, (_, count))| (name.to_owned(), count == records))
+        .collect()
 }
 
 /// Who preempted most.
@@ -165,5 +234,9 @@ fn neighbours(base: &[Record], new: &[Record]) -> Vec<String> {
     }
     let mut names: Vec<(&str, f64)> = names.into_iter().collect();
     names.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    names.into_iter().take(MOST_NEIGHBOURS).map(|(name, _)| name.to_owned()).collect()
+    names
+        .into_iter()
+        .take(MOST_NEIGHBOURS)
+        .map(|(name, _)| name.to_owned())
+        .collect()
 }

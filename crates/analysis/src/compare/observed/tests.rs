@@ -2,7 +2,9 @@
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_observation::{Cost, Histogram, Observation, Pair as Preempted, Source, Subject, Tasks, Throttled};
+use switchcost_observation::{
+    Cost, Histogram, Observation, Pair as Preempted, Source, Subject, Tasks, Throttled,
+};
 use switchcost_units::{Bytes, Nanos};
 
 use super::*;
@@ -19,7 +21,12 @@ struct Made {
     bucket: usize,
 }
 
-const USUAL: Made = Made { voluntary: 9_000.0, involuntary: 1_000.0, run_ns: 1e9, bucket: 7 };
+const USUAL: Made = Made {
+    voluntary: 9_000.0,
+    involuntary: 1_000.0,
+    run_ns: 1e9,
+    bucket: 7,
+};
 
 fn named(name: &str, made: Made) -> Tasks {
     let switches = (made.voluntary + made.involuntary) as u64;
@@ -38,7 +45,11 @@ fn named(name: &str, made: Made) -> Tasks {
 }
 
 fn calibration(ns: f64, measured_at: &str) -> Calibration {
-    let cost = |ns| Cost { ns, low_ns: ns * 0.9, high_ns: ns * 1.1 };
+    let cost = |ns| Cost {
+        ns,
+        low_ns: ns * 0.9,
+        high_ns: ns * 1.1,
+    };
     Calibration {
         measured_at: measured_at.to_owned(),
         blocked: Some(cost(ns)),
@@ -61,7 +72,12 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
 }
 
 /// Records whose numbers differ from run to run by a share, each in its own way.
-fn runs(random: &mut ChaCha8Rng, count: usize, spread: f64, of: &[(&str, Made)]) -> Vec<Observation> {
+fn runs(
+    random: &mut ChaCha8Rng,
+    count: usize,
+    spread: f64,
+    of: &[(&str, Made)],
+) -> Vec<Observation> {
     let mut about = |value: f64| value * (spread * normal(random)).exp();
     let mut run = || {
         let tasks = of.iter().map(|(name, made)| {
@@ -85,12 +101,22 @@ fn judged(base: &[Observation], new: &[Observation]) -> Comparison {
 fn judged_with(base: &[Observation], new: &[Observation], request: Request<'_>) -> Comparison {
     let side = |side: &[Observation]| -> Vec<Observation> { side.to_vec() };
     let (base, new) = (side(base), side(new));
-    compare_observations(&base.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), request)
+    compare_observations(
+        &base.iter().collect::<Vec<_>>(),
+        &new.iter().collect::<Vec<_>>(),
+        request,
+    )
 }
 
 fn pair<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a Pair {
-    let is_it = |pair: &&Pair| pair.subject == super::Subject::Observed(who.clone()) && pair.quantity == quantity;
-    comparison.pairs.iter().find(is_it).unwrap_or_else(|| panic!("no {quantity:?} of {who:?}"))
+    let is_it = |pair: &&Pair| {
+        pair.subject == super::Subject::Observed(who.clone()) && pair.quantity == quantity
+    };
+    comparison
+        .pairs
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no {quantity:?} of {who:?}"))
 }
 
 fn verdict(comparison: &Comparison, who: &Who, quantity: Quantity) -> (Ratio, Change) {
@@ -110,36 +136,67 @@ fn why<'a>(comparison: &'a Comparison, who: &Who, quantity: Quantity) -> &'a str
 #[test]
 fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let halved = Made { voluntary: 4_500.0, involuntary: 500.0, ..USUAL };
-    let base = runs(&mut random, 5, 0.02, &[("server", USUAL), ("logger", USUAL)]);
-    let new = runs(&mut random, 5, 0.02, &[("server", halved), ("logger", USUAL)]);
+    let halved = Made {
+        voluntary: 4_500.0,
+        involuntary: 500.0,
+        ..USUAL
+    };
+    let base = runs(
+        &mut random,
+        5,
+        0.02,
+        &[("server", USUAL), ("logger", USUAL)],
+    );
+    let new = runs(
+        &mut random,
+        5,
+        0.02,
+        &[("server", halved), ("logger", USUAL)],
+    );
     let comparison = judged(&base, &new);
     for (who, expected, change) in [
         (Who::All, 0.75, Change::Faster),
         (Who::Name("server".to_owned()), 0.5, Change::Faster),
-        (Who::Name("logger".to_owned()), 1.0, Change::NoDifferenceShown),
+        (
+            Who::Name("logger".to_owned()),
+            1.0,
+            Change::NoDifferenceShown,
+        ),
     ] {
         for quantity in [Quantity::Switches, Quantity::DirectShare] {
             let (ratio, found) = verdict(&comparison, &who, quantity);
             assert_eq!(found, change, "{who:?} {quantity:?} {ratio:?}");
             assert!(
-                ratio.low <= expected && expected <= ratio.high && (ratio.ratio / expected - 1.0).abs() < 0.08,
+                ratio.low <= expected
+                    && expected <= ratio.high
+                    && (ratio.ratio / expected - 1.0).abs() < 0.08,
                 "{ratio:?}"
             );
         }
         let (ratio, found) = verdict(&comparison, &who, Quantity::Involuntary);
-        assert_eq!(found, Change::NoDifferenceShown, "half of both is the same share: {ratio:?}");
+        assert_eq!(
+            found,
+            Change::NoDifferenceShown,
+            "half of both is the same share: {ratio:?}"
+        );
     }
     let (other_way, _) = verdict(&judged(&new, &base), &Who::All, Quantity::Switches);
     let (one_way, _) = verdict(&comparison, &Who::All, Quantity::Switches);
-    assert!((other_way.ratio * one_way.ratio - 1.0).abs() < 1e-9, "the way round matters");
+    assert!(
+        (other_way.ratio * one_way.ratio - 1.0).abs() < 1e-9,
+        "the way round matters"
+    );
 }
 
 /// The nominal 10 % of 200 and two standard deviations of chance: 28.
 #[test]
 fn what_is_the_same_is_seldom_called_changed() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let few = Made { voluntary: 400.0, involuntary: 20.0, ..USUAL };
+    let few = Made {
+        voluntary: 400.0,
+        involuntary: 20.0,
+        ..USUAL
+    };
     for (records, spread) in [(3, 0.3), (3, 0.1), (8, 0.2)] {
         let alarms = (0..200).filter(|_| {
             let mut side = || runs(&mut random, records, spread, &[("server", USUAL), ("few", few)]);
@@ -149,40 +206,72 @@ fn what_is_the_same_is_seldom_called_changed() {
             comparison.pairs.iter().any(is_changed)
         });
         let alarms = alarms.count();
-        assert!(alarms <= 28, "{alarms} of 200 with {records} records a side that spread by {spread}");
+        assert!(
+            alarms <= 28,
+            "{alarms} of 200 with {records} records a side that spread by {spread}"
+        );
     }
 }
 
 #[test]
 fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
-    let twice = Made { voluntary: 18_000.0, involuntary: 2_000.0, ..USUAL };
+    let twice = Made {
+        voluntary: 18_000.0,
+        involuntary: 2_000.0,
+        ..USUAL
+    };
     for (of_base, of_new) in [(1, 1), (2, 5), (5, 2)] {
         let base = runs(&mut random, of_base, 0.0, &[("server", USUAL)]);
         let new = runs(&mut random, of_new, 0.0, &[("server", twice)]);
         let comparison = judged(&base, &new);
         assert_eq!(comparison.compared, 0);
         let pair = pair(&comparison, &Who::All, Quantity::Switches);
-        let Outcome::NotJudged { ratio, why } = &pair.outcome else { panic!("{:?}", pair.outcome) };
+        let Outcome::NotJudged { ratio, why } = &pair.outcome else {
+            panic!("{:?}", pair.outcome)
+        };
         assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
         assert_eq!(why, "no spread known; run each at least 3 times");
         assert!(pair.is_open(), "what was not judged has not passed");
     }
     // Who knows the spread may say it.
-    let (base, new) =
-        (runs(&mut random, 1, 0.0, &[("server", USUAL)]), runs(&mut random, 1, 0.0, &[("server", twice)]));
+    let (base, new) = (
+        runs(&mut random, 1, 0.0, &[("server", USUAL)]),
+        runs(&mut random, 1, 0.0, &[("server", twice)]),
+    );
     for (share, expected) in [(0.05, Change::Slower), (0.5, Change::NoDifferenceShown)] {
-        let comparison = judged_with(&base, &new, Request { run_spread: Some(share), ..Request::default() });
-        assert_eq!(verdict(&comparison, &Who::All, Quantity::Switches).1, expected, "{share}");
+        let comparison = judged_with(
+            &base,
+            &new,
+            Request {
+                run_spread: Some(share),
+                ..Request::default()
+            },
+        );
+        assert_eq!(
+            verdict(&comparison, &Who::All, Quantity::Switches).1,
+            expected,
+            "{share}"
+        );
     }
 }
 
 /// Three runs that agree to the last switch do not make chance go away.
 #[test]
 fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
-    let made = |involuntary| Made { involuntary, ..USUAL };
+    let made = |involuntary| Made {
+        involuntary,
+        ..USUAL
+    };
     let of = |involuntary| vec![observation(vec![named("server", made(involuntary))]); 3];
-    let change = |base, new| verdict(&judged(&of(base), &of(new)), &Who::All, Quantity::Involuntary).1;
+    let change = |base, new| {
+        verdict(
+            &judged(&of(base), &of(new)),
+            &Who::All,
+            Quantity::Involuntary,
+        )
+        .1
+    };
     assert_eq!(change(20.0, 40.0), Change::NoDifferenceShown);
     assert_eq!(change(2_000.0, 4_000.0), Change::Slower);
 }
@@ -194,7 +283,10 @@ fn waits_in_neighbouring_buckets_may_be_the_same() {
     let change = |base, new| verdict(&judged(&of(base), &of(new)), &Who::All, Quantity::WaitP99).1;
     assert_eq!(change(7, 8), Change::NoDifferenceShown);
     assert_eq!(change(8, 7), Change::NoDifferenceShown);
-    assert_eq!([change(7, 9), change(9, 7)], [Change::Slower, Change::Faster]);
+    assert_eq!(
+        [change(7, 9), change(9, 7)],
+        [Change::Slower, Change::Faster]
+    );
 }
 
 #[test]
@@ -208,43 +300,103 @@ fn both_sides_are_priced_alike_where_they_are_of_one_machine() {
     let comparison = judged(&base, &new);
     assert_eq!(comparison.pricing, Some(Pricing::OneCalibration));
     let (ratio, change) = verdict(&comparison, &Who::All, Quantity::DirectShare);
-    assert!(change == Change::NoDifferenceShown && (ratio.ratio - 1.0).abs() < 0.05, "{ratio:?}");
-    let direct = pair(&comparison, &Who::All, Quantity::DirectShare).base.expect("a cost").value;
-    assert!((direct / 0.0195 - 1.0).abs() < 0.05, "the newest price is for both: {direct}");
+    assert!(
+        change == Change::NoDifferenceShown && (ratio.ratio - 1.0).abs() < 0.05,
+        "{ratio:?}"
+    );
+    let direct = pair(&comparison, &Who::All, Quantity::DirectShare)
+        .base
+        .expect("a cost")
+        .value;
+    assert!(
+        (direct / 0.0195 - 1.0).abs() < 0.05,
+        "the newest price is for both: {direct}"
+    );
     for record in &mut new {
         record.host.kernel = "another".to_owned();
     }
     let apart = judged(&base, &new);
     assert_eq!(apart.pricing, Some(Pricing::OwnCalibrations));
     assert_eq!(apart.environment[0].what, "kernel");
-    assert_eq!(verdict(&apart, &Who::All, Quantity::DirectShare).1, Change::Slower);
+    assert_eq!(
+        verdict(&apart, &Who::All, Quantity::DirectShare).1,
+        Change::Slower
+    );
 }
 
 #[test]
 fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
     let mut random = ChaCha8Rng::seed_from_u64(5);
     let unpriced = |mut records: Vec<Observation>| {
-        records.iter_mut().for_each(|record| record.calibration = None);
+        records
+            .iter_mut()
+            .for_each(|record| record.calibration = None);
         records
     };
-    let base = unpriced(runs(&mut random, 3, 0.01, &[("server", USUAL), ("old", USUAL)]));
-    let mut new = unpriced(runs(&mut random, 3, 0.01, &[("server", Made { involuntary: 0.0, ..USUAL })]));
+    let base = unpriced(runs(
+        &mut random,
+        3,
+        0.01,
+        &[("server", USUAL), ("old", USUAL)],
+    ));
+    let mut new = unpriced(runs(
+        &mut random,
+        3,
+        0.01,
+        &[(
+            "server",
+            Made {
+                involuntary: 0.0,
+                ..USUAL
+            },
+        )],
+    ));
     for record in &mut new {
         let group = "g".to_owned();
-        record.throttled =
-            vec![Throttled { group, times: 90, throttled_ns: Nanos(1_000_000_000), joined_after_ns: None }];
+        record.throttled = vec![Throttled {
+            group,
+            times: 90,
+            throttled_ns: Nanos(1_000_000_000),
+            joined_after_ns: None,
+        }];
     }
     let comparison = judged(&base, &new);
-    let has = |quantity| comparison.pairs.iter().any(|pair| pair.quantity == quantity);
-    assert!(!has(Quantity::DirectShare) && !has(Quantity::CostShare) && !has(Quantity::MostCostShare));
+    let has = |quantity| {
+        comparison
+            .pairs
+            .iter()
+            .any(|pair| pair.quantity == quantity)
+    };
+    assert!(
+        !has(Quantity::DirectShare) && !has(Quantity::CostShare) && !has(Quantity::MostCostShare)
+    );
     assert!(!has(Quantity::Preemptions), "none preempted");
     assert_eq!(comparison.pricing, Some(Pricing::Nothing));
     let zero = "number is 0 in 3 of 3 records, so that a ratio means nothing";
-    assert_eq!(why(&comparison, &Who::All, Quantity::Throttled), format!("the base {zero}"));
-    assert_eq!(why(&comparison, &Who::All, Quantity::Involuntary), format!("the new {zero}"));
-    assert!(pair(&comparison, &Who::All, Quantity::Throttled).is_open(), "it has grown out of nothing");
-    assert!(!pair(&comparison, &Who::All, Quantity::Involuntary).is_open(), "what is gone has not grown");
-    assert_eq!(why(&comparison, &Who::Name("old".to_owned()), Quantity::Switches), "the new side has no such name");
+    assert_eq!(
+        why(&comparison, &Who::All, Quantity::Throttled),
+        format!("the base {zero}")
+    );
+    assert_eq!(
+        why(&comparison, &Who::All, Quantity::Involuntary),
+        format!("the new {zero}")
+    );
+    assert!(
+        pair(&comparison, &Who::All, Quantity::Throttled).is_open(),
+        "it has grown out of nothing"
+    );
+    assert!(
+        !pair(&comparison, &Who::All, Quantity::Involuntary).is_open(),
+        "what is gone has not grown"
+    );
+    assert_eq!(
+        why(
+            &comparison,
+            &Who::Name("old".to_owned()),
+            Quantity::Switches
+        ),
+        "the new side has no such name"
+    );
 }
 
 #[test]
@@ -263,18 +415,36 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
             kept_waiting_ns: Nanos(0),
             kept_waiting: 0,
         };
-        records.into_iter().map(|record| Observation { pairs: vec![pair.clone()], ..record }).collect()
+        records
+            .into_iter()
+            .map(|record| Observation {
+                pairs: vec![pair.clone()],
+                ..record
+            })
+            .collect()
     };
     let mut of = |times| preempted(runs(&mut random, 3, 0.01, &[("server", USUAL)]), times);
     let (base, mut new) = (of(10_000), of(1_000));
     let batch = Who::Neighbour("batch".to_owned());
     let comparison = judged(&base, &new);
     let (ratio, change) = verdict(&comparison, &batch, Quantity::Preemptions);
-    assert!((ratio.ratio - 0.1).abs() < 1e-9 && change == Change::Faster, "{ratio:?}");
-    assert_eq!(pair(&comparison, &batch, Quantity::Preemptions).base.map(|cost| cost.value.round()), Some(1_000.0));
-    new.iter_mut().for_each(|record| record.source = Source::Proc);
+    assert!(
+        (ratio.ratio - 0.1).abs() < 1e-9 && change == Change::Faster,
+        "{ratio:?}"
+    );
+    assert_eq!(
+        pair(&comparison, &batch, Quantity::Preemptions)
+            .base
+            .map(|cost| cost.value.round()),
+        Some(1_000.0)
+    );
+    new.iter_mut()
+        .for_each(|record| record.source = Source::Proc);
     let comparison = judged(&base, &new);
-    assert_eq!(why(&comparison, &batch, Quantity::Preemptions), "not counted on the new side");
+    assert_eq!(
+        why(&comparison, &batch, Quantity::Preemptions),
+        "not counted on the new side"
+    );
     assert_eq!(comparison.environment[0].what, "counted by");
 }
 
@@ -282,7 +452,11 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
 #[test]
 fn what_was_counted_in_different_ways_is_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(8);
-    let halved = Made { voluntary: 4_500.0, involuntary: 500.0, ..USUAL };
+    let halved = Made {
+        voluntary: 4_500.0,
+        involuntary: 500.0,
+        ..USUAL
+    };
     for records in [1, 4] {
         let base = runs(&mut random, records, 0.01, &[("server", USUAL)]);
         let mut new = runs(&mut random, records, 0.01, &[("server", halved)]);
@@ -290,7 +464,9 @@ fn what_was_counted_in_different_ways_is_not_compared() {
         let comparison = judged(&base, &new);
         assert_eq!(comparison.compared, 0);
         for pair in &comparison.pairs {
-            let Outcome::NotComparable { why } = &pair.outcome else { panic!("{pair:?}") };
+            let Outcome::NotComparable { why } = &pair.outcome else {
+                panic!("{pair:?}")
+            };
             assert_eq!(
                 why,
                 "switches were counted in different ways (bpf, perf), which slow them differently; observe all in one way"
@@ -314,7 +490,9 @@ fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
 fn names_do_not_widen_the_intervals_of_the_whole() {
     let width = |names: usize| {
         let mut random = ChaCha8Rng::seed_from_u64(7);
-        let of: Vec<String> = (0..names).map(|at| format!("name {}", char::from(b'a' + at as u8))).collect();
+        let of: Vec<String> = (0..names)
+            .map(|at| format!("name {}", char::from(b'a' + at as u8)))
+            .collect();
         let of: Vec<(&str, Made)> = of.iter().map(|name| (name.as_str(), USUAL)).collect();
         let mut side = || runs(&mut random, 4, 0.0, &of);
         let comparison = judged(&side(), &side());
@@ -322,5 +500,8 @@ fn names_do_not_widen_the_intervals_of_the_whole() {
         (ratio.high / ratio.low, comparison.compared)
     };
     let ((few, of_few), (many, of_many)) = (width(2), width(9));
-    assert!(of_many > of_few + 20 && (few / many - 1.0).abs() < 1e-9, "{few} {many}");
+    assert!(
+        of_many > of_few + 20 && (few / many - 1.0).abs() < 1e-9,
+        "{few} {many}"
+    );
 }

@@ -19,8 +19,9 @@ pub enum Copied {
 /// The first record that is there twice. A simulation is the same each time, so on one side the same design on the same
 /// trace is a copy, whenever it was made; on both sides only the same record is: a new version may count otherwise.
 pub fn copied(base: &[&Simulation], new: &[&Simulation]) -> Option<Copied> {
-    let among =
-        |side: &[&Simulation]| pairs(side.len(), side.len()).find(|(a, b)| a < b && repeats(side[*a], side[*b]));
+    let among = |side: &[&Simulation]| {
+        pairs(side.len(), side.len()).find(|(a, b)| a < b && repeats(side[*a], side[*b]))
+    };
     let across = || pairs(base.len(), new.len()).find(|(a, b)| is_one_record(base[*a], new[*b]));
     among(base)
         .map(|(a, b)| Copied::InBase(a, b))

@@ -44,9 +44,13 @@ pub(super) fn matched<'a>(base: &[Simulated<'a>], new: &[Simulated<'a>]) -> Vec<
     if let ([base_name], [new_name]) = (&base_names[..], &new_names[..]) {
         return vec![pair(Some(base_name), Some(new_name))];
     }
-    let of_base = base_names.iter().map(|name| pair(Some(name), new_names.contains(name).then_some(name)));
+    let of_base = base_names
+        .iter()
+        .map(|name| pair(Some(name), new_names.contains(name).then_some(name)));
     let only_new = new_names.iter().filter(|name| !base_names.contains(name));
-    of_base.chain(only_new.map(|name| pair(None, Some(name)))).collect()
+    of_base
+        .chain(only_new.map(|name| pair(None, Some(name))))
+        .collect()
 }
 
 fn names<'a>(side: &[Simulated<'a>]) -> Vec<&'a str> {
@@ -61,7 +65,10 @@ fn names<'a>(side: &[Simulated<'a>]) -> Vec<&'a str> {
 
 fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
     let of_record = |(record, (head, findings)): (usize, &Simulated<'a>)| {
-        let place = head.designs.iter().position(|result| result.design.name == name)?;
+        let place = head
+            .designs
+            .iter()
+            .position(|result| result.design.name == name)?;
         Some(Record {
             place: record,
             trace: TraceKey::of(head),
@@ -78,8 +85,13 @@ impl<'a> Matched<'a> {
     /// How the traces of the two sides belong together; none where the designs cannot be paired.
     pub(super) fn relation(&self) -> Option<Relation> {
         let are_there = !self.base.is_empty() && !self.new.is_empty();
-        let traces = |side: &[Record<'a>]| side.iter().map(|record| record.trace.clone()).collect::<Vec<_>>();
-        (are_there && self.mixed_side().is_none()).then(|| Relation::of(&traces(&self.base), &traces(&self.new)))
+        let traces = |side: &[Record<'a>]| {
+            side.iter()
+                .map(|record| record.trace.clone())
+                .collect::<Vec<_>>()
+        };
+        (are_there && self.mixed_side().is_none())
+            .then(|| Relation::of(&traces(&self.base), &traces(&self.new)))
     }
 
     pub(super) fn unavailable_because(&self) -> String {
@@ -92,30 +104,53 @@ impl<'a> Matched<'a> {
 
     /// Designs that differ under one name are no repetition of each other.
     fn mixed_side(&self) -> Option<&'static str> {
-        let is_mixed = |side: &[Record<'a>]| side.iter().any(|record| !is_same(record.design, side[0].design));
-        [("base", &self.base), ("new", &self.new)].into_iter().find(|(_, side)| is_mixed(side)).map(|(name, _)| name)
+        let is_mixed = |side: &[Record<'a>]| {
+            side.iter()
+                .any(|record| !is_same(record.design, side[0].design))
+        };
+        [("base", &self.base), ("new", &self.new)]
+            .into_iter()
+            .find(|(_, side)| is_mixed(side))
+            .map(|(name, _)| name)
     }
 
     /// Another name first, then every field that is not the same.
     pub(super) fn differences(&self) -> Vec<Difference> {
-        let (Some(base_name), Some(new_name)) = (self.base_name, self.new_name) else { return Vec::new() };
+        let (Some(base_name), Some(new_name)) = (self.base_name, self.new_name) else {
+            return Vec::new();
+        };
         let is_renamed = base_name != new_name;
         let named = |name: &str| (is_renamed).then(|| ("design".to_owned(), name.to_owned()));
-        let title = if is_renamed { "design".to_owned() } else { format!("design {base_name}") };
-        let of_record = |record: &Record<'a>, name: &str| -> Facts {
-            named(name).into_iter().chain(fields(record.design, &title)).collect()
+        let title = if is_renamed {
+            "design".to_owned()
+        } else {
+            format!("design {base_name}")
         };
-        let of =
-            |side: &[Record<'a>], name: &str| side.iter().map(|record| of_record(record, name)).collect::<Vec<_>>();
+        let of_record = |record: &Record<'a>, name: &str| -> Facts {
+            named(name)
+                .into_iter()
+                .chain(fields(record.design, &title))
+                .collect()
+        };
+        let of = |side: &[Record<'a>], name: &str| {
+            side.iter()
+                .map(|record| of_record(record, name))
+                .collect::<Vec<_>>()
+        };
         different(&of(&self.base, base_name), &of(&self.new, new_name))
     }
 
     /// Whether what happens once is in the costs of one side alone.
     pub(super) fn first_touches(&self) -> Vec<Difference> {
-        let (Some(name), Some(_)) = (self.base_name, self.new_name) else { return Vec::new() };
+        let (Some(name), Some(_)) = (self.base_name, self.new_name) else {
+            return Vec::new();
+        };
         let of_record = |record: &Record<'a>| -> Facts {
-            let reported =
-                if record.finding.first_touch_cycles.is_some() { "separate" } else { "in the cost, as a gain" };
+            let reported = if record.finding.first_touch_cycles.is_some() {
+                "separate"
+            } else {
+                "in the cost, as a gain"
+            };
             vec![(format!("first touches on {name}"), reported.to_owned())]
         };
         let of = |side: &[Record<'a>]| side.iter().map(of_record).collect::<Vec<_>>();
@@ -135,11 +170,31 @@ impl<'a> Matched<'a> {
 
 /// Up to the first point at or behind the cut-off.
 fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
-    let Some(all) = finding.groups.iter().find(|group| group.group == Group::All) else { return Vec::new() };
-    let starts: Vec<u64> = all.curve.iter().map(|point| point.since_switch_instructions).collect();
+    let Some(all) = finding
+        .groups
+        .iter()
+        .find(|group| group.group == Group::All)
+    else {
+        return Vec::new();
+    };
+    let starts: Vec<u64> = all
+        .curve
+        .iter()
+        .map(|point| point.since_switch_instructions)
+        .collect();
     let length = starts.get(1).map_or(0, |second| second - starts[0]);
-    let within = all.curve.iter().filter(|point| point.since_switch_instructions < all.cut.instructions);
-    within.map(|point| (point.since_switch_instructions + length, point.cumulative_excess_cycles)).collect()
+    let within = all
+        .curve
+        .iter()
+        .filter(|point| point.since_switch_instructions < all.cut.instructions);
+    within
+        .map(|point| {
+            (
+                point.since_switch_instructions + length,
+                point.cumulative_excess_cycles,
+            )
+        })
+        .collect()
 }
 
 /// The same memory system, whatever it is called and wherever its figures are from.
@@ -151,10 +206,15 @@ pub(super) fn is_same(a: &Design, b: &Design) -> bool {
 fn fields(design: &Design, title: &str) -> Facts {
     let mut fields = Vec::new();
     if let Ok(Value::Object(all)) = serde_json::to_value(design) {
-        for (name, value) in
-            all.iter().filter(|(name, _)| !["schema", "name", "title", "source"].contains(&name.as_str()))
+        for (name, value) in all
+            .iter()
+            .filter(|(name, _)| !["schema", "name", "title", "source"].contains(&name.as_str()))
         {
-            let path = if ["level", "tlb"].contains(&name.as_str()) { title.to_owned() } else { join(title, name) };
+            let path = if ["level", "tlb"].contains(&name.as_str()) {
+                title.to_owned()
+            } else {
+                join(title, name)
+            };
             flatten(&path, value, &mut fields);
         }
     }
@@ -181,43 +241,74 @@ fn flatten(path: &str, value: &Value, into: &mut Facts) {
 
 fn join(path: &str, name: &str) -> String {
     let name = name.replace('_', " ");
-    if path.is_empty() { name } else { format!("{path} {name}") }
+    if path.is_empty() {
+        name
+    } else {
+        format!("{path} {name}")
+    }
 }
 
 /// What else is different around the two sides. Left out is who simulated: the same trace gives the same numbers anywhere.
 pub(super) fn facts(base: &[Simulated<'_>], new: &[Simulated<'_>]) -> Vec<Difference> {
-    let of = |side: &[Simulated<'_>]| side.iter().map(|(head, _)| facts_of(head)).collect::<Vec<Facts>>();
+    let of = |side: &[Simulated<'_>]| {
+        side.iter()
+            .map(|(head, _)| facts_of(head))
+            .collect::<Vec<Facts>>()
+    };
     different(&of(base), &of(new))
 }
 
 fn facts_of(head: &Simulation) -> Facts {
     let trace = &head.trace;
     let commands: Vec<String> = trace.commands.iter().map(|words| words.join(" ")).collect();
-    let workload = if commands.is_empty() { trace.source.clone() } else { commands.join("; ") };
-    let quantum = trace.quantum_instructions.map_or("none".to_owned(), |quantum| quantum.to_string());
+    let workload = if commands.is_empty() {
+        trace.source.clone()
+    } else {
+        commands.join("; ")
+    };
+    let quantum = trace
+        .quantum_instructions
+        .map_or("none".to_owned(), |quantum| quantum.to_string());
     let facts = vec![
         ("workload".to_owned(), workload),
         ("order of tasks".to_owned(), trace.order.clone()),
         ("quantum in instructions".to_owned(), quantum),
         (
             "whole trace simulated".to_owned(),
-            trace.incomplete.clone().map_or("yes".to_owned(), |why| format!("no: {why}")),
+            trace
+                .incomplete
+                .clone()
+                .map_or("yes".to_owned(), |why| format!("no: {why}")),
         ),
-        ("instructions in an interval".to_owned(), head.interval_instructions.to_string()),
+        (
+            "instructions in an interval".to_owned(),
+            head.interval_instructions.to_string(),
+        ),
         ("intervals recorded".to_owned(), head.intervals.to_string()),
-        ("private hierarchies by".to_owned(), head.private_by.to_string()),
+        (
+            "private hierarchies by".to_owned(),
+            head.private_by.to_string(),
+        ),
         ("switchcost".to_owned(), head.program_version.clone()),
     ];
-    facts.into_iter().chain(trace.guest.iter().flat_map(of_guest)).collect()
+    facts
+        .into_iter()
+        .chain(trace.guest.iter().flat_map(of_guest))
+        .collect()
 }
 
 /// Of words of the command line that contradict each other (`pti=off pti=on`) the last counts.
 fn of_guest(guest: &GuestFacts) -> Facts {
-    let slice = guest.slice_ns.map_or("its scheduler's".to_owned(), |ns| format!("{ns} ns"));
+    let slice = guest
+        .slice_ns
+        .map_or("its scheduler's".to_owned(), |ns| format!("{ns} ns"));
     let mut facts = vec![
         ("kernel of the guest".to_owned(), guest.kernel.clone()),
         ("slice of the guest".to_owned(), slice),
-        ("instructions a second of the guest".to_owned(), guest.instructions_per_second.to_string()),
+        (
+            "instructions a second of the guest".to_owned(),
+            guest.instructions_per_second.to_string(),
+        ),
     ];
     let words = guest.command_line.split_whitespace().rev();
     facts.extend(words.map(|word| {

@@ -10,7 +10,10 @@ pub(super) fn by_source(functions: &[FunctionFinding]) -> Vec<FunctionFinding> {
         let name = source_name(&function.function);
         match all.iter_mut().find(|known| known.function == name) {
             Some(known) => add(known, function),
-            None => all.push(FunctionFinding { function: name.to_owned(), ..function.clone() }),
+            None => all.push(FunctionFinding {
+                function: name.to_owned(),
+                ..function.clone()
+            }),
         }
     }
     all
@@ -22,7 +25,11 @@ fn source_name(symbol: &str) -> &str {
 
 fn add(known: &mut FunctionFinding, part: &FunctionFinding) {
     known.instructions_per_switch += part.instructions_per_switch;
-    for (sum, more) in known.misses_per_switch.iter_mut().zip(&part.misses_per_switch) {
+    for (sum, more) in known
+        .misses_per_switch
+        .iter_mut()
+        .zip(&part.misses_per_switch)
+    {
         sum.misses += more.misses;
     }
 }
@@ -37,10 +44,16 @@ mod tests {
         let part = |name: &str, instructions, misses| FunctionFinding {
             function: name.to_owned(),
             instructions_per_switch: instructions,
-            misses_per_switch: vec![FunctionMisses { level: "L1I".to_owned(), misses }],
+            misses_per_switch: vec![FunctionMisses {
+                level: "L1I".to_owned(),
+                misses,
+            }],
         };
-        let symbols =
-            [part("pick_eevdf", 60.0, 1.0), part("dequeue.isra.0", 40.0, 0.5), part("pick_eevdf.part.0", 9.0, 0.25)];
+        let symbols = [
+            part("pick_eevdf", 60.0, 1.0),
+            part("dequeue.isra.0", 40.0, 0.5),
+            part("pick_eevdf.part.0", 9.0, 0.25),
+        ];
         let expected = [part("pick_eevdf", 69.0, 1.25), part("dequeue", 40.0, 0.5)];
         assert_eq!(by_source(&symbols), expected);
     }

@@ -13,25 +13,23 @@ use crate::compare::{Cost, Outcome, Part, Quantity, Request};
 use crate::simulation::{self, FunctionFinding, FunctionMisses, Group, KernelFills, KernelFinding};
 
 /// Misses are counted for the whole trace.
-const NO_MISSES_BY_SWITCH: &str =
-    "counted over the whole trace: exact for it; for a verdict give records of several traces on each side";
+const NO_MISSES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict give records of several traces on each side";
 
 /// Of a record of sums over segments.
-const NO_CYCLES_BY_SWITCH: &str =
-    "counted over the whole trace: exact for it; for a verdict simulate fewer designs at once, or with --in-full";
+const NO_CYCLES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict simulate fewer designs at once, or with --in-full";
 
 /// Of all cycles, and of the time that they take.
 const OTHER_WORK: &str = "the sides have other traces, so that their cycles are of other work";
 
 const AS_CPI: &str = "counted over the whole trace, with the verdict of the CPI";
 
-const NO_FUNCTIONS_BY_SWITCH: &str =
-    "no interval: a record counts functions over all switches together; give three traces or more on each side";
+const NO_FUNCTIONS_BY_SWITCH: &str = "no interval: a record counts functions over all switches together; give three traces or more on each side";
 
 /// Functions that execute less of the kernel's instructions are not compared: each verdict widens the intervals of all.
 const LEAST_SHARE: f64 = 0.01;
 
-const NOT_IN_EACH_BATCH: &str = "no interval: without some of the switches the cost is not above 0; trace for longer";
+const NOT_IN_EACH_BATCH: &str =
+    "no interval: without some of the switches the cost is not above 0; trace for longer";
 
 /// Flags of a design whose numbers are to be taken with care.
 const SUSPECT: [&str; 2] = ["cut-early", "disorder"];
@@ -43,7 +41,11 @@ type Number = (Part, Quantity, simulation::Cost);
 type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
 
 /// Everything that either side has a number for, in the order of the base and then of the new.
-pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Request<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(
+    matched: &Matched<'_>,
+    relation: Relation,
+    request: Request<'_>,
+) -> Vec<Candidate> {
     let of = |side: &[Record<'_>]| side.iter().map(numbers).collect::<Vec<Vec<Number>>>();
     let (base, new) = (of(&matched.base), of(&matched.new));
     let mut keys: Vec<(&Part, Quantity)> = Vec::new();
@@ -60,7 +62,8 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Req
     let candidate = |(part, quantity): (&Part, Quantity)| {
         let (base, new) = (select(&base, part, quantity), select(&new, part, quantity));
         let sides = [("base", &base), ("new", &new)];
-        let judged = missing(&sides, part).map_or_else(|| judge(quantity, &base, &new, &relation), Err);
+        let judged =
+            missing(&sides, part).map_or_else(|| judge(quantity, &base, &new, &relation), Err);
         let is_open = judged.is_err();
         let why = judged.as_ref().err().cloned().unwrap_or_default();
         let mut candidate = without_verdict(matched, part.clone(), quantity, why);
@@ -71,7 +74,10 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Req
         if let (Some(why), Some(ratio)) = (why_exact(quantity), counted(&base, &new, &relation))
             && is_open
         {
-            candidate.pair.outcome = Outcome::NotJudged { ratio, why: why.to_owned() };
+            candidate.pair.outcome = Outcome::NotJudged {
+                ratio,
+                why: why.to_owned(),
+            };
         }
         candidate
     };
@@ -80,28 +86,61 @@ pub(super) fn candidates(matched: &Matched<'_>, relation: Relation, request: Req
 
 /// A part of a trace is one of its misses and cycles, too, and no whole of its switches.
 fn suspects(matched: &Matched<'_>, quantity: Quantity) -> Suspects {
-    let is_one = |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);
-    let places = |side: &[Record<'_>]| side.iter().filter(is_one).map(|record| record.place).collect();
-    Suspects { base: places(&matched.base), new: places(&matched.new) }
+    let is_one =
+        |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);
+    let places = |side: &[Record<'_>]| {
+        side.iter()
+            .filter(is_one)
+            .map(|record| record.place)
+            .collect()
+    };
+    Suspects {
+        base: places(&matched.base),
+        new: places(&matched.new),
+    }
 }
 
 fn is_suspect(record: &Record<'_>) -> bool {
-    !record.is_whole || record.finding.flags.iter().any(|flag| SUSPECT.contains(&flag.name))
+    !record.is_whole
+        || record
+            .finding
+            .flags
+            .iter()
+            .any(|flag| SUSPECT.contains(&flag.name))
 }
 
 fn numbers(record: &Record<'_>) -> Vec<Number> {
     let finding = record.finding;
     let mut numbers = vec![
-        (Part::All, Quantity::AverageCost, finding.average_cost_cycles.clone()),
-        (Part::All, Quantity::Overhead, finding.overhead_share.clone()),
-        (Part::All, Quantity::CyclesPerInstruction, finding.cpi.clone()),
+        (
+            Part::All,
+            Quantity::AverageCost,
+            finding.average_cost_cycles.clone(),
+        ),
+        (
+            Part::All,
+            Quantity::Overhead,
+            finding.overhead_share.clone(),
+        ),
+        (
+            Part::All,
+            Quantity::CyclesPerInstruction,
+            finding.cpi.clone(),
+        ),
     ];
     let cycles = finding.hierarchies.shared.cycles as f64;
-    let in_all = |estimate| simulation::Cost { estimate: Some(estimate), ..Default::default() };
+    let in_all = |estimate| simulation::Cost {
+        estimate: Some(estimate),
+        ..Default::default()
+    };
     numbers.push((Part::All, Quantity::Cycles, in_all(cycles)));
-    numbers.extend(
-        finding.cycle_ns.map(|[short, long]| (Part::All, Quantity::Time, in_all(cycles * (short * long).sqrt()))),
-    );
+    numbers.extend(finding.cycle_ns.map(|[short, long]| {
+        (
+            Part::All,
+            Quantity::Time,
+            in_all(cycles * (short * long).sqrt()),
+        )
+    }));
     numbers.extend(finding.groups.iter().filter_map(|group| {
         let part = match &group.group {
             Group::Class(name) => Part::Class((*name).to_owned()),
@@ -110,18 +149,27 @@ fn numbers(record: &Record<'_>) -> Vec<Number> {
         };
         Some((part, Quantity::AverageCost, group.cost_cycles.clone()))
     }));
-    numbers.extend(
-        finding
-            .processes
-            .iter()
-            .map(|process| (Part::Program(process.name.clone()), Quantity::ExcessPerSwitch, process.excess.clone())),
-    );
+    numbers.extend(finding.processes.iter().map(|process| {
+        (
+            Part::Program(process.name.clone()),
+            Quantity::ExcessPerSwitch,
+            process.excess.clone(),
+        )
+    }));
     let shared = &finding.hierarchies.shared;
     let instructions = finding.instructions.max(1) as f64;
     numbers.extend(shared.levels.iter().chain(&shared.tlbs).map(|level| {
         let estimate = Some(level.misses() as f64 / instructions);
-        let misses = simulation::Cost { estimate, why: Some(NO_MISSES_BY_SWITCH.to_owned()), ..Default::default() };
-        (Part::Level(level.name.clone()), Quantity::MissesPerInstruction, misses)
+        let misses = simulation::Cost {
+            estimate,
+            why: Some(NO_MISSES_BY_SWITCH.to_owned()),
+            ..Default::default()
+        };
+        (
+            Part::Level(level.name.clone()),
+            Quantity::MissesPerInstruction,
+            misses,
+        )
     }));
     numbers.extend(finding.kernel.iter().flat_map(of_kernel));
     numbers
@@ -132,14 +180,26 @@ fn of_kernel(kernel: &KernelFinding) -> Vec<Number> {
     let mut numbers = vec![
         number(Quantity::LostToProcesses, &kernel.lost_to_processes_cycles),
         number(Quantity::LostToKernel, &kernel.lost_to_kernel_cycles),
-        number(Quantity::KernelInstructions, &kernel.instructions_per_switch),
+        number(
+            Quantity::KernelInstructions,
+            &kernel.instructions_per_switch,
+        ),
         number(Quantity::CallInstructions, &kernel.instructions_per_call),
         number(Quantity::CallCycles, &kernel.cycles_per_call),
     ];
-    let of_level =
-        |fills: &KernelFills| (Part::Level(fills.level.clone()), Quantity::KernelMisses, fills.fills.clone());
+    let of_level = |fills: &KernelFills| {
+        (
+            Part::Level(fills.level.clone()),
+            Quantity::KernelMisses,
+            fills.fills.clone(),
+        )
+    };
     numbers.extend(kernel.fills_per_switch.iter().map(of_level));
-    numbers.extend(functions::by_source(&kernel.functions).iter().flat_map(of_function));
+    numbers.extend(
+        functions::by_source(&kernel.functions)
+            .iter()
+            .flat_map(of_function),
+    );
     numbers
 }
 
@@ -150,30 +210,51 @@ fn of_function(function: &FunctionFinding) -> Vec<Number> {
         ..Default::default()
     };
     let name = || function.function.clone();
-    let instructions =
-        (Part::Function(name()), Quantity::KernelInstructions, counted(function.instructions_per_switch));
+    let instructions = (
+        Part::Function(name()),
+        Quantity::KernelInstructions,
+        counted(function.instructions_per_switch),
+    );
     let of_level = |of: &FunctionMisses| {
-        let part = Part::FunctionLevel { function: name(), level: of.level.clone() };
+        let part = Part::FunctionLevel {
+            function: name(),
+            level: of.level.clone(),
+        };
         (part, Quantity::KernelMisses, counted(of.misses))
     };
-    std::iter::once(instructions).chain(function.misses_per_switch.iter().map(of_level)).collect()
+    std::iter::once(instructions)
+        .chain(function.misses_per_switch.iter().map(of_level))
+        .collect()
 }
 
 /// The functions that execute so much of the kernel's instructions in some record of either side.
 pub(super) fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
     let of_record = |record: &Record<'_>| {
         let kernel = record.finding.kernel.iter();
-        let functions = kernel.flat_map(|kernel| functions::by_source(&kernel.functions)).collect::<Vec<_>>();
-        let all: f64 = functions.iter().map(|function| function.instructions_per_switch).sum();
-        functions.into_iter().filter(move |function| function.instructions_per_switch >= LEAST_SHARE * all)
+        let functions = kernel
+            .flat_map(|kernel| functions::by_source(&kernel.functions))
+            .collect::<Vec<_>>();
+        let all: f64 = functions
+            .iter()
+            .map(|function| function.instructions_per_switch)
+            .sum();
+        functions
+            .into_iter()
+            .filter(move |function| function.instructions_per_switch >= LEAST_SHARE * all)
     };
     let records = matched.base.iter().chain(&matched.new);
-    records.flat_map(of_record).map(|function| function.function).collect()
+    records
+        .flat_map(of_record)
+        .map(|function| function.function)
+        .collect()
 }
 
 fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbers<'a> {
     let of_record = |numbers: &'a Vec<Number>| {
-        numbers.iter().find(|(other, which, _)| other == part && *which == quantity).map(|(_, _, cost)| cost)
+        numbers
+            .iter()
+            .find(|(other, which, _)| other == part && *which == quantity)
+            .map(|(_, _, cost)| cost)
     };
     side.iter().map(of_record).collect()
 }
@@ -193,13 +274,22 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
         if numbers.iter().all(Option::is_none) {
             return Some(format!("the {name} side has no such {what}"));
         }
-        let estimates: Vec<f64> = numbers.iter().flatten().filter_map(|cost| cost.estimate).collect();
+        let estimates: Vec<f64> = numbers
+            .iter()
+            .flatten()
+            .filter_map(|cost| cost.estimate)
+            .collect();
         if estimates.is_empty() {
-            let why = numbers.iter().flatten().find_map(|cost| cost.why.clone()).unwrap_or_default();
+            let why = numbers
+                .iter()
+                .flatten()
+                .find_map(|cost| cost.why.clone())
+                .unwrap_or_default();
             return Some(format!("not available in the {name} record: {why}"));
         }
         let is_price = estimates.iter().all(|estimate| *estimate > 0.0);
-        (!is_price).then(|| format!("the {name} number is not above 0, so that a ratio means nothing"))
+        (!is_price)
+            .then(|| format!("the {name} number is not above 0, so that a ratio means nothing"))
     });
     let reasons: Vec<String> = reasons.collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -222,7 +312,9 @@ fn why_exact(quantity: Quantity) -> Option<&'static str> {
 
 /// The ratio of what was counted on the same traces; none where a side counted nothing.
 fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option<f64> {
-    let Relation::Same(partners) = relation else { return None };
+    let Relation::Same(partners) = relation else {
+        return None;
+    };
     let logs = base.iter().zip(partners).map(|(base, partner)| {
         let (base, new) = ((*base)?.estimate?, new[*partner]?.estimate?);
         (base > 0.0 && new > 0.0).then(|| (new / base).ln())
@@ -231,7 +323,12 @@ fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option
     Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
-fn judge(quantity: Quantity, base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<LogRatio, String> {
+fn judge(
+    quantity: Quantity,
+    base: &Numbers<'_>,
+    new: &Numbers<'_>,
+    relation: &Relation,
+) -> Result<LogRatio, String> {
     match relation {
         _ if !quantity.is_cycles_in_all() => ratio(base, new, relation),
         Relation::Same(_) => Err(AS_CPI.to_owned()),
@@ -251,7 +348,11 @@ fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<L
 }
 
 /// The luck of a trace is the same on both sides, and falls out of the ratio.
-fn of_pairs<'a>(base: &Numbers<'a>, new: &Numbers<'a>, partners: &[usize]) -> Result<LogRatio, String> {
+fn of_pairs<'a>(
+    base: &Numbers<'a>,
+    new: &Numbers<'a>,
+    partners: &[usize],
+) -> Result<LogRatio, String> {
     let partner = |(base, partner): (&Option<&'a simulation::Cost>, &usize)| {
         let (base, new) = ((*base)?, new[*partner]?);
         Some(((base, base.estimate?), (new, new.estimate?)))
@@ -259,37 +360,52 @@ fn of_pairs<'a>(base: &Numbers<'a>, new: &Numbers<'a>, partners: &[usize]) -> Re
     let both: Vec<_> = base.iter().zip(partners).filter_map(partner).collect();
     match &both[..] {
         [] => Err("no trace has it on both sides".to_owned()),
-        [_] if partners.len() > 1 => Err(format!("only 1 of {} traces has it on both sides, need 2", partners.len())),
+        [_] if partners.len() > 1 => Err(format!(
+            "only 1 of {} traces has it on both sides, need 2",
+            partners.len()
+        )),
         [((base, _), (new, _))] => {
             let (base, new) = (batches(base, "base")?, batches(new, "new")?);
             LogRatio::of_batches(base, new).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
         }
         several => {
-            let values: Vec<(f64, f64)> = several.iter().map(|((_, base), (_, new))| (*base, *new)).collect();
+            let values: Vec<(f64, f64)> = several
+                .iter()
+                .map(|((_, base), (_, new))| (*base, *new))
+                .collect();
             Ok(LogRatio::paired(&values))
         }
     }
 }
 
 fn of_side(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
-    let known: Vec<&simulation::Cost> =
-        numbers.iter().flatten().copied().filter(|cost| cost.estimate.is_some()).collect();
+    let known: Vec<&simulation::Cost> = numbers
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|cost| cost.estimate.is_some())
+        .collect();
     match known[..] {
         [_] if numbers.len() > 1 => Err(only_one_of(numbers.len(), name)),
         [one] => {
             let (value, left) = batches(one, name)?;
             LogCost::of_batches(value, left).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
         }
-        _ => Ok(LogCost::of_values(&known.iter().filter_map(|cost| cost.estimate).collect::<Vec<f64>>())),
+        _ => Ok(LogCost::of_values(
+            &known
+                .iter()
+                .filter_map(|cost| cost.estimate)
+                .collect::<Vec<f64>>(),
+        )),
     }
 }
 
 /// A number with its values without one batch each.
 fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]), String> {
     match (cost.estimate, cost.low) {
-        (Some(_), Some(low)) if low <= 0.0 => {
-            Err(format!("the {name} cost is not distinguishable from 0, so that a ratio means nothing"))
-        }
+        (Some(_), Some(low)) if low <= 0.0 => Err(format!(
+            "the {name} cost is not distinguishable from 0, so that a ratio means nothing"
+        )),
         (Some(value), Some(_)) => Ok((value, &cost.without_one)),
         _ => Err(cost.why.clone().unwrap_or_else(|| "no interval".to_owned())),
     }
@@ -297,16 +413,28 @@ fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]
 
 /// What is shown of a side: of one record its own interval, of several that of their mean.
 fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
-    let known: Vec<&simulation::Cost> =
-        numbers.iter().flatten().copied().filter(|cost| cost.estimate.is_some()).collect();
+    let known: Vec<&simulation::Cost> = numbers
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|cost| cost.estimate.is_some())
+        .collect();
     let values: Vec<f64> = known.iter().filter_map(|cost| cost.estimate).collect();
     match known[..] {
         [] => None,
-        [one] => Some(Cost { value: one.estimate?, interval: one.low.zip(one.high), records: 1 }),
+        [one] => Some(Cost {
+            value: one.estimate?,
+            interval: one.low.zip(one.high),
+            records: 1,
+        }),
         // A mean of logarithms needs numbers above 0; without them the plain mean is shown, without an interval.
         _ if values.iter().any(|value| *value <= 0.0) => {
             let value = values.iter().sum::<f64>() / values.len() as f64;
-            Some(Cost { value, interval: None, records: values.len() })
+            Some(Cost {
+                value,
+                interval: None,
+                records: values.len(),
+            })
         }
         _ => Some(LogCost::of_values(&values).cost(confidence)),
     }

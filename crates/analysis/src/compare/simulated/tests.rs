@@ -31,7 +31,10 @@ fn simulated_with_luck(seed: u64, factor: f64, luck: f64) -> Found {
     }
     let shared = &mut run.head.designs[0].hierarchies.shared;
     let fetches = (10_000.0 * (0.01 * normal(&mut random)).exp()) as u64;
-    shared.levels = vec![counts("L1I", fetches), counts("L1D", (90_000.0 * factor * luck) as u64)];
+    shared.levels = vec![
+        counts("L1I", fetches),
+        counts("L1D", (90_000.0 * factor * luck) as u64),
+    ];
     (run.head.clone(), run.findings())
 }
 
@@ -40,7 +43,10 @@ fn several(seeds: std::ops::Range<u64>, factor: f64) -> Vec<Found> {
 }
 
 fn side(found: &[Found]) -> Vec<Simulated<'_>> {
-    found.iter().map(|(head, findings)| (head, findings)).collect()
+    found
+        .iter()
+        .map(|(head, findings)| (head, findings))
+        .collect()
 }
 
 fn judged(base: &[Found], new: &[Found]) -> Comparison {
@@ -52,13 +58,19 @@ fn find<'a>(comparison: &'a Comparison, part: &Part, quantity: Quantity) -> &'a 
         Subject::Simulated(place) => place.part == *part && pair.quantity == quantity,
         Subject::Case(_) | Subject::Observed(_) | Subject::Injected { .. } => false,
     };
-    comparison.pairs.iter().find(is_it).unwrap_or_else(|| panic!("no {part:?} in {comparison:?}"))
+    comparison
+        .pairs
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no {part:?} in {comparison:?}"))
 }
 
 fn ratio(pair: &Pair) -> (Ratio, Change) {
     match &pair.outcome {
         Outcome::Compared { ratio, verdict } => (*ratio, *verdict),
-        Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => panic!("not compared: {why}"),
+        Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => {
+            panic!("not compared: {why}")
+        }
     }
 }
 
@@ -79,11 +91,17 @@ fn on_the_same_trace_the_luck_of_the_trace_falls_out() {
     let (found, verdict) = ratio(main(&same));
     assert_eq!((same.basis, verdict), (Basis::SameTrace, Change::Slower));
     // Cycles are whole numbers, so a little is lost to rounding.
-    assert!((found.ratio - 1.5).abs() < 1e-3 && (found.high / found.low - 1.0) < 1e-3, "{found:?}");
+    assert!(
+        (found.ratio - 1.5).abs() < 1e-3 && (found.high / found.low - 1.0) < 1e-3,
+        "{found:?}"
+    );
     let other = judged(&[simulated(1, 1.0)], &[simulated(2, 1.5)]);
     let (wide, _) = ratio(main(&other));
     assert_eq!(other.basis, Basis::SingleTrace);
-    assert!(wide.high / wide.low > 1.05 && wide.low < 1.5 && wide.high > 1.5, "{wide:?}");
+    assert!(
+        wide.high / wide.low > 1.05 && wide.low < 1.5 && wide.high > 1.5,
+        "{wide:?}"
+    );
 }
 
 /// As SciPy's `exp` of `ttest_rel(log(new), log(base)).confidence_interval(1 - 0.1 / 11)`, of the costs below: by the closed form of
@@ -101,7 +119,10 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
         findings.1.designs[0].average_cost_cycles.estimate = Some(value);
     }
     let comparison = judged(&base, &new);
-    assert_eq!((comparison.basis, comparison.compared), (Basis::SameTraces, 11));
+    assert_eq!(
+        (comparison.basis, comparison.compared),
+        (Basis::SameTraces, 11)
+    );
     let (found, verdict) = ratio(main(&comparison));
     assert_eq!(verdict, Change::Slower);
     assert!((found.ratio - 1.1100069706232616).abs() < 1e-9, "{found:?}");
@@ -116,7 +137,10 @@ fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));
     let differs = |base: &Found, new: &Found| {
         let comparison = judged(from_ref(base), from_ref(new));
-        comparison.environment.iter().any(|difference| difference.what.starts_with("first touches"))
+        comparison
+            .environment
+            .iter()
+            .any(|difference| difference.what.starts_with("first touches"))
     };
     assert!(!differs(&base, &new));
     new.1.designs[0].first_touch_cycles = None;
@@ -134,9 +158,14 @@ fn false_alarms(records: u64, luck: f64) -> usize {
     let is_alarm = |trial: &u64| {
         let first = 1 + trial * 2 * records;
         let side = |seeds: std::ops::Range<u64>| -> Vec<Found> {
-            seeds.map(|seed| simulated_with_luck(seed, 1.0, luck)).collect()
+            seeds
+                .map(|seed| simulated_with_luck(seed, 1.0, luck))
+                .collect()
         };
-        let comparison = judged(&side(first..first + records), &side(first + records..first + 2 * records));
+        let comparison = judged(
+            &side(first..first + records),
+            &side(first + records..first + 2 * records),
+        );
         assert!(comparison.compared >= 6, "{comparison:?}");
         let verdict = |pair: &Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
         comparison.pairs.iter().any(verdict)
@@ -148,7 +177,10 @@ fn false_alarms(records: u64, luck: f64) -> usize {
 fn sets_of_traces_that_are_the_same_in_truth_seldom_differ() {
     for records in [3, 5] {
         let alarms = false_alarms(records, 0.02);
-        assert!(alarms <= MOST_ALARMS, "{alarms} of {TRIALS} with {records} traces a side");
+        assert!(
+            alarms <= MOST_ALARMS,
+            "{alarms} of {TRIALS} with {records} traces a side"
+        );
     }
 }
 
@@ -168,43 +200,81 @@ fn every_number_of_a_design_is_compared_where_there_are_several_traces() {
         (Part::All, Quantity::Overhead),
         (Part::All, Quantity::CyclesPerInstruction),
         (Part::Class("system call".to_owned()), Quantity::AverageCost),
-        (Part::Cause("involuntary quantum".to_owned()), Quantity::AverageCost),
+        (
+            Part::Cause("involuntary quantum".to_owned()),
+            Quantity::AverageCost,
+        ),
         (Part::Program("long".to_owned()), Quantity::ExcessPerSwitch),
-        (Part::Level("L1D".to_owned()), Quantity::MissesPerInstruction),
+        (
+            Part::Level("L1D".to_owned()),
+            Quantity::MissesPerInstruction,
+        ),
     ] {
         let (found, verdict) = ratio(find(&comparison, &part, quantity));
         assert_eq!(verdict, Change::Slower, "{part:?} {found:?}");
     }
-    let overhead = ratio(find(&comparison, &Part::All, Quantity::Overhead)).0.ratio;
+    let overhead = ratio(find(&comparison, &Part::All, Quantity::Overhead))
+        .0
+        .ratio;
     // (120 x 50,000 e) / (120 x 50,000 (1.5 + e)), twice the e over once the e, e about exp(0.3^2 / 2).
     let share = |e: f64| e / (1.5 + e);
     let expected = share(2.0 * 1.046) / share(1.046);
-    assert!((overhead / expected - 1.0).abs() < 0.05, "{overhead}, need about {expected}");
-    let same = find(&comparison, &Part::Level("L1I".to_owned()), Quantity::MissesPerInstruction);
+    assert!(
+        (overhead / expected - 1.0).abs() < 0.05,
+        "{overhead}, need about {expected}"
+    );
+    let same = find(
+        &comparison,
+        &Part::Level("L1I".to_owned()),
+        Quantity::MissesPerInstruction,
+    );
     assert_eq!(ratio(same).1, Change::NoDifferenceShown);
 }
 
 #[test]
 fn what_is_counted_over_one_trace_has_an_exact_ratio_and_no_verdict() {
     let (base, mut new) = (simulated(1, 1.0), simulated(1, 1.5));
-    new.1.designs[0].cycle_ns = base.1.designs[0].cycle_ns.map(|cycle_ns| cycle_ns.map(|ns| ns / 2.0));
+    new.1.designs[0].cycle_ns = base.1.designs[0]
+        .cycle_ns
+        .map(|cycle_ns| cycle_ns.map(|ns| ns / 2.0));
     let comparison = judged(&[base], &[new]);
     let exact = |part, quantity| {
         let pair = find(&comparison, &part, quantity);
         let sides = pair.new.expect("a number").value / pair.base.expect("a number").value;
         match &pair.outcome {
-            Outcome::NotJudged { ratio, why } if (ratio / sides - 1.0).abs() < 1e-12 => (*ratio, why.clone()),
+            Outcome::NotJudged { ratio, why } if (ratio / sides - 1.0).abs() < 1e-12 => {
+                (*ratio, why.clone())
+            }
             other => panic!("{other:?}"),
         }
     };
-    let (misses, why) = exact(Part::Level("L1D".to_owned()), Quantity::MissesPerInstruction);
-    assert!((misses - 1.5).abs() < 1e-3 && why.contains("give records of several traces"), "{misses} {why}");
-    let (cpi, verdict) = ratio(find(&comparison, &Part::All, Quantity::CyclesPerInstruction));
+    let (misses, why) = exact(
+        Part::Level("L1D".to_owned()),
+        Quantity::MissesPerInstruction,
+    );
+    assert!(
+        (misses - 1.5).abs() < 1e-3 && why.contains("give records of several traces"),
+        "{misses} {why}"
+    );
+    let (cpi, verdict) = ratio(find(
+        &comparison,
+        &Part::All,
+        Quantity::CyclesPerInstruction,
+    ));
     let (cycles, why) = exact(Part::All, Quantity::Cycles);
-    assert!((cycles - cpi.ratio).abs() < 1e-9 && why.contains("verdict of the CPI"), "{cycles} {cpi:?} {why}");
-    assert!((exact(Part::All, Quantity::Time).0 / cycles - 0.5).abs() < 1e-9, "cycles of half the time");
+    assert!(
+        (cycles - cpi.ratio).abs() < 1e-9 && why.contains("verdict of the CPI"),
+        "{cycles} {cpi:?} {why}"
+    );
+    assert!(
+        (exact(Part::All, Quantity::Time).0 / cycles - 0.5).abs() < 1e-9,
+        "cycles of half the time"
+    );
     assert_eq!(verdict, Change::Slower);
-    assert!(!comparison.pairs.iter().any(Pair::is_open), "nothing that was asked for is without a verdict");
+    assert!(
+        !comparison.pairs.iter().any(Pair::is_open),
+        "nothing that was asked for is without a verdict"
+    );
 }
 
 #[test]
@@ -212,17 +282,30 @@ fn cycles_of_other_traces_are_of_other_work() {
     let comparison = judged(&[simulated(1, 1.0)], &[simulated(2, 1.0)]);
     let cycles = find(&comparison, &Part::All, Quantity::Cycles);
     assert!(why(cycles).contains("other work"), "{cycles:?}");
-    ratio(find(&comparison, &Part::All, Quantity::CyclesPerInstruction));
+    ratio(find(
+        &comparison,
+        &Part::All,
+        Quantity::CyclesPerInstruction,
+    ));
 }
 
 #[test]
 fn what_the_source_of_a_trace_left_out_makes_each_pair_suspect() {
     let mut one = simulated(1, 1.0);
-    let is_suspect = |comparison: &Comparison| comparison.pairs.iter().map(|pair| pair.is_suspect).collect::<Vec<_>>();
+    let is_suspect = |comparison: &Comparison| {
+        comparison
+            .pairs
+            .iter()
+            .map(|pair| pair.is_suspect)
+            .collect::<Vec<_>>()
+    };
     let before = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));
     one.0.trace.notes = vec!["no data".to_owned()];
     let after = is_suspect(&judged(&[simulated(1, 1.5)], from_ref(&one)));
-    assert!(before.len() > 3 && before.contains(&false) && !after.contains(&false), "{before:?} {after:?}");
+    assert!(
+        before.len() > 3 && before.contains(&false) && !after.contains(&false),
+        "{before:?} {after:?}"
+    );
 }
 
 #[test]
@@ -233,9 +316,15 @@ fn what_cannot_be_compared_says_why() {
     let mut run = Run::new();
     run.head = sums.0;
     let blank = run.findings();
-    assert!(why(main(&judged(from_ref(&base), &[(run.head, blank)]))).starts_with("not available in the new record"));
+    assert!(
+        why(main(&judged(from_ref(&base), &[(run.head, blank)])))
+            .starts_with("not available in the new record")
+    );
     let free = judged(from_ref(&base), &[simulated(3, 0.0)]);
-    assert_eq!(why(main(&free)), "the new number is not above 0, so that a ratio means nothing");
+    assert_eq!(
+        why(main(&free)),
+        "the new number is not above 0, so that a ratio means nothing"
+    );
     let mut lacking = several(4..7, 1.0);
     for (_, findings) in &mut lacking[1..] {
         findings.designs[0].average_cost_cycles.estimate = None;
@@ -245,7 +334,10 @@ fn what_cannot_be_compared_says_why() {
     let paired = why(main(&judged(&several(4..7, 2.0), &lacking))).to_owned();
     assert_eq!(paired, "only 1 of 3 traces has it on both sides, need 2");
     let overlapping = judged(&several(1..4, 1.0), &several(3..6, 1.0));
-    assert!(why(main(&overlapping)).starts_with("some traces are on both sides"), "{overlapping:?}");
+    assert!(
+        why(main(&overlapping)).starts_with("some traces are on both sides"),
+        "{overlapping:?}"
+    );
     let (mut two, mut other) = (base.clone(), simulated(2, 1.0));
     for (found, name) in [(&mut two, "first"), (&mut other, "second")] {
         let mut result = found.0.designs[0].clone();
@@ -275,15 +367,30 @@ fn what_differs_in_the_designs_is_distinguished_from_what_differs_around_them() 
     let comparison = judged(from_ref(&base), from_ref(&new));
     let one = |text: &str| vec![text.to_owned()];
     let expected = [
-        vec![Difference { what: "design mogul-1a L1D size".to_owned(), base: one("64 KiB"), new: one("32 KiB") }],
-        vec![Difference { what: "instructions in an interval".to_owned(), base: one("10000"), new: one("5000") }],
+        vec![Difference {
+            what: "design mogul-1a L1D size".to_owned(),
+            base: one("64 KiB"),
+            new: one("32 KiB"),
+        }],
+        vec![Difference {
+            what: "instructions in an interval".to_owned(),
+            base: one("10000"),
+            new: one("5000"),
+        }],
     ];
     assert_eq!([comparison.designs, comparison.environment], expected);
     let mixed = judged(from_ref(&base), &[new.clone(), simulated(2, 1.0)]);
-    assert_eq!(why(main(&mixed)), "the new records mean different designs by this name");
+    assert_eq!(
+        why(main(&mixed)),
+        "the new records mean different designs by this name"
+    );
     new.0.designs[0].design.name = "another".to_owned();
     let renamed = judged(&[base], &[new]);
-    let whats: Vec<&str> = renamed.designs.iter().map(|difference| difference.what.as_str()).collect();
+    let whats: Vec<&str> = renamed
+        .designs
+        .iter()
+        .map(|difference| difference.what.as_str())
+        .collect();
     assert_eq!(whats, ["design", "design L1D size"]);
     ratio(main(&renamed));
 }
@@ -305,12 +412,26 @@ fn a_copy_is_found() {
     let mut later = one.clone();
     later.started_at = "later".to_owned();
     assert_eq!(copied(&[&one], &[&two]), None);
-    assert_eq!(copied(&[&one, &two, &later], &[]), Some(Copied::InBase(0, 2)));
+    assert_eq!(
+        copied(&[&one, &two, &later], &[]),
+        Some(Copied::InBase(0, 2))
+    );
     assert_eq!(copied(&[&two], &[&one, &later]), Some(Copied::InNew(0, 1)));
-    assert_eq!(copied(&[&one], &[&two, &one]), Some(Copied::OnBothSides(0, 1)));
-    assert_eq!(copied(&[&one], &[&later]), None, "another version may count otherwise");
+    assert_eq!(
+        copied(&[&one], &[&two, &one]),
+        Some(Copied::OnBothSides(0, 1))
+    );
+    assert_eq!(
+        copied(&[&one], &[&later]),
+        None,
+        "another version may count otherwise"
+    );
     later.designs[0].design.levels[0].miss_cycles += 1;
-    assert_eq!(copied(&[&one, &later], &[]), None, "another design on the same trace");
+    assert_eq!(
+        copied(&[&one, &later], &[]),
+        None,
+        "another design on the same trace"
+    );
 }
 
 /// The same with functions of a kernel and what they execute a switch, a thousandth more from trace to trace.
@@ -319,7 +440,10 @@ fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found>
         let function = |(name, instructions): &(&str, f64)| FunctionFinding {
             function: (*name).to_owned(),
             instructions_per_switch: instructions * (1.0 + 0.001 * f64::from(place)),
-            misses_per_switch: vec![FunctionMisses { level: "L1I".to_owned(), misses: 0.5 }],
+            misses_per_switch: vec![FunctionMisses {
+                level: "L1I".to_owned(),
+                misses: 0.5,
+            }],
         };
         findings.designs[0].kernel = Some(KernelFinding {
             instructions_per_switch: Number::default(),
@@ -337,17 +461,43 @@ fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found>
 /// `schedule` executes a fifth more; a compiler has made a part of another; two have another name; one is too small to be reported.
 #[test]
 fn functions_of_two_kernels_have_verdicts_of_their_own() {
-    let of_base = [("schedule", 1000.0), ("update_curr", 300.0), ("pick_next_entity", 100.0), ("idle", 1.0)];
-    let of_new = [("schedule", 1200.0), ("update_curr.isra.0", 300.0), ("pick_eevdf", 140.0), ("idle", 2.0)];
+    let of_base = [
+        ("schedule", 1000.0),
+        ("update_curr", 300.0),
+        ("pick_next_entity", 100.0),
+        ("idle", 1.0),
+    ];
+    let of_new = [
+        ("schedule", 1200.0),
+        ("update_curr.isra.0", 300.0),
+        ("pick_eevdf", 140.0),
+        ("idle", 2.0),
+    ];
     let base = with_functions(several(1..4, 1.0), &of_base);
     let found = judged(&base, &with_functions(several(4..7, 1.0), &of_new));
-    let of = |name: &str| find(&found, &Part::Function(name.to_owned()), Quantity::KernelInstructions);
+    let of = |name: &str| {
+        find(
+            &found,
+            &Part::Function(name.to_owned()),
+            Quantity::KernelInstructions,
+        )
+    };
     let (slower, verdict) = ratio(of("schedule"));
-    assert!(verdict == Change::Slower && (slower.ratio - 1.2).abs() < 1e-9 && slower.low > 1.15, "{slower:?}");
-    assert_eq!(ratio(of("update_curr")).1, Change::NoDifferenceShown, "a part is its function");
+    assert!(
+        verdict == Change::Slower && (slower.ratio - 1.2).abs() < 1e-9 && slower.low > 1.15,
+        "{slower:?}"
+    );
+    assert_eq!(
+        ratio(of("update_curr")).1,
+        Change::NoDifferenceShown,
+        "a part is its function"
+    );
     assert!(of("pick_eevdf").base.is_none() && of("pick_next_entity").new.is_none());
     let is_named = |pair: &Pair| matches!(&pair.subject, Subject::Simulated(place) if place.part == Part::Function("idle".to_owned()));
     assert!(!found.pairs.iter().any(is_named), "less than a hundredth");
     let without = judged(&several(1..4, 1.0), &several(4..7, 1.0));
-    assert_eq!(found.compared, without.compared, "they widen no other interval");
+    assert_eq!(
+        found.compared, without.compared,
+        "they widen no other interval"
+    );
 }

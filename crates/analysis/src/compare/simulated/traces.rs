@@ -50,12 +50,17 @@ pub(super) enum Relation {
 
 impl Relation {
     pub(super) fn of(base: &[TraceKey<'_>], new: &[TraceKey<'_>]) -> Self {
-        let partners: Vec<Option<usize>> = base.iter().map(|key| new.iter().position(|other| other == key)).collect();
+        let partners: Vec<Option<usize>> = base
+            .iter()
+            .map(|key| new.iter().position(|other| other == key))
+            .collect();
         let found = partners.iter().flatten().count();
         match partners.iter().copied().collect::<Option<Vec<usize>>>() {
             Some(partners) if base.len() == new.len() => Relation::Same(partners),
             _ if found > 0 => Relation::Overlapping,
-            _ => Relation::Others { has_single: base.len() == 1 || new.len() == 1 },
+            _ => Relation::Others {
+                has_single: base.len() == 1 || new.len() == 1,
+            },
         }
     }
 

@@ -24,7 +24,11 @@ pub(super) struct Duel {
 
 impl Duel {
     pub(super) fn new(sets: usize) -> Duel {
-        Duel { period: (sets / LEADERS).max(sets.min(FEWEST_FOLLOWERS)).max(1), counter: MIDDLE, bimodal: 0 }
+        Duel {
+            period: (sets / LEADERS).max(sets.min(FEWEST_FOLLOWERS)).max(1),
+            counter: MIDDLE,
+            bimodal: 0,
+        }
     }
 
     /// A line comes into a set, which its leaders count as a miss. Gives its prediction.
@@ -44,6 +48,10 @@ impl Duel {
             return SRRIP_INSERTED;
         }
         self.bimodal = (self.bimodal + 1) % BIMODAL;
-        if self.bimodal == 0 { SRRIP_INSERTED } else { SRRIP_LEAVES }
+        if self.bimodal == 0 {
+            SRRIP_INSERTED
+        } else {
+            SRRIP_LEAVES
+        }
     }
 }

@@ -22,13 +22,18 @@ impl Signatures {
     /// For so many lines.
     pub(super) fn new(lines: usize) -> Signatures {
         let counters = if lines > 0 { 1 << BITS } else { 0 };
-        Signatures { counters: vec![UNKNOWN; counters], lines: vec![(0, false); lines], asking: 0 }
+        Signatures {
+            counters: vec![UNKNOWN; counters],
+            lines: vec![(0, false); lines],
+            asking: 0,
+        }
     }
 
     pub(super) fn asked_by(&mut self, instruction: u64) {
         let mask = (1 << BITS) - 1;
-        self.asking =
-            (0..u64::BITS).step_by(BITS as usize).fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
+        self.asking = (0..u64::BITS)
+            .step_by(BITS as usize)
+            .fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
     }
 
     /// A line is found: so are others of its instruction.
@@ -42,7 +47,11 @@ impl Signatures {
     /// A line comes in. Gives its prediction.
     pub(super) fn came(&mut self, slot: usize) -> u64 {
         self.lines[slot] = (self.asking, false);
-        if self.counters[usize::from(self.asking)] == 0 { SRRIP_LEAVES } else { SRRIP_INSERTED }
+        if self.counters[usize::from(self.asking)] == 0 {
+            SRRIP_LEAVES
+        } else {
+            SRRIP_INSERTED
+        }
     }
 
     /// A line leaves for another one: if it was not found, others of its instruction will not be.

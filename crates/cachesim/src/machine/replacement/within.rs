@@ -16,7 +16,10 @@ impl Order {
             Policy::Direct => 0,
             Policy::Lru | Policy::Fifo => self.oldest_within(set, open),
             Policy::Random => {
-                let number = self.generator.as_mut().map_or(0, |generator| generator.next_u32() % open.count_ones());
+                let number = self
+                    .generator
+                    .as_mut()
+                    .map_or(0, |generator| generator.next_u32() % open.count_ones());
                 self.open_ways(open).nth(number as usize).unwrap_or(0)
             }
             Policy::Tree => self.pointed_at_within(set, open),
@@ -35,7 +38,9 @@ impl Order {
 
     fn oldest_within(&self, set: usize, open: u64) -> usize {
         let ranks = &self.ranks[set * self.ways..][..self.ways];
-        self.open_ways(open).min_by_key(|&way| ranks[way]).unwrap_or(0)
+        self.open_ways(open)
+            .min_by_key(|&way| ranks[way])
+            .unwrap_or(0)
     }
 
     /// A half without an open way is passed by.
@@ -59,8 +64,15 @@ impl Order {
     fn least_expected_within(&mut self, set: usize, open: u64) -> usize {
         let ways = self.open_ways(open);
         let ranks = &mut self.ranks[set * self.ways..][..self.ways];
-        let most = ways.clone().map(|way| ranks[way]).max().unwrap_or(SRRIP_LEAVES);
-        ways.clone().for_each(|way| ranks[way] += SRRIP_LEAVES.saturating_sub(most));
-        ways.clone().find(|&way| ranks[way] == SRRIP_LEAVES).unwrap_or(0)
+        let most = ways
+            .clone()
+            .map(|way| ranks[way])
+            .max()
+            .unwrap_or(SRRIP_LEAVES);
+        ways.clone()
+            .for_each(|way| ranks[way] += SRRIP_LEAVES.saturating_sub(most));
+        ways.clone()
+            .find(|&way| ranks[way] == SRRIP_LEAVES)
+            .unwrap_or(0)
     }
 }

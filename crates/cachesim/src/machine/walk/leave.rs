@@ -26,7 +26,9 @@ impl<L: Listener> Hierarchies<'_, L> {
             line.is_modified |= self.lose_inside(view, at, &line.address, Departure::Lost);
         }
         self.lines(view, at).counts.write_backs += u64::from(line.is_modified);
-        let taker = level.next_for_lines.filter(|&next| self.plan_of(next).inclusion == Inclusion::Exclusive);
+        let taker = level
+            .next_for_lines
+            .filter(|&next| self.plan_of(next).inclusion == Inclusion::Exclusive);
         self.lines(view, at).counts.moves += u64::from(!line.is_modified && taker.is_some());
         if line.is_modified || taker.is_some() {
             self.take_bus(view, at);
@@ -61,7 +63,14 @@ impl<L: Listener> Hierarchies<'_, L> {
         let (set, key) = (level.set(address), level.key(address));
         if level.has_wanted_requests {
             let views = ViewSet::of(view, true);
-            let given = LevelRequest { views, level: at, key, kind: None, is_demand: false, address: *address };
+            let given = LevelRequest {
+                views,
+                level: at,
+                key,
+                kind: None,
+                is_demand: false,
+                address: *address,
+            };
             self.listener.requested(given);
         }
         self.levels[at].modify(view, set, key)
@@ -119,7 +128,9 @@ impl<L: Listener> Hierarchies<'_, L> {
                 self.levels[at].split(set);
             }
             while let Some(slot) = self.levels[at].find_below(view, set, key) {
-                is_modified |= self.remove(view, at, set, slot, how).is_some_and(|line| line.is_modified);
+                is_modified |= self
+                    .remove(view, at, set, slot, how)
+                    .is_some_and(|line| line.is_modified);
                 self.lines(view, at).counts.back_invalidations += 1;
             }
         }
@@ -131,7 +142,14 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 
     /// A line leaves its set, and the set is left with an empty way.
-    pub(super) fn remove(&mut self, view: usize, at: usize, set: usize, slot: usize, how: Departure) -> Option<Line> {
+    pub(super) fn remove(
+        &mut self,
+        view: usize,
+        at: usize,
+        set: usize,
+        slot: usize,
+        how: Departure,
+    ) -> Option<Line> {
         let level = self.plan_of(at);
         // A list stays as it is: the line is not in it. Of other levels, it may be the latest.
         if !level.has_common_top() {

@@ -23,7 +23,11 @@ impl<L: Listener> Hierarchies<'_, L> {
         let level = self.plan_of(request.at);
         let next = request.address.next_line(level.line_bits);
         let next_key = (!starts_page(&next)).then(|| level.key(&next));
-        if self.lines(request.view, request.at).streams.begins(key, next_key) {
+        if self
+            .lines(request.view, request.at)
+            .streams
+            .begins(key, next_key)
+        {
             self.start_stream(request);
         }
     }
@@ -45,15 +49,29 @@ impl<L: Listener> Hierarchies<'_, L> {
         if starts_page(&address) {
             return;
         }
-        let cycles = self.prefetch(Request { address: &address, ..request }).cycles;
-        let arrives = if self.lines(view, at).streams.is_timed { self.time(view) + cycles } else { 0 };
+        let cycles = self
+            .prefetch(Request {
+                address: &address,
+                ..request
+            })
+            .cycles;
+        let arrives = if self.lines(view, at).streams.is_timed {
+            self.time(view) + cycles
+        } else {
+            0
+        };
         let buffer = &mut self.lines(view, at).streams.buffers[number];
-        buffer.lines.push_back(Prefetched { key: level.key(&address), arrives });
+        buffer.lines.push_back(Prefetched {
+            key: level.key(&address),
+            arrives,
+        });
         buffer.next = address.next_line(level.line_bits);
     }
 
     fn prefetch_next_line(&mut self, request: Request<'_>) {
-        let address = request.address.next_line(self.plan_of(request.at).line_bits);
+        let address = request
+            .address
+            .next_line(self.plan_of(request.at).line_bits);
         if !starts_page(&address) {
             self.prefetch_into_set(request, address);
         }
@@ -64,13 +82,22 @@ impl<L: Listener> Hierarchies<'_, L> {
         let Request { view, at, .. } = request;
         let level = self.plan_of(at);
         let (set, key) = (level.set(&address), level.key(&address));
-        let is_held =
-            self.lines(view, at).find(set, key).is_some() || self.lines(view, at).victims.get_mut(key).is_some();
+        let is_held = self.lines(view, at).find(set, key).is_some()
+            || self.lines(view, at).victims.get_mut(key).is_some();
         if is_held {
             return;
         }
-        let is_modified = self.prefetch(Request { address: &address, ..request }).is_modified;
-        let line = Line { address, is_modified, requester: self.lookup.requester };
+        let is_modified = self
+            .prefetch(Request {
+                address: &address,
+                ..request
+            })
+            .is_modified;
+        let line = Line {
+            address,
+            is_modified,
+            requester: self.lookup.requester,
+        };
         let slot = self.insert(view, at, set, key, &line);
         self.lines(view, at).note_prefetched(slot);
     }
@@ -85,13 +112,18 @@ impl<L: Listener> Hierarchies<'_, L> {
     fn follow_stride(&mut self, request: Request<'_>) {
         let level = self.plan_of(request.at);
         let is_seen = request.kind != Kind::Fetch && self.is_first_line;
-        let Some(settings) = level.stride.filter(|_| is_seen) else { return };
+        let Some(settings) = level.stride.filter(|_| is_seen) else {
+            return;
+        };
         let (address, instruction) = (self.lookup.address, self.lookup.instruction);
         let prefetchers = self.lines(request.view, request.at).prefetchers.as_mut();
-        let kept = prefetchers.and_then(|prefetchers| prefetchers.stride(settings, instruction, address));
+        let kept =
+            prefetchers.and_then(|prefetchers| prefetchers.stride(settings, instruction, address));
         let Some(stride) = kept else { return };
         for times in (settings.distance..).take(settings.degree as usize) {
-            let Some(ahead) = lines_ahead(address, stride, times, level.line_bits) else { return };
+            let Some(ahead) = lines_ahead(address, stride, times, level.line_bits) else {
+                return;
+            };
             self.prefetch_into_set(request, request.address.lines_away(level.line_bits, ahead));
         }
     }
@@ -99,7 +131,9 @@ impl<L: Listener> Hierarchies<'_, L> {
     fn follow_stream(&mut self, request: Request<'_>) {
         let level = self.plan_of(request.at);
         let prefetchers = self.lines(request.view, request.at).prefetchers.as_mut();
-        let Some((settings, prefetchers)) = level.streamer.zip(prefetchers) else { return };
+        let Some((settings, prefetchers)) = level.streamer.zip(prefetchers) else {
+            return;
+        };
         for ahead in prefetchers.ahead(settings, level.key(request.address)) {
             self.prefetch_into_set(request, request.address.lines_away(level.line_bits, ahead));
         }
@@ -107,9 +141,19 @@ impl<L: Listener> Hierarchies<'_, L> {
 
     fn prefetch(&mut self, request: Request<'_>) -> Answer {
         self.lines(request.view, request.at).counts.prefetches += 1;
-        let kind = if request.kind == Kind::Store { Kind::Load } else { request.kind };
+        let kind = if request.kind == Kind::Store {
+            Kind::Load
+        } else {
+            request.kind
+        };
         let delay = self.clocks.delays[request.view];
-        let answer = self.fetch_from_next(Request { is_demand: false, ..request }, kind);
+        let answer = self.fetch_from_next(
+            Request {
+                is_demand: false,
+                ..request
+            },
+            kind,
+        );
         self.clocks.delays[request.view] = delay;
         answer
     }

@@ -1,7 +1,8 @@
 //! Write buffers, TLBs, victim caches, inclusive and exclusive levels.
 
 use switchcost_design::{
-    Holds, Inclusion, Level, OnSwitch, Replacement, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+    Holds, Inclusion, Level, OnSwitch, Replacement, TlbLevel, VictimCache, Ways, WriteBuffers,
+    WritePolicy,
 };
 use switchcost_units::Bytes;
 
@@ -9,10 +10,20 @@ use super::build::{MISS, Program, behind_free_fetches, data_cache, level, simula
 
 #[test]
 fn a_store_a_cycle_fills_the_write_buffers() {
-    for (buffers, drain, stores) in [(1, 1, 50), (1, 5, 50), (4, 6, 100), (4, 4, 100), (3, 9, 7), (8, 20, 8)] {
+    for (buffers, drain, stores) in [
+        (1, 1, 50),
+        (1, 5, 50),
+        (4, 6, 100),
+        (4, 4, 100),
+        (3, 9, 7),
+        (8, 20, 8),
+    ] {
         let mut cache = data_cache(8, Ways::Count(1));
         cache.write = WritePolicy::Through;
-        cache.write_buffers = Some(WriteBuffers { count: buffers, drain_cycles: drain });
+        cache.write_buffers = Some(WriteBuffers {
+            count: buffers,
+            drain_cycles: drain,
+        });
         let mut program = Program::new(1);
         (0..stores).for_each(|_| program.store(0x1_0000));
         let result = simulated(&behind_free_fetches(vec![cache]), &program);
@@ -21,9 +32,16 @@ fn a_store_a_cycle_fills_the_write_buffers() {
         // drain >= buffers.
         let (buffers, drain) = (u64::from(buffers), u64::from(drain));
         assert!(drain >= buffers);
-        let last = if stores > buffers { 1 + (stores - buffers) * drain } else { stores };
+        let last = if stores > buffers {
+            1 + (stores - buffers) * drain
+        } else {
+            stores
+        };
         let shared = &result.hierarchies.shared;
-        assert_eq!((shared.cycles, shared.write_stall_cycles), (last, last - stores));
+        assert_eq!(
+            (shared.cycles, shared.write_stall_cycles),
+            (last, last - stores)
+        );
         assert_eq!(level(&result, "D").store_misses, stores);
     }
 }
@@ -32,7 +50,10 @@ fn a_store_a_cycle_fills_the_write_buffers() {
 fn slow_stores_never_wait() {
     let mut cache = data_cache(8, Ways::Count(1));
     cache.write = WritePolicy::Through;
-    cache.write_buffers = Some(WriteBuffers { count: 1, drain_cycles: 4 });
+    cache.write_buffers = Some(WriteBuffers {
+        count: 1,
+        drain_cycles: 4,
+    });
     let mut program = Program::new(1);
     program.load(0x2_0000);
     for _ in 0..20 {
@@ -89,12 +110,26 @@ fn alternating() -> Program {
 #[test]
 fn a_victim_cache_removes_the_conflict_of_two_lines() {
     let mut cache = data_cache(8, Ways::Count(1));
-    cache.victim = Some(VictimCache { lines: 1, hit_cycles: 1 });
+    cache.victim = Some(VictimCache {
+        lines: 1,
+        hit_cycles: 1,
+    });
     let result = simulated(&behind_free_fetches(vec![cache.clone()]), &alternating());
     // Both come in once; from then on each is in the victim cache when it is needed, and none is written back.
     let data = level(&result, "D");
-    assert_eq!((data.store_misses, data.fills, data.victim_hits, data.write_backs), (TIMES, 2, TIMES - 2, 0));
-    assert_eq!(result.hierarchies.shared.cycles, TIMES + 2 * MISS + (TIMES - 2));
+    assert_eq!(
+        (
+            data.store_misses,
+            data.fills,
+            data.victim_hits,
+            data.write_backs
+        ),
+        (TIMES, 2, TIMES - 2, 0)
+    );
+    assert_eq!(
+        result.hierarchies.shared.cycles,
+        TIMES + 2 * MISS + (TIMES - 2)
+    );
 
     cache.victim = None;
     let result = simulated(&behind_free_fetches(vec![cache]), &alternating());
@@ -102,7 +137,12 @@ fn a_victim_cache_removes_the_conflict_of_two_lines() {
 }
 
 fn second(lines: u64) -> Level {
-    Level { name: "L2".to_owned(), holds: Holds::Both, miss_cycles: 20, ..data_cache(lines, Ways::Count(1)) }
+    Level {
+        name: "L2".to_owned(),
+        holds: Holds::Both,
+        miss_cycles: 20,
+        ..data_cache(lines, Ways::Count(1))
+    }
 }
 
 #[test]
@@ -110,20 +150,35 @@ fn an_inclusive_level_takes_lines_from_the_first() {
     // The first level could hold both lines, the second one cannot.
     let mut cache = second(8);
     cache.inclusion = Inclusion::Inclusive;
-    let result = simulated(&behind_free_fetches(vec![data_cache(8, Ways::Full), cache]), &alternating());
+    let result = simulated(
+        &behind_free_fetches(vec![data_cache(8, Ways::Full), cache]),
+        &alternating(),
+    );
     let (first, second) = (level(&result, "D"), level(&result, "L2"));
     // Each store misses twice; each but the first drives out a line of the second level that is modified in the first.
-    assert_eq!((first.store_misses, first.fills, first.write_backs), (TIMES, TIMES, 0));
+    assert_eq!(
+        (first.store_misses, first.fills, first.write_backs),
+        (TIMES, TIMES, 0)
+    );
     // The stores are loads there. The code's line is in another set.
     assert_eq!((second.load_misses, second.write_backs), (TIMES, TIMES - 1));
     // The first look-up of code misses the second level once, too.
-    assert_eq!(result.hierarchies.shared.cycles, TIMES + TIMES * (MISS + 20) + 20);
+    assert_eq!(
+        result.hierarchies.shared.cycles,
+        TIMES + TIMES * (MISS + 20) + 20
+    );
 }
 
 #[test]
 fn without_inclusion_the_first_level_keeps_them() {
-    let result = simulated(&behind_free_fetches(vec![data_cache(8, Ways::Full), second(8)]), &alternating());
-    assert_eq!((level(&result, "D").fills, level(&result, "L2").load_misses), (2, 2));
+    let result = simulated(
+        &behind_free_fetches(vec![data_cache(8, Ways::Full), second(8)]),
+        &alternating(),
+    );
+    assert_eq!(
+        (level(&result, "D").fills, level(&result, "L2").load_misses),
+        (2, 2)
+    );
 }
 
 #[test]
@@ -139,10 +194,19 @@ fn an_exclusive_level_adds_its_room() {
     let (first, second) = (level(&result, "D"), level(&result, "L2"));
     // LRU in the first level: every load misses. 16 come from memory, all others from the second level.
     assert_eq!((first.load_misses, first.fills), (80, 80));
-    assert_eq!((second.load_accesses, second.load_misses, second.fills), (80, 16, 0));
-    assert_eq!(result.hierarchies.shared.cycles, 80 + 80 * MISS + 16 * 20 + 64 * 3);
+    assert_eq!(
+        (second.load_accesses, second.load_misses, second.fills),
+        (80, 16, 0)
+    );
+    assert_eq!(
+        result.hierarchies.shared.cycles,
+        80 + 80 * MISS + 16 * 20 + 64 * 3
+    );
     // One line more than both hold: a line is always found to have left.
     let mut program = Program::new(1);
     (0..5).for_each(|_| program.walk(0x1_0000, 17));
-    assert_eq!(level(&simulated(&design, &program), "L2").load_misses, 17 * 5);
+    assert_eq!(
+        level(&simulated(&design, &program), "L2").load_misses,
+        17 * 5
+    );
 }

@@ -16,12 +16,24 @@ pub(crate) const MISS: u64 = 7;
 
 /// A data cache of so many lines of 16 bytes.
 pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
-    Level::plain("D", Holds::Data, Bytes(lines * LINE), Bytes(LINE), ways, MISS as u32)
+    Level::plain(
+        "D",
+        Holds::Data,
+        Bytes(lines * LINE),
+        Bytes(LINE),
+        ways,
+        MISS as u32,
+    )
 }
 
 /// The levels behind an instruction cache whose misses cost nothing.
 pub(crate) fn behind_free_fetches(levels: Vec<Level>) -> Design {
-    let free = Level { name: "I".to_owned(), holds: Holds::Instructions, miss_cycles: 0, ..data_cache(1, Ways::Full) };
+    let free = Level {
+        name: "I".to_owned(),
+        holds: Holds::Instructions,
+        miss_cycles: 0,
+        ..data_cache(1, Ways::Full)
+    };
     Design {
         schema: DESIGN_SCHEMA.to_owned(),
         name: "closed-form".to_owned(),
@@ -56,7 +68,12 @@ impl Program {
         let mut program = Program::default();
         for number in 1..=tasks {
             let (task, process) = (TaskId(number), ProcessId(process_of(number)));
-            program.chunk.mark(Mark::Birth { task, process, parent: TaskId::NONE, name: b"walk".to_vec() });
+            program.chunk.mark(Mark::Birth {
+                task,
+                process,
+                parent: TaskId::NONE,
+                name: b"walk".to_vec(),
+            });
         }
         program.switch_to(1);
         program
@@ -64,7 +81,12 @@ impl Program {
 
     pub(crate) fn switch_to(&mut self, task: u32) {
         let (from, to) = (self.running, TaskId(task));
-        self.chunk.mark(Mark::Switch { from, to, is_voluntary: false, cause: Cause::Quantum });
+        self.chunk.mark(Mark::Switch {
+            from,
+            to,
+            is_voluntary: false,
+            cause: Cause::Quantum,
+        });
         self.running = to;
     }
 
@@ -86,11 +108,19 @@ impl Program {
     }
 
     fn access_by(&mut self, code: u64, address: u64, is_store: bool) {
-        let code =
-            Block { address: code, bytes: 4, instructions: 1, references: 1, first_bytes: 4, flags: BlockFlags::USER };
+        let code = Block {
+            address: code,
+            bytes: 4,
+            instructions: 1,
+            references: 1,
+            first_bytes: 4,
+            flags: BlockFlags::USER,
+        };
         self.chunk.blocks.push(code);
         let size = Reference::size_code(4).expect("a size");
-        self.chunk.references.push(Reference::new(address, size, 3, is_store));
+        self.chunk
+            .references
+            .push(Reference::new(address, size, 3, is_store));
     }
 
     /// Loads the first word of each line of an array.
@@ -113,15 +143,33 @@ pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
 pub(crate) fn simulated_by(private_by: PrivateBy, design: &Design, program: &Program) -> Simulated {
     let designs = std::slice::from_ref(design);
     let chunks = std::slice::from_ref(&program.chunk);
-    let options = Options { intervals: 1, places: 10, private_by, ..Options::default() };
-    let mut oracle = of_oracle(&run_oracle(designs, &options, chunks, None), &[true], options.places);
-    compare(&run_engine(designs, &options, chunks), &oracle).unwrap_or_else(|difference| panic!("{difference}"));
+    let options = Options {
+        intervals: 1,
+        places: 10,
+        private_by,
+        ..Options::default()
+    };
+    let mut oracle = of_oracle(
+        &run_oracle(designs, &options, chunks, None),
+        &[true],
+        options.places,
+    );
+    compare(&run_engine(designs, &options, chunks), &oracle)
+        .unwrap_or_else(|difference| panic!("{difference}"));
     let findings = oracle.designs.remove(0);
-    Simulated { hierarchies: findings.hierarchies, found: findings.full.expect("asked for") }
+    Simulated {
+        hierarchies: findings.hierarchies,
+        found: findings.full.expect("asked for"),
+    }
 }
 
 /// Counters of the level with this name in the shared view.
 pub(crate) fn level<'a>(result: &'a Simulated, name: &str) -> &'a LevelCounts {
     let shared = &result.hierarchies.shared;
-    shared.levels.iter().chain(&shared.tlbs).find(|level| level.name == name).expect("the design has it")
+    shared
+        .levels
+        .iter()
+        .chain(&shared.tlbs)
+        .find(|level| level.name == name)
+        .expect("the design has it")
 }

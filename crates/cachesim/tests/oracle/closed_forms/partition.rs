@@ -2,7 +2,9 @@
 
 use switchcost_design::{Design, Level, Replacement, Ways};
 
-use super::build::{LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated};
+use super::build::{
+    LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated,
+};
 
 const TURNS: u64 = 10;
 
@@ -13,27 +15,47 @@ fn one_scans(design: &Design) -> Simulated {
         if turn > 0 {
             program.switch_to(turn as u32 % 2 + 1);
         }
-        if turn % 2 == 0 { program.walk(0x1_0000, 16) } else { program.walk(0x2_0000 + turn * 64 * LINE, 64) }
+        if turn % 2 == 0 {
+            program.walk(0x1_0000, 16)
+        } else {
+            program.walk(0x2_0000 + turn * 64 * LINE, 64)
+        }
     }
     simulated(design, &program)
 }
 
 fn design(replacement: Replacement, partition: Option<&str>) -> Design {
     let partition = partition.map(|text| text.parse().expect("a partition"));
-    behind_free_fetches(vec![Level { replacement, partition, ..data_cache(32, Ways::Count(4)) }])
+    behind_free_fetches(vec![Level {
+        replacement,
+        partition,
+        ..data_cache(32, Ways::Count(4))
+    }])
 }
 
 #[test]
 fn a_program_keeps_what_is_in_its_own_ways() {
     let misses = |result: &Simulated| level(result, "D").load_misses;
     let cold = 16 + TURNS / 2 * 64;
-    for replacement in [Replacement::Lru, Replacement::Fifo, Replacement::TreePlru, Replacement::Srrip] {
+    for replacement in [
+        Replacement::Lru,
+        Replacement::Fifo,
+        Replacement::TreePlru,
+        Replacement::Srrip,
+    ] {
         let shared = one_scans(&design(replacement, None));
-        assert_eq!(misses(&shared), cold + (TURNS / 2 - 1) * 16, "{replacement}");
+        assert_eq!(
+            misses(&shared),
+            cold + (TURNS / 2 - 1) * 16,
+            "{replacement}"
+        );
         let divided = one_scans(&design(replacement, Some("process:1:3+process:2:c")));
         assert_eq!(misses(&divided), cold, "{replacement}");
         let hierarchies = &divided.hierarchies;
-        assert_eq!(hierarchies.shared.cycles, hierarchies.private.cycles, "{replacement}");
+        assert_eq!(
+            hierarchies.shared.cycles, hierarchies.private.cycles,
+            "{replacement}"
+        );
     }
     for replacement in [Replacement::Random, Replacement::Drrip, Replacement::Ship] {
         let divided = one_scans(&design(replacement, Some("process:1:3+default:c")));
@@ -56,7 +78,13 @@ fn ways_in_common_are_lost_to_others() {
     let result = one_scans(&design(Replacement::Lru, Some("process:1:3+process:2:e")));
     let origins = &result.found.origins[1];
     // One of two lines in each set.
-    assert_eq!((origins.evicted_by_others, origins.aged_by_others), (8 * (TURNS / 2 - 1), 0));
+    assert_eq!(
+        (origins.evicted_by_others, origins.aged_by_others),
+        (8 * (TURNS / 2 - 1), 0)
+    );
     let hierarchies = &result.hierarchies;
-    assert_eq!(hierarchies.shared.cycles - hierarchies.private.cycles, 8 * (TURNS / 2 - 1) * MISS);
+    assert_eq!(
+        hierarchies.shared.cycles - hierarchies.private.cycles,
+        8 * (TURNS / 2 - 1) * MISS
+    );
 }

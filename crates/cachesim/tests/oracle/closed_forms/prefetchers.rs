@@ -16,38 +16,75 @@ fn of_loads(cache: Level, addresses: impl Iterator<Item = u64>) -> (u64, u64, u6
 }
 
 fn with_stride(stride: StridePrefetcher) -> Level {
-    Level { stride: Some(stride), ..data_cache(256, Ways::Full) }
+    Level {
+        stride: Some(stride),
+        ..data_cache(256, Ways::Full)
+    }
 }
 
 #[test]
 fn a_stride_that_comes_twice_is_followed() {
-    let stride = StridePrefetcher { entries: 4, degree: 1, distance: 1, by: StrideKey::Instruction };
+    let stride = StridePrefetcher {
+        entries: 4,
+        degree: 1,
+        distance: 1,
+        by: StrideKey::Instruction,
+    };
     // The third of 20 loads has the stride of the second.
     let upwards = |step: u64| (0..20).map(move |load| START + load * step);
-    assert_eq!(of_loads(with_stride(stride), upwards(2 * LINE)), (3, 18, 17));
+    assert_eq!(
+        of_loads(with_stride(stride), upwards(2 * LINE)),
+        (3, 18, 17)
+    );
     let downwards = (0..20).map(|load| START + 4092 - load * 2 * LINE);
     assert_eq!(of_loads(with_stride(stride), downwards), (3, 18, 17));
     // Two ahead, two at once: of the third load, that is the fifth and sixth; the fourth is missed.
-    let far = StridePrefetcher { degree: 2, distance: 2, ..stride };
+    let far = StridePrefetcher {
+        degree: 2,
+        distance: 2,
+        ..stride
+    };
     assert_eq!(of_loads(with_stride(far), upwards(2 * LINE)), (4, 19, 16));
 }
 
 #[test]
 fn a_stride_ends_at_its_page_and_is_a_line_at_least() {
-    let stride = StridePrefetcher { entries: 4, degree: 4, distance: 1, by: StrideKey::Instruction };
+    let stride = StridePrefetcher {
+        entries: 4,
+        degree: 4,
+        distance: 1,
+        by: StrideKey::Instruction,
+    };
     // The next words of one line: four lines behind it.
-    assert_eq!(of_loads(with_stride(stride), (0..3).map(|load| START + load * 4)), (1, 4, 0));
+    assert_eq!(
+        of_loads(with_stride(stride), (0..3).map(|load| START + load * 4)),
+        (1, 4, 0)
+    );
     // Two lines to the end of the page.
-    assert_eq!(of_loads(with_stride(stride), (0..3).map(|load| START + 4096 - (5 - load) * LINE)), (3, 2, 0));
+    assert_eq!(
+        of_loads(
+            with_stride(stride),
+            (0..3).map(|load| START + 4096 - (5 - load) * LINE)
+        ),
+        (3, 2, 0)
+    );
 }
 
 #[test]
 fn strides_of_two_instructions_in_turn_are_one_only_by_page() {
     let loads = |by| {
-        let stride = StridePrefetcher { entries: 4, degree: 1, distance: 1, by };
+        let stride = StridePrefetcher {
+            entries: 4,
+            degree: 1,
+            distance: 1,
+            by,
+        };
         let mut program = Program::new(1);
         for load in 0..10 {
-            program.load_by(0x40_0140 + load % 2 * 0x40, START + load * (2 + load % 2) * LINE);
+            program.load_by(
+                0x40_0140 + load % 2 * 0x40,
+                START + load * (2 + load % 2) * LINE,
+            );
         }
         let result = simulated(&behind_free_fetches(vec![with_stride(stride)]), &program);
         level(&result, "D").prefetches
@@ -58,8 +95,15 @@ fn strides_of_two_instructions_in_turn_are_one_only_by_page() {
 
 #[test]
 fn a_page_that_is_gone_through_is_fetched_ahead() {
-    let streamer = Streamer { entries: 4, degree: 2, distance: 4 };
-    let cache = || Level { streamer: Some(streamer), ..data_cache(256, Ways::Full) };
+    let streamer = Streamer {
+        entries: 4,
+        degree: 2,
+        distance: 4,
+    };
+    let cache = || Level {
+        streamer: Some(streamer),
+        ..data_cache(256, Ways::Full)
+    };
     // Two steps, then two lines at each request until the farthest is four lines ahead, then one.
     let downwards = |lines: u64| (0..lines).map(|line| START + 4096 - (line + 1) * LINE);
     assert_eq!(of_loads(cache(), downwards(3)), (3, 2, 0));
@@ -68,5 +112,13 @@ fn a_page_that_is_gone_through_is_fetched_ahead() {
     let upwards = |lines: u64| (0..lines).map(|line| START + line * LINE);
     assert_eq!(of_loads(cache(), upwards(256)), (3, 253, 253));
     // Back and forth.
-    assert_eq!(of_loads(cache(), [4, 5, 4, 5, 4, 5].into_iter().map(|line| START + line * LINE)), (2, 0, 0));
+    assert_eq!(
+        of_loads(
+            cache(),
+            [4, 5, 4, 5, 4, 5]
+                .into_iter()
+                .map(|line| START + line * LINE)
+        ),
+        (2, 0, 0)
+    );
 }

@@ -6,15 +6,26 @@ use super::build::{LINE, Program, behind_free_fetches, data_cache, level, simula
 
 /// Which letters miss in one set of so many ways.
 fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
-    let cache = switchcost_design::Level { replacement, ..data_cache(ways, Ways::Full) };
+    let cache = switchcost_design::Level {
+        replacement,
+        ..data_cache(ways, Ways::Full)
+    };
     let design = behind_free_fetches(vec![cache]);
     let missed_after = |count: usize| {
         let mut program = Program::new(1);
-        letters.bytes().take(count).for_each(|letter| program.load(u64::from(letter) * LINE));
+        letters
+            .bytes()
+            .take(count)
+            .for_each(|letter| program.load(u64::from(letter) * LINE));
         level(&simulated(&design, &program), "D").load_misses
     };
     let is_miss = |&(index, _): &(usize, char)| missed_after(index + 1) > missed_after(index);
-    letters.chars().enumerate().filter(is_miss).map(|(_, letter)| letter).collect()
+    letters
+        .chars()
+        .enumerate()
+        .filter(is_miss)
+        .map(|(_, letter)| letter)
+        .collect()
 }
 
 #[test]
@@ -49,15 +60,24 @@ fn srrip_keeps_what_was_found_once() {
 #[test]
 fn drrip_follows_whichever_misses_less() {
     let misses = |replacement, leading_set: u64| {
-        let cache = switchcost_design::Level { replacement, ..data_cache(16, Ways::Count(2)) };
+        let cache = switchcost_design::Level {
+            replacement,
+            ..data_cache(16, Ways::Count(2))
+        };
         let mut program = Program::new(1);
-        let load = |program: &mut Program, set: u64, line: u64| program.load((line * 8 + set) * LINE);
+        let load =
+            |program: &mut Program, set: u64, line: u64| program.load((line * 8 + set) * LINE);
         load(&mut program, leading_set, 0);
-        [0, 1, 2, 0, 1].into_iter().for_each(|line| load(&mut program, 2, line));
+        [0, 1, 2, 0, 1]
+            .into_iter()
+            .for_each(|line| load(&mut program, 2, line));
         level(&simulated(&behind_free_fetches(vec![cache]), &program), "D").load_misses - 1
     };
     // A 2, B 2. C: both 3, A leaves, B stays at 3: B leaves for A. B is missed.
-    assert_eq!((misses(Replacement::Srrip, 0), misses(Replacement::Drrip, 1)), (5, 5));
+    assert_eq!(
+        (misses(Replacement::Srrip, 0), misses(Replacement::Drrip, 1)),
+        (5, 5)
+    );
     // A 3, B 3: A leaves for C, and C, 3 again, for A. B is found.
     assert_eq!(misses(Replacement::Drrip, 0), 4);
 }
@@ -65,12 +85,19 @@ fn drrip_follows_whichever_misses_less() {
 #[test]
 fn ship_lets_go_what_an_instruction_brings_in_in_vain() {
     let misses = |replacement| {
-        let cache = switchcost_design::Level { replacement, ..data_cache(2, Ways::Full) };
+        let cache = switchcost_design::Level {
+            replacement,
+            ..data_cache(2, Ways::Full)
+        };
         let mut program = Program::new(1);
         let scans = 0x40_0140;
         for letter in "RaRbcdefR".bytes() {
             let address = u64::from(letter) * LINE;
-            if letter == b'R' { program.load(address) } else { program.load_by(scans, address) }
+            if letter == b'R' {
+                program.load(address)
+            } else {
+                program.load_by(scans, address)
+            }
         }
         level(&simulated(&behind_free_fetches(vec![cache]), &program), "D").load_misses
     };

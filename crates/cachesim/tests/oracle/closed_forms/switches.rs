@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
-use switchcost_design::{AddressKind, Design, Level, OnSwitch, PageAllocation, PageOrder, Replacement, Ways};
+use switchcost_design::{
+    AddressKind, Design, Level, OnSwitch, PageAllocation, PageOrder, Replacement, Ways,
+};
 use switchcost_simulation_result::profile::Kind;
 use switchcost_simulation_result::{GainedCycles, LostTo, PrivateBy};
 use switchcost_trace::{Mapping, Mark};
@@ -40,23 +42,46 @@ fn design(ways: Ways) -> Design {
 fn direct_mapped_pays_for_the_sets_that_both_use() {
     for shift in 0..=32 {
         // Sets of the first: 0..24. Of the second: shift..shift + 24, modulo 32.
-        let both = (0..LINES).filter(|line| (line + shift) % 32 < LINES).count() as u64;
+        let both = (0..LINES)
+            .filter(|line| (line + shift) % 32 < LINES)
+            .count() as u64;
         let result = simulated(&design(Ways::Count(1)), &ping_pong(shift));
         let instructions = TURNS * ROUNDS * LINES;
         let alone = instructions + 2 * LINES * MISS;
         assert_eq!(result.hierarchies.private.cycles, alone);
         // Each comes back TURNS / 2 - 1 times and finds the shared sets taken.
         let returns = TURNS - 2;
-        assert_eq!(result.hierarchies.shared.cycles - alone, returns * both * MISS);
-        assert_eq!(result.hierarchies.flushed.cycles, instructions + TURNS * LINES * MISS);
+        assert_eq!(
+            result.hierarchies.shared.cycles - alone,
+            returns * both * MISS
+        );
+        assert_eq!(
+            result.hierarchies.flushed.cycles,
+            instructions + TURNS * LINES * MISS
+        );
 
         let (origins, losses) = (&result.found.origins[1], &result.found.losses[1]);
-        assert_eq!((origins.intrinsic, origins.evicted_by_others), (2 * LINES, returns * both));
+        assert_eq!(
+            (origins.intrinsic, origins.evicted_by_others),
+            (2 * LINES, returns * both)
+        );
         assert_eq!((origins.aged_by_others, origins.flushed), (0, 0));
-        assert_eq!((losses.returns, losses.resident_at_departure), (returns, returns * LINES));
-        assert_eq!((losses.lost, losses.restored), (returns * both, returns * both));
+        assert_eq!(
+            (losses.returns, losses.resident_at_departure),
+            (returns, returns * LINES)
+        );
+        assert_eq!(
+            (losses.lost, losses.restored),
+            (returns * both, returns * both)
+        );
         // Every turn but the first drives out the other's lines.
-        let evicted: u64 = result.found.evictions.iter().filter(|one| one.0 == "D").map(|one| one.3).sum();
+        let evicted: u64 = result
+            .found
+            .evictions
+            .iter()
+            .filter(|one| one.0 == "D")
+            .map(|one| one.3)
+            .sum();
         assert_eq!(evicted, (TURNS - 1) * both);
     }
 }
@@ -85,10 +110,19 @@ fn threads_drive_out_lines_of_each_other_where_each_task_counts_as_one() {
     let apart = simulated_by(PrivateBy::Task, &design, &program);
     let instructions = TURNS * ROUNDS * LINES;
     assert_eq!(apart.hierarchies.shared, together.hierarchies.shared);
-    assert_eq!(apart.hierarchies.private.cycles, instructions + 2 * LINES * MISS);
+    assert_eq!(
+        apart.hierarchies.private.cycles,
+        instructions + 2 * LINES * MISS
+    );
     let (returns, origins) = (TURNS - 2, &apart.found.origins[1]);
-    assert_eq!((origins.intrinsic, origins.evicted_by_others), (2 * LINES, returns * LINES));
-    assert_eq!((apart.found.losses[1].returns, apart.found.losses[1].lost), (returns, returns * LINES));
+    assert_eq!(
+        (origins.intrinsic, origins.evicted_by_others),
+        (2 * LINES, returns * LINES)
+    );
+    assert_eq!(
+        (apart.found.losses[1].returns, apart.found.losses[1].lost),
+        (returns, returns * LINES)
+    );
 }
 
 #[test]
@@ -116,14 +150,36 @@ fn what_the_kernel_drives_out_is_distinguished() {
     program.walk(0x1_0000, LINES);
     let result = simulated(&design(Ways::Count(1)), &program);
     let lost = result.found.lost_to;
-    let of_programs = LostTo { processes: 8 * MISS, kernel: 4 * MISS, ..LostTo::default() };
-    assert_eq!((lost.programs, lost.kernel), (of_programs, LostTo::default()));
+    let of_programs = LostTo {
+        processes: 8 * MISS,
+        kernel: 4 * MISS,
+        ..LostTo::default()
+    };
+    assert_eq!(
+        (lost.programs, lost.kernel),
+        (of_programs, LostTo::default())
+    );
     let origins = &result.found.origins[1];
-    assert_eq!((origins.evicted_by_others, origins.evicted_by_kernel, origins.aged_by_others), (8, 4, 0));
+    assert_eq!(
+        (
+            origins.evicted_by_others,
+            origins.evicted_by_kernel,
+            origins.aged_by_others
+        ),
+        (8, 4, 0)
+    );
     // Only lines of the process are lost, and its own count among those that it has.
     let losses = &result.found.losses[1];
-    assert_eq!((losses.returns, losses.resident_at_departure, losses.lost), (1, LINES, 12));
-    let by_kernel: Vec<_> = result.found.evictions.iter().filter(|one| one.1 == address::KERNEL).collect();
+    assert_eq!(
+        (losses.returns, losses.resident_at_departure, losses.lost),
+        (1, LINES, 12)
+    );
+    let by_kernel: Vec<_> = result
+        .found
+        .evictions
+        .iter()
+        .filter(|one| one.1 == address::KERNEL)
+        .collect();
     assert_eq!(by_kernel, [&("D".to_owned(), address::KERNEL, 0, 6)]);
 }
 
@@ -155,19 +211,28 @@ fn a_flushed_cache_starts_each_turn_cold() {
     design.levels[1].on_switch = OnSwitch::Flush;
     // The arrays lie beside each other where they can: only the flush costs something.
     let result = simulated(&design, &ping_pong(4));
-    assert_eq!(result.hierarchies.shared.cycles, result.hierarchies.flushed.cycles);
+    assert_eq!(
+        result.hierarchies.shared.cycles,
+        result.hierarchies.flushed.cycles
+    );
     let origins = &result.found.origins[1];
-    assert_eq!((origins.intrinsic, origins.flushed), (2 * LINES, (TURNS - 2) * LINES));
+    assert_eq!(
+        (origins.intrinsic, origins.flushed),
+        (2 * LINES, (TURNS - 2) * LINES)
+    );
     assert_eq!((origins.evicted_by_others, origins.aged_by_others), (0, 0));
 }
 
 /// Lines are found wherever they lie in memory, so that processes find each other's.
 fn with_physical_tags(mut design: Design) -> Design {
-    design
-        .levels
-        .iter_mut()
-        .for_each(|level| (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical));
-    design.pages = Some(PageAllocation { size: Bytes::kib(4), order: PageOrder::Consecutive, seed: 0 });
+    design.levels.iter_mut().for_each(|level| {
+        (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical)
+    });
+    design.pages = Some(PageAllocation {
+        size: Bytes::kib(4),
+        order: PageOrder::Consecutive,
+        seed: 0,
+    });
     design
 }
 
@@ -205,21 +270,34 @@ fn a_line_that_another_loads_is_a_first_touch_once_and_then_a_gain() {
         program.walk(LIBRARY, 8);
     }
     let result = simulated(&design, &program);
-    let wanted = GainedCycles { others: 3 * 8 * MISS, first_touches_of_data: 8 * MISS, ..GainedCycles::default() };
+    let wanted = GainedCycles {
+        others: 3 * 8 * MISS,
+        first_touches_of_data: 8 * MISS,
+        ..GainedCycles::default()
+    };
     assert_eq!(result.found.gained, wanted);
     let difference = &result.found.differences[1];
     assert_eq!((difference.gained, difference.first_touches), (4 * 8, 8));
 }
 
-const POLICIES: [Replacement; 5] =
-    [Replacement::Lru, Replacement::Fifo, Replacement::Random, Replacement::Srrip, Replacement::TreePlru];
+const POLICIES: [Replacement; 5] = [
+    Replacement::Lru,
+    Replacement::Fifo,
+    Replacement::Random,
+    Replacement::Srrip,
+    Replacement::TreePlru,
+];
 
 /// Turns of two processes: which lines each loads.
 fn turns() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(0..24_u64, 1..40), 2..12)
 }
 
-fn in_turn(turns: &[Vec<u64>], map: impl Fn(&mut Program), place: impl Fn(u32, u64) -> u64) -> Program {
+fn in_turn(
+    turns: &[Vec<u64>],
+    map: impl Fn(&mut Program),
+    place: impl Fn(u32, u64) -> u64,
+) -> Program {
     let mut program = Program::new(2);
     for (number, lines) in turns.iter().enumerate() {
         let task = number as u32 % 2 + 1;
@@ -229,7 +307,9 @@ fn in_turn(turns: &[Vec<u64>], map: impl Fn(&mut Program), place: impl Fn(u32, u
         if number < 2 {
             map(&mut program);
         }
-        lines.iter().for_each(|line| program.load(place(task, *line)));
+        lines
+            .iter()
+            .for_each(|line| program.load(place(task, *line)));
     }
     program
 }
@@ -276,19 +356,31 @@ proptest! {
 
 /// Lines of 64 bytes, lost to another process, by how they are asked for.
 fn lost(program: &Program) -> Vec<(Kind, u64)> {
-    let cache = Level { size: Bytes(512 * 64), line: Bytes(64), ..data_cache(0, Ways::Count(1)) };
+    let cache = Level {
+        size: Bytes(512 * 64),
+        line: Bytes(64),
+        ..data_cache(0, Ways::Count(1))
+    };
     let designs = [behind_free_fetches(vec![cache])];
-    let (outcome, _) = feed(&designs, &Options::default(), std::slice::from_ref(&program.chunk));
+    let (outcome, _) = feed(
+        &designs,
+        &Options::default(),
+        std::slice::from_ref(&program.chunk),
+    );
     let detail = outcome.designs[0].detail.as_ref().expect("in full");
     let mut all = BTreeMap::new();
-    detail.lost_lines.iter().for_each(|lost| *all.entry(lost.kind).or_default() += lost.lines);
+    detail
+        .lost_lines
+        .iter()
+        .for_each(|lost| *all.entry(lost.kind).or_default() += lost.lines);
     all.into_iter().collect()
 }
 
 /// A process walks 512 lines in an order, the other takes them all, and the first walks them again, once.
 fn walked_again(order: impl Fn(u64) -> u64) -> Program {
     let mut program = Program::new(2);
-    let walk = |program: &mut Program| (0..512).for_each(|i| program.load(0x10_0000 + order(i) * 64));
+    let walk =
+        |program: &mut Program| (0..512).for_each(|i| program.load(0x10_0000 + order(i) * 64));
     walk(&mut program);
     program.switch_to(2);
     (0..512).for_each(|i| program.load(0x20_0000 + i * 64));
@@ -300,14 +392,30 @@ fn walked_again(order: impl Fn(u64) -> u64) -> Program {
 #[test]
 fn lost_lines_are_distinguished_by_how_they_are_asked_for() {
     // Two lines train, of which one is under way when the other is asked for.
-    let in_order = [(Kind::Sequential, 510), (Kind::Gathered, 1), (Kind::Dependent, 1)];
+    let in_order = [
+        (Kind::Sequential, 510),
+        (Kind::Gathered, 1),
+        (Kind::Dependent, 1),
+    ];
     assert_eq!(lost(&walked_again(|i| i)), in_order);
     // Every fifth line, five times: 512 is no multiple of 5.
     let strided = lost(&walked_again(|i| i * 5 % 512));
-    assert!(strided.iter().any(|(kind, lines)| *kind == Kind::Strided && *lines > 480), "{strided:?}");
+    assert!(
+        strided
+            .iter()
+            .any(|(kind, lines)| *kind == Kind::Strided && *lines > 480),
+        "{strided:?}"
+    );
     // From anywhere, one load an instruction: but for the first of each 64, others are under way.
     // A linear congruential generator of full period: each line once, without a pattern (Knuth).
-    let jumps: Vec<u64> = std::iter::successors(Some(7), |line| Some((line * 269 + 83) % 512)).take(512).collect();
+    let jumps: Vec<u64> = std::iter::successors(Some(7), |line| Some((line * 269 + 83) % 512))
+        .take(512)
+        .collect();
     let anywhere = lost(&walked_again(|i| jumps[i as usize]));
-    assert!(anywhere.iter().any(|(kind, lines)| *kind == Kind::Gathered && *lines > 400), "{anywhere:?}");
+    assert!(
+        anywhere
+            .iter()
+            .any(|(kind, lines)| *kind == Kind::Gathered && *lines > 400),
+        "{anywhere:?}"
+    );
 }

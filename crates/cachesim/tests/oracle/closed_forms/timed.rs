@@ -4,7 +4,9 @@ use switchcost_design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuf
 use switchcost_simulation_result::HierarchyCounts;
 use switchcost_units::Bytes;
 
-use super::build::{LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated};
+use super::build::{
+    LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated,
+};
 
 const LINES: u64 = 40;
 const PAGE_LINES: u64 = 4096 / LINE;
@@ -12,11 +14,17 @@ const PAGE_LINES: u64 = 4096 / LINE;
 const BUS: u64 = 20;
 
 fn with_bus(cycles: u64) -> Level {
-    Level { bus_cycles: cycles as u32, ..data_cache(8, Ways::Count(1)) }
+    Level {
+        bus_cycles: cycles as u32,
+        ..data_cache(8, Ways::Count(1))
+    }
 }
 
 fn with_streams(streams: StreamBuffers) -> Level {
-    Level { streams: Some(streams), ..data_cache(1024, Ways::Full) }
+    Level {
+        streams: Some(streams),
+        ..data_cache(1024, Ways::Full)
+    }
 }
 
 fn run(cache: Level, program: &Program) -> Simulated {
@@ -38,7 +46,11 @@ fn alternating(is_store: bool) -> Program {
     let mut program = Program::new(1);
     for time in 0..LINES {
         let address = 0x1_0000 + time % 2 * 0x1000;
-        if is_store { program.store(address) } else { program.load(address) }
+        if is_store {
+            program.store(address)
+        } else {
+            program.load(address)
+        }
     }
     program
 }
@@ -61,7 +73,10 @@ fn a_line_written_back_takes_the_bus_as_long_as_one_that_is_fetched() {
     assert_eq!(shared(&loads).cycles, 1 + MISS + (LINES - 1) * BUS);
     // The second store drives out the first modified line. From the third on each waits for a fetch and a write-back.
     let stores = run(with_bus(BUS), &alternating(true));
-    assert_eq!(shared(&stores).cycles, 1 + MISS + BUS + (LINES - 2) * 2 * BUS);
+    assert_eq!(
+        shared(&stores).cycles,
+        1 + MISS + BUS + (LINES - 2) * 2 * BUS
+    );
     assert_eq!(level(&stores, "D").write_backs, LINES - 1);
 }
 
@@ -84,22 +99,48 @@ fn the_bus_is_taken_by_the_lines_of_a_flush() {
 #[test]
 fn a_line_on_its_way_is_waited_for() {
     // With one line ahead each is asked for when the one before is found: the instruction is all that is hidden.
-    let one = StreamBuffers { hit_cycles: 2, timed: true, ..StreamBuffers::default() };
+    let one = StreamBuffers {
+        hit_cycles: 2,
+        timed: true,
+        ..StreamBuffers::default()
+    };
     let result = run(with_streams(one), &walk(LINES));
     assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * MISS);
     assert_eq!(level(&result, "D").stream_hits, LINES - 1);
     // The first one of four ahead is waited for; the others come while it is, and are there from then on.
-    let four = run(with_streams(StreamBuffers { depth: 4, ..one }), &walk(LINES));
-    assert_eq!(shared(&four).cycles, 1 + MISS + MISS + (LINES - 2) * (1 + 2));
+    let four = run(
+        with_streams(StreamBuffers { depth: 4, ..one }),
+        &walk(LINES),
+    );
+    assert_eq!(
+        shared(&four).cycles,
+        1 + MISS + MISS + (LINES - 2) * (1 + 2)
+    );
     // A stream without time costs its hits only.
-    let untimed = run(with_streams(StreamBuffers { timed: false, ..one }), &walk(LINES));
+    let untimed = run(
+        with_streams(StreamBuffers {
+            timed: false,
+            ..one
+        }),
+        &walk(LINES),
+    );
     assert_eq!(shared(&untimed).cycles, 1 + MISS + (LINES - 1) * (1 + 2));
 }
 
 #[test]
 fn work_between_two_lines_hides_the_way_of_the_second() {
-    let streams = StreamBuffers { hit_cycles: 2, timed: true, ..StreamBuffers::default() };
-    for (idle, more) in [(0, MISS), (3, MISS), (4, MISS), (5, 1 + 5 + 2), (50, 1 + 50 + 2)] {
+    let streams = StreamBuffers {
+        hit_cycles: 2,
+        timed: true,
+        ..StreamBuffers::default()
+    };
+    for (idle, more) in [
+        (0, MISS),
+        (3, MISS),
+        (4, MISS),
+        (5, 1 + 5 + 2),
+        (50, 1 + 50 + 2),
+    ] {
         let mut program = Program::new(1);
         for line in 0..LINES {
             program.load(0x1_0000 + line * LINE);
@@ -107,14 +148,26 @@ fn work_between_two_lines_hides_the_way_of_the_second() {
         }
         let result = run(with_streams(streams), &program);
         // A line is found 1 + idle cycles after it was asked for: it takes what is left of a miss, but 2 at least.
-        assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * more + idle, "{idle} loads between two lines");
+        assert_eq!(
+            shared(&result).cycles,
+            1 + MISS + (LINES - 1) * more + idle,
+            "{idle} loads between two lines"
+        );
     }
 }
 
 #[test]
 fn streams_run_at_the_pace_of_the_bus() {
-    let streams = StreamBuffers { depth: 4, hit_cycles: 2, timed: true, ..StreamBuffers::default() };
-    let cache = Level { bus_cycles: 10, ..with_streams(streams) };
+    let streams = StreamBuffers {
+        depth: 4,
+        hit_cycles: 2,
+        timed: true,
+        ..StreamBuffers::default()
+    };
+    let cache = Level {
+        bus_cycles: 10,
+        ..with_streams(streams)
+    };
     let result = run(cache, &walk(LINES));
     assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * 10);
 }
@@ -122,28 +175,54 @@ fn streams_run_at_the_pace_of_the_bus() {
 #[test]
 fn a_stream_begins_with_the_last_fill_of_a_run() {
     for after in [1, 2, 3, 5] {
-        let streams = StreamBuffers { depth: 2, hit_cycles: 2, allocate_after: after, ..StreamBuffers::default() };
+        let streams = StreamBuffers {
+            depth: 2,
+            hit_cycles: 2,
+            allocate_after: after,
+            ..StreamBuffers::default()
+        };
         let result = run(with_streams(streams), &walk(3 * PAGE_LINES));
         // A stream ends with its page, and a run too: each page has so many fills.
         let data = level(&result, "D");
-        assert_eq!((data.fills, data.stream_hits), (3 * u64::from(after), 3 * (PAGE_LINES - u64::from(after))));
+        assert_eq!(
+            (data.fills, data.stream_hits),
+            (3 * u64::from(after), 3 * (PAGE_LINES - u64::from(after)))
+        );
     }
 }
 
 #[test]
 fn lines_that_do_not_follow_each_other_begin_no_stream() {
-    let streams = StreamBuffers { count: 2, depth: 2, allocate_after: 2, ..StreamBuffers::default() };
+    let streams = StreamBuffers {
+        count: 2,
+        depth: 2,
+        allocate_after: 2,
+        ..StreamBuffers::default()
+    };
     let mut program = Program::new(1);
     (0..LINES).for_each(|line| program.load(0x1_0000 + 2 * line * LINE));
     let apart = run(with_streams(streams), &program);
-    assert_eq!((level(&apart, "D").fills, level(&apart, "D").prefetches), (LINES, 0));
+    assert_eq!(
+        (level(&apart, "D").fills, level(&apart, "D").prefetches),
+        (LINES, 0)
+    );
     // Two runs are remembered beside each other, a third one drives the first out.
     let mut program = Program::new(1);
-    (0..2).for_each(|line| (0..2).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE)));
-    assert_eq!(level(&run(with_streams(streams), &program), "D").prefetches, 2 * 2);
+    (0..2).for_each(|line| {
+        (0..2).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE))
+    });
+    assert_eq!(
+        level(&run(with_streams(streams), &program), "D").prefetches,
+        2 * 2
+    );
     let mut program = Program::new(1);
-    (0..2).for_each(|line| (0..3).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE)));
-    assert_eq!(level(&run(with_streams(streams), &program), "D").prefetches, 0);
+    (0..2).for_each(|line| {
+        (0..3).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE))
+    });
+    assert_eq!(
+        level(&run(with_streams(streams), &program), "D").prefetches,
+        0
+    );
 }
 
 #[test]
@@ -154,7 +233,11 @@ fn frames_in_a_row_fill_a_cache_evenly() {
     let mut program = Program::new(1);
     (0..5).for_each(|_| program.walk(0x1_0000, 4 * PAGE_LINES));
     let mut misses = |order| {
-        design.pages = Some(PageAllocation { size: Bytes(4096), order, seed: 0 });
+        design.pages = Some(PageAllocation {
+            size: Bytes(4096),
+            order,
+            seed: 0,
+        });
         level(&simulated(&design, &program), "D").load_misses
     };
     assert_eq!(misses(PageOrder::Consecutive), 4 * PAGE_LINES);

@@ -15,10 +15,16 @@ fn rounds(lines: u64) -> Program {
 #[test]
 fn what_fits_misses_once() {
     for ways in [Ways::Count(1), Ways::Count(2), Ways::Count(8), Ways::Full] {
-        let result = simulated(&behind_free_fetches(vec![data_cache(32, ways)]), &rounds(32));
+        let result = simulated(
+            &behind_free_fetches(vec![data_cache(32, ways)]),
+            &rounds(32),
+        );
         let data = level(&result, "D");
         // 32 lines come in once each; 32 x 5 loads, one cycle for each instruction.
-        assert_eq!((data.load_accesses, data.load_misses, data.fills), (160, 32, 32));
+        assert_eq!(
+            (data.load_accesses, data.load_misses, data.fills),
+            (160, 32, 32)
+        );
         assert_eq!(result.hierarchies.shared.cycles, 160 + 32 * MISS);
         assert_eq!(result.hierarchies.private.cycles, 160 + 32 * MISS);
     }
@@ -38,7 +44,10 @@ fn one_line_more_than_lru_and_fifo_hold_always_misses() {
 
 #[test]
 fn one_line_too_many_in_a_direct_mapped_cache_costs_two_misses_a_round() {
-    let result = simulated(&behind_free_fetches(vec![data_cache(8, Ways::Count(1))]), &rounds(9));
+    let result = simulated(
+        &behind_free_fetches(vec![data_cache(8, Ways::Count(1))]),
+        &rounds(9),
+    );
     // Lines 0 and 8 share a set and drive each other out; the other 7 miss once: 7 + 2 x 5.
     assert_eq!(level(&result, "D").load_misses, 7 + 2 * ROUNDS);
 }
@@ -48,7 +57,10 @@ fn sets_need_not_be_a_power_of_two() {
     // 6 sets of 2 ways hold 12 lines in a row, wherever they begin.
     let mut program = Program::new(1);
     (0..ROUNDS).for_each(|_| program.walk(0x1_0050, 12));
-    let result = simulated(&behind_free_fetches(vec![data_cache(12, Ways::Count(2))]), &program);
+    let result = simulated(
+        &behind_free_fetches(vec![data_cache(12, Ways::Count(2))]),
+        &program,
+    );
     assert_eq!(level(&result, "D").load_misses, 12);
 }
 
@@ -56,11 +68,17 @@ fn sets_need_not_be_a_power_of_two() {
 fn stores_are_written_back_when_their_lines_leave() {
     let mut program = Program::new(1);
     (0..ROUNDS).for_each(|_| (0..16).for_each(|line| program.store(0x1_0000 + line * LINE)));
-    let result = simulated(&behind_free_fetches(vec![data_cache(8, Ways::Count(1))]), &program);
+    let result = simulated(
+        &behind_free_fetches(vec![data_cache(8, Ways::Count(1))]),
+        &program,
+    );
     // Each of the 8 sets is shared by two lines: all 16 x 5 stores miss, all but the first in each set drive out a
     // modified line.
     let data = level(&result, "D");
-    assert_eq!((data.store_misses, data.fills, data.write_backs), (80, 80, 80 - 8));
+    assert_eq!(
+        (data.store_misses, data.fills, data.write_backs),
+        (80, 80, 80 - 8)
+    );
 }
 
 /// Lines in a page, beyond which nothing is prefetched.
@@ -75,8 +93,14 @@ fn the_next_line_halves_the_misses_of_a_sequential_walk() {
     let result = simulated(&behind_free_fetches(vec![cache]), &program);
     // Each even line misses and brings in the odd one behind it.
     let data = level(&result, "D");
-    assert_eq!((data.load_misses, data.fills, data.prefetches), (PAGE_LINES, PAGE_LINES, PAGE_LINES));
-    assert_eq!(result.hierarchies.shared.cycles, 2 * PAGE_LINES + PAGE_LINES * MISS);
+    assert_eq!(
+        (data.load_misses, data.fills, data.prefetches),
+        (PAGE_LINES, PAGE_LINES, PAGE_LINES)
+    );
+    assert_eq!(
+        result.hierarchies.shared.cycles,
+        2 * PAGE_LINES + PAGE_LINES * MISS
+    );
 }
 
 #[test]
@@ -88,13 +112,21 @@ fn the_next_line_is_not_fetched_from_another_page() {
     let result = simulated(&behind_free_fetches(vec![cache]), &program);
     // Lines 1, 3, 5 ... miss; behind the last one the page ends.
     let data = level(&result, "D");
-    assert_eq!((data.load_misses, data.prefetches), (PAGE_LINES / 2, PAGE_LINES / 2 - 1));
+    assert_eq!(
+        (data.load_misses, data.prefetches),
+        (PAGE_LINES / 2, PAGE_LINES / 2 - 1)
+    );
 }
 
 #[test]
 fn a_stream_buffer_delivers_a_sequential_walk() {
     let mut cache = data_cache(1024, Ways::Full);
-    cache.streams = Some(StreamBuffers { count: 1, depth: 4, hit_cycles: 2, ..StreamBuffers::default() });
+    cache.streams = Some(StreamBuffers {
+        count: 1,
+        depth: 4,
+        hit_cycles: 2,
+        ..StreamBuffers::default()
+    });
     let mut program = Program::new(1);
     program.walk(0x1_0000, 2 * PAGE_LINES);
     let result = simulated(&behind_free_fetches(vec![cache]), &program);
@@ -103,5 +135,8 @@ fn a_stream_buffer_delivers_a_sequential_walk() {
     let streamed = 2 * (PAGE_LINES - 1);
     assert_eq!((data.load_misses, data.fills), (2 * PAGE_LINES, 2));
     assert_eq!((data.stream_hits, data.prefetches), (streamed, streamed));
-    assert_eq!(result.hierarchies.shared.cycles, 2 * PAGE_LINES + 2 * MISS + 2 * streamed);
+    assert_eq!(
+        result.hierarchies.shared.cycles,
+        2 * PAGE_LINES + 2 * MISS + 2 * streamed
+    );
 }

@@ -1,12 +1,21 @@
 //! Random streams: several processes and threads, every kind of mark, addresses from a small pool.
 
 use proptest::prelude::*;
-use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId};
+use switchcost_trace::{
+    Block, BlockFlags, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId,
+};
 
 const MOST_TASKS: usize = 8;
 /// The last one ends where addresses end.
-const PAGES: [u64; 7] =
-    [0x1_0000, 0x1_1000, 0x1_2000, 0x4_0000, 0x20_0000, 0xffff_8000_0000_0000, 0xffff_ffff_ffff_f000];
+const PAGES: [u64; 7] = [
+    0x1_0000,
+    0x1_1000,
+    0x1_2000,
+    0x4_0000,
+    0x20_0000,
+    0xffff_8000_0000_0000,
+    0xffff_ffff_ffff_f000,
+];
 
 /// One thing that may happen, whichever process runs.
 #[derive(Clone, Debug)]
@@ -81,35 +90,60 @@ fn syscall() -> impl Strategy<Value = u16> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let block = (any::<u16>(), 1..150_u16, 1..20_u16, 1..150_u16, prop::collection::vec(reference(), 0..6)).prop_map(
-        |(place, bytes, instructions, first, references)| Event::Block {
+    let block = (
+        any::<u16>(),
+        1..150_u16,
+        1..20_u16,
+        1..150_u16,
+        prop::collection::vec(reference(), 0..6),
+    )
+        .prop_map(
+            |(place, bytes, instructions, first, references)| Event::Block {
+                place,
+                bytes,
+                instructions,
+                first,
+                references,
+            },
+        );
+    let stride = prop_oneof![2 => 1..300_i16, 1 => -300..0_i16];
+    let walk = (any::<u16>(), stride, 2..8_u8, prop::bool::weighted(0.3)).prop_map(
+        |(place, stride, count, is_store)| Event::Walk {
             place,
-            bytes,
-            instructions,
-            first,
-            references,
+            stride,
+            count,
+            is_store,
         },
     );
-    let stride = prop_oneof![2 => 1..300_i16, 1 => -300..0_i16];
-    let walk = (any::<u16>(), stride, 2..8_u8, prop::bool::weighted(0.3))
-        .prop_map(|(place, stride, count, is_store)| Event::Walk { place, stride, count, is_store });
-    let switch = (0..MOST_TASKS + 1, any::<bool>(), 0..10_u8).prop_map(|(to, is_voluntary, cause)| Event::Switch {
-        to,
-        is_voluntary,
-        cause,
+    let switch =
+        (0..MOST_TASKS + 1, any::<bool>(), 0..10_u8).prop_map(|(to, is_voluntary, cause)| {
+            Event::Switch {
+                to,
+                is_voluntary,
+                cause,
+            }
+        });
+    let touch = (any::<u16>(), 0..300_u64, any::<bool>()).prop_map(|(place, bytes, is_store)| {
+        Event::Touch {
+            place,
+            bytes,
+            is_store,
+        }
     });
-    let touch = (any::<u16>(), 0..300_u64, any::<bool>()).prop_map(|(place, bytes, is_store)| Event::Touch {
-        place,
-        bytes,
-        is_store,
-    });
-    let map = (0..PAGES.len(), 1..4_u64, 0..3_u64, 0..4_u8).prop_map(|(page, pages, offset, file)| Event::Map {
+    let map =
+        (0..PAGES.len(), 1..4_u64, 0..3_u64, 0..4_u8).prop_map(|(page, pages, offset, file)| {
+            Event::Map {
+                page,
+                pages,
+                offset,
+                file,
+            }
+        });
+    let page = (0..PAGES.len(), 0..6_u64, 0..2_u32).prop_map(|(page, frame, bits)| Event::Page {
         page,
-        pages,
-        offset,
-        file,
+        frame,
+        bits,
     });
-    let page = (0..PAGES.len(), 0..6_u64, 0..2_u32).prop_map(|(page, frame, bits)| Event::Page { page, frame, bits });
     prop_oneof![
         54 => block,
         6 => walk,
@@ -147,26 +181,34 @@ fn address(place: u16) -> u64 {
 /// A whole stream in one chunk.
 pub(crate) fn stream(most_events: usize) -> impl Strategy<Value = Chunk> {
     let starts_at_once = prop::bool::weighted(0.9);
-    (starts_at_once, prop::collection::vec(event(), 0..most_events)).prop_map(|(starts, events)| {
-        let mut writer = Writer::default();
-        if starts {
-            writer.event(&Event::Command);
-            writer.event(&Event::Command);
-            writer.switch(TaskId(1), true, Cause::Unknown);
-        }
-        events.iter().for_each(|event| writer.event(event));
-        writer.chunk
-    })
+    (
+        starts_at_once,
+        prop::collection::vec(event(), 0..most_events),
+    )
+        .prop_map(|(starts, events)| {
+            let mut writer = Writer::default();
+            if starts {
+                writer.event(&Event::Command);
+                writer.event(&Event::Command);
+                writer.switch(TaskId(1), true, Cause::Unknown);
+            }
+            events.iter().for_each(|event| writer.event(event));
+            writer.chunk
+        })
 }
 
 /// Cuts a stream; `places` are shares of its length out of 65536.
 pub(crate) fn cut(whole: &Chunk, places: &[u16]) -> Vec<Chunk> {
     let length = whole.blocks.len() + whole.marks.len();
-    let mut ends: Vec<usize> = places.iter().map(|&place| (usize::from(place) * (length + 1)) >> 16).collect();
+    let mut ends: Vec<usize> = places
+        .iter()
+        .map(|&place| (usize::from(place) * (length + 1)) >> 16)
+        .collect();
     ends.sort_unstable();
     ends.push(length);
     let mut chunks = vec![Chunk::default()];
-    let (mut references, mut marks, mut done) = (&whole.references[..], whole.marks.iter().peekable(), 0);
+    let (mut references, mut marks, mut done) =
+        (&whole.references[..], whole.marks.iter().peekable(), 0);
     let mut ends = ends.into_iter();
     let mut end = ends.next();
     let mut take = |chunks: &mut Vec<Chunk>, add: &mut dyn FnMut(&mut Chunk)| {
@@ -181,7 +223,9 @@ pub(crate) fn cut(whole: &Chunk, places: &[u16]) -> Vec<Chunk> {
         while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= index) {
             take(&mut chunks, &mut |chunk| chunk.mark(placed.mark.clone()));
         }
-        let Some(block) = whole.blocks.get(index) else { break };
+        let Some(block) = whole.blocks.get(index) else {
+            break;
+        };
         let (now, later) = references.split_at(block.references.into());
         references = later;
         take(&mut chunks, &mut |chunk| {
@@ -204,11 +248,26 @@ struct Writer {
 impl Writer {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Block { place, bytes, instructions, first, references } => {
+            Event::Block {
+                place,
+                bytes,
+                instructions,
+                first,
+                references,
+            } => {
                 self.block(*place, *bytes, *instructions, *first, references);
             }
-            &Event::Walk { place, stride, count, is_store } => self.walk(place, stride, count, is_store),
-            &Event::Switch { to, is_voluntary, cause } => self.switch_to_some(to, is_voluntary, cause),
+            &Event::Walk {
+                place,
+                stride,
+                count,
+                is_store,
+            } => self.walk(place, stride, count, is_store),
+            &Event::Switch {
+                to,
+                is_voluntary,
+                cause,
+            } => self.switch_to_some(to, is_voluntary, cause),
             Event::Fork if self.running_process().is_some() => self.birth(None, self.running),
             Event::Fork => {}
             Event::Command => self.birth(None, TaskId::NONE),
@@ -224,11 +283,26 @@ impl Writer {
             Event::SwitchToUnborn => self.switch(TaskId(1000), true, Cause::WakeUp),
             &Event::SyscallEnter(number) => self.chunk.mark(Mark::SyscallEnter { number }),
             &Event::SyscallExit(number) => self.chunk.mark(Mark::SyscallExit { number }),
-            &Event::Touch { place, bytes, is_store } => {
-                self.chunk.mark(Mark::KernelTouch { address: address(place), bytes, is_store });
+            &Event::Touch {
+                place,
+                bytes,
+                is_store,
+            } => {
+                self.chunk.mark(Mark::KernelTouch {
+                    address: address(place),
+                    bytes,
+                    is_store,
+                });
             }
-            &Event::Fault(place) => self.chunk.mark(Mark::Fault { address: address(place) }),
-            &Event::Map { page, pages, offset, file } => self.chunk.mark(Mark::Map(Mapping {
+            &Event::Fault(place) => self.chunk.mark(Mark::Fault {
+                address: address(place),
+            }),
+            &Event::Map {
+                page,
+                pages,
+                offset,
+                file,
+            } => self.chunk.mark(Mark::Map(Mapping {
                 start: PAGES[page],
                 bytes: pages * 4096,
                 offset: offset * 4096,
@@ -236,25 +310,47 @@ impl Writer {
                 build_id: vec![file; usize::from(file % 3)],
                 is_executable: file != 1,
             })),
-            &Event::Unmap { page, bytes } => self.chunk.mark(Mark::Unmap { start: PAGES[page], bytes }),
+            &Event::Unmap { page, bytes } => self.chunk.mark(Mark::Unmap {
+                start: PAGES[page],
+                bytes,
+            }),
             &Event::Page { page, frame, bits } => {
                 let bytes = 4096_u64 << bits;
                 let virtual_address = PAGES[page] & !(bytes - 1);
-                self.chunk.mark(Mark::Page { virtual_address, physical_address: frame * bytes, bytes });
+                self.chunk.mark(Mark::Page {
+                    virtual_address,
+                    physical_address: frame * bytes,
+                    bytes,
+                });
             }
         }
     }
 
-    fn block(&mut self, place: u16, bytes: u16, instructions: u16, first: u16, raw: &[(u16, u16, u8, bool)]) {
+    fn block(
+        &mut self,
+        place: u16,
+        bytes: u16,
+        instructions: u16,
+        first: u16,
+        raw: &[(u16, u16, u8, bool)],
+    ) {
         let instructions = instructions.min(bytes);
-        let first_bytes = if instructions == 1 { bytes } else { first.min(bytes).min(15) };
-        let mut throughs: Vec<u16> =
-            raw.iter().map(|&(_, through, ..)| through.clamp(first_bytes - 1, bytes - 1)).collect();
+        let first_bytes = if instructions == 1 {
+            bytes
+        } else {
+            first.min(bytes).min(15)
+        };
+        let mut throughs: Vec<u16> = raw
+            .iter()
+            .map(|&(_, through, ..)| through.clamp(first_bytes - 1, bytes - 1))
+            .collect();
         throughs.sort_unstable();
         let references: Vec<Reference> = raw
             .iter()
             .zip(&throughs)
-            .map(|(&(place, _, code, is_store), &through)| Reference::new(address(place), code, through, is_store))
+            .map(|(&(place, _, code, is_store), &through)| {
+                Reference::new(address(place), code, through, is_store)
+            })
             .collect();
         let block = Block {
             address: address(place.rotate_left(5)),
@@ -262,9 +358,15 @@ impl Writer {
             instructions,
             references: references.len() as u16,
             first_bytes: first_bytes as u8,
-            flags: if place.is_multiple_of(7) { BlockFlags::KERNEL } else { BlockFlags::USER },
+            flags: if place.is_multiple_of(7) {
+                BlockFlags::KERNEL
+            } else {
+                BlockFlags::USER
+            },
         };
-        block.check(&references).expect("a block that cannot be was made");
+        block
+            .check(&references)
+            .expect("a block that cannot be was made");
         self.chunk.blocks.push(block);
         self.chunk.references.extend(references);
     }
@@ -283,7 +385,9 @@ impl Writer {
                 flags: BlockFlags::USER,
             };
             self.chunk.blocks.push(block);
-            self.chunk.references.push(Reference::new(data, 3, 3, is_store));
+            self.chunk
+                .references
+                .push(Reference::new(data, 3, 3, is_store));
         }
     }
 
@@ -308,12 +412,20 @@ impl Writer {
     }
 
     fn switch(&mut self, to: TaskId, is_voluntary: bool, cause: Cause) {
-        self.chunk.mark(Mark::Switch { from: self.running, to, is_voluntary, cause });
+        self.chunk.mark(Mark::Switch {
+            from: self.running,
+            to,
+            is_voluntary,
+            cause,
+        });
         self.running = to;
     }
 
     fn running_process(&self) -> Option<ProcessId> {
-        self.tasks.iter().find(|&&(task, _)| task == self.running).map(|&(_, process)| process)
+        self.tasks
+            .iter()
+            .find(|&&(task, _)| task == self.running)
+            .map(|&(_, process)| process)
     }
 
     fn new_process(&mut self) -> ProcessId {
@@ -330,39 +442,66 @@ impl Writer {
         let task = TaskId(self.births);
         self.tasks.push((task, process));
         let name = format!("p{}", self.births % 3).into_bytes();
-        self.chunk.mark(Mark::Birth { task, process, parent, name });
+        self.chunk.mark(Mark::Birth {
+            task,
+            process,
+            parent,
+            name,
+        });
     }
 
     /// The running one, or any other; none where that is not alive.
     fn chosen(&self, of_running: bool, task: usize) -> Option<TaskId> {
         let running = self.running_process().map(|_| self.running);
-        if of_running { running } else { self.tasks.get(task).map(|&(task, _)| task) }
+        if of_running {
+            running
+        } else {
+            self.tasks.get(task).map(|&(task, _)| task)
+        }
     }
 
     fn move_task(&mut self, moved: TaskId, process: ProcessId) {
-        self.tasks.iter_mut().filter(|(task, _)| *task == moved).for_each(|(_, old)| *old = process);
+        self.tasks
+            .iter_mut()
+            .filter(|(task, _)| *task == moved)
+            .for_each(|(_, old)| *old = process);
     }
 
     fn exec(&mut self, of_running: bool, task: usize) {
-        let Some(task) = self.chosen(of_running, task) else { return };
+        let Some(task) = self.chosen(of_running, task) else {
+            return;
+        };
         let process = self.new_process();
         self.move_task(task, process);
-        self.chunk.mark(Mark::Exec { task, process, name: b"\xfenew".to_vec() });
+        self.chunk.mark(Mark::Exec {
+            task,
+            process,
+            name: b"\xfenew".to_vec(),
+        });
     }
 
     /// A task ends; what runs until the next switch, where it was the running one, is the kernel's work for it.
     fn exit(&mut self, of_running: bool, task: usize) {
-        let Some(ended) = self.chosen(of_running, task) else { return };
+        let Some(ended) = self.chosen(of_running, task) else {
+            return;
+        };
         self.tasks.retain(|&(task, _)| task != ended);
         self.chunk.mark(Mark::Exit { task: ended });
     }
 
     /// Nothing that a sound trace has.
     fn rebirth(&mut self, task: usize) {
-        let Some(task) = self.chosen(false, task) else { return };
+        let Some(task) = self.chosen(false, task) else {
+            return;
+        };
         let process = self.new_process();
         self.move_task(task, process);
         let parent = self.running;
-        self.chunk.mark(Mark::Birth { task, process, parent, name: b"again".to_vec() });
+        self.chunk.mark(Mark::Birth {
+            task,
+            process,
+            parent,
+            name: b"again".to_vec(),
+        });
     }
 }

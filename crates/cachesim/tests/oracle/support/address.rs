@@ -27,17 +27,31 @@ pub(crate) const KERNEL: u32 = u32::MAX;
 
 impl Address {
     pub(crate) fn owner(self) -> u32 {
-        if self.virt & 1 << 47 == 0 { self.process } else { KERNEL }
+        if self.virt & 1 << 47 == 0 {
+            self.process
+        } else {
+            KERNEL
+        }
     }
 
     pub(crate) fn line(self, bytes: u64) -> Address {
-        Address { virt: self.virt / bytes * bytes, phys: self.phys / bytes * bytes, ..self }
+        Address {
+            virt: self.virt / bytes * bytes,
+            phys: self.phys / bytes * bytes,
+            ..self
+        }
     }
 
     pub(crate) fn tag(self, shape: &Shape) -> Tag {
         match shape.tag {
-            AddressKind::Virtual => Tag { space: Some(self.process), line: (self.virt & BITS_THAT_COUNT) / shape.line },
-            AddressKind::Physical => Tag { space: None, line: self.phys / shape.line },
+            AddressKind::Virtual => Tag {
+                space: Some(self.process),
+                line: (self.virt & BITS_THAT_COUNT) / shape.line,
+            },
+            AddressKind::Physical => Tag {
+                space: None,
+                line: self.phys / shape.line,
+            },
         }
     }
 

@@ -102,7 +102,10 @@ impl Cache {
             bus_free_at: 0,
             pending: VecDeque::new(),
             written_last: 0,
-            counts: LevelCounts { name: shape.name.clone(), ..LevelCounts::default() },
+            counts: LevelCounts {
+                name: shape.name.clone(),
+                ..LevelCounts::default()
+            },
             strides: Vec::new(),
             pages: Vec::new(),
             open: u64::MAX,
@@ -130,11 +133,15 @@ impl Cache {
     }
 
     pub(crate) fn way_of(&self, set: usize, tag: Tag) -> Option<usize> {
-        self.sets[set].iter().position(|line| line.is_some_and(|line| self.tag(line.address) == tag))
+        self.sets[set]
+            .iter()
+            .position(|line| line.is_some_and(|line| self.tag(line.address) == tag))
     }
 
     pub(crate) fn find_victim(&self, address: Address) -> Option<usize> {
-        self.victims.iter().position(|line| self.tag(line.address) == self.tag(address))
+        self.victims
+            .iter()
+            .position(|line| self.tag(line.address) == self.tag(address))
     }
 
     /// In the main array or the victim cache.
@@ -142,13 +149,20 @@ impl Cache {
         if let Some((set, way)) = self.find(address) {
             return self.sets[set][way].as_mut();
         }
-        self.find_victim(address).map(|index| &mut self.victims[index])
+        self.find_victim(address)
+            .map(|index| &mut self.victims[index])
     }
 
     /// A process runs.
     pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
-        let mask = self.shape.partition.as_ref().and_then(|partition| partition.of(program, process));
-        self.open = mask.filter(|_| self.fault != Some(Fault::PartitionIsForgotten)).map_or(u64::MAX, |mask| mask.0);
+        let mask = self
+            .shape
+            .partition
+            .as_ref()
+            .and_then(|partition| partition.of(program, process));
+        self.open = mask
+            .filter(|_| self.fault != Some(Fault::PartitionIsForgotten))
+            .map_or(u64::MAX, |mask| mask.0);
     }
 
     fn is_open(&self, way: usize) -> bool {
@@ -179,7 +193,8 @@ impl Cache {
     /// Makes room in the line's set and puts it there; gives the line that left for it.
     pub(crate) fn put(&mut self, mut line: Line) -> Option<Line> {
         let set = line.address.set(&self.shape);
-        let empty = (0..self.shape.ways).find(|&way| self.is_open(way) && self.sets[set][way].is_none());
+        let empty =
+            (0..self.shape.ways).find(|&way| self.is_open(way) && self.sets[set][way].is_none());
         let way = empty.unwrap_or_else(|| self.leaving_way(set));
         self.remember(self.sets[set][way]);
         let now = self.tick();
@@ -197,7 +212,9 @@ impl Cache {
 
     /// A line that is replaced and was not found speaks against others of its instruction.
     fn remember(&mut self, left: Option<Line>) {
-        let Some(left) = left.filter(|left| !left.is_reused) else { return };
+        let Some(left) = left.filter(|left| !left.is_reused) else {
+            return;
+        };
         if self.fault != Some(Fault::ShipForgivesAll) {
             let history = self.history(left.signature);
             *history = history.saturating_sub(1);
@@ -232,23 +249,30 @@ impl Cache {
 
     /// Of a set that is full where lines may come in.
     fn leaving_way(&mut self, set: usize) -> usize {
-        let open: Vec<usize> = (0..self.shape.ways).filter(|&way| self.is_open(way)).collect();
+        let open: Vec<usize> = (0..self.shape.ways)
+            .filter(|&way| self.is_open(way))
+            .collect();
         let lines = &mut self.sets[set];
         let full = |line: &Option<Line>| line.expect("the set is full");
         let open_ways = || open.iter().copied();
         match self.shape.replacement {
-            Replacement::Lru if self.fault == Some(Fault::LruTakesNewest) => {
-                open_ways().max_by_key(|&way| full(&lines[way]).used).expect("a way")
-            }
-            Replacement::Lru => open_ways().min_by_key(|&way| full(&lines[way]).used).expect("a way"),
-            Replacement::Fifo => open_ways().min_by_key(|&way| full(&lines[way]).came).expect("a way"),
+            Replacement::Lru if self.fault == Some(Fault::LruTakesNewest) => open_ways()
+                .max_by_key(|&way| full(&lines[way]).used)
+                .expect("a way"),
+            Replacement::Lru => open_ways()
+                .min_by_key(|&way| full(&lines[way]).used)
+                .expect("a way"),
+            Replacement::Fifo => open_ways()
+                .min_by_key(|&way| full(&lines[way]).came)
+                .expect("a way"),
             Replacement::Random => open[self.random.next_u32() as usize % open.len()],
             Replacement::TreePlru => pointed_at(&self.tree[set], self.shape.ways, &open),
             Replacement::Srrip | Replacement::Drrip | Replacement::Ship => loop {
                 if let Some(way) = open_ways().find(|&way| full(&lines[way]).interval == 3) {
                     break way;
                 }
-                open_ways().for_each(|way| lines[way].as_mut().expect("the set is full").interval += 1);
+                open_ways()
+                    .for_each(|way| lines[way].as_mut().expect("the set is full").interval += 1);
             },
         }
     }
@@ -270,7 +294,9 @@ impl Cache {
 
     /// All sets and ways, ascending.
     pub(crate) fn places(&self) -> Vec<(usize, usize)> {
-        (0..self.sets.len()).flat_map(|set| (0..self.shape.ways).map(move |way| (set, way))).collect()
+        (0..self.sets.len())
+            .flat_map(|set| (0..self.shape.ways).map(move |way| (set, way)))
+            .collect()
     }
 
     /// Forgets what order lines came in; the lines themselves are taken by the caller.
@@ -287,7 +313,11 @@ fn pointed_at(tree: &[bool], ways: usize, open: &[usize]) -> usize {
         let lower = first..first + ways;
         let upper = first + ways..first + 2 * ways;
         let has_any = |half: &std::ops::Range<usize>| open.iter().any(|way| half.contains(way));
-        let is_upper = if tree[node] { has_any(&upper) } else { !has_any(&lower) };
+        let is_upper = if tree[node] {
+            has_any(&upper)
+        } else {
+            !has_any(&lower)
+        };
         node = 2 * node + usize::from(is_upper);
         first += if is_upper { ways } else { 0 };
     }

@@ -63,10 +63,19 @@ impl Hierarchy {
 
     /// Gives whether the line was missing.
     pub(crate) fn step(&mut self, step: Step, address: Address) -> bool {
-        let Hierarchy { caches, tlbs, clock, stall_cycles, has_missed, .. } = self;
+        let Hierarchy {
+            caches,
+            tlbs,
+            clock,
+            stall_cycles,
+            has_missed,
+            ..
+        } = self;
         let stack = if step.is_tlb { tlbs } else { caches };
         let has_missed = &mut has_missed[usize::from(step.is_tlb)];
-        let first = stack.first(step.kind).expect("steps are made for levels that exist");
+        let first = stack
+            .first(step.kind)
+            .expect("steps are made for levels that exist");
         if step.is_first {
             *has_missed = false;
             if step.kind != Kind::Fetch {
@@ -75,7 +84,11 @@ impl Hierarchy {
         }
         let is_kernels = address.owner() == KERNEL && self.fault != Some(Fault::KernelOwnsNothing);
         let owner = if is_kernels { KERNEL } else { step.process };
-        let asking = if step.kind == Kind::Fetch { Some(step.first_byte) } else { step.instruction };
+        let asking = if step.kind == Kind::Fetch {
+            Some(step.first_byte)
+        } else {
+            step.instruction
+        };
         let mut run = Run {
             clock,
             stall_cycles,
@@ -98,22 +111,32 @@ impl Hierarchy {
 
     /// A process runs.
     pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
-        self.caches.levels.iter_mut().for_each(|cache| cache.let_fill(program, process));
+        self.caches
+            .levels
+            .iter_mut()
+            .for_each(|cache| cache.let_fill(program, process));
     }
 
     /// Misses by level so far.
     pub(crate) fn misses(&self, is_tlb: bool) -> Vec<u64> {
-        self.stack(is_tlb).levels.iter().map(|cache| cache.counts.misses()).collect()
+        self.stack(is_tlb)
+            .levels
+            .iter()
+            .map(|cache| cache.counts.misses())
+            .collect()
     }
 
     /// A switch to another address space.
     pub(crate) fn flush_where_asked(&mut self) {
         let forgets_tlbs = self.fault == Some(Fault::FlushForgetsTlbs);
         for stack in [&mut self.caches, &mut self.tlbs] {
-            let asked: Vec<usize> =
-                (0..stack.levels.len()).filter(|&level| stack.levels[level].shape.flushes).collect();
+            let asked: Vec<usize> = (0..stack.levels.len())
+                .filter(|&level| stack.levels[level].shape.flushes)
+                .collect();
             if !(stack.is_tlb && forgets_tlbs) {
-                asked.into_iter().for_each(|level| stack.flush(level, self.clock));
+                asked
+                    .into_iter()
+                    .for_each(|level| stack.flush(level, self.clock));
             }
         }
     }
@@ -126,13 +149,23 @@ impl Hierarchy {
 
     /// What happened to lines since the last call: in the TLBs or not.
     pub(crate) fn take_events(&mut self) -> Vec<(bool, Event)> {
-        let caches = std::mem::take(&mut self.caches.events).into_iter().map(|event| (false, event));
-        let tlbs = std::mem::take(&mut self.tlbs.events).into_iter().map(|event| (true, event));
+        let caches = std::mem::take(&mut self.caches.events)
+            .into_iter()
+            .map(|event| (false, event));
+        let tlbs = std::mem::take(&mut self.tlbs.events)
+            .into_iter()
+            .map(|event| (true, event));
         caches.chain(tlbs).collect()
     }
 
     pub(crate) fn counts(&self) -> HierarchyCounts {
-        let counts = |stack: &Stack| stack.levels.iter().map(|cache| cache.counts.clone()).collect();
+        let counts = |stack: &Stack| {
+            stack
+                .levels
+                .iter()
+                .map(|cache| cache.counts.clone())
+                .collect()
+        };
         HierarchyCounts {
             cycles: self.clock,
             write_stall_cycles: self.stall_cycles,
@@ -156,7 +189,12 @@ fn folded(mut address: u64) -> u64 {
 pub(crate) fn add(sum: &mut HierarchyCounts, more: &HierarchyCounts) {
     sum.cycles += more.cycles;
     sum.write_stall_cycles += more.write_stall_cycles;
-    for (sum, more) in sum.levels.iter_mut().zip(&more.levels).chain(sum.tlbs.iter_mut().zip(&more.tlbs)) {
+    for (sum, more) in sum
+        .levels
+        .iter_mut()
+        .zip(&more.levels)
+        .chain(sum.tlbs.iter_mut().zip(&more.tlbs))
+    {
         add_level(sum, more);
     }
 }

@@ -8,12 +8,26 @@ use super::stack::{Event, Kind, Stack, What, Why};
 impl Stack {
     pub(crate) fn note(&mut self, level: usize, address: Address, what: What) {
         let shape = &self.levels[level].shape;
-        self.events.push(Event { level, set: address.set(shape), tag: address.tag(shape), what });
+        self.events.push(Event {
+            level,
+            set: address.set(shape),
+            tag: address.tag(shape),
+            what,
+        });
     }
 
     pub(crate) fn take(&mut self, level: usize, set: usize, way: usize, why: Why) -> Line {
-        let line = self.levels[level].sets[set][way].take().expect("a line is there");
-        self.note(level, line.address, What::Left { owner: line.owner, why });
+        let line = self.levels[level].sets[set][way]
+            .take()
+            .expect("a line is there");
+        self.note(
+            level,
+            line.address,
+            What::Left {
+                owner: line.owner,
+                why,
+            },
+        );
         line
     }
 
@@ -21,12 +35,21 @@ impl Stack {
     pub(crate) fn bring_in(&mut self, level: usize, line: Line, time: u64) {
         let left = self.levels[level].put(line);
         if let Some(left) = left {
-            self.note(level, left.address, What::Left { owner: left.owner, why: Why::DrivenOut });
+            self.note(
+                level,
+                left.address,
+                What::Left {
+                    owner: left.owner,
+                    why: Why::DrivenOut,
+                },
+            );
         }
         self.note(level, line.address, What::Arrived);
         let Some(mut left) = left else { return };
         left.is_unused = false;
-        let Some(victim) = self.levels[level].shape.victim else { return self.gone(level, left, Why::DrivenOut, time) };
+        let Some(victim) = self.levels[level].shape.victim else {
+            return self.gone(level, left, Why::DrivenOut, time);
+        };
         let victims = &mut self.levels[level].victims;
         victims.push(left);
         if victims.len() > victim.lines as usize {
@@ -74,7 +97,8 @@ impl Stack {
         let mut next = self.below(level);
         while let Some(level) = next {
             let cache = &mut self.levels[level];
-            let stops_here = cache.shape.is_write_back || self.fault == Some(Fault::WriteBackStopsAtThrough);
+            let stops_here =
+                cache.shape.is_write_back || self.fault == Some(Fault::WriteBackStopsAtThrough);
             match cache.holding(line.address) {
                 Some(there) if stops_here => {
                     there.is_modified = true;
@@ -90,7 +114,9 @@ impl Stack {
         let shape = self.levels[level].shape.clone();
         let is_inside = |inner: Address| inner.tag(&shape) == address.tag(&shape);
         let mut is_modified = false;
-        let all_before: Vec<usize> = (0..level).filter(|&before| self.share_a_path(before, level)).collect();
+        let all_before: Vec<usize> = (0..level)
+            .filter(|&before| self.share_a_path(before, level))
+            .collect();
         for before in all_before {
             for (set, way) in self.levels[before].places() {
                 if self.levels[before].sets[set][way].is_some_and(|line| is_inside(line.address)) {
@@ -99,9 +125,15 @@ impl Stack {
                 }
             }
             let cache = &mut self.levels[before];
-            cache.streams.iter_mut().for_each(|stream| stream.lines.retain(|&(line, _)| !is_inside(line)));
+            cache
+                .streams
+                .iter_mut()
+                .for_each(|stream| stream.lines.retain(|&(line, _)| !is_inside(line)));
             if self.fault != Some(Fault::InclusiveForgetsVictims) {
-                is_modified |= cache.victims.iter().any(|line| line.is_modified && is_inside(line.address));
+                is_modified |= cache
+                    .victims
+                    .iter()
+                    .any(|line| line.is_modified && is_inside(line.address));
                 let held = cache.victims.len();
                 cache.victims.retain(|line| !is_inside(line.address));
                 cache.counts.back_invalidations += (held - cache.victims.len()) as u64;
@@ -111,7 +143,9 @@ impl Stack {
     }
 
     fn share_a_path(&self, one: usize, other: usize) -> bool {
-        [Kind::Fetch, Kind::Load].into_iter().any(|kind| self.is_on_path(one, kind) && self.is_on_path(other, kind))
+        [Kind::Fetch, Kind::Load]
+            .into_iter()
+            .any(|kind| self.is_on_path(one, kind) && self.is_on_path(other, kind))
     }
 
     /// A line goes over the bus behind a level; says how long it waits for those before it.
@@ -138,7 +172,10 @@ impl Stack {
             self.gone(level, line, Why::Flushed, time);
         }
         let cache = &mut self.levels[level];
-        cache.streams.iter_mut().for_each(|stream| *stream = Stream::default());
+        cache
+            .streams
+            .iter_mut()
+            .for_each(|stream| *stream = Stream::default());
         if self.fault != Some(Fault::FlushKeepsRuns) {
             cache.runs.clear();
         }

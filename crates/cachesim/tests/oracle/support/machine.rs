@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use switchcost_design::{Design, Replacement};
 use switchcost_simulation_result::{
-    ByView, CallCost, FillPoint, GainedCycles, HierarchyCounts, LostCycles, LostTo, MissDifference, MissOrigins,
-    OfOthers, ProcessMisses, WorkingSetLoss,
+    ByView, CallCost, FillPoint, GainedCycles, HierarchyCounts, LostCycles, LostTo, MissDifference,
+    MissOrigins, OfOthers, ProcessMisses, WorkingSetLoss,
 };
 
 use super::address::{Address, KERNEL, Tag};
@@ -118,7 +118,9 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new(design: &Design, tells_tasks_apart: bool, fault: Option<Fault>) -> Machine {
         let names = design.levels.iter().map(|level| level.name.clone());
-        let all = names.clone().chain(design.tlbs.iter().map(|tlb| tlb.name.clone()));
+        let all = names
+            .clone()
+            .chain(design.tlbs.iter().map(|tlb| tlb.name.clone()));
         Machine {
             design: design.clone(),
             memory: Memory::new(design.pages, fault),
@@ -127,7 +129,13 @@ impl Machine {
             privates: BTreeMap::new(),
             retired: Hierarchy::new(design, fault).counts(),
             by_process: BTreeMap::new(),
-            differences: all.clone().map(|level| MissDifference { level, ..MissDifference::default() }).collect(),
+            differences: all
+                .clone()
+                .map(|level| MissDifference {
+                    level,
+                    ..MissDifference::default()
+                })
+                .collect(),
             of_others: OfOthers::default(),
             lost_to: LostCycles::default(),
             gained: GainedCycles::default(),
@@ -139,8 +147,18 @@ impl Machine {
             is_asked_first: false,
             reasons: Vec::new(),
             compared_cycles: 0,
-            origins: all.map(|level| MissOrigins { level, ..MissOrigins::default() }).collect(),
-            losses: names.map(|level| WorkingSetLoss { level, ..WorkingSetLoss::default() }).collect(),
+            origins: all
+                .map(|level| MissOrigins {
+                    level,
+                    ..MissOrigins::default()
+                })
+                .collect(),
+            losses: names
+                .map(|level| WorkingSetLoss {
+                    level,
+                    ..WorkingSetLoss::default()
+                })
+                .collect(),
             evictions: BTreeMap::new(),
             driven_out: vec![0; design.levels.len()],
             data: Vec::new(),
@@ -163,7 +181,11 @@ impl Machine {
     pub(crate) fn references(&mut self, steps: &[Step]) {
         for reference in steps.chunk_by(|_, next| !next.is_first) {
             let Step { is_tlb, kind, .. } = reference[0];
-            let first = self.shared.stack(is_tlb).first(kind).expect("steps are made for levels that exist");
+            let first = self
+                .shared
+                .stack(is_tlb)
+                .first(kind)
+                .expect("steps are made for levels that exist");
             let mut missed = [false; 2];
             let mut longer = 0;
             let mut is_first_touch = false;
@@ -189,14 +211,28 @@ impl Machine {
         let of = |hierarchy: &Hierarchy| [hierarchy.misses(false), hierarchy.misses(true)].concat();
         let private = of(&self.privates[&process].hierarchy);
         let pairs = of(&self.shared).into_iter().zip(private);
-        pairs.zip(of(&self.flushed)).map(|((shared, private), flushed)| [shared, private, flushed]).collect()
+        pairs
+            .zip(of(&self.flushed))
+            .map(|((shared, private), flushed)| [shared, private, flushed])
+            .collect()
     }
 
     /// Those who missed anything.
     pub(crate) fn by_process(&self) -> Vec<ProcessMisses> {
-        let by_view = |&[shared, private, flushed]: &[u64; 3]| ByView { shared, private, flushed };
-        let all = self.by_process.iter().filter(|(_, misses)| misses.iter().any(|of| *of != [0; 3]));
-        all.map(|(&process, misses)| ProcessMisses { process, misses: misses.iter().map(by_view).collect() }).collect()
+        let by_view = |&[shared, private, flushed]: &[u64; 3]| ByView {
+            shared,
+            private,
+            flushed,
+        };
+        let all = self
+            .by_process
+            .iter()
+            .filter(|(_, misses)| misses.iter().any(|of| *of != [0; 3]));
+        all.map(|(&process, misses)| ProcessMisses {
+            process,
+            misses: misses.iter().map(by_view).collect(),
+        })
+        .collect()
     }
 
     /// References of one process, whose misses are its own.
@@ -206,10 +242,15 @@ impl Machine {
         self.references(steps);
         let after = self.misses(process);
         let process = match self.fault {
-            Some(Fault::MissesAreOfOneProcess) => self.by_process.keys().next().copied().unwrap_or(process),
+            Some(Fault::MissesAreOfOneProcess) => {
+                self.by_process.keys().next().copied().unwrap_or(process)
+            }
             _ => process,
         };
-        let sums = self.by_process.entry(process).or_insert_with(|| vec![[0; 3]; before.len()]);
+        let sums = self
+            .by_process
+            .entry(process)
+            .or_insert_with(|| vec![[0; 3]; before.len()]);
         for (sum, (now, then)) in sums.iter_mut().zip(after.iter().zip(&before)) {
             (0..3).for_each(|view| sum[view] += now[view] - then[view]);
         }
@@ -250,9 +291,15 @@ impl Machine {
 
     /// One that others took, which the shared view alone misses in these levels.
     fn count_lost_line(&mut self, missed_alone: &[usize]) {
-        let is_others = self.reasons.first().is_some_and(|reason| reason.is_others());
-        if let (true, Some(nearest), Some(farthest)) = (is_others, missed_alone.iter().min(), missed_alone.iter().max())
-        {
+        let is_others = self
+            .reasons
+            .first()
+            .is_some_and(|reason| reason.is_others());
+        if let (true, Some(nearest), Some(farthest)) = (
+            is_others,
+            missed_alone.iter().min(),
+            missed_alone.iter().max(),
+        ) {
             *self.lost_lines.entry((*nearest, *farthest)).or_default() += 1;
         }
     }
@@ -285,18 +332,38 @@ impl Machine {
     }
 
     fn place(&self, step: Step) -> u64 {
-        if self.fault == Some(Fault::PlacesAreLines) { step.virt } else { step.first_byte }
+        if self.fault == Some(Fault::PlacesAreLines) {
+            step.virt
+        } else {
+            step.first_byte
+        }
     }
 
     fn count_lost(&mut self, step: Step, cycles: u64) {
         let is_nearest = self.fault == Some(Fault::LostInNearestLevel);
-        let reason = if is_nearest { self.reasons.last() } else { self.reasons.first() };
+        let reason = if is_nearest {
+            self.reasons.last()
+        } else {
+            self.reasons.first()
+        };
         let LostCycles { programs, kernel } = &mut self.lost_to;
-        if reason.is_some_and(|reason| reason.is_others()) && self.fault != Some(Fault::ReferencesLoseAsAWhole) {
+        if reason.is_some_and(|reason| reason.is_others())
+            && self.fault != Some(Fault::ReferencesLoseAsAWhole)
+        {
             self.of_others.lost += cycles;
         }
-        let LostTo { processes, kernel, aged, flushed, state, other } =
-            if of_step(step).owner() == KERNEL { kernel } else { programs };
+        let LostTo {
+            processes,
+            kernel,
+            aged,
+            flushed,
+            state,
+            other,
+        } = if of_step(step).owner() == KERNEL {
+            kernel
+        } else {
+            programs
+        };
         *match reason {
             Some(Reason::EvictedByOthers) => processes,
             Some(Reason::EvictedByKernel) => kernel,
@@ -307,8 +374,18 @@ impl Machine {
         } += cycles;
     }
 
-    fn count_difference(&mut self, is_tlb: bool, level: usize, missed: [bool; 2], is_first_touch: bool) {
-        let difference = &mut self.differences[if is_tlb { self.design.levels.len() + level } else { level }];
+    fn count_difference(
+        &mut self,
+        is_tlb: bool,
+        level: usize,
+        missed: [bool; 2],
+        is_first_touch: bool,
+    ) {
+        let difference = &mut self.differences[if is_tlb {
+            self.design.levels.len() + level
+        } else {
+            level
+        }];
         match missed {
             [true, false] => difference.lost += 1,
             [false, true] => {
@@ -320,7 +397,11 @@ impl Machine {
     }
 
     fn step(&mut self, step: Step) -> [bool; 2] {
-        let (program, process) = self.programs.get(&step.process).cloned().unwrap_or_default();
+        let (program, process) = self
+            .programs
+            .get(&step.process)
+            .cloned()
+            .unwrap_or_default();
         self.private(step.process);
         let private = self.privates.get_mut(&step.process).expect("made above");
         for hierarchy in [&mut self.shared, &mut private.hierarchy, &mut self.flushed] {
@@ -328,19 +409,30 @@ impl Machine {
         }
         let address = match step.is_tlb {
             true => of_step(step),
-            false => self.memory.address(step.space, step.virt, step.kind == Kind::Store),
+            false => self
+                .memory
+                .address(step.space, step.virt, step.kind == Kind::Store),
         };
         let is_shared_miss = self.shared.step(step, address);
         self.private(step.process);
         self.reasons.clear();
         self.found = None;
         self.is_asked_first = false;
-        let looks_up = if of_step(step).owner() == KERNEL { KERNEL } else { step.process };
+        let looks_up = if of_step(step).owner() == KERNEL {
+            KERNEL
+        } else {
+            step.process
+        };
         self.see_shared_events(step.process, looks_up, Some(step));
         let private = self.privates.get_mut(&step.process).expect("made above");
         let is_private_miss = private.hierarchy.step(step, address);
-        self.is_asked_first =
-            see_private_events(private, &self.shared, step.process, self.tells_tasks_apart, self.fault);
+        self.is_asked_first = see_private_events(
+            private,
+            &self.shared,
+            step.process,
+            self.tells_tasks_apart,
+            self.fault,
+        );
         self.flushed.step(step, address);
         self.flushed.take_events();
         [is_shared_miss, is_private_miss]
@@ -385,18 +477,33 @@ impl Machine {
         let resident: Vec<HashSet<(usize, Tag)>> = levels
             .iter()
             .map(|cache| {
-                let owned = |&(set, way): &(usize, usize)| cache.sets[set][way].filter(|line| line.owner == process);
+                let owned = |&(set, way): &(usize, usize)| {
+                    cache.sets[set][way].filter(|line| line.owner == process)
+                };
                 let places = cache.places().into_iter();
-                places.filter_map(|place| owned(&place).map(|line| (place.0, cache.tag(line.address)))).collect()
+                places
+                    .filter_map(|place| {
+                        owned(&place).map(|line| (place.0, cache.tag(line.address)))
+                    })
+                    .collect()
             })
             .collect();
         let counted = resident.iter().map(|lines| lines.len() as u64).collect();
         let lost = vec![0; resident.len()];
-        self.absences.insert(process, Absence { resident, counted, lost });
+        self.absences.insert(
+            process,
+            Absence {
+                resident,
+                counted,
+                lost,
+            },
+        );
     }
 
     fn come_back(&mut self, process: u32) {
-        let Some(absence) = self.absences.remove(&process) else { return };
+        let Some(absence) = self.absences.remove(&process) else {
+            return;
+        };
         for (level, loss) in self.losses.iter_mut().enumerate() {
             loss.returns += 1;
             loss.resident_at_departure += absence.counted[level];
@@ -406,7 +513,11 @@ impl Machine {
 
     /// While a process runs, and it or the kernel looks something up.
     fn see_shared_events(&mut self, running: u32, looks_up: u32, step: Option<Step>) {
-        let looks_up = if self.fault == Some(Fault::KernelEvictsNothing) { running } else { looks_up };
+        let looks_up = if self.fault == Some(Fault::KernelEvictsNothing) {
+            running
+        } else {
+            looks_up
+        };
         for (is_tlb, event) in self.shared.take_events() {
             let place = (is_tlb, event.level, event.set, event.tag);
             match event.what {
@@ -430,7 +541,12 @@ impl Machine {
                             && looks_up != owner
                         {
                             let place = self.place(step);
-                            self.evictors.push((event.level, looks_up, step.kind == Kind::Fetch, place));
+                            self.evictors.push((
+                                event.level,
+                                looks_up,
+                                step.kind == Kind::Fetch,
+                                place,
+                            ));
                         }
                         if why == Why::DrivenOut && looks_up == KERNEL && owner == running {
                             self.driven_out[event.level] += 1;
@@ -442,8 +558,14 @@ impl Machine {
     }
 
     fn hold(&mut self, (is_tlb, level, ..): CacheSlot, more: i64) {
-        let at = if is_tlb { self.design.levels.len() + level } else { level };
-        self.held[at] = self.held[at].checked_add_signed(more).expect("what leaves had come");
+        let at = if is_tlb {
+            self.design.levels.len() + level
+        } else {
+            level
+        };
+        self.held[at] = self.held[at]
+            .checked_add_signed(more)
+            .expect("what leaves had come");
         self.most_held[at] = self.most_held[at].max(self.held[at]);
     }
 
@@ -467,14 +589,23 @@ impl Machine {
             let (one, other) = (before.shape.holds, levels[level].shape.holds);
             one.instructions() && other.instructions() || one.data() && other.data()
         };
-        is_ordered(&levels[level]) && levels[..level].iter().filter(|before| is_before(before)).all(is_ordered)
+        is_ordered(&levels[level])
+            && levels[..level]
+                .iter()
+                .filter(|before| is_before(before))
+                .all(is_ordered)
     }
 
     fn count_origin(&mut self, place: CacheSlot, running: u32) {
         let (is_tlb, level, ..) = place;
-        let keeps_order = self.fault == Some(Fault::AgedIsLostToOthers) || self.keeps_order(is_tlb, level);
+        let keeps_order =
+            self.fault == Some(Fault::AgedIsLostToOthers) || self.keeps_order(is_tlb, level);
         let private = &self.privates[&running];
-        let origins = &mut self.origins[if is_tlb { self.design.levels.len() + level } else { level }];
+        let origins = &mut self.origins[if is_tlb {
+            self.design.levels.len() + level
+        } else {
+            level
+        }];
         if !holds(private, place) {
             origins.intrinsic += 1;
             return;
@@ -494,7 +625,8 @@ impl Machine {
         }
         let absence = self.departures.get(&running).copied().unwrap_or(0);
         let any = self.fault == Some(Fault::RestoredFromAnyAbsence);
-        let is_restored = note.is_some_and(|note| note.reason != Reason::Aged && (note.absence == absence || any));
+        let is_restored = note
+            .is_some_and(|note| note.reason != Reason::Aged && (note.absence == absence || any));
         if !is_tlb && is_restored {
             self.losses[level].restored += 1;
         }
@@ -516,7 +648,9 @@ impl Machine {
     }
 
     fn count_loss(&mut self, event: Event, owner: u32) {
-        let Some(absence) = self.absences.get_mut(&owner) else { return };
+        let Some(absence) = self.absences.get_mut(&owner) else {
+            return;
+        };
         if absence.resident[event.level].remove(&(event.set, event.tag)) {
             absence.lost[event.level] += 1;
         }
@@ -524,7 +658,10 @@ impl Machine {
 
     fn count_eviction(&mut self, event: Event, evictor: u32, owner: u32, why: Why) {
         if why == Why::DrivenOut {
-            *self.evictions.entry((event.level, evictor, owner)).or_default() += 1;
+            *self
+                .evictions
+                .entry((event.level, evictor, owner))
+                .or_default() += 1;
         }
     }
 
@@ -540,23 +677,43 @@ impl Machine {
 
     /// Cycles of each view so far, the private ones added.
     pub(crate) fn cycles(&self) -> ByView<u64> {
-        let private: u64 = self.privates.values().map(|private| private.hierarchy.clock).sum();
-        ByView { shared: self.shared.clock, private: private + self.retired.cycles, flushed: self.flushed.clock }
+        let private: u64 = self
+            .privates
+            .values()
+            .map(|private| private.hierarchy.clock)
+            .sum();
+        ByView {
+            shared: self.shared.clock,
+            private: private + self.retired.cycles,
+            flushed: self.flushed.clock,
+        }
     }
 
     pub(crate) fn counts(&self) -> ByView<HierarchyCounts> {
         let mut private = self.retired.clone();
-        self.privates.values().for_each(|one| add(&mut private, &one.hierarchy.counts()));
-        ByView { shared: self.shared.counts(), private, flushed: self.flushed.counts() }
+        self.privates
+            .values()
+            .for_each(|one| add(&mut private, &one.hierarchy.counts()));
+        ByView {
+            shared: self.shared.counts(),
+            private,
+            flushed: self.flushed.counts(),
+        }
     }
 }
 
 fn of_step(step: Step) -> Address {
-    Address { process: step.space, virt: step.virt, phys: 0 }
+    Address {
+        process: step.space,
+        virt: step.virt,
+        phys: 0,
+    }
 }
 
 fn holds(private: &Private, (is_tlb, level, set, tag): CacheSlot) -> bool {
-    private.hierarchy.stack(is_tlb).levels[level].way_of(set, tag).is_some()
+    private.hierarchy.stack(is_tlb).levels[level]
+        .way_of(set, tag)
+        .is_some()
 }
 
 /// Notes go with the copies that they are about, and what the shared hierarchy has from another process, but the private one no more, is
@@ -577,14 +734,17 @@ fn see_private_events(
                     private.notes.remove(&place);
                 }
                 let level = &shared.stack(is_tlb).levels[event.level];
-                let line = level.way_of(event.set, event.tag).and_then(|way| level.sets[event.set][way]);
+                let line = level
+                    .way_of(event.set, event.tag)
+                    .and_then(|way| level.sets[event.set][way]);
                 if line.is_some_and(|line| line.by != running) {
                     private.let_go.insert(place);
                 }
             }
             What::Asked { is_demand } if !is_tlb || tells_tasks_apart => {
                 let is_new = private.asked.insert((is_tlb, event.level, event.tag));
-                is_asked_first |= is_demand && (is_new || fault == Some(Fault::AgainIsTheFirstTime));
+                is_asked_first |=
+                    is_demand && (is_new || fault == Some(Fault::AgainIsTheFirstTime));
             }
             What::Asked { .. } | What::Filled | What::Arrived | What::Found { .. } => {}
         }

@@ -39,10 +39,15 @@ impl Mappings {
     }
 
     pub(crate) fn at(&self, process: u32, address: u64) -> Option<&Mapping> {
-        let last = self.changes.get(&process)?.iter().rev().find(|change| match change {
-            Change::Mapped(mapping) => covers(mapping.start, mapping.bytes, address),
-            &&Change::Unmapped(start, bytes) => covers(start, bytes, address),
-        });
+        let last = self
+            .changes
+            .get(&process)?
+            .iter()
+            .rev()
+            .find(|change| match change {
+                Change::Mapped(mapping) => covers(mapping.start, mapping.bytes, address),
+                &&Change::Unmapped(start, bytes) => covers(start, bytes, address),
+            });
         match last {
             Some(Change::Mapped(mapping)) => Some(mapping),
             _ => None,

@@ -18,7 +18,12 @@ struct Recorded {
 }
 
 fn owner(process: u32, virt: u64) -> u32 {
-    Address { process, virt, phys: 0 }.owner()
+    Address {
+        process,
+        virt,
+        phys: 0,
+    }
+    .owner()
 }
 
 #[derive(Default)]
@@ -37,13 +42,22 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(pages: Option<PageAllocation>, fault: Option<Fault>) -> Memory {
-        Memory { pages, fault, ..Memory::default() }
+        Memory {
+            pages,
+            fault,
+            ..Memory::default()
+        }
     }
 
     pub(crate) fn tell(&mut self, process: u32, virt: u64, phys: u64, bytes: u64) {
         if bytes.is_power_of_two() && (4096..=1 << 30).contains(&bytes) {
             let process = owner(process, virt);
-            self.recorded.push(Recorded { process, virt: virt / bytes * bytes, phys: phys / bytes * bytes, bytes });
+            self.recorded.push(Recorded {
+                process,
+                virt: virt / bytes * bytes,
+                phys: phys / bytes * bytes,
+                bytes,
+            });
         }
     }
 
@@ -54,19 +68,27 @@ impl Memory {
             &Mark::Unmap { start, bytes } => (start, bytes),
             _ => return,
         };
-        let Some(page) = self.pages.map(|pages| pages.size.0) else { return };
+        let Some(page) = self.pages.map(|pages| pages.size.0) else {
+            return;
+        };
         let is_within = |number: u64| {
             let (first, last) = (number * page, number * page + (page - 1));
             covers(start, bytes, first) && covers(start, bytes, last)
         };
-        self.frames.retain(|&(who, number), _| who != process || !is_within(number));
+        self.frames
+            .retain(|&(who, number), _| who != process || !is_within(number));
     }
 
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
         self.mappings.fork(parent, child);
-        let of_parent =
-            |&(&(who, page), &frame): &(&(u32, u64), &u32)| (who == parent).then_some(((child, page), frame));
-        let copied: Vec<_> = self.frames.iter().filter_map(|entry| of_parent(&entry)).collect();
+        let of_parent = |&(&(who, page), &frame): &(&(u32, u64), &u32)| {
+            (who == parent).then_some(((child, page), frame))
+        };
+        let copied: Vec<_> = self
+            .frames
+            .iter()
+            .filter_map(|entry| of_parent(&entry))
+            .collect();
         self.frames.extend(copied);
     }
 
@@ -78,13 +100,18 @@ impl Memory {
 
     /// Where a load or store, or a fetch, of a process goes.
     pub(crate) fn address(&mut self, process: u32, virt: u64, is_store: bool) -> Address {
-        Address { process, virt, phys: self.physical(process, virt, is_store) }
+        Address {
+            process,
+            virt,
+            phys: self.physical(process, virt, is_store),
+        }
     }
 
     fn physical(&mut self, process: u32, virt: u64, is_store: bool) -> u64 {
         let process = owner(process, virt);
-        let is_recorded =
-            |recorded: &&Recorded| recorded.process == process && covers(recorded.virt, recorded.bytes, virt);
+        let is_recorded = |recorded: &&Recorded| {
+            recorded.process == process && covers(recorded.virt, recorded.bytes, virt)
+        };
         if let Some(recorded) = self.recorded.iter().rev().find(is_recorded) {
             return recorded.phys + (virt - recorded.virt);
         }
@@ -94,7 +121,10 @@ impl Memory {
             Some(&frame) => frame,
             None => self.first_frame(process, page * pages.size.0, pages.size.0),
         };
-        let shared = self.frames.iter().any(|(&(who, _), &other)| who != process && other == frame);
+        let shared = self
+            .frames
+            .iter()
+            .any(|(&(who, _), &other)| who != process && other == frame);
         let is_shared = shared && self.fault != Some(Fault::ForksShareStores);
         if is_store && (is_shared || self.of_files.contains(&frame)) {
             frame = self.next_number();
@@ -110,13 +140,19 @@ impl Memory {
 
     fn first_frame(&mut self, process: u32, start: u64, page: u64) -> u32 {
         // Whatever a process maps there, it is the kernel's: `at` knows no mapping of that address space.
-        let Some(mapping) = self.mappings.at(process, start) else { return self.next_number() };
+        let Some(mapping) = self.mappings.at(process, start) else {
+            return self.next_number();
+        };
         let offset = mapping.offset + (start - mapping.start);
         let has_name = !mapping.path.is_empty() || !mapping.build_id.is_empty();
         if !mapping.is_executable || !has_name || !offset.is_multiple_of(page) {
             return self.next_number();
         }
-        let path = if mapping.build_id.is_empty() { mapping.path.clone() } else { Vec::new() };
+        let path = if mapping.build_id.is_empty() {
+            mapping.path.clone()
+        } else {
+            Vec::new()
+        };
         let file = (mapping.build_id.clone(), path, offset);
         if let Some(&frame) = self.files.get(&file) {
             return frame;

@@ -37,15 +37,30 @@ impl Stack {
     fn follow_stride(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
         let line = self.levels[level].shape.line;
         let is_seen = run.is_first_line || self.fault == Some(Fault::StridesSeeEachLine);
-        let Some(settings) = self.levels[level].shape.stride.filter(|_| ask.kind != Kind::Fetch && is_seen) else {
+        let Some(settings) = self.levels[level]
+            .shape
+            .stride
+            .filter(|_| ask.kind != Kind::Fetch && is_seen)
+        else {
             return;
         };
         let now = run.first_byte;
-        let key = if settings.by == StrideKey::Page { Some(now / PAGE) } else { run.instruction };
+        let key = if settings.by == StrideKey::Page {
+            Some(now / PAGE)
+        } else {
+            run.instruction
+        };
         let Some(key) = key else { return };
-        let Some(stride) = self.kept_stride(level, key, now, settings.entries as usize) else { return };
-        let is_short = stride.unsigned_abs() < u128::from(line) && self.fault != Some(Fault::ShortStridesStayShort);
-        let step = if is_short { stride.signum() * i128::from(line) } else { stride };
+        let Some(stride) = self.kept_stride(level, key, now, settings.entries as usize) else {
+            return;
+        };
+        let is_short = stride.unsigned_abs() < u128::from(line)
+            && self.fault != Some(Fault::ShortStridesStayShort);
+        let step = if is_short {
+            stride.signum() * i128::from(line)
+        } else {
+            stride
+        };
         for ahead in 0..settings.degree {
             let target = i128::from(now) + step * i128::from(settings.distance + ahead);
             if target.div_euclid(PAGE.into()) != i128::from(now / PAGE) {
@@ -60,7 +75,11 @@ impl Stack {
     fn kept_stride(&mut self, level: usize, key: u64, now: u64, most: usize) -> Option<i128> {
         let seen = &mut self.levels[level].strides;
         let Some(at) = seen.iter().position(|seen| seen.key == key) else {
-            seen.push(StrideSeen { key, last: now, stride: 0 });
+            seen.push(StrideSeen {
+                key,
+                last: now,
+                stride: 0,
+            });
             if seen.len() > most {
                 seen.remove(0);
             }
@@ -78,12 +97,30 @@ impl Stack {
 
     fn follow_page(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
         let cache = &mut self.levels[level];
-        let Some(settings) = cache.shape.streamer else { return };
+        let Some(settings) = cache.shape.streamer else {
+            return;
+        };
         let tag = cache.tag(ask.address);
         let lines = PAGE / cache.shape.line;
-        let (page, line) = (Tag { line: tag.line / lines, ..tag }, (tag.line % lines) as i64);
-        let known = cache.pages.iter().position(|seen| seen.page == page).map(|at| cache.pages.remove(at));
-        let before = known.unwrap_or(PageSeen { page, last: line, goes_up: true, steps: 0, farthest: line });
+        let (page, line) = (
+            Tag {
+                line: tag.line / lines,
+                ..tag
+            },
+            (tag.line % lines) as i64,
+        );
+        let known = cache
+            .pages
+            .iter()
+            .position(|seen| seen.page == page)
+            .map(|at| cache.pages.remove(at));
+        let before = known.unwrap_or(PageSeen {
+            page,
+            last: line,
+            goes_up: true,
+            steps: 0,
+            farthest: line,
+        });
         let mut seen = stepped(before, line);
         let mut fetched = Vec::new();
         if line != before.last {
@@ -95,18 +132,35 @@ impl Stack {
         if cache.pages.len() > settings.entries as usize {
             cache.pages.remove(0);
         }
-        fetched.into_iter().for_each(|fetched| self.bring_ahead(run, level, ask, fetched - line));
+        fetched
+            .into_iter()
+            .for_each(|fetched| self.bring_ahead(run, level, ask, fetched - line));
     }
 
     /// Numbers of the lines to be fetched.
     fn ahead(&self, seen: PageSeen, line: i64, lines: i64, settings: Streamer) -> Vec<i64> {
-        let enough = if self.fault == Some(Fault::StreamerStartsAtOnce) { 1 } else { 2 };
+        let enough = if self.fault == Some(Fault::StreamerStartsAtOnce) {
+            1
+        } else {
+            2
+        };
         if seen.steps < enough || !seen.goes_up && self.fault == Some(Fault::StreamerGoesUpOnly) {
             return Vec::new();
         }
-        let next = |ahead: i64| if seen.goes_up { seen.farthest + ahead } else { seen.farthest - ahead };
-        let is_wanted = |&next: &i64| (0..lines).contains(&next) && (next - line).abs() <= i64::from(settings.distance);
-        (1..=i64::from(settings.degree)).map(next).take_while(is_wanted).collect()
+        let next = |ahead: i64| {
+            if seen.goes_up {
+                seen.farthest + ahead
+            } else {
+                seen.farthest - ahead
+            }
+        };
+        let is_wanted = |&next: &i64| {
+            (0..lines).contains(&next) && (next - line).abs() <= i64::from(settings.distance)
+        };
+        (1..=i64::from(settings.degree))
+            .map(next)
+            .take_while(is_wanted)
+            .collect()
     }
 }
 
@@ -117,8 +171,23 @@ fn stepped(seen: PageSeen, line: i64) -> PageSeen {
     }
     let goes_up = line > seen.last;
     if seen.steps == 0 || goes_up != seen.goes_up {
-        return PageSeen { last: line, goes_up, steps: 1, farthest: line, ..seen };
+        return PageSeen {
+            last: line,
+            goes_up,
+            steps: 1,
+            farthest: line,
+            ..seen
+        };
     }
-    let farthest = if goes_up { seen.farthest.max(line) } else { seen.farthest.min(line) };
-    PageSeen { last: line, steps: seen.steps.saturating_add(1), farthest, ..seen }
+    let farthest = if goes_up {
+        seen.farthest.max(line)
+    } else {
+        seen.farthest.min(line)
+    };
+    PageSeen {
+        last: line,
+        steps: seen.steps.saturating_add(1),
+        farthest,
+        ..seen
+    }
 }

@@ -42,14 +42,26 @@ pub(crate) struct ProcessTable {
 }
 
 pub(crate) fn birth() -> SwitchCause {
-    SwitchCause { is_voluntary: false, entry: "birth".to_owned(), syscall: None }
+    SwitchCause {
+        is_voluntary: false,
+        entry: "birth".to_owned(),
+        syscall: None,
+    }
 }
 
 pub(crate) fn end_of_trace() -> SwitchCause {
-    SwitchCause { is_voluntary: false, entry: "unknown".to_owned(), syscall: None }
+    SwitchCause {
+        is_voluntary: false,
+        entry: "unknown".to_owned(),
+        syscall: None,
+    }
 }
 
-pub(crate) fn cause_of(is_voluntary: bool, cause: Cause, name: fn(u16) -> Option<String>) -> SwitchCause {
+pub(crate) fn cause_of(
+    is_voluntary: bool,
+    cause: Cause,
+    name: fn(u16) -> Option<String>,
+) -> SwitchCause {
     let entry = match cause {
         Cause::Syscall(_) => "syscall",
         Cause::PageFault => "page-fault",
@@ -59,13 +71,24 @@ pub(crate) fn cause_of(is_voluntary: bool, cause: Cause, name: fn(u16) -> Option
         Cause::Exit => "exit",
         Cause::Unknown => "unknown",
     };
-    let syscall = if let Cause::Syscall(number) = cause { name(number) } else { None };
-    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall }
+    let syscall = if let Cause::Syscall(number) = cause {
+        name(number)
+    } else {
+        None
+    };
+    SwitchCause {
+        is_voluntary,
+        entry: entry.to_owned(),
+        syscall,
+    }
 }
 
 impl ProcessTable {
     pub(crate) fn new(tells_tasks_apart: bool) -> ProcessTable {
-        let mut table = ProcessTable { tells_tasks_apart, ..ProcessTable::default() };
+        let mut table = ProcessTable {
+            tells_tasks_apart,
+            ..ProcessTable::default()
+        };
         table.who = table.who(0, 0);
         table
     }
@@ -80,7 +103,10 @@ impl ProcessTable {
 
     /// The number of who has run, or was named.
     pub(crate) fn known(&self, (process, task): Who) -> Option<u32> {
-        let place = self.processes.iter().position(|facts| facts.process == process && facts.task == task);
+        let place = self
+            .processes
+            .iter()
+            .position(|facts| facts.process == process && facts.task == task);
         place.map(|place| place as u32)
     }
 
@@ -90,7 +116,13 @@ impl ProcessTable {
             return known;
         }
         let name = String::from_utf8_lossy(name).into_owned();
-        self.processes.push(ProcessFacts { process, task, name, instructions: 0, segments: 0 });
+        self.processes.push(ProcessFacts {
+            process,
+            task,
+            name,
+            instructions: 0,
+            segments: 0,
+        });
         self.processes.len() as u32 - 1
     }
 
@@ -112,7 +144,11 @@ impl ProcessTable {
     /// Whose memory the process of a newborn task is a copy of: where it is a new one and the parent lives.
     pub(crate) fn forked_from(&self, process: u32, parent: u32) -> Option<u32> {
         let is_known = self.processes.iter().any(|facts| facts.process == process);
-        if is_known { None } else { self.tasks.get(&parent).copied() }
+        if is_known {
+            None
+        } else {
+            self.tasks.get(&parent).copied()
+        }
     }
 
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
@@ -134,9 +170,16 @@ impl ProcessTable {
     /// What is no more where a task has left an address space, or come to the same again.
     fn gone(&self, old: u32, task: u32) -> Gone {
         let space = self.is_empty(old).then_some(old);
-        let is_gone = if self.tells_tasks_apart { self.tasks.get(&task) != Some(&old) } else { space.is_some() };
+        let is_gone = if self.tells_tasks_apart {
+            self.tasks.get(&task) != Some(&old)
+        } else {
+            space.is_some()
+        };
         let number = self.known(self.who(old, task));
-        Gone { process: number.filter(|_| is_gone), space }
+        Gone {
+            process: number.filter(|_| is_gone),
+            space,
+        }
     }
 
     pub(crate) fn drop_process(&mut self, process: u32) {
@@ -154,20 +197,38 @@ impl ProcessTable {
     /// All memory of programs that no file lies behind is one place.
     pub(crate) fn data_place(&self, address: u64) -> CodePlace {
         let place = self.place(address);
-        let is_kernel = Address { process: 0, virt: address, phys: 0 }.owner() == KERNEL;
-        if place.object.is_none() && !is_kernel { CodePlace { offset: 0, ..place } } else { place }
+        let is_kernel = Address {
+            process: 0,
+            virt: address,
+            phys: 0,
+        }
+        .owner()
+            == KERNEL;
+        if place.object.is_none() && !is_kernel {
+            CodePlace { offset: 0, ..place }
+        } else {
+            place
+        }
     }
 
     pub(crate) fn place(&self, address: u64) -> CodePlace {
         match self.mappings.at(self.process, address) {
             Some(mapping) if !mapping.path.is_empty() => in_file(mapping, address),
-            _ => CodePlace { object: None, build_id: None, offset: address },
+            _ => CodePlace {
+                object: None,
+                build_id: None,
+                offset: address,
+            },
         }
     }
 }
 
 fn in_file(mapping: &Mapping, address: u64) -> CodePlace {
-    let hexadecimal: String = mapping.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hexadecimal: String = mapping
+        .build_id
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     CodePlace {
         object: Some(String::from_utf8_lossy(&mapping.path).into_owned()),
         build_id: (!hexadecimal.is_empty()).then_some(hexadecimal),

@@ -1,8 +1,9 @@
 //! What a level is made of, the same for caches and TLBs.
 
 use switchcost_design::{
-    AddressKind, Holds, Inclusion, Level, OnSwitch, Partition, Prefetch, Replacement, StreamBuffers, Streamer,
-    StridePrefetcher, TlbLevel, VictimCache, Ways, WriteBuffers, WritePolicy,
+    AddressKind, Holds, Inclusion, Level, OnSwitch, Partition, Prefetch, Replacement,
+    StreamBuffers, Streamer, StridePrefetcher, TlbLevel, VictimCache, Ways, WriteBuffers,
+    WritePolicy,
 };
 
 #[derive(Clone)]
@@ -52,7 +53,9 @@ impl Shape {
             replacement: level.replacement,
             seed: level.seed,
             is_write_back: level.write == WritePolicy::Back,
-            allocates_on_write: level.write_allocate.unwrap_or(level.write == WritePolicy::Back),
+            allocates_on_write: level
+                .write_allocate
+                .unwrap_or(level.write == WritePolicy::Back),
             write_buffers: level.write_buffers,
             hit_cycles: level.hit_cycles.into(),
             miss_cycles: level.miss_cycles.into(),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, CallCost, FillPoint, OfOthers, ProcessFacts, SwitchCause};
+use switchcost_simulation_result::{
+    ByView, CallCost, FillPoint, OfOthers, ProcessFacts, SwitchCause,
+};
 use switchcost_trace::{Block, Chunk, Mark, Reference};
 
 use super::address::KERNEL;
@@ -135,8 +137,13 @@ impl Oracle {
         let before = segment.instructions;
         let (of_segment, cause) = (segment.number, segment.cause.clone());
         segment.instructions += u64::from(block.instructions);
-        let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) { segment.instructions } else { before };
-        let number = (asked / self.settings.interval_instructions).min(self.settings.intervals.into()) as u32;
+        let asked = if self.settings.fault == Some(Fault::IntervalOfBlockEnd) {
+            segment.instructions
+        } else {
+            before
+        };
+        let number = (asked / self.settings.interval_instructions)
+            .min(self.settings.intervals.into()) as u32;
         let (task, space) = (self.table.task, self.table.process);
         let process = self.table.number(self.table.who, b"");
         self.instructions += u64::from(block.instructions);
@@ -144,7 +151,10 @@ impl Oracle {
         facts.instructions += u64::from(block.instructions);
         let (program, named) = (facts.name.clone(), facts.process);
         self.designs.iter_mut().for_each(|design| {
-            design.machine.programs.insert(process, (program.clone(), named));
+            design
+                .machine
+                .programs
+                .insert(process, (program.clone(), named));
         });
         let place = self.table.place(block.address);
         let interval = FoundInterval {
@@ -161,11 +171,17 @@ impl Oracle {
         };
         for design in &mut self.designs {
             let excess = design.block(block, references, &interval, space);
-            *design.code.entry((program.clone(), cause.clone(), place.clone())).or_default() += excess;
+            *design
+                .code
+                .entry((program.clone(), cause.clone(), place.clone()))
+                .or_default() += excess;
             design.see_places(&self.table, &program, &cause);
             if self.instructions >= self.doubled_at {
                 let most_held = design.machine.most_held.clone();
-                design.machine.fill_curve.push(FillPoint { instructions: self.instructions, most_held });
+                design.machine.fill_curve.push(FillPoint {
+                    instructions: self.instructions,
+                    most_held,
+                });
             }
         }
         while self.instructions >= self.doubled_at {
@@ -174,42 +190,74 @@ impl Oracle {
     }
 
     fn mark(&mut self, mark: &Mark) {
-        let is_of_running =
-            matches!(mark, Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. });
+        let is_of_running = matches!(
+            mark,
+            Mark::Map(_) | Mark::Unmap { .. } | Mark::Page { .. } | Mark::KernelTouch { .. }
+        );
         if is_of_running && self.segments == 0 {
             return;
         }
         match mark {
-            Mark::Birth { task, process, parent, name } => {
+            Mark::Birth {
+                task,
+                process,
+                parent,
+                name,
+            } => {
                 if let Some(parent) = self.table.forked_from(process.0, parent.0) {
                     self.table.fork(parent, process.0);
                     self.memories(|memory| memory.fork(parent, process.0));
                 }
                 self.place_task(task.0, process.0, name);
             }
-            Mark::Exec { task, process, name } => self.place_task(task.0, process.0, name),
+            Mark::Exec {
+                task,
+                process,
+                name,
+            } => self.place_task(task.0, process.0, name),
             Mark::Exit { task } => {
                 let gone = self.table.exit(task.0);
                 self.drop_process(gone);
             }
-            &Mark::Switch { to, is_voluntary, cause, .. } => {
+            &Mark::Switch {
+                to,
+                is_voluntary,
+                cause,
+                ..
+            } => {
                 self.end_call(true);
-                self.switch(to.0, cause_of(is_voluntary, cause, self.settings.syscall_name));
+                self.switch(
+                    to.0,
+                    cause_of(is_voluntary, cause, self.settings.syscall_name),
+                );
             }
-            &Mark::KernelTouch { address, bytes, is_store } => self.kernel_touch(address, bytes, is_store),
+            &Mark::KernelTouch {
+                address,
+                bytes,
+                is_store,
+            } => self.kernel_touch(address, bytes, is_store),
             Mark::Map(_) | Mark::Unmap { .. } => {
                 self.table.map(mark);
                 let process = self.table.process;
                 self.memories(|memory| memory.map(process, mark));
             }
-            &Mark::Page { virtual_address, physical_address, bytes } => {
+            &Mark::Page {
+                virtual_address,
+                physical_address,
+                bytes,
+            } => {
                 let process = self.table.process;
-                self.memories(|memory| memory.tell(process, virtual_address, physical_address, bytes));
+                self.memories(|memory| {
+                    memory.tell(process, virtual_address, physical_address, bytes)
+                });
             }
             &Mark::SyscallEnter { number } => {
                 self.call = Some(number);
                 for design in &mut self.designs {
-                    design.entered = CallCost { instructions: self.instructions, ..design.machine.counted() };
+                    design.entered = CallCost {
+                        instructions: self.instructions,
+                        ..design.machine.counted()
+                    };
                 }
             }
             Mark::SyscallExit { .. } => self.end_call(false),
@@ -223,7 +271,9 @@ impl Oracle {
         self.table.leave(cause);
         self.table.task = to;
         let process = self.table.process_of(to);
-        self.designs.iter_mut().for_each(|design| design.machine.switch());
+        self.designs
+            .iter_mut()
+            .for_each(|design| design.machine.switch());
         self.change_process(process);
         let cause = match self.settings.fault {
             Some(Fault::CauseOfOtherTask) => of_other,
@@ -233,9 +283,14 @@ impl Oracle {
     }
 
     fn end_call(&mut self, is_switch: bool) {
-        let Some(number) = self.call.take() else { return };
+        let Some(number) = self.call.take() else {
+            return;
+        };
         for design in &mut self.designs {
-            let now = CallCost { instructions: self.instructions, ..design.machine.counted() };
+            let now = CallCost {
+                instructions: self.instructions,
+                ..design.machine.counted()
+            };
             if now.instructions > design.entered.instructions {
                 let sum = design.calls.entry(number).or_default();
                 sum.syscall = (self.settings.syscall_name)(number).expect("a name");
@@ -248,7 +303,9 @@ impl Oracle {
     }
 
     fn memories(&mut self, change: impl Fn(&mut Memory)) {
-        self.designs.iter_mut().for_each(|design| change(&mut design.machine.memory));
+        self.designs
+            .iter_mut()
+            .for_each(|design| change(&mut design.machine.memory));
     }
 
     /// A birth, or an exec.
@@ -271,7 +328,9 @@ impl Oracle {
         if before != who {
             let from = self.table.known(before);
             let to = self.table.number(who, b"");
-            self.designs.iter_mut().for_each(|design| design.machine.change_process(from, to, is_other_space));
+            self.designs
+                .iter_mut()
+                .for_each(|design| design.machine.change_process(from, to, is_other_space));
         }
     }
 
@@ -281,7 +340,9 @@ impl Oracle {
             self.memories(|memory| memory.drop_process(space));
         }
         if let Some(process) = gone.process {
-            self.designs.iter_mut().for_each(|design| design.machine.drop_process(process));
+            self.designs
+                .iter_mut()
+                .for_each(|design| design.machine.drop_process(process));
         }
     }
 
@@ -295,8 +356,12 @@ impl Oracle {
         let (program, named) = (facts.name.clone(), facts.process);
         let cause = self.segment.as_ref().expect("a task runs").cause.clone();
         for design in &mut self.designs {
-            design.machine.programs.insert(process, (program.clone(), named));
-            let steps = Steps::new(&design.machine.design, process, space).kernel(kind, address, bytes);
+            design
+                .machine
+                .programs
+                .insert(process, (program.clone(), named));
+            let steps =
+                Steps::new(&design.machine.design, process, space).kernel(kind, address, bytes);
             design.machine.references_of(process, &steps);
             design.see_places(&self.table, &program, &cause);
         }
@@ -310,7 +375,11 @@ impl Oracle {
 
     fn begin_segment(&mut self, cause: SwitchCause) {
         self.see_cause(&cause);
-        self.segment = Some(Segment { number: self.segments, instructions: 0, cause });
+        self.segment = Some(Segment {
+            number: self.segments,
+            instructions: 0,
+            cause,
+        });
         self.segments += 1;
         self.table.facts().segments += 1;
     }
@@ -318,9 +387,14 @@ impl Oracle {
     fn end_segment(&mut self, end: &SwitchCause) {
         self.see_cause(end);
         self.close_intervals();
-        let Some(segment) = self.segment.take() else { return };
+        let Some(segment) = self.segment.take() else {
+            return;
+        };
         for design in &mut self.designs {
-            let own = design.intervals.iter_mut().filter(|interval| interval.segment == segment.number);
+            let own = design
+                .intervals
+                .iter_mut()
+                .filter(|interval| interval.segment == segment.number);
             own.for_each(|interval| interval.end = end.clone());
         }
     }
@@ -332,46 +406,76 @@ impl Oracle {
 
 impl OneDesign {
     /// Gives the block's excess cycles, but for first touches. `wanted` is the interval that it belongs to.
-    fn block(&mut self, block: &Block, references: &[Reference], wanted: &FoundInterval, space: u32) -> i64 {
+    fn block(
+        &mut self,
+        block: &Block,
+        references: &[Reference],
+        wanted: &FoundInterval,
+        space: u32,
+    ) -> i64 {
         let (before, others_before) = (self.machine.cycles(), self.machine.of_others);
-        if self.open.as_ref().is_some_and(|(open, ..)| open.number != wanted.number) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|(open, ..)| open.number != wanted.number)
+        {
             self.close_interval();
         }
         let instructions = u64::from(block.instructions);
         self.machine.begin_block(wanted.process, instructions);
-        let steps = Steps::new(&self.machine.design, wanted.process, space).block(block, references);
+        let steps =
+            Steps::new(&self.machine.design, wanted.process, space).block(block, references);
         self.machine.references_of(wanted.process, &steps);
         let after = self.machine.cycles();
-        let (open, start, others) = self.open.get_or_insert_with(|| (wanted.clone(), before, others_before));
+        let (open, start, others) = self
+            .open
+            .get_or_insert_with(|| (wanted.clone(), before, others_before));
         open.instructions += instructions;
-        open.cycles = [after.shared - start.shared, after.private - start.private, after.flushed - start.flushed];
+        open.cycles = [
+            after.shared - start.shared,
+            after.private - start.private,
+            after.flushed - start.flushed,
+        ];
         let now = self.machine.of_others;
-        open.of_others =
-            Some([now.lost - others.lost, now.gained - others.gained, now.first_touches - others.first_touches]);
+        open.of_others = Some([
+            now.lost - others.lost,
+            now.gained - others.gained,
+            now.first_touches - others.first_touches,
+        ]);
         let first_touches = (now.first_touches - others_before.first_touches) as i64;
-        (after.shared - before.shared) as i64 - (after.private - before.private) as i64 + first_touches
+        (after.shared - before.shared) as i64 - (after.private - before.private) as i64
+            + first_touches
     }
 
     /// Where data and lines are that the lookups since the last time were about.
     fn see_places(&mut self, table: &ProcessTable, program: &str, cause: &SwitchCause) {
         for (address, excess) in self.machine.data.drain(..) {
-            *self.data.entry((program.to_owned(), cause.clone(), table.data_place(address))).or_default() += excess;
+            *self
+                .data
+                .entry((program.to_owned(), cause.clone(), table.data_place(address)))
+                .or_default() += excess;
         }
         for (level, owner, is_code, address) in self.machine.evictors.drain(..) {
             let program = (owner != KERNEL).then(|| program.to_owned());
-            *self.evictors.entry((level, program, is_code, table.data_place(address))).or_default() += 1;
+            *self
+                .evictors
+                .entry((level, program, is_code, table.data_place(address)))
+                .or_default() += 1;
         }
     }
 
     fn close_interval(&mut self) {
-        self.intervals.extend(self.open.take().map(|(interval, ..)| interval));
+        self.intervals
+            .extend(self.open.take().map(|(interval, ..)| interval));
     }
 }
 
 fn add_difference(sum: &mut CallCost, now: &CallCost, then: &CallCost) {
     let add = |sums: &mut Vec<u64>, now: &[u64], then: &[u64]| {
         sums.resize(now.len(), 0);
-        sums.iter_mut().zip(now.iter().zip(then)).for_each(|(sum, (now, then))| *sum += now - then);
+        sums.iter_mut()
+            .zip(now.iter().zip(then))
+            .for_each(|(sum, (now, then))| *sum += now - then);
     };
     sum.calls += 1;
     sum.instructions += now.instructions - then.instructions;

@@ -103,13 +103,25 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) fn new(shapes: Vec<Shape>, is_tlb: bool, fault: Option<Fault>) -> Stack {
-        let levels = shapes.into_iter().map(|shape| Cache::new(shape, fault)).collect();
-        Stack { levels, events: Vec::new(), is_tlb, fault }
+        let levels = shapes
+            .into_iter()
+            .map(|shape| Cache::new(shape, fault))
+            .collect();
+        Stack {
+            levels,
+            events: Vec::new(),
+            is_tlb,
+            fault,
+        }
     }
 
     pub(crate) fn is_on_path(&self, level: usize, kind: Kind) -> bool {
         let holds = self.levels[level].shape.holds;
-        if kind == Kind::Fetch { holds.instructions() } else { holds.data() }
+        if kind == Kind::Fetch {
+            holds.instructions()
+        } else {
+            holds.data()
+        }
     }
 
     pub(crate) fn first(&self, kind: Kind) -> Option<usize> {
@@ -145,15 +157,36 @@ impl Stack {
     }
 
     /// One look-up by the processor; the caller counts access and miss.
-    pub(crate) fn look_up_first(&mut self, run: &mut Run<'_>, kind: Kind, address: Address) -> Reply {
+    pub(crate) fn look_up_first(
+        &mut self,
+        run: &mut Run<'_>,
+        kind: Kind,
+        address: Address,
+    ) -> Reply {
         let level = self.first(kind).expect("the caller asked for it");
-        self.look_up(run, level, Ask { kind, address, is_demand: true, later: 0, is_prefetch: false })
+        self.look_up(
+            run,
+            level,
+            Ask {
+                kind,
+                address,
+                is_demand: true,
+                later: 0,
+                is_prefetch: false,
+            },
+        )
     }
 
     /// One look-up by the level before, or nothing where there is only memory.
     fn request(&mut self, run: &mut Run<'_>, from: usize, ask: Ask) -> Reply {
         let Some(level) = self.next(from, ask.kind) else {
-            self.note(from, ask.address, What::Asked { is_demand: ask.is_demand });
+            self.note(
+                from,
+                ask.address,
+                What::Asked {
+                    is_demand: ask.is_demand,
+                },
+            );
             return Reply::default();
         };
         self.count_access(level, ask.kind, 1);
@@ -165,7 +198,10 @@ impl Stack {
     }
 
     fn look_up(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
-        let ask = Ask { address: ask.address.line(self.levels[level].shape.line), ..ask };
+        let ask = Ask {
+            address: ask.address.line(self.levels[level].shape.line),
+            ..ask
+        };
         let reply = self.answer(run, level, ask);
         if ask.is_demand || self.fault == Some(Fault::AnyRequestTrains) {
             self.train(run, level, ask);
@@ -184,9 +220,18 @@ impl Stack {
         if let Some(index) = self.levels[level].find_victim(ask.address) {
             return self.victim_hit(run, level, ask, index);
         }
-        let heads = |stream: &Stream| stream.lines.front().map(|&(head, _)| self.levels[level].tag(head));
+        let heads = |stream: &Stream| {
+            stream
+                .lines
+                .front()
+                .map(|&(head, _)| self.levels[level].tag(head))
+        };
         let wanted = Some(self.levels[level].tag(ask.address));
-        if let Some(stream) = self.levels[level].streams.iter().position(|stream| heads(stream) == wanted) {
+        if let Some(stream) = self.levels[level]
+            .streams
+            .iter()
+            .position(|stream| heads(stream) == wanted)
+        {
             return self.stream_hit(run, level, ask, stream);
         }
         self.miss(run, level, ask)
@@ -195,7 +240,8 @@ impl Stack {
     fn hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, set: usize, way: usize) -> Reply {
         let cycles = self.levels[level].shape.hit_cycles;
         let line = self.levels[level].sets[set][way].as_mut().expect("found");
-        let is_first_use = std::mem::take(&mut line.is_unused) || self.fault == Some(Fault::AnyHitIsOfAPrefetch);
+        let is_first_use =
+            std::mem::take(&mut line.is_unused) || self.fault == Some(Fault::AnyHitIsOfAPrefetch);
         self.levels[level].counts.prefetch_hits += u64::from(is_first_use);
         if ask.is_demand {
             let by = self.levels[level].sets[set][way].expect("found").by;
@@ -204,33 +250,57 @@ impl Stack {
         let ask = self.spend(run, level, ask, cycles);
         if self.levels[level].shape.is_exclusive() {
             if self.fault == Some(Fault::ExclusiveKeepsLine) {
-                return Reply { cycles, ..Reply::default() };
+                return Reply {
+                    cycles,
+                    ..Reply::default()
+                };
             }
             let line = self.take(level, set, way, Why::TakenUp);
-            return Reply { cycles, is_miss: false, is_modified: line.is_modified };
+            return Reply {
+                cycles,
+                is_miss: false,
+                is_modified: line.is_modified,
+            };
         }
         self.as_found(run, level, ask);
-        Reply { cycles, ..Reply::default() }
+        Reply {
+            cycles,
+            ..Reply::default()
+        }
     }
 
     fn victim_hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, index: usize) -> Reply {
-        let victim = self.levels[level].shape.victim.expect("it has a victim cache");
+        let victim = self.levels[level]
+            .shape
+            .victim
+            .expect("it has a victim cache");
         let cycles = u64::from(victim.hit_cycles);
         let ask = self.spend(run, level, ask, cycles);
         self.levels[level].counts.victim_hits += 1;
         let mut line = self.levels[level].victims.remove(index);
-        (line.owner, line.by, line.address, line.signature) = (run.owner, run.process, ask.address, run.signature);
+        (line.owner, line.by, line.address, line.signature) =
+            (run.owner, run.process, ask.address, run.signature);
         line.is_modified &= self.fault != Some(Fault::VictimForgetsModified);
         self.bring_in(level, line, ask.time(run));
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
-        Reply { cycles, is_miss: true, is_modified: false }
+        Reply {
+            cycles,
+            is_miss: true,
+            is_modified: false,
+        }
     }
 
     fn stream_hit(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, stream: usize) -> Reply {
-        let streams = self.levels[level].shape.streams.expect("it has stream buffers");
-        let (_, arrival) = self.levels[level].streams[stream].lines.pop_front().expect("its head was found");
+        let streams = self.levels[level]
+            .shape
+            .streams
+            .expect("it has stream buffers");
+        let (_, arrival) = self.levels[level].streams[stream]
+            .lines
+            .pop_front()
+            .expect("its head was found");
         let mut cycles = u64::from(streams.hit_cycles);
         if streams.timed && self.fault != Some(Fault::PrefetchedIsThere) {
             let wait = arrival.saturating_sub(ask.time(run));
@@ -245,38 +315,75 @@ impl Stack {
         }
         self.levels[level].streams[stream].used = self.levels[level].tick();
         self.extend_stream(run, level, ask, stream);
-        Reply { cycles, is_miss: true, is_modified: false }
+        Reply {
+            cycles,
+            is_miss: true,
+            is_modified: false,
+        }
     }
 
     fn miss(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
         let (reply, ask) = self.ask_below(run, level, ask);
         let cycles = reply.cycles;
         if self.levels[level].shape.is_exclusive() {
-            return Reply { cycles, is_miss: true, is_modified: reply.is_modified };
+            return Reply {
+                cycles,
+                is_miss: true,
+                is_modified: reply.is_modified,
+            };
         }
         self.levels[level].counts.fills += 1;
         self.note(level, ask.address, What::Filled);
-        self.bring_in(level, Line::new(ask.address, reply.is_modified, run), ask.time(run));
+        self.bring_in(
+            level,
+            Line::new(ask.address, reply.is_modified, run),
+            ask.time(run),
+        );
         if self.is_written(ask.kind) {
             self.as_found(run, level, ask);
         }
         self.after_fill(run, level, ask);
-        Reply { cycles, is_miss: true, is_modified: false }
+        Reply {
+            cycles,
+            is_miss: true,
+            is_modified: false,
+        }
     }
 
     /// Over the bus, and from the next level or memory. Gives all cycles of that, and the request as it is then.
     fn ask_below(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> (Reply, Ask) {
         let is_exempt = self.fault == Some(Fault::PrefetchesTakeNoBus) && ask.is_prefetch;
-        let wait = if is_exempt { 0 } else { self.use_bus(level, ask.time(run)) };
+        let wait = if is_exempt {
+            0
+        } else {
+            self.use_bus(level, ask.time(run))
+        };
         let own = wait + self.levels[level].shape.miss_cycles;
         let kind = self.kind_below(ask.kind);
         let asked = self.spend(run, level, ask, own);
-        let reply = self.request(run, level, Ask { kind, is_prefetch: false, ..asked });
+        let reply = self.request(
+            run,
+            level,
+            Ask {
+                kind,
+                is_prefetch: false,
+                ..asked
+            },
+        );
         let back = match ask.is_demand {
             true => ask,
-            false => Ask { later: asked.later + reply.cycles, ..ask },
+            false => Ask {
+                later: asked.later + reply.cycles,
+                ..ask
+            },
         };
-        (Reply { cycles: own + reply.cycles, ..reply }, back)
+        (
+            Reply {
+                cycles: own + reply.cycles,
+                ..reply
+            },
+            back,
+        )
     }
 
     /// A store that misses where lines are allocated is a load below; TLBs know loads and stores by name only.
@@ -304,12 +411,17 @@ impl Stack {
         };
         let behind = self.behind(level, address);
         let cache = &mut self.levels[level];
-        let known = cache.runs.iter().position(|run| cache.tag(run.waits_for) == cache.tag(address));
+        let known = cache
+            .runs
+            .iter()
+            .position(|run| cache.tag(run.waits_for) == cache.tag(address));
         let length = 1 + known.map_or(0, |known| cache.runs.remove(known).length);
         if length >= enough {
             return true;
         }
-        cache.runs.extend(behind.map(|waits_for| FillRun { waits_for, length }));
+        cache
+            .runs
+            .extend(behind.map(|waits_for| FillRun { waits_for, length }));
         if cache.runs.len() > streams.count as usize {
             cache.runs.remove(0);
         }
@@ -324,17 +436,27 @@ impl Stack {
             _ if fault == Some(Fault::FirstStreamIsReused) => (1, 0),
             stream => (1, stream.used),
         };
-        let stream = (0..cache.streams.len()).min_by_key(order).expect("there are some");
+        let stream = (0..cache.streams.len())
+            .min_by_key(order)
+            .expect("there are some");
         let used = cache.tick();
-        cache.streams[stream] = Stream { last: Some(ask.address), used, ..Default::default() };
+        cache.streams[stream] = Stream {
+            last: Some(ask.address),
+            used,
+            ..Default::default()
+        };
         for _ in 0..cache.shape.streams.expect("there are some").depth {
             self.extend_stream(run, level, ask, stream);
         }
     }
 
     fn extend_stream(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, stream: usize) {
-        let last = self.levels[level].streams[stream].last.expect("the buffer was started");
-        let Some(address) = self.behind(level, last) else { return };
+        let last = self.levels[level].streams[stream]
+            .last
+            .expect("the buffer was started");
+        let Some(address) = self.behind(level, last) else {
+            return;
+        };
         let arrival = ask.time(run) + self.prefetch(run, level, ask, address).cycles;
         let stream = &mut self.levels[level].streams[stream];
         stream.lines.push_back((address, arrival));
@@ -351,7 +473,11 @@ impl Stack {
     pub(crate) fn bring_ahead(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, lines: i64) {
         let bytes = lines * self.levels[level].shape.line as i64;
         let virt = ask.address.virt.wrapping_add_signed(bytes);
-        let address = Address { virt, phys: ask.address.phys.wrapping_add_signed(bytes), ..ask.address };
+        let address = Address {
+            virt,
+            phys: ask.address.phys.wrapping_add_signed(bytes),
+            ..ask.address
+        };
         if self.levels[level].holding(address).is_some() {
             return;
         }
@@ -363,16 +489,30 @@ impl Stack {
 
     fn prefetch(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, address: Address) -> Reply {
         self.levels[level].counts.prefetches += 1;
-        self.ask_below(run, level, Ask { address, is_demand: false, is_prefetch: true, ..ask }).0
+        self.ask_below(
+            run,
+            level,
+            Ask {
+                address,
+                is_demand: false,
+                is_prefetch: true,
+                ..ask
+            },
+        )
+        .0
     }
 
     /// The next line, where it lies in the same page.
     fn behind(&self, level: usize, address: Address) -> Option<Address> {
         let line = self.levels[level].shape.line;
         let virt = address.virt.checked_add(line)?;
-        let is_near =
-            virt / PREFETCH_PAGE == address.virt / PREFETCH_PAGE || self.fault == Some(Fault::PrefetchLeavesPage);
-        is_near.then(|| Address { virt, phys: address.phys.wrapping_add(line), ..address })
+        let is_near = virt / PREFETCH_PAGE == address.virt / PREFETCH_PAGE
+            || self.fault == Some(Fault::PrefetchLeavesPage);
+        is_near.then(|| Address {
+            virt,
+            phys: address.phys.wrapping_add(line),
+            ..address
+        })
     }
 
     /// Cycles of this level: the clock's for a demand request, else the request's own. Gives the request as it is then.
@@ -385,7 +525,10 @@ impl Stack {
         if self.fault == Some(Fault::OtherThanDemandTakesNoTime) {
             return ask;
         }
-        Ask { later: ask.later + cycles, ..ask }
+        Ask {
+            later: ask.later + cycles,
+            ..ask
+        }
     }
 
     /// TLBs are looked up for stores as for loads.
@@ -401,7 +544,10 @@ impl Stack {
             return;
         }
         if self.levels[level].shape.is_write_back {
-            self.levels[level].sets[set][way].as_mut().expect("it is there").is_modified = true;
+            self.levels[level].sets[set][way]
+                .as_mut()
+                .expect("it is there")
+                .is_modified = true;
         } else {
             self.store_goes_on(run, level, ask);
         }
@@ -411,15 +557,25 @@ impl Stack {
     fn pass_store(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
         if !self.levels[level].shape.is_write_back {
             self.store_goes_on(run, level, ask);
-            return Reply { is_miss: true, ..Reply::default() };
+            return Reply {
+                is_miss: true,
+                ..Reply::default()
+            };
         }
         let reply = self.request(run, level, ask);
-        Reply { cycles: reply.cycles, is_miss: true, is_modified: false }
+        Reply {
+            cycles: reply.cycles,
+            is_miss: true,
+            is_modified: false,
+        }
     }
 
     /// From a write-through level: nothing waits, unless all write buffers are taken.
     fn store_goes_on(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
-        let ask = Ask { is_demand: false, ..ask };
+        let ask = Ask {
+            is_demand: false,
+            ..ask
+        };
         let Some(buffers) = self.levels[level].shape.write_buffers else {
             self.request(run, level, ask);
             return;
@@ -427,7 +583,9 @@ impl Stack {
         let spare = usize::from(self.fault == Some(Fault::OneBufferMore));
         self.take_buffer(run, level, buffers.count as usize + spare);
         let now = *run.clock;
-        let mut later = ask.later.max(self.levels[level].written_last.saturating_sub(now));
+        let mut later = ask
+            .later
+            .max(self.levels[level].written_last.saturating_sub(now));
         if self.fault == Some(Fault::BufferedStoreSetsOutAtOnce) {
             later = ask.later;
         }

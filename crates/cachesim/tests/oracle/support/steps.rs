@@ -24,9 +24,19 @@ pub(crate) struct Steps {
 }
 
 fn first_levels(design: &Design, is_on: fn(switchcost_design::Holds) -> bool) -> Vec<First> {
-    let tlb = design.tlbs.iter().find(|tlb| is_on(tlb.holds)).map(|tlb| First { is_tlb: true, bytes: tlb.page.0 });
+    let tlb = design
+        .tlbs
+        .iter()
+        .find(|tlb| is_on(tlb.holds))
+        .map(|tlb| First {
+            is_tlb: true,
+            bytes: tlb.page.0,
+        });
     let cache = design.levels.iter().find(|level| is_on(level.holds));
-    let cache = cache.map(|level| First { is_tlb: false, bytes: level.line.0 });
+    let cache = cache.map(|level| First {
+        is_tlb: false,
+        bytes: level.line.0,
+    });
     tlb.into_iter().chain(cache).collect()
 }
 
@@ -44,11 +54,14 @@ impl Steps {
 
     pub(crate) fn block(mut self, block: &Block, references: &[Reference]) -> Vec<Step> {
         let last = block.address.saturating_add(u64::from(block.bytes) - 1);
-        let first_end = block.address.saturating_add(u64::from(block.first_bytes) - 1);
+        let first_end = block
+            .address
+            .saturating_add(u64::from(block.first_bytes) - 1);
         let mut waiting: Vec<(First, Vec<u64>)> = Vec::new();
         for first in self.fetch.clone() {
             let all = lines(block.address, last, first.bytes);
-            let (now, later): (Vec<u64>, Vec<u64>) = all.into_iter().partition(|&line| line <= first_end);
+            let (now, later): (Vec<u64>, Vec<u64>) =
+                all.into_iter().partition(|&line| line <= first_end);
             self.look_up(first, Kind::Fetch, &now, block.address);
             waiting.push((first, later));
         }
@@ -56,7 +69,11 @@ impl Steps {
             let end = block.address.saturating_add(u64::from(reference.through()));
             self.fetch_until(&mut waiting, end);
             self.instruction = Some(end);
-            let kind = if reference.is_store() { Kind::Store } else { Kind::Load };
+            let kind = if reference.is_store() {
+                Kind::Store
+            } else {
+                Kind::Load
+            };
             self.touch(kind, reference.address(), u64::from(reference.bytes()));
         }
         self.fetch_until(&mut waiting, u64::MAX);
@@ -83,9 +100,23 @@ impl Steps {
     fn look_up(&mut self, first: First, kind: Kind, lines: &[u64], first_byte: u64) {
         for (index, &virt) in lines.iter().enumerate() {
             let (is_tlb, first_byte) = (first.is_tlb, virt.max(first_byte));
-            let Steps { process, space, instruction, .. } = *self;
+            let Steps {
+                process,
+                space,
+                instruction,
+                ..
+            } = *self;
             let is_first = index == 0;
-            self.steps.push(Step { is_tlb, kind, process, space, virt, first_byte, instruction, is_first });
+            self.steps.push(Step {
+                is_tlb,
+                kind,
+                process,
+                space,
+                virt,
+                first_byte,
+                instruction,
+                is_first,
+            });
         }
     }
 
@@ -106,5 +137,7 @@ impl Steps {
 
 /// First bytes of the lines from one byte to another.
 fn lines(first: u64, last: u64, bytes: u64) -> Vec<u64> {
-    (first / bytes..=last / bytes).map(|line| line * bytes).collect()
+    (first / bytes..=last / bytes)
+        .map(|line| line * bytes)
+        .collect()
 }

@@ -20,7 +20,9 @@ pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
 fn of_rate(rate: u64) -> Result<&'static str, &'static str> {
     match rate {
         0 => Err("the firmware gives no rate of the counter-timer (CNTFRQ_EL0 is 0)"),
-        LEAST_RATE.. => Ok("the counter-timer of the architecture (CNTVCT_EL0): one rate in every state"),
+        LEAST_RATE.. => {
+            Ok("the counter-timer of the architecture (CNTVCT_EL0): one rate in every state")
+        }
         _ => Err("the counter-timer goes on less than 10 million times a second"),
     }
 }
@@ -40,7 +42,9 @@ pub(in crate::clock) fn read() -> u64 {
     let ticks: u64;
     // SAFETY: reads a register that Linux leaves readable, or reads for the program where it is not. No `nomem`: the compiler may move
     // no access to memory across it.
-    unsafe { asm!("isb", "mrs {}, cntvct_el0", "isb", out(reg) ticks, options(nostack, preserves_flags)) };
+    unsafe {
+        asm!("isb", "mrs {}, cntvct_el0", "isb", out(reg) ticks, options(nostack, preserves_flags))
+    };
     ticks
 }
 
@@ -53,7 +57,10 @@ mod tests {
         for rate in [10_000_000, 19_200_000, 62_500_000, 1_000_000_000] {
             assert!(of_rate(rate).is_ok(), "{rate}");
         }
-        assert_eq!(of_rate(1_920_000), Err("the counter-timer goes on less than 10 million times a second"));
+        assert_eq!(
+            of_rate(1_920_000),
+            Err("the counter-timer goes on less than 10 million times a second")
+        );
         assert!(of_rate(0).is_err_and(|why| why.contains("CNTFRQ_EL0")));
     }
 

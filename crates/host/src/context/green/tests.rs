@@ -25,9 +25,16 @@ fn yields_go_round_the_queue_and_are_counted() {
         green.scheduler().yield_now();
     }
     assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2]);
-    assert_eq!((green.scheduler().yields(), green.scheduler().preemptions()), (6, 0));
+    assert_eq!(
+        (green.scheduler().yields(), green.scheduler().preemptions()),
+        (6, 0)
+    );
     green.alone(|scheduler| scheduler.yield_now());
-    assert_eq!(green.scheduler().yields(), 6, "alone there is no thread to switch to");
+    assert_eq!(
+        green.scheduler().yields(),
+        6,
+        "alone there is no thread to switch to"
+    );
     green.scheduler().yield_now();
     assert_eq!(green.scheduler().yields(), 9, "and then there is again");
 }
@@ -61,17 +68,31 @@ fn preempted_threads_lose_no_register() {
     let results = Rc::new((Cell::new(0_u32), Cell::new(0_u32)));
     let counts = Rc::clone(&results);
     let turn = move |_: &Scheduler, _| {
-        let count = if compute(ROUNDS) == expected { &counts.0 } else { &counts.1 };
+        let count = if compute(ROUNDS) == expected {
+            &counts.0
+        } else {
+            &counts.1
+        };
         count.set(count.get() + 1);
     };
     let green = Green::new(3, Box::new(turn)).expect("the only set");
-    let own = green.preempting(Nanos::micros(50), |_| (0..60).map(|_| compute(ROUNDS)).collect::<Vec<_>>());
+    let own = green.preempting(Nanos::micros(50), |_| {
+        (0..60).map(|_| compute(ROUNDS)).collect::<Vec<_>>()
+    });
     let own = own.expect("a timer");
     assert!(own.iter().all(|sum| *sum == expected));
     assert_eq!(results.1.get(), 0, "wrong sums");
     let scheduler = green.scheduler();
-    assert!(scheduler.preemptions() > 20, "{} preemptions", scheduler.preemptions());
-    assert!(results.0.get() > 10, "the other threads ran too: {}", results.0.get());
+    assert!(
+        scheduler.preemptions() > 20,
+        "{} preemptions",
+        scheduler.preemptions()
+    );
+    assert!(
+        results.0.get() > 10,
+        "the other threads ran too: {}",
+        results.0.get()
+    );
 }
 
 #[test]
@@ -96,7 +117,10 @@ fn the_caller_comes_back_from_threads_that_never_yield() {
         let body = |_: &Scheduler| (0..round % 64 * 8).for_each(|_| std::hint::spin_loop());
         green.preempting(Nanos::micros(20), body).expect("a timer");
     }
-    assert!(green.scheduler().preemptions() > 0, "the timer's end met no signal");
+    assert!(
+        green.scheduler().preemptions() > 0,
+        "the timer's end met no signal"
+    );
 }
 
 #[test]
@@ -104,14 +128,21 @@ fn a_signal_from_elsewhere_is_not_the_timers() {
     let _turn = one_at_a_time();
     let green = Green::new(2, Box::new(|_, _| unreachable!("no switch"))).expect("the only set");
     let raise = |_: &Scheduler| crate::signal_action::raise(libc::SIGUSR2);
-    green.preempting(Nanos::seconds(1_000), raise).expect("a timer").expect("a signal");
-    assert_eq!((green.scheduler().signals(), green.scheduler().preemptions()), (0, 0));
+    green
+        .preempting(Nanos::seconds(1_000), raise)
+        .expect("a timer")
+        .expect("a signal");
+    assert_eq!(
+        (green.scheduler().signals(), green.scheduler().preemptions()),
+        (0, 0)
+    );
 }
 
 #[test]
 fn a_panic_of_the_caller_ends_timer_and_solitude() {
     let _turn = one_at_a_time();
-    let green = Green::new(2, Box::new(|scheduler, _| scheduler.yield_now())).expect("the only set");
+    let green =
+        Green::new(2, Box::new(|scheduler, _| scheduler.yield_now())).expect("the only set");
     let body = |_: &Scheduler| panic!("expected by this test");
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         green.alone(|_| green.preempting(Nanos::micros(50), body))
@@ -121,5 +152,9 @@ fn a_panic_of_the_caller_ends_timer_and_solitude() {
     std::thread::sleep(std::time::Duration::from_millis(2));
     assert_eq!(green.scheduler().signals(), signals, "the timer is gone");
     green.scheduler().yield_now();
-    assert_eq!(green.scheduler().yields(), 2, "the other thread is back in the queue");
+    assert_eq!(
+        green.scheduler().yields(),
+        2,
+        "the other thread is back in the queue"
+    );
 }

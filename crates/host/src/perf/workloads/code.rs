@@ -30,7 +30,8 @@ impl JumpChain {
     pub(super) fn new(size: usize) -> io::Result<JumpChain> {
         let writable = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new anonymous mapping touches no memory of ours.
-        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), size, writable, MapFlags::PRIVATE) }?;
+        let address =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), size, writable, MapFlags::PRIVATE) }?;
         let start = NonNull::new(address).expect("the kernel maps nothing at address 0 unasked");
         let chain = JumpChain { start, size };
         // SAFETY: the mapping is ours, of this size, and zeroed.
@@ -47,7 +48,8 @@ impl JumpChain {
 
     pub(super) fn run(&self) {
         // SAFETY: the mapping holds a function without arguments that follows its jumps and returns.
-        let function = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(self.start.as_ptr()) };
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(self.start.as_ptr()) };
         function();
     }
 }

@@ -68,14 +68,21 @@ impl ServiceControl for Scripted {
 
 fn order(until: Nanos) -> ServiceOrder {
     ServiceOrder {
-        id: ThreadId { process: 7, thread: 7, began: 0 },
+        id: ThreadId {
+            process: 7,
+            thread: 7,
+            began: 0,
+        },
         work: Work::Command(String::new()),
         cpu: CpuId(0),
         other_cpus: Vec::new(),
         clock: Clock::MonotonicRaw,
         rate: TickRate(1_000_000_000),
         overhead: Ticks(0),
-        timings: vec![Timing { period_ns: Nanos::micros(500), turn_ns: Nanos::millis(20) }],
+        timings: vec![Timing {
+            period_ns: Nanos::micros(500),
+            turn_ns: Nanos::millis(20),
+        }],
         footprints: vec![Bytes(0), Bytes::kib(256)],
         against_idle: 1,
         touches_nothing: false,
@@ -98,31 +105,56 @@ fn each_pass_holds_each_comparison_once_in_any_order_from_either_arm() {
     let (groups, outcome) = groups(&mut Scripted::default(), &order(Nanos::seconds(5)));
     outcome.expect("scripted");
     let pass: Vec<&Group> = groups.iter().filter(|group| group.block == 3).collect();
-    let mut footprints: Vec<(u32, bool)> =
-        pass.iter().map(|group| (group.footprint, group.is_against_idle())).collect();
+    let mut footprints: Vec<(u32, bool)> = pass
+        .iter()
+        .map(|group| (group.footprint, group.is_against_idle()))
+        .collect();
     footprints.sort_unstable();
     assert_eq!(footprints, [(0, false), (1, false), (1, true)]);
-    let first: std::collections::BTreeSet<String> =
-        groups.iter().map(|group| format!("{:?}", group.phases[0].arm)).collect();
+    let first: std::collections::BTreeSet<String> = groups
+        .iter()
+        .map(|group| format!("{:?}", group.phases[0].arm))
+        .collect();
     assert_eq!(first.len(), 3, "{first:?}");
     for group in &groups {
         let arms = group.phases.map(|phase| phase.arm);
-        assert!(arms[0] == arms[3] && arms[1] == arms[2] && arms[0] != arms[1], "{arms:?}");
+        assert!(
+            arms[0] == arms[3] && arms[1] == arms[2] && arms[0] != arms[1],
+            "{arms:?}"
+        );
     }
 }
 
 #[test]
 fn at_each_period_each_footprint_is_compared_and_being_held_up_at_the_first() {
-    let [long, short] = [1_000, 250].map(|us| Timing { period_ns: Nanos::micros(us), turn_ns: Nanos::millis(20) });
-    let order = ServiceOrder { timings: vec![long, short], ..order(Nanos::seconds(5)) };
+    let [long, short] = [1_000, 250].map(|us| Timing {
+        period_ns: Nanos::micros(us),
+        turn_ns: Nanos::millis(20),
+    });
+    let order = ServiceOrder {
+        timings: vec![long, short],
+        ..order(Nanos::seconds(5))
+    };
     let (groups, _) = groups(&mut Scripted::default(), &order);
     let pass = groups.iter().filter(|group| group.block == 1);
-    let mut compared: Vec<(u32, u32, bool)> =
-        pass.map(|group| (group.timing, group.footprint, group.is_against_idle())).collect();
+    let mut compared: Vec<(u32, u32, bool)> = pass
+        .map(|group| (group.timing, group.footprint, group.is_against_idle()))
+        .collect();
     compared.sort_unstable();
-    assert_eq!(compared, [(0, 0, false), (0, 1, false), (0, 1, true), (1, 0, false), (1, 1, false)]);
+    assert_eq!(
+        compared,
+        [
+            (0, 0, false),
+            (0, 1, false),
+            (0, 1, true),
+            (1, 0, false),
+            (1, 1, false)
+        ]
+    );
     let turns = |timing| {
-        let mut of = groups.iter().filter(|group| group.timing == timing && !group.is_against_idle());
+        let mut of = groups
+            .iter()
+            .filter(|group| group.timing == timing && !group.is_against_idle());
         of.next().expect("each pass has some").phases[0].turns
     };
     assert_eq!((turns(0), turns(1)), (20, 80));
@@ -131,13 +163,21 @@ fn at_each_period_each_footprint_is_compared_and_being_held_up_at_the_first() {
 #[test]
 fn both_arms_are_away_for_as_long_and_what_comes_out_is_the_cost() {
     let (groups, _) = groups(&mut Scripted::default(), &order(Nanos::seconds(5)));
-    let group = groups.iter().find(|group| !group.is_against_idle()).expect("one of three");
+    let group = groups
+        .iter()
+        .find(|group| !group.is_against_idle())
+        .expect("one of three");
     let sum = |arm, of: fn(&Phase) -> u64| group.of(arm).map(of).sum::<u64>() as f64;
     let (touching, spinning) = (Arm::Touching, Arm::Spinning);
-    assert_eq!(sum(touching, |phase| phase.away_ns.0), sum(spinning, |phase| phase.away_ns.0));
+    assert_eq!(
+        sum(touching, |phase| phase.away_ns.0),
+        sum(spinning, |phase| phase.away_ns.0)
+    );
     assert_eq!(sum(touching, |phase| phase.turns), 80.0);
-    let [each, other] = [touching, spinning].map(|arm| sum(arm, |phase| phase.cpu_ns.0) / sum(arm, |phase| phase.work));
-    let cost = (each - other) * sum(touching, |phase| phase.work) / sum(touching, |phase| phase.turns_run);
+    let [each, other] = [touching, spinning]
+        .map(|arm| sum(arm, |phase| phase.cpu_ns.0) / sum(arm, |phase| phase.work));
+    let cost =
+        (each - other) * sum(touching, |phase| phase.work) / sum(touching, |phase| phase.turns_run);
     assert!((cost / COST as f64 - 1.0).abs() < 0.1, "{cost}");
     assert_eq!(group.phases[0].chain_ps, 600_000);
 }
@@ -146,27 +186,45 @@ fn both_arms_are_away_for_as_long_and_what_comes_out_is_the_cost() {
 fn who_is_not_preempted_has_its_cpu_for_as_long_as_the_other_phase_lasts() {
     let order = order(Nanos::seconds(5));
     let (groups, _) = groups(&mut Scripted::default(), &order);
-    let group = groups.iter().find(|group| group.is_against_idle()).expect("one of three");
+    let group = groups
+        .iter()
+        .find(|group| group.is_against_idle())
+        .expect("one of three");
     let walls: Vec<u64> = group.phases.iter().map(|phase| phase.wall_ns.0).collect();
     assert!(walls.iter().all(|wall| *wall == walls[0]), "{walls:?}");
     let idle = group.of(Arm::Idle).next().expect("two of four");
     assert_eq!((idle.turns, idle.away_ns.0), (1, 0));
     // Who is away for longer than a period leaves the service as long.
-    assert_eq!(turns(order.timings[0], Arm::Touching, Nanos::millis(4)), (5, Nanos::millis(4)));
+    assert_eq!(
+        turns(order.timings[0], Arm::Touching, Nanos::millis(4)),
+        (5, Nanos::millis(4))
+    );
 }
 
 #[test]
 fn what_ends_meanwhile_ends_it_behind_its_last_whole_group() {
-    let mut service = Scripted { ends_at: Some(Nanos::seconds(1).0), ..Scripted::default() };
+    let mut service = Scripted {
+        ends_at: Some(Nanos::seconds(1).0),
+        ..Scripted::default()
+    };
     let (groups, outcome) = groups(&mut service, &order(Nanos::seconds(5)));
-    assert!(matches!(outcome, Err(ServiceFault::Ended(7, _))), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(ServiceFault::Ended(7, _))),
+        "{outcome:?}"
+    );
     assert!(groups.len() > 5 && groups.len() < 14, "{}", groups.len());
 }
 
 #[test]
 fn turns_in_which_it_did_not_run_are_distinguished() {
-    let mut service = Scripted { share: Some(0.0), ..Scripted::default() };
+    let mut service = Scripted {
+        share: Some(0.0),
+        ..Scripted::default()
+    };
     let (groups, _) = groups(&mut service, &order(Nanos::seconds(1)));
     let phase = groups[0].phases[1];
-    assert!(phase.turns > 0 && phase.turns_run == 0 && phase.chain_ps == 0, "{phase:?}");
+    assert!(
+        phase.turns > 0 && phase.turns_run == 0 && phase.chain_ps == 0,
+        "{phase:?}"
+    );
 }

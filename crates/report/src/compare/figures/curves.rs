@@ -24,8 +24,11 @@ pub(super) fn add(page: &mut Page, curve: &Curve, number: usize) {
 
 fn draw(curve: &Curve, name: &str, number: usize) -> Option<Figure> {
     let sides = [("base", &curve.base), ("new", &curve.new)];
-    let traces: Vec<Box<dyn Trace>> =
-        sides.iter().enumerate().flat_map(|(side, (name, lines))| side_traces(side, name, lines)).collect();
+    let traces: Vec<Box<dyn Trace>> = sides
+        .iter()
+        .enumerate()
+        .flat_map(|(side, (name, lines))| side_traces(side, name, lines))
+        .collect();
     if traces.is_empty() {
         return None;
     }
@@ -47,24 +50,38 @@ fn side_traces(side: usize, name: &'static str, lines: &[Points]) -> Vec<Box<dyn
     let trace = |(place, line): (usize, &Points)| -> Box<dyn Trace> {
         let points = || std::iter::once(&(0, 0.0)).chain(line);
         let text = |(instructions, cycles): &(u64, f64)| {
-            label(&format!("{name}: {} cycles after {} instructions", rounded(*cycles), count(*instructions)))
+            label(&format!(
+                "{name}: {} cycles after {} instructions",
+                rounded(*cycles),
+                count(*instructions)
+            ))
         };
-        let dash = if side == 0 { DashType::Solid } else { DashType::Dash };
-        Scatter::new(points().map(|point| point.0 as f64).collect(), points().map(|point| point.1).collect())
-            .name(name)
-            .legend_group(name)
-            .show_legend(place == 0)
-            .mode(Mode::Lines)
-            .line(Line::new().color(colour(side)).width(1.5).dash(dash))
-            .hover_text_array(points().map(text).collect())
-            .hover_template("%{hovertext}<extra></extra>")
+        let dash = if side == 0 {
+            DashType::Solid
+        } else {
+            DashType::Dash
+        };
+        Scatter::new(
+            points().map(|point| point.0 as f64).collect(),
+            points().map(|point| point.1).collect(),
+        )
+        .name(name)
+        .legend_group(name)
+        .show_legend(place == 0)
+        .mode(Mode::Lines)
+        .line(Line::new().color(colour(side)).width(1.5).dash(dash))
+        .hover_text_array(points().map(text).collect())
+        .hover_template("%{hovertext}<extra></extra>")
     };
     drawn.enumerate().map(trace).collect()
 }
 
 fn table(sides: &[(&'static str, &Vec<Points>); 2]) -> Grid {
-    let mut grid =
-        Grid::new(2).left(["side"]).right(["record", "instructions since the switch", "cumulative excess cycles"]);
+    let mut grid = Grid::new(2).left(["side"]).right([
+        "record",
+        "instructions since the switch",
+        "cumulative excess cycles",
+    ]);
     for (name, lines) in sides {
         for (place, line) in lines.iter().enumerate() {
             for (instructions, cycles) in line {

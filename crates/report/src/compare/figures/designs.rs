@@ -11,19 +11,39 @@ const ASIDE: f64 = 0.12;
 
 /// What a simulated switch costs on both sides: of all designs together, then of each by cause and by program.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
-    let drawn: Vec<(&Place, &Pair)> = comparison.pairs.iter().filter_map(|pair| Some((place(pair)?, pair))).collect();
-    let designs: Vec<&[(&Place, &Pair)]> = drawn.chunk_by(|a, b| design(a.0) == design(b.0)).collect();
+    let drawn: Vec<(&Place, &Pair)> = comparison
+        .pairs
+        .iter()
+        .filter_map(|pair| Some((place(pair)?, pair)))
+        .collect();
+    let designs: Vec<&[(&Place, &Pair)]> =
+        drawn.chunk_by(|a, b| design(a.0) == design(b.0)).collect();
     let confidence = comparison.confidence;
     if designs.len() > 1 {
         let all = drawn.iter().filter(|(place, _)| place.part == Part::All);
         let named = all.map(|(place, pair)| (design(place), *pair)).collect();
         page.heading("Both sides by design", "simulated");
-        page.figure(|| draw("designs", "Cost of a simulated switch by design", named, confidence));
+        page.figure(|| {
+            draw(
+                "designs",
+                "Cost of a simulated switch by design",
+                named,
+                confidence,
+            )
+        });
     }
     for (number, pairs) in designs.iter().enumerate() {
-        let Some((first, _)) = pairs.first() else { continue };
-        let named = pairs.iter().map(|(place, pair)| (part_of(place, pair.quantity), *pair)).collect();
-        page.heading("Both sides by cause and program", &format!("{}, simulated", design(first)));
+        let Some((first, _)) = pairs.first() else {
+            continue;
+        };
+        let named = pairs
+            .iter()
+            .map(|(place, pair)| (part_of(place, pair.quantity), *pair))
+            .collect();
+        page.heading(
+            "Both sides by cause and program",
+            &format!("{}, simulated", design(first)),
+        );
         let title = format!("Cost of a simulated switch: {}", design(first));
         page.figure(|| draw(&format!("parts-{}", number + 1), &title, named, confidence));
     }
@@ -31,8 +51,14 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
 
 /// The place of a simulated cost of which something lies above 0.
 fn place(pair: &Pair) -> Option<&Place> {
-    let is_cost = matches!(pair.quantity, Quantity::AverageCost | Quantity::ExcessPerSwitch);
-    let is_drawable = [pair.base, pair.new].iter().flatten().any(|cost| cost.value > 0.0);
+    let is_cost = matches!(
+        pair.quantity,
+        Quantity::AverageCost | Quantity::ExcessPerSwitch
+    );
+    let is_drawable = [pair.base, pair.new]
+        .iter()
+        .flatten()
+        .any(|cost| cost.value > 0.0);
     match &pair.subject {
         Subject::Simulated(place) if is_cost && is_drawable => Some(place),
         _ => None,
@@ -45,7 +71,10 @@ fn draw(name: &str, title: &str, pairs: Vec<(String, &Pair)>, confidence: f64) -
         base.push(place as f64 - ASIDE, pair.base.as_ref(), name);
         new.push(place as f64 + ASIDE, pair.new.as_ref(), name);
     }
-    let traces: Vec<_> = [base, new].into_iter().filter_map(|series| series.trace(false)).collect();
+    let traces: Vec<_> = [base, new]
+        .into_iter()
+        .filter_map(|series| series.trace(false))
+        .collect();
     if traces.is_empty() {
         return None;
     }
@@ -59,7 +88,12 @@ fn draw(name: &str, title: &str, pairs: Vec<(String, &Pair)>, confidence: f64) -
              above 0 is not drawn. {}",
             about_intervals(confidence)
         ),
-        drawing: Drawing::new(traces, layout().x_axis(x_axis).y_axis(log_axis("simulated cycles a switch"))),
+        drawing: Drawing::new(
+            traces,
+            layout()
+                .x_axis(x_axis)
+                .y_axis(log_axis("simulated cycles a switch")),
+        ),
         table: Some(table("number", pairs.into_iter())),
     })
 }

@@ -11,7 +11,11 @@ const ROW: usize = 24;
 pub(in crate::measure) fn draw(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Figure> {
     let (mut runtimes, mut kernel) = (Series::default(), Series::default());
     for (place, (found, name)) in rows.iter().enumerate() {
-        let series = if found.case.runtime.is_some() { &mut runtimes } else { &mut kernel };
+        let series = if found.case.runtime.is_some() {
+            &mut runtimes
+        } else {
+            &mut kernel
+        };
         series.push(place as f64, found, found.handoff_ns.as_ref(), name);
     }
     if runtimes.is_empty() && kernel.is_empty() {
@@ -23,10 +27,16 @@ pub(in crate::measure) fn draw(class: &str, rows: &[(&CaseFinding, String)]) -> 
     Some(Figure {
         name: format!("ladder-{}", class.to_lowercase()),
         title: format!("{class}s beside each other"),
-        caption: format!("Each with its interval, cheapest first.{}", Series::remark(&[runtimes, kernel])),
+        caption: format!(
+            "Each with its interval, cheapest first.{}",
+            Series::remark(&[runtimes, kernel])
+        ),
         drawing: Drawing::new(
             traces,
-            layout().x_axis(time_axis("cost")).y_axis(rows_axis(&names)).height(FRAME + ROW * names.len()),
+            layout()
+                .x_axis(time_axis("cost"))
+                .y_axis(rows_axis(&names))
+                .height(FRAME + ROW * names.len()),
         ),
         table: None,
     })

@@ -4,7 +4,9 @@ use switchcost_record::{CacheKind, HostManifest};
 use switchcost_units::Bytes;
 
 use super::NANOS;
-use crate::figure::{Drawing, Figure, colour, layout, names_of_marks, size_axis, time_axis, upright};
+use crate::figure::{
+    Drawing, Figure, colour, layout, names_of_marks, size_axis, time_axis, upright,
+};
 use crate::grid::Grid;
 use crate::quantity::time;
 
@@ -21,17 +23,33 @@ pub(in crate::measure) fn draw(host: &HostManifest, points: &[(u64, f64)]) -> Op
     .mode(Mode::LinesMarkers)
     .line(Line::new().color(colour(0)))
     .marker(Marker::new().color(colour(0)).size(6))
-    .hover_text_array(points.iter().map(|(size, ns)| format!("{}: {}", Bytes(*size), time(*ns))).collect())
+    .hover_text_array(
+        points
+            .iter()
+            .map(|(size, ns)| format!("{}: {}", Bytes(*size), time(*ns)))
+            .collect(),
+    )
     .hover_template("%{hovertext}<extra></extra>");
     let data = |cache: &&switchcost_record::Cache| {
         cache.kind != CacheKind::Instruction && (first..=last).contains(&cache.size_bytes.0)
     };
     let caches: Vec<&switchcost_record::Cache> = host.caches.iter().filter(data).collect();
-    let shapes = caches.iter().map(|cache| upright(cache.size_bytes.0 as f64)).collect();
+    let shapes = caches
+        .iter()
+        .map(|cache| upright(cache.size_bytes.0 as f64))
+        .collect();
     let names = caches.iter().map(|cache| {
-        let kind = if cache.kind == CacheKind::Data { "d" } else { "" };
+        let kind = if cache.kind == CacheKind::Data {
+            "d"
+        } else {
+            ""
+        };
         let name = format!("L{}{kind}", cache.level);
-        (cache.size_bytes.0 as f64, name.clone(), format!("{name}: {}", cache.size_bytes))
+        (
+            cache.size_bytes.0 as f64,
+            name.clone(),
+            format!("{name}: {}", cache.size_bytes),
+        )
     });
     let notes = names_of_marks(names.collect(), (first as f64, last as f64));
     let layout = layout()
@@ -42,14 +60,17 @@ pub(in crate::measure) fn draw(host: &HostManifest, points: &[(u64, f64)]) -> Op
     Some(Figure {
         name: "latency".to_owned(),
         title: "Load latency by size".to_owned(),
-        caption: "A pointer chase, timed in this run. Dotted lines: data caches of this machine.".to_owned(),
+        caption: "A pointer chase, timed in this run. Dotted lines: data caches of this machine."
+            .to_owned(),
         drawing: Drawing::new(vec![trace], layout),
         table: Some(table(&points)),
     })
 }
 
 fn table(points: &[(u64, f64)]) -> Grid {
-    Grid::new(1)
-        .right(["size", "load latency"])
-        .with_rows(points.iter().map(|(size, ns)| vec![Bytes(*size).to_string().into(), time(*ns).into()]))
+    Grid::new(1).right(["size", "load latency"]).with_rows(
+        points
+            .iter()
+            .map(|(size, ns)| vec![Bytes(*size).to_string().into(), time(*ns).into()]),
+    )
 }

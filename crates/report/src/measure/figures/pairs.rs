@@ -24,28 +24,57 @@ pub(in crate::measure) fn draw(
     }
     let at = |row: &CpuId, column: &CpuId| cells.get(&(*row, *column)).copied();
     let cost = |finding: &CaseFinding| {
-        finding.handoff_ns.as_ref().filter(|e| has_numbers(finding) && is_cost(e)).map(|e| e.estimate / NANOS)
+        finding
+            .handoff_ns
+            .as_ref()
+            .filter(|e| has_numbers(finding) && is_cost(e))
+            .map(|e| e.estimate / NANOS)
     };
-    let rows = cpus.iter().map(|row| cpus.iter().map(|column| at(row, column).and_then(cost)).collect());
+    let rows = cpus.iter().map(|row| {
+        cpus.iter()
+            .map(|column| at(row, column).and_then(cost))
+            .collect()
+    });
     let costs: Vec<Vec<Option<f64>>> = rows.collect();
     let text = |row: &CpuId, column: &CpuId| {
         let found = at(row, column);
-        let said = found.and_then(|finding| finding.handoff_ns.as_ref()).map(with_interval);
-        let relation = found.map(|finding| finding.case.placement.relation.to_string()).unwrap_or_default();
-        format!("CPU {row} to CPU {column} {relation}<br>{}", said.unwrap_or("not measured".to_owned()))
+        let said = found
+            .and_then(|finding| finding.handoff_ns.as_ref())
+            .map(with_interval);
+        let relation = found
+            .map(|finding| finding.case.placement.relation.to_string())
+            .unwrap_or_default();
+        format!(
+            "CPU {row} to CPU {column} {relation}<br>{}",
+            said.unwrap_or("not measured".to_owned())
+        )
     };
-    let hover = cpus.iter().map(|row| cpus.iter().map(|column| text(row, column)).collect()).collect();
+    let hover = cpus
+        .iter()
+        .map(|row| cpus.iter().map(|column| text(row, column)).collect())
+        .collect();
     let trace = HeatMap::new_z(costs)
         .hover_text_matrix(hover)
         .hover_template("%{hovertext}<extra></extra>")
         .color_scale(ColorScale::Palette(ColorScalePalette::Viridis))
-        .color_bar(ColorBar::new().exponent_format(ExponentFormat::SI).tick_suffix("s"));
+        .color_bar(
+            ColorBar::new()
+                .exponent_format(ExponentFormat::SI)
+                .tick_suffix("s"),
+        );
     let names: Vec<String> = cpus.iter().map(|cpu| format!("CPU {cpu}")).collect();
     Some(Figure {
         name: format!("pairs-{}", crate::slug::slug(title)),
         title: format!("Hand-off by CPUs: {title}"),
-        caption: "From the CPU of the row to that of the column; on the diagonal both tasks share a CPU.".to_owned(),
-        drawing: Drawing::new(vec![trace], layout().x_axis(list_axis("to", &names)).y_axis(list_axis("from", &names))),
+        caption:
+            "From the CPU of the row to that of the column; on the diagonal both tasks share a CPU."
+                .to_owned(),
+        drawing: Drawing::new(
+            vec![trace],
+            layout()
+                .x_axis(list_axis("to", &names))
+                .y_axis(list_axis("from", &names)),
+        ),
         table: None,
     })
 }

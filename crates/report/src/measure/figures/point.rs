@@ -21,7 +21,11 @@ impl Point {
     pub(super) fn of(estimate: &Estimate) -> Option<Self> {
         let seconds = |ns: f64| ns / NANOS;
         if is_cost(estimate) {
-            let (value, low, high) = (seconds(estimate.estimate), seconds(estimate.low), seconds(estimate.high));
+            let (value, low, high) = (
+                seconds(estimate.estimate),
+                seconds(estimate.low),
+                seconds(estimate.high),
+            );
             return Some(Point::Cost { value, low, high });
         }
         let covers = estimate.low <= 0.0 && estimate.high > 0.0 && estimate.high.is_finite();
@@ -50,7 +54,13 @@ pub(super) struct Series {
 
 impl Series {
     /// Adds an estimate of a result at a place. `about` says what it is of; hostile text.
-    pub(super) fn push(&mut self, x: f64, finding: &CaseFinding, estimate: Option<&Estimate>, about: &str) {
+    pub(super) fn push(
+        &mut self,
+        x: f64,
+        finding: &CaseFinding,
+        estimate: Option<&Estimate>,
+        about: &str,
+    ) {
         let estimate = estimate.filter(|_| has_numbers(finding));
         let Some((estimate, point)) = estimate.and_then(|e| Some((e, Point::of(e)?))) else {
             self.missing += 1;
@@ -58,17 +68,31 @@ impl Series {
             return;
         };
         let suspect = finding.verdict == Verdict::Suspect;
-        let hover =
-            format!("{}<br>{}{}", label(about), with_interval(estimate), if suspect { ", suspect" } else { "" });
+        let hover = format!(
+            "{}<br>{}{}",
+            label(about),
+            with_interval(estimate),
+            if suspect { ", suspect" } else { "" }
+        );
         match point {
             Point::Cost { value, low, high } => {
-                let drawn = Drawn { x, y: Some(value), ends: (low, high), hover };
+                let drawn = Drawn {
+                    x,
+                    y: Some(value),
+                    ends: (low, high),
+                    hover,
+                };
                 self.suspect.extend(suspect.then(|| drawn.clone()));
                 self.costs.push(drawn);
             }
             Point::AtMost(limit) => {
                 self.costs.push(Drawn::gap(x));
-                self.limits.push(Drawn { x, y: Some(limit), ends: (limit, limit), hover });
+                self.limits.push(Drawn {
+                    x,
+                    y: Some(limit),
+                    ends: (limit, limit),
+                    hover,
+                });
             }
         }
     }
@@ -79,20 +103,41 @@ impl Series {
 
     /// The traces of the series: costs with their intervals, joined by a line if `is_joined`; rings around what is
     /// suspect; upper limits.
-    pub(super) fn traces(&self, name: &str, colour: &'static str, is_joined: bool) -> Vec<Box<dyn Trace>> {
-        let mode = if is_joined { Mode::LinesMarkers } else { Mode::Markers };
+    pub(super) fn traces(
+        &self,
+        name: &str,
+        colour: &'static str,
+        is_joined: bool,
+    ) -> Vec<Box<dyn Trace>> {
+        let mode = if is_joined {
+            Mode::LinesMarkers
+        } else {
+            Mode::Markers
+        };
         let mut traces: Vec<Box<dyn Trace>> = Vec::new();
         if let Some(trace) = trace(&self.costs, name) {
-            let y: Vec<f64> = self.costs.iter().map(|drawn| drawn.y.unwrap_or_default()).collect();
+            let y: Vec<f64> = self
+                .costs
+                .iter()
+                .map(|drawn| drawn.y.unwrap_or_default())
+                .collect();
             let ends: Vec<(f64, f64)> = self.costs.iter().map(|drawn| drawn.ends).collect();
             let line = Line::new().color(colour).width(1.5);
             let marker = Marker::new().color(colour).size(7);
-            traces.push(trace.mode(mode).error_y(interval_bars(&y, &ends, colour)).line(line).marker(marker));
+            traces.push(
+                trace
+                    .mode(mode)
+                    .error_y(interval_bars(&y, &ends, colour))
+                    .line(line)
+                    .marker(marker),
+            );
         }
         for (points, what, size, symbol) in self.remarkable() {
             let marker = Marker::new().color(colour).size(size).symbol(symbol);
             let trace = trace(points, &format!("{name}, {what}"));
-            traces.extend(trace.map(|trace| -> Box<dyn Trace> { trace.mode(Mode::Markers).marker(marker) }));
+            traces.extend(
+                trace.map(|trace| -> Box<dyn Trace> { trace.mode(Mode::Markers).marker(marker) }),
+            );
         }
         traces
     }
@@ -100,13 +145,22 @@ impl Series {
     /// The same with the places from top to bottom and the costs from left to right, each printed beside its point.
     pub(super) fn traces_across(&self, name: &str, colour: &'static str) -> Vec<Box<dyn Trace>> {
         let mut traces: Vec<Box<dyn Trace>> = Vec::new();
-        let costs: Vec<&Drawn> = self.costs.iter().filter(|drawn| drawn.y.is_some()).collect();
+        let costs: Vec<&Drawn> = self
+            .costs
+            .iter()
+            .filter(|drawn| drawn.y.is_some())
+            .collect();
         if !costs.is_empty() {
             let x: Vec<f64> = costs.iter().filter_map(|drawn| drawn.y).collect();
             let ends: Vec<(f64, f64)> = costs.iter().map(|drawn| drawn.ends).collect();
             let trace = Scatter::new(x.clone(), costs.iter().map(|drawn| drawn.x).collect())
                 .mode(Mode::MarkersText)
-                .text_array(costs.iter().map(|drawn| format!("  {}", drawn.cost())).collect())
+                .text_array(
+                    costs
+                        .iter()
+                        .map(|drawn| format!("  {}", drawn.cost()))
+                        .collect(),
+                )
                 .text_position(Position::MiddleRight)
                 .error_x(interval_bars(&x, &ends, colour))
                 .marker(Marker::new().color(colour).size(7));
@@ -145,7 +199,9 @@ impl Series {
             remark += " An open triangle is an upper limit: the interval covers 0 and ends there.";
         }
         if missing > 0 {
-            remark += &format!(" Not drawn, since nothing of them lies above 0 or was measured: {missing}.");
+            remark += &format!(
+                " Not drawn, since nothing of them lies above 0 or was measured: {missing}."
+            );
         }
         remark
     }
@@ -154,16 +210,24 @@ impl Series {
 impl Drawn {
     /// Its cost as it is printed beside it.
     fn cost(&self) -> String {
-        self.y.map(|seconds| time(seconds * NANOS)).unwrap_or_default()
+        self.y
+            .map(|seconds| time(seconds * NANOS))
+            .unwrap_or_default()
     }
 
     fn gap(x: f64) -> Self {
-        Drawn { x, y: None, ends: (0.0, 0.0), hover: String::new() }
+        Drawn {
+            x,
+            y: None,
+            ends: (0.0, 0.0),
+            hover: String::new(),
+        }
     }
 }
 
 fn trace(points: &[Drawn], name: &str) -> Option<Box<Scatter<f64, Option<f64>>>> {
-    let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.iter().map(|drawn| (drawn.x, drawn.y)).unzip();
+    let (x, y): (Vec<f64>, Vec<Option<f64>>) =
+        points.iter().map(|drawn| (drawn.x, drawn.y)).unzip();
     let is_any = y.iter().any(Option::is_some);
     is_any.then(|| described(Scatter::new(x, y), name, &points.iter().collect::<Vec<_>>()))
 }
@@ -188,25 +252,51 @@ mod tests {
     use crate::quantity::tests::estimate;
 
     fn bare() -> CaseFinding {
-        let case = Case::plain(Mechanism::Pipe, Between::Process, Placement::unpinned(), Policy::Other);
+        let case = Case::plain(
+            Mechanism::Pipe,
+            Between::Process,
+            Placement::unpinned(),
+            Policy::Other,
+        );
         CaseFinding::bare(case)
     }
 
     #[test]
     fn only_a_cost_is_drawn_as_one() {
         let cost = Point::of(&estimate(1.0, 2.0, 4.0));
-        assert_eq!(cost, Some(Point::Cost { value: 2e-9, low: 1e-9, high: 4e-9 }));
-        assert_eq!(Point::of(&estimate(-1.0, 2.0, 4.0)), Some(Point::AtMost(4e-9)), "an upper limit");
-        assert_eq!(Point::of(&estimate(-4.0, -2.0, -1.0)), None, "no cost lies below 0");
+        assert_eq!(
+            cost,
+            Some(Point::Cost {
+                value: 2e-9,
+                low: 1e-9,
+                high: 4e-9
+            })
+        );
+        assert_eq!(
+            Point::of(&estimate(-1.0, 2.0, 4.0)),
+            Some(Point::AtMost(4e-9)),
+            "an upper limit"
+        );
+        assert_eq!(
+            Point::of(&estimate(-4.0, -2.0, -1.0)),
+            None,
+            "no cost lies below 0"
+        );
         assert_eq!(Point::of(&estimate(f64::NAN, f64::NAN, f64::NAN)), None);
     }
 
     #[test]
     fn no_line_leads_over_a_point_that_is_no_cost() {
-        let finding = |e: Estimate| CaseFinding { total_ns: Some(e), ..bare() };
+        let finding = |e: Estimate| CaseFinding {
+            total_ns: Some(e),
+            ..bare()
+        };
         let mut series = Series::default();
-        for (x, e) in [(1.0, estimate(1.0, 2.0, 3.0)), (2.0, estimate(-1.0, 2.0, 3.0)), (3.0, estimate(1.0, 2.0, 3.0))]
-        {
+        for (x, e) in [
+            (1.0, estimate(1.0, 2.0, 3.0)),
+            (2.0, estimate(-1.0, 2.0, 3.0)),
+            (3.0, estimate(1.0, 2.0, 3.0)),
+        ] {
             let finding = finding(e);
             series.push(x, &finding, finding.total_ns.as_ref(), "x");
         }
@@ -214,6 +304,9 @@ mod tests {
         let line: serde_json::Value = serde_json::from_str(&traces[0].to_json()).expect("JSON");
         assert_eq!(line["y"], serde_json::json!([2e-9, null, 2e-9]));
         let limits: serde_json::Value = serde_json::from_str(&traces[1].to_json()).expect("JSON");
-        assert_eq!((&limits["x"], &limits["y"]), (&serde_json::json!([2.0]), &serde_json::json!([3e-9])));
+        assert_eq!(
+            (&limits["x"], &limits["y"]),
+            (&serde_json::json!([2.0]), &serde_json::json!([3e-9]))
+        );
     }
 }

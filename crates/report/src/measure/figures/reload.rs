@@ -16,13 +16,26 @@ const MOST_CURVES: usize = 10;
 
 /// What each walk behind a switch takes above a settled one, a curve for each case.
 pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
-    let reported: Vec<&CaseFinding> = findings.iter().copied().filter(|finding| finding.reload.is_some()).collect();
-    let walks = reported.iter().filter_map(|f| f.reload.as_ref()).map(|reload| reload.walks_ns.len()).max()?;
+    let reported: Vec<&CaseFinding> = findings
+        .iter()
+        .copied()
+        .filter(|finding| finding.reload.is_some())
+        .collect();
+    let walks = reported
+        .iter()
+        .filter_map(|f| f.reload.as_ref())
+        .map(|reload| reload.walks_ns.len())
+        .max()?;
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     let mut all = Vec::new();
     for (number, finding) in reported.iter().take(MOST_CURVES).enumerate() {
         let mut series = Series::default();
-        for (place, walk) in finding.reload.iter().flat_map(|reload| &reload.walks_ns).enumerate() {
+        for (place, walk) in finding
+            .reload
+            .iter()
+            .flat_map(|reload| &reload.walks_ns)
+            .enumerate()
+        {
             let about = format!("{}, {} walk", label(&finding.case), ordinal(place));
             series.push((place + 1) as f64, finding, Some(walk), &about);
         }
@@ -39,7 +52,12 @@ pub(in crate::measure) fn draw(findings: &[&CaseFinding]) -> Option<Figure> {
             "By how much each walk after a switch is slower than a settled one, with its interval.{}",
             Series::remark(&all)
         ),
-        drawing: Drawing::new(traces, layout().x_axis(axis).y_axis(time_axis("above a settled walk"))),
+        drawing: Drawing::new(
+            traces,
+            layout()
+                .x_axis(axis)
+                .y_axis(time_axis("above a settled walk")),
+        ),
         table: Some(table(&reported, walks)),
     })
 }
@@ -50,11 +68,19 @@ fn table(findings: &[&CaseFinding], walks: usize) -> Grid {
         .right((0..walks).map(|place| format!("{} walk (interval)", ordinal(place))))
         .right(["settled walk"]);
     for finding in findings {
-        let Some(reload) = &finding.reload else { continue };
+        let Some(reload) = &finding.reload else {
+            continue;
+        };
         let mut row = vec![Entry::new(label(&finding.case), tone(finding))];
-        row.extend(
-            (0..walks).map(|place| Entry::from(reload.walks_ns.get(place).map(with_interval).unwrap_or_default())),
-        );
+        row.extend((0..walks).map(|place| {
+            Entry::from(
+                reload
+                    .walks_ns
+                    .get(place)
+                    .map(with_interval)
+                    .unwrap_or_default(),
+            )
+        }));
         row.push(time(reload.settled_ns.estimate).into());
         grid.row(row);
     }

@@ -20,14 +20,21 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if !page.has_figures() || rings.is_empty() {
         return;
     }
-    page.heading("Rings of N tasks", "cost of a switch by the number of tasks that take turns");
+    page.heading(
+        "Rings of N tasks",
+        "cost of a switch by the number of tasks that take turns",
+    );
     page.figure(|| draw(&rings));
 }
 
 fn rings(findings: &Findings) -> Vec<Ring<'_>> {
     let mut rings: Vec<Ring<'_>> = Vec::new();
     for finding in &findings.results {
-        let key = Case { tasks: 2, switches: None, ..finding.case.clone() };
+        let key = Case {
+            tasks: 2,
+            switches: None,
+            ..finding.case.clone()
+        };
         match rings.iter_mut().find(|(case, _)| *case == key) {
             Some((_, members)) => members.push(finding),
             None => rings.push((key, vec![finding])),
@@ -44,7 +51,11 @@ fn rings(findings: &Findings) -> Vec<Ring<'_>> {
 /// With a working set what is lost to the others belongs to it; without, the switch alone.
 fn estimate(finding: &CaseFinding) -> Option<&switchcost_analysis::Estimate> {
     let alone = finding.direct_ns.as_ref().or(finding.handoff_ns.as_ref());
-    if finding.case.working_set.is_empty() { alone } else { finding.total_ns.as_ref() }
+    if finding.case.working_set.is_empty() {
+        alone
+    } else {
+        finding.total_ns.as_ref()
+    }
 }
 
 fn draw(rings: &[Ring<'_>]) -> Option<Figure> {
@@ -56,7 +67,12 @@ fn draw(rings: &[Ring<'_>]) -> Option<Figure> {
         for finding in members {
             tasks.push(finding.case.tasks);
             let about = format!("{}, {} tasks", label(case), finding.case.tasks);
-            series.push(f64::from(finding.case.tasks), finding, estimate(finding), &about);
+            series.push(
+                f64::from(finding.case.tasks),
+                finding,
+                estimate(finding),
+                &about,
+            );
         }
         traces.extend(series.traces(&label(case), colour(number), true));
         all.push(series);
@@ -74,21 +90,33 @@ fn draw(rings: &[Ring<'_>]) -> Option<Figure> {
             "Direct cost without a working set, total cost with one; with intervals.{}",
             Series::remark(&all)
         ),
-        drawing: Drawing::new(traces, layout().x_axis(axis).y_axis(time_axis("cost of a switch"))),
+        drawing: Drawing::new(
+            traces,
+            layout().x_axis(axis).y_axis(time_axis("cost of a switch")),
+        ),
         table: Some(table(rings, &tasks)),
     })
 }
 
 fn table(rings: &[Ring<'_>], tasks: &[u32]) -> Grid {
-    let mut grid = Grid::new(1).left(["ring"]).right(tasks.iter().map(|tasks| format!("{tasks} tasks")));
+    let mut grid = Grid::new(1)
+        .left(["ring"])
+        .right(tasks.iter().map(|tasks| format!("{tasks} tasks")));
     for (case, members) in rings {
         let cell = |tasks: &u32| {
             let found = members.iter().find(|finding| finding.case.tasks == *tasks);
             found.map_or_else(Entry::default, |finding| {
-                Entry::new(estimate(finding).map(with_interval).unwrap_or_default(), tone(finding))
+                Entry::new(
+                    estimate(finding).map(with_interval).unwrap_or_default(),
+                    tone(finding),
+                )
             })
         };
-        grid.row(std::iter::once(Entry::from(label(case))).chain(tasks.iter().map(cell)).collect());
+        grid.row(
+            std::iter::once(Entry::from(label(case)))
+                .chain(tasks.iter().map(cell))
+                .collect(),
+        );
     }
     grid
 }

@@ -23,7 +23,10 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
         return;
     }
     let (drawn, thinning) = thinned(points.iter().collect());
-    page.heading("Samples over time", "time a hand-off in each arm, by when it was taken");
+    page.heading(
+        "Samples over time",
+        "time a hand-off in each arm, by when it was taken",
+    );
     page.figure(|| draw(record, &drawn, &thinning));
     page.method(&["contamination", "statistics"]);
 }
@@ -34,15 +37,21 @@ fn thinned(all: Vec<&Point>) -> (Vec<&Point>, String) {
         return (all, String::new());
     }
     let total = all.len();
-    let dirty = all.iter().filter(|drawn| !drawn.left_out.is_empty()).count();
+    let dirty = all
+        .iter()
+        .filter(|drawn| !drawn.left_out.is_empty())
+        .count();
     let (keep_dirty, keep_clean) = match dirty {
         dirty if dirty < MOST_POINTS => (1, (total - dirty).div_ceil(MOST_POINTS - dirty)),
         dirty => (dirty.div_ceil(MOST_POINTS), total),
     };
     let (mut clean_seen, mut dirty_seen) = (0, 0);
     let keep = |drawn: &&Point| {
-        let (seen, every) =
-            if drawn.left_out.is_empty() { (&mut clean_seen, keep_clean) } else { (&mut dirty_seen, keep_dirty) };
+        let (seen, every) = if drawn.left_out.is_empty() {
+            (&mut clean_seen, keep_clean)
+        } else {
+            (&mut dirty_seen, keep_dirty)
+        };
         *seen += 1;
         (*seen - 1) % every == 0
     };
@@ -57,24 +66,47 @@ fn thinned(all: Vec<&Point>) -> (Vec<&Point>, String) {
 
 fn draw(record: &MeasureRecord, drawn: &[&Point], thinning: &str) -> Option<Figure> {
     let has_gl = drawn.len() > PLAIN_POINTS;
-    let cases: Vec<String> = record.header.plan.cases.iter().map(|case| label(&conditions::label(case))).collect();
+    let cases: Vec<String> = record
+        .header
+        .plan
+        .cases
+        .iter()
+        .map(|case| label(&conditions::label(case)))
+        .collect();
     let name = |point: &Point| cases.get(point.case as usize).map_or("", String::as_str);
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     for (place, arm) in Arm::iter().enumerate() {
-        let clean = drawn.iter().filter(|drawn| drawn.arm == arm && drawn.left_out.is_empty());
+        let clean = drawn
+            .iter()
+            .filter(|drawn| drawn.arm == arm && drawn.left_out.is_empty());
         let marker = Marker::new().color(colour(place)).size(4).opacity(0.6);
-        traces.extend(trace(&arm.to_string(), clean, marker, has_gl, |drawn| name(drawn).to_owned()));
+        traces.extend(trace(&arm.to_string(), clean, marker, has_gl, |drawn| {
+            name(drawn).to_owned()
+        }));
     }
     let dirty = drawn.iter().filter(|drawn| !drawn.left_out.is_empty());
-    let marker = Marker::new().color("#B3261E").size(7).symbol(MarkerSymbol::X);
-    let text = |drawn: &Point| format!("{}, {}<br>left out: {}", name(drawn), drawn.arm, drawn.left_out.join(", "));
+    let marker = Marker::new()
+        .color("#B3261E")
+        .size(7)
+        .symbol(MarkerSymbol::X);
+    let text = |drawn: &Point| {
+        format!(
+            "{}, {}<br>left out: {}",
+            name(drawn),
+            drawn.arm,
+            drawn.left_out.join(", ")
+        )
+    };
     traces.extend(trace("left out", dirty, marker, has_gl, text));
-    let layout =
-        layout().x_axis(linear_axis("time since the start of the run (s)")).y_axis(time_axis("time a hand-off"));
+    let layout = layout()
+        .x_axis(linear_axis("time since the start of the run (s)"))
+        .y_axis(time_axis("time a hand-off"));
     (!traces.is_empty()).then(|| Figure {
         name: "samples".to_owned(),
         title: "Samples over time".to_owned(),
-        caption: format!("Crosses are samples that were left out of the estimates, with the reason.{thinning}"),
+        caption: format!(
+            "Crosses are samples that were left out of the estimates, with the reason.{thinning}"
+        ),
         drawing: Drawing::new(traces, layout),
         table: Some(table(record, drawn)),
     })
@@ -90,8 +122,10 @@ fn trace<'a>(
     let drawn: Vec<&&Point> = drawn.collect();
     // Six digits are more than a screen shows, and a third of the page's length.
     let rounded = |value: f64| format!("{value:.5e}").parse().unwrap_or(value);
-    let (x, y): (Vec<f64>, Vec<f64>) =
-        drawn.iter().map(|drawn| (rounded(drawn.at_seconds), rounded(drawn.handoff_seconds))).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) = drawn
+        .iter()
+        .map(|drawn| (rounded(drawn.at_seconds), rounded(drawn.handoff_seconds)))
+        .unzip();
     (!x.is_empty()).then(|| -> Box<dyn Trace> {
         Scatter::new(x, y)
             .name(name)
@@ -112,13 +146,33 @@ fn table(record: &MeasureRecord, drawn: &[&Point]) -> Grid {
     for drawn in drawn {
         let (all, by_reason) = counts.entry((drawn.case, drawn.arm)).or_default();
         *all += 1;
-        drawn.left_out.iter().for_each(|reason| *by_reason.entry(reason).or_default() += 1);
+        drawn
+            .left_out
+            .iter()
+            .for_each(|reason| *by_reason.entry(reason).or_default() += 1);
     }
-    let mut grid = Grid::new(2).left(["result", "arm"]).right(["samples drawn"]).left(["left out, by reason"]);
+    let mut grid = Grid::new(2)
+        .left(["result", "arm"])
+        .right(["samples drawn"])
+        .left(["left out, by reason"]);
     for ((case, arm), (all, by_reason)) in counts {
-        let name = record.header.plan.cases.get(case as usize).map(conditions::label).unwrap_or_default();
-        let reasons: Vec<String> = by_reason.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-        grid.row(vec![name.into(), arm.to_string().into(), all.to_string().into(), reasons.join(", ").into()]);
+        let name = record
+            .header
+            .plan
+            .cases
+            .get(case as usize)
+            .map(conditions::label)
+            .unwrap_or_default();
+        let reasons: Vec<String> = by_reason
+            .iter()
+            .map(|(reason, count)| format!("{reason} {count}"))
+            .collect();
+        grid.row(vec![
+            name.into(),
+            arm.to_string().into(),
+            all.to_string().into(),
+            reasons.join(", ").into(),
+        ]);
     }
     grid
 }
@@ -145,7 +199,13 @@ mod tests {
         assert_eq!((kept.len(), says.as_str()), (MOST_POINTS, ""));
         let some = many(250_000, 1_000);
         let (kept, says) = thinned(some.iter().collect());
-        assert_eq!(kept.iter().filter(|drawn| !drawn.left_out.is_empty()).count(), 1_000, "disturbed ones stay");
+        assert_eq!(
+            kept.iter()
+                .filter(|drawn| !drawn.left_out.is_empty())
+                .count(),
+            1_000,
+            "disturbed ones stay"
+        );
         assert_eq!(kept.len(), 84_000);
         assert_eq!(
             says,
@@ -153,6 +213,10 @@ mod tests {
         );
         let all = many(250_000, 250_000);
         let (kept, _) = thinned(all.iter().collect());
-        assert!(kept.len() <= MOST_POINTS && !kept.is_empty(), "{}", kept.len());
+        assert!(
+            kept.len() <= MOST_POINTS && !kept.is_empty(),
+            "{}",
+            kept.len()
+        );
     }
 }

@@ -12,8 +12,12 @@ type Part = fn(&SharedCache) -> Option<&Estimate>;
 
 /// Beside what it takes alone.
 const PARTS: [(&str, Part); 3] = [
-    ("in turn: a walk behind a switch, longer by", |one| one.in_turn_ns.as_ref()),
-    ("at once: a walk beside the other's, longer by", |one| one.at_once_ns.as_ref()),
+    ("in turn: a walk behind a switch, longer by", |one| {
+        one.in_turn_ns.as_ref()
+    }),
+    ("at once: a walk beside the other's, longer by", |one| {
+        one.at_once_ns.as_ref()
+    }),
     ("a walk alone", |one| one.alone_ns.as_ref()),
 ];
 
@@ -22,7 +26,8 @@ pub(in crate::measure) fn draw(findings: &Findings) -> Option<Figure> {
     let like = findings.shared_cache.first()?.working_set;
     let is_like = |one: &&SharedCache| {
         let set = one.working_set;
-        (set.stride_bytes, set.access, set.pattern) == (like.stride_bytes, like.access, like.pattern)
+        (set.stride_bytes, set.access, set.pattern)
+            == (like.stride_bytes, like.access, like.pattern)
     };
     let mut all: Vec<&SharedCache> = findings.shared_cache.iter().filter(is_like).collect();
     all.sort_by_key(|one| one.working_set.size_bytes);
@@ -35,7 +40,12 @@ pub(in crate::measure) fn draw(findings: &Findings) -> Option<Figure> {
             let size = one.working_set.size_bytes;
             let result = one.in_turn.filter(|_| place == 0).unwrap_or(one.at_once);
             let finding = findings.results.get(result)?;
-            series.push(size.0 as f64, finding, part(one), &format!("{name}, {size}"));
+            series.push(
+                size.0 as f64,
+                finding,
+                part(one),
+                &format!("{name}, {size}"),
+            );
         }
         traces.extend(series.traces(name, colour(place), true));
         drawn.push(series);
@@ -48,18 +58,24 @@ pub(in crate::measure) fn draw(findings: &Findings) -> Option<Figure> {
             "By how much a walk takes longer than alone: behind a switch on one CPU, and beside the other task's on a second CPU.{}",
             Series::remark(&drawn)
         ),
-        drawing: Drawing::new(traces, layout().x_axis(axis).y_axis(time_axis("time of a walk"))),
+        drawing: Drawing::new(
+            traces,
+            layout().x_axis(axis).y_axis(time_axis("time of a walk")),
+        ),
         table: Some(table(&all)),
     })
 }
 
 fn table(all: &[&SharedCache]) -> Grid {
-    let mut grid = Grid::new(1).right(["size"]).right(PARTS.iter().map(|(name, _)| *name)).left(["loses more"]);
+    let mut grid = Grid::new(1)
+        .right(["size"])
+        .right(PARTS.iter().map(|(name, _)| *name))
+        .left(["loses more"]);
     for one in all {
         let mut row = vec![Entry::from(Bytes::to_string(&one.working_set.size_bytes))];
-        row.extend(
-            PARTS.iter().map(|(_, part)| Entry::from(part(one).map_or_else(|| NO_NUMBER.to_owned(), with_interval))),
-        );
+        row.extend(PARTS.iter().map(|(_, part)| {
+            Entry::from(part(one).map_or_else(|| NO_NUMBER.to_owned(), with_interval))
+        }));
         row.push(loses_more(one).into());
         grid.row(row);
     }

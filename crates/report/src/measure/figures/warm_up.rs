@@ -8,8 +8,11 @@ use crate::quantity::time;
 
 /// How a hand-off becomes cheaper, window by window, from when its program was ready: of one run of each.
 pub(in crate::measure) fn draw(runs: &[(String, &RuntimeRun)]) -> Option<Figure> {
-    let traces: Vec<Box<dyn Trace>> =
-        runs.iter().enumerate().filter_map(|(number, (name, run))| curve(number, name, run)).collect();
+    let traces: Vec<Box<dyn Trace>> = runs
+        .iter()
+        .enumerate()
+        .filter_map(|(number, (name, run))| curve(number, name, run))
+        .collect();
     (!traces.is_empty()).then(|| Figure {
         name: "warm-up".to_owned(),
         title: "Hand-offs while their runtimes warm up".to_owned(),
@@ -28,10 +31,20 @@ fn curve(number: usize, name: &str, run: &RuntimeRun) -> Option<Box<dyn Trace>> 
         .warm_up
         .iter()
         .filter(|window| window.handoffs > 0 && window.wall_ns.0 > 0)
-        .map(|window| ((window.at_ns + window.wall_ns).0 as f64, window.wall_ns.0 as f64 / window.handoffs as f64))
+        .map(|window| {
+            (
+                (window.at_ns + window.wall_ns).0 as f64,
+                window.wall_ns.0 as f64 / window.handoffs as f64,
+            )
+        })
         .collect();
-    let (ends, each): (Vec<f64>, Vec<f64>) = windows.iter().map(|(end, each)| (end / NANOS, each / NANOS)).unzip();
-    let said = windows.iter().map(|(end, each)| format!("{}<br>{} at {}", label(name), time(*each), time(*end)));
+    let (ends, each): (Vec<f64>, Vec<f64>) = windows
+        .iter()
+        .map(|(end, each)| (end / NANOS, each / NANOS))
+        .unzip();
+    let said = windows
+        .iter()
+        .map(|(end, each)| format!("{}<br>{} at {}", label(name), time(*each), time(*end)));
     (!windows.is_empty()).then(|| -> Box<dyn Trace> {
         Scatter::new(ends, each)
             .name(label(name))

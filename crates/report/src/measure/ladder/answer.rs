@@ -9,28 +9,58 @@ use crate::quantity::{centre, interval, is_cost, number, with_interval};
 /// `A goroutine hand-off over a channel costs 101 ns (95 to 107), one between threads of the kernel over a futex 1.68 us (1.61 to 1.75):
 /// 15 to 17 times as much. With 256 KiB of data each ...`
 pub(super) fn in_words(record: &MeasureRecord, findings: &Findings) -> String {
-    let of_runtime = |found: &&CaseFinding| found.case.runtime.is_some() && found.case.working_set.is_empty();
-    let first = measured(findings).filter(of_runtime).find(|found| class(found) == Class::HandOff);
-    let Some(found) = first.or_else(|| measured(findings).find(of_runtime)) else { return nothing(findings) };
-    let Some(cost) = &found.handoff_ns else { return nothing(findings) };
+    let of_runtime =
+        |found: &&CaseFinding| found.case.runtime.is_some() && found.case.working_set.is_empty();
+    let first = measured(findings)
+        .filter(of_runtime)
+        .find(|found| class(found) == Class::HandOff);
+    let Some(found) = first.or_else(|| measured(findings).find(of_runtime)) else {
+        return nothing(findings);
+    };
+    let Some(cost) = &found.handoff_ns else {
+        return nothing(findings);
+    };
     let what = what(record, found);
     if !is_cost(cost) {
         return format!("What {what} costs is {}.", with_interval(cost));
     }
-    let mut text = format!("{} costs {} ({})", capital(&what), centre(cost), interval(cost));
-    let Some((kernel, threads)) = thread(findings, found, Bytes(0)) else { return text + "." };
-    text += &format!(", one between threads of the kernel {} {}", over(kernel), with_interval(&threads));
+    let mut text = format!(
+        "{} costs {} ({})",
+        capital(&what),
+        centre(cost),
+        interval(cost)
+    );
+    let Some((kernel, threads)) = thread(findings, found, Bytes(0)) else {
+        return text + ".";
+    };
+    text += &format!(
+        ", one between threads of the kernel {} {}",
+        over(kernel),
+        with_interval(&threads)
+    );
     text += &format!(": {}.", times(&threads, cost));
     text + &with_data(findings, found) + &across_cpus(findings, found)
 }
 
 fn what(record: &MeasureRecord, found: &CaseFinding) -> String {
     let of = found.case.runtime.as_ref();
-    let facts = record.header.runtimes.iter().find(|facts| of.is_some_and(|of| of.runtime == facts.name));
-    let words =
-        facts.and_then(|facts| facts.handoffs.iter().find(|handoff| of.is_some_and(|of| of.handoff == handoff.name)));
+    let facts = record
+        .header
+        .runtimes
+        .iter()
+        .find(|facts| of.is_some_and(|of| of.runtime == facts.name));
+    let words = facts.and_then(|facts| {
+        facts
+            .handoffs
+            .iter()
+            .find(|handoff| of.is_some_and(|of| of.handoff == handoff.name))
+    });
     let words = words.map_or_else(|| found.case.name(), |handoff| handoff.words.clone());
-    let article = if words.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    let article = if words.starts_with(['a', 'e', 'i', 'o']) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {}", plain(&words))
 }
 
@@ -39,7 +69,11 @@ fn capital(text: &str) -> String {
 }
 
 /// The hand-off between threads of the kernel under the same conditions.
-fn thread<'a>(findings: &'a Findings, beside: &CaseFinding, size: Bytes) -> Option<(&'a CaseFinding, Estimate)> {
+fn thread<'a>(
+    findings: &'a Findings,
+    beside: &CaseFinding,
+    size: Bytes,
+) -> Option<(&'a CaseFinding, Estimate)> {
     let is_alike = |found: &&CaseFinding| {
         let case = &found.case;
         case.runtime.is_none()
@@ -48,7 +82,11 @@ fn thread<'a>(findings: &'a Findings, beside: &CaseFinding, size: Bytes) -> Opti
             && (case.tasks, &case.placement) == (beside.case.tasks, &beside.case.placement)
     };
     let found = measured(findings).find(is_alike)?;
-    let cost = if size == Bytes(0) { found.handoff_ns.clone() } else { found.of_a_handoff() };
+    let cost = if size == Bytes(0) {
+        found.handoff_ns.clone()
+    } else {
+        found.of_a_handoff()
+    };
     Some((found, cost.filter(is_cost)?))
 }
 
@@ -76,7 +114,10 @@ fn rounded(ratio: f64) -> String {
     if ratio >= 10.0 {
         format!("{ratio:.0}")
     } else {
-        number((ratio * 10.0).round() / 10.0).trim_end_matches('0').trim_end_matches('.').to_owned()
+        number((ratio * 10.0).round() / 10.0)
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned()
     }
 }
 
@@ -84,14 +125,21 @@ fn rounded(ratio: f64) -> String {
 fn with_data(findings: &Findings, found: &CaseFinding) -> String {
     let alike = measured(findings).filter(|other| {
         other.case.runtime == found.case.runtime
-            && (other.case.tasks, &other.case.placement) == (found.case.tasks, &found.case.placement)
+            && (other.case.tasks, &other.case.placement)
+                == (found.case.tasks, &found.case.placement)
             && !other.case.working_set.is_empty()
     });
     let pairs = alike.filter_map(|other| {
         let size = other.case.working_set.size_bytes;
-        Some((size, other.of_a_handoff().filter(is_cost)?, thread(findings, other, size)?.1))
+        Some((
+            size,
+            other.of_a_handoff().filter(is_cost)?,
+            thread(findings, other, size)?.1,
+        ))
     });
-    let Some((size, own, threads)) = pairs.max_by_key(|(size, ..)| *size) else { return String::new() };
+    let Some((size, own, threads)) = pairs.max_by_key(|(size, ..)| *size) else {
+        return String::new();
+    };
     format!(
         " With {size} of data each they cost {} and {}: {}.",
         with_interval(&own),
@@ -104,20 +152,36 @@ fn with_data(findings: &Findings, found: &CaseFinding) -> String {
 fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
     let is_across = |other: &&CaseFinding| {
         other.case.runtime == found.case.runtime
-            && (other.case.tasks, other.case.working_set) == (found.case.tasks, found.case.working_set)
+            && (other.case.tasks, other.case.working_set)
+                == (found.case.tasks, found.case.working_set)
             && other.case.placement.cpus.len() > found.case.placement.cpus.len()
     };
-    let pair =
-        |other: &CaseFinding| Some((other.handoff_ns.clone().filter(is_cost)?, thread(findings, other, Bytes(0))?.1));
-    let Some((own, threads)) = measured(findings).find(is_across).and_then(pair) else { return String::new() };
+    let pair = |other: &CaseFinding| {
+        Some((
+            other.handoff_ns.clone().filter(is_cost)?,
+            thread(findings, other, Bytes(0))?.1,
+        ))
+    };
+    let Some((own, threads)) = measured(findings).find(is_across).and_then(pair) else {
+        return String::new();
+    };
     let times = times(&threads, &own);
-    format!(" Across two CPUs they cost {} and {}: {times}.", with_interval(&own), with_interval(&threads))
+    format!(
+        " Across two CPUs they cost {} and {}: {times}.",
+        with_interval(&own),
+        with_interval(&threads)
+    )
 }
 
 fn nothing(findings: &Findings) -> String {
-    let why =
-        findings.results.iter().filter(|found| found.case.runtime.is_some()).find_map(|found| match &found.verdict {
-            switchcost_analysis::Verdict::NotMeasured { why } => Some(format!(" {}: {why}", found.case.name())),
+    let why = findings
+        .results
+        .iter()
+        .filter(|found| found.case.runtime.is_some())
+        .find_map(|found| match &found.verdict {
+            switchcost_analysis::Verdict::NotMeasured { why } => {
+                Some(format!(" {}: {why}", found.case.name()))
+            }
             _ => None,
         });
     format!("No runtime was measured.{}", why.unwrap_or_default())

@@ -21,11 +21,21 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
     ]);
     let mut drawn = Vec::new();
     for (place, case) in record.header.plan.cases.iter().enumerate() {
-        let runs: Vec<&RuntimeRun> = record.runtime_runs.iter().filter(|run| run.case as usize == place).collect();
+        let runs: Vec<&RuntimeRun> = record
+            .runtime_runs
+            .iter()
+            .filter(|run| run.case as usize == place)
+            .collect();
         let Some(first) = runs.first() else { continue };
         let size = case.working_set.size_bytes;
-        let data = if case.working_set.is_empty() { String::new() } else { format!(", {size}") };
-        let warm = |of: fn(&[WarmUp]) -> Option<f64>| median(runs.iter().filter_map(|run| of(&run.warm_up)).collect());
+        let data = if case.working_set.is_empty() {
+            String::new()
+        } else {
+            format!(", {size}")
+        };
+        let warm = |of: fn(&[WarmUp]) -> Option<f64>| {
+            median(runs.iter().filter_map(|run| of(&run.warm_up)).collect())
+        };
         let cell = |ns: Option<f64>| ns.map(time).unwrap_or_default();
         if case.working_set.is_empty() {
             drawn.push((case.name(), *first));
@@ -34,15 +44,23 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
         grid.row(vec![
             Entry::from(format!("{}{data}", case.name())),
             Entry::from(first.version.clone()),
-            cell(median(runs.iter().map(|run| run.start_ns.0 as f64).collect())).into(),
+            cell(median(
+                runs.iter().map(|run| run.start_ns.0 as f64).collect(),
+            ))
+            .into(),
             cell(warm(|windows| windows.first().and_then(each))).into(),
             cell(warm(settled)).into(),
             cell(warm(settled_after)).into(),
-            collections.map_or_else(|| "not counted".to_owned(), |count| count.to_string()).into(),
+            collections
+                .map_or_else(|| "not counted".to_owned(), |count| count.to_string())
+                .into(),
         ]);
     }
     if !grid.is_empty() {
-        page.heading("Runtimes", "medians of all runs; a hand-off before it is warm is in no cost");
+        page.heading(
+            "Runtimes",
+            "medians of all runs; a hand-off before it is warm is in no cost",
+        );
         page.figure(|| figures::warm_up::draw(&drawn));
         page.grid(&grid);
     }
@@ -58,14 +76,24 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 fn settled(windows: &[WarmUp]) -> Option<f64> {
-    median(windows[windows.len() - windows.len().div_ceil(10)..].iter().filter_map(each).collect())
+    median(
+        windows[windows.len() - windows.len().div_ceil(10)..]
+            .iter()
+            .filter_map(each)
+            .collect(),
+    )
 }
 
 /// When the last window began that was not yet like those at the end; of a tenth of the windows that are disturbed nothing is said.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
-    let is_unsettled = |window: &&WarmUp| each(window).is_some_and(|each| each > settled * (1.0 + SETTLED_WITHIN));
+    let is_unsettled =
+        |window: &&WarmUp| each(window).is_some_and(|each| each > settled * (1.0 + SETTLED_WITHIN));
     let unsettled: Vec<&WarmUp> = windows.iter().filter(is_unsettled).collect();
     let kept = unsettled.len().saturating_sub(windows.len() / 10);
-    Some(kept.checked_sub(1).and_then(|last| unsettled.get(last)).map_or(0.0, |window| window.at_ns.0 as f64))
+    Some(
+        kept.checked_sub(1)
+            .and_then(|last| unsettled.get(last))
+            .map_or(0.0, |window| window.at_ns.0 as f64),
+    )
 }

@@ -28,9 +28,14 @@ struct Row<'a> {
 
 /// A row for each mechanism of the kernel, cheapest first, and a line with those of user space.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let direct: Vec<&CaseFinding> =
-        findings.results.iter().filter(|finding| finding.case.working_set.is_empty()).collect();
-    let (user, kernel): (Vec<_>, Vec<_>) = direct.into_iter().partition(|f| f.case.between == Between::User);
+    let direct: Vec<&CaseFinding> = findings
+        .results
+        .iter()
+        .filter(|finding| finding.case.working_set.is_empty())
+        .collect();
+    let (user, kernel): (Vec<_>, Vec<_>) = direct
+        .into_iter()
+        .partition(|f| f.case.between == Between::User);
     if !kernel.is_empty() {
         let rows = rows(&kernel);
         page.heading("Cost of a switch", "nothing touched in between");
@@ -46,13 +51,17 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             let cost = cost(finding).map_or("not measured".to_owned(), |(cost, _)| cost);
             format!("{} {cost}", starred(finding, &finding.case.name()))
         };
-        page.prose(&format!("in one thread: {}", user.iter().map(one).collect::<Vec<_>>().join(", ")));
+        page.prose(&format!(
+            "in one thread: {}",
+            user.iter().map(one).collect::<Vec<_>>().join(", ")
+        ));
     }
 }
 
 fn rows<'a>(findings: &[&'a CaseFinding]) -> Vec<Row<'a>> {
     let first = &findings[0].case;
-    let differs = |value: &dyn Fn(&Case) -> bool| findings.iter().any(|finding| value(&finding.case));
+    let differs =
+        |value: &dyn Fn(&Case) -> bool| findings.iter().any(|finding| value(&finding.case));
     let usual = Usual {
         policy: first.policy,
         has_several_places: differs(&|case| case.placement != first.placement),
@@ -61,11 +70,22 @@ fn rows<'a>(findings: &[&'a CaseFinding]) -> Vec<Row<'a>> {
     let mut rows: Vec<Row<'a>> = Vec::new();
     for finding in findings {
         let name = name(finding, &usual);
-        let at = rows.iter().position(|row| row.name == name).unwrap_or_else(|| {
-            rows.push(Row { name, process: None, thread: None });
-            rows.len() - 1
-        });
-        let slot = if finding.case.between == Between::Thread { &mut rows[at].thread } else { &mut rows[at].process };
+        let at = rows
+            .iter()
+            .position(|row| row.name == name)
+            .unwrap_or_else(|| {
+                rows.push(Row {
+                    name,
+                    process: None,
+                    thread: None,
+                });
+                rows.len() - 1
+            });
+        let slot = if finding.case.between == Between::Thread {
+            &mut rows[at].thread
+        } else {
+            &mut rows[at].process
+        };
         slot.get_or_insert(finding);
     }
     let cost = |row: &Row<'_>| row.process.or(row.thread).map_or(f64::INFINITY, centre);
@@ -92,20 +112,31 @@ fn name(finding: &CaseFinding, usual: &Usual) -> String {
 }
 
 fn grid(rows: &[Row<'_>]) -> Grid {
-    let mut grid = Grid::new(1).left([""]).right(["processes", "+-", "threads", "+-"]);
+    let mut grid = Grid::new(1)
+        .left([""])
+        .right(["processes", "+-", "threads", "+-"]);
     for row in rows {
-        let cells = [row.process, row.thread].into_iter().flat_map(|finding| match finding {
-            None => [Entry::from(""), Entry::from("")],
-            Some(finding) => cells(finding),
-        });
-        grid.row(std::iter::once(Entry::from(row.name.as_str())).chain(cells).collect());
+        let cells = [row.process, row.thread]
+            .into_iter()
+            .flat_map(|finding| match finding {
+                None => [Entry::from(""), Entry::from("")],
+                Some(finding) => cells(finding),
+            });
+        grid.row(
+            std::iter::once(Entry::from(row.name.as_str()))
+                .chain(cells)
+                .collect(),
+        );
     }
     grid
 }
 
 fn cells(finding: &CaseFinding) -> [Entry; 2] {
     match cost(finding) {
-        Some((cost, around)) => [Entry::new(starred(finding, &cost), tone(finding)), Entry::new(around, tone(finding))],
+        Some((cost, around)) => [
+            Entry::new(starred(finding, &cost), tone(finding)),
+            Entry::new(around, tone(finding)),
+        ],
         None => [Entry::new("not measured", tone(finding)), Entry::from("")],
     }
 }
@@ -123,5 +154,8 @@ fn most(finding: &CaseFinding) -> f64 {
 }
 
 fn centre(finding: &CaseFinding) -> f64 {
-    finding.deciding().filter(|_| has_numbers(finding)).map_or(f64::INFINITY, |cost| cost.estimate)
+    finding
+        .deciding()
+        .filter(|_| has_numbers(finding))
+        .map_or(f64::INFINITY, |cost| cost.estimate)
 }

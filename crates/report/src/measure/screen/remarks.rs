@@ -9,28 +9,68 @@ use crate::measure::row::starred;
 /// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands where an interval
 /// covers 0, and half its length beside each number.
 const FLAGS: [(&str, &str); 10] = [
-    ("negative", "below 0, which a cost cannot be: find what slowed the baseline, or run it again"),
-    ("outside-sanity-band", "far from the published values for such switches: look for a reason first"),
-    ("above-reload-bound", "more than reloading everything could cost: it includes something else"),
-    ("partly-disturbed", "some samples were disturbed and left out: --details says why"),
-    ("beside-others", "measured beside other tasks, between their turns: --details says how much they had"),
-    ("refused-repetitions", "some repetitions could not be run: --details says why"),
-    ("shared-core", "measured partly or wholly on a shared core: choose another --cpu or a quieter time"),
-    ("heavy-tail", "some switches take far longer than most: --details has the mean that includes them"),
-    ("not-settled", "not all data were reloaded after five walks: some of the reload is not in the sum"),
-    ("handoff-across-cpus", "across CPUs, which goes with the host's load: the +- is what other runs may differ by"),
+    (
+        "negative",
+        "below 0, which a cost cannot be: find what slowed the baseline, or run it again",
+    ),
+    (
+        "outside-sanity-band",
+        "far from the published values for such switches: look for a reason first",
+    ),
+    (
+        "above-reload-bound",
+        "more than reloading everything could cost: it includes something else",
+    ),
+    (
+        "partly-disturbed",
+        "some samples were disturbed and left out: --details says why",
+    ),
+    (
+        "beside-others",
+        "measured beside other tasks, between their turns: --details says how much they had",
+    ),
+    (
+        "refused-repetitions",
+        "some repetitions could not be run: --details says why",
+    ),
+    (
+        "shared-core",
+        "measured partly or wholly on a shared core: choose another --cpu or a quieter time",
+    ),
+    (
+        "heavy-tail",
+        "some switches take far longer than most: --details has the mean that includes them",
+    ),
+    (
+        "not-settled",
+        "not all data were reloaded after five walks: some of the reload is not in the sum",
+    ),
+    (
+        "handoff-across-cpus",
+        "across CPUs, which goes with the host's load: the +- is what other runs may differ by",
+    ),
 ];
 
 /// Whether the machine was fit to be measured on, as this run saw it.
 pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let numbers = findings.results.len();
-    let with = |is: fn(&Verdict) -> bool| findings.results.iter().filter(|result| is(&result.verdict)).count();
+    let with = |is: fn(&Verdict) -> bool| {
+        findings
+            .results
+            .iter()
+            .filter(|result| is(&result.verdict))
+            .count()
+    };
     let flagged = with(|verdict| *verdict == Verdict::Suspect);
     let missing = with(|verdict| matches!(verdict, Verdict::NotMeasured { .. }));
-    let on_shared_core = |result: &&CaseFinding| result.flags.iter().any(|flag| flag.name == "shared-core");
+    let on_shared_core =
+        |result: &&CaseFinding| result.flags.iter().any(|flag| flag.name == "shared-core");
     let shared = findings.results.iter().filter(on_shared_core).count();
     let shared = if 2 * shared > numbers { shared } else { 0 };
-    let beside = findings.results.iter().filter(|result| result.flags.iter().any(|flag| flag.name == "beside-others"));
+    let beside = findings
+        .results
+        .iter()
+        .filter(|result| result.flags.iter().any(|flag| flag.name == "beside-others"));
     let beside = beside.count();
     let reservations = [
         (flagged, "flagged"),
@@ -38,8 +78,11 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
         (beside, "measured beside other tasks"),
         (shared, "on a shared core"),
     ];
-    let reservations: Vec<String> =
-        reservations.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let reservations: Vec<String> = reservations
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}"))
+        .collect();
     if missing == numbers && missing > 0 {
         return format!(
             "No cost was measured (of {numbers}); whether the machine is fit to be measured on: switchcost doctor"
@@ -47,9 +90,15 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     }
     match (is_all, reservations.is_empty()) {
         (true, true) => {
-            format!("The machine was fit to be measured on: nothing disturbed this run, {}.", all_stand(numbers))
+            format!(
+                "The machine was fit to be measured on: nothing disturbed this run, {}.",
+                all_stand(numbers)
+            )
         }
-        (false, true) => format!("The machine was fit to be measured on, and {}; what to know:", all_stand(numbers)),
+        (false, true) => format!(
+            "The machine was fit to be measured on, and {}; what to know:",
+            all_stand(numbers)
+        ),
         _ => format!(
             "The machine was fit with reservations (of {numbers} costs {}); to check it: switchcost doctor",
             reservations.join(", ")
@@ -67,10 +116,18 @@ fn all_stand(numbers: usize) -> String {
 
 /// Worst first.
 pub(super) fn all(header: &Header, findings: &Findings) -> Vec<String> {
-    let mut notes: Vec<String> = findings.flags.iter().map(|flag| flag.detail.clone()).collect();
+    let mut notes: Vec<String> = findings
+        .flags
+        .iter()
+        .map(|flag| flag.detail.clone())
+        .collect();
     notes.extend(not_measured(&findings.results));
     notes.extend(refused(header));
-    notes.extend(FLAGS.iter().filter_map(|(name, text)| flagged(&findings.results, name, text)));
+    notes.extend(
+        FLAGS
+            .iter()
+            .filter_map(|(name, text)| flagged(&findings.results, name, text)),
+    );
     notes
 }
 
@@ -93,21 +150,36 @@ fn not_measured(results: &[CaseFinding]) -> Option<String> {
 
 /// Controls that could not be had.
 fn refused(header: &Header) -> Option<String> {
-    let refused = header.controls.iter().filter_map(|control| match &control.outcome {
-        ControlOutcome::Refused { fix, .. } => Some((control.name.as_str(), fix.as_str())),
-        _ => None,
-    });
+    let refused = header
+        .controls
+        .iter()
+        .filter_map(|control| match &control.outcome {
+            ControlOutcome::Refused { fix, .. } => Some((control.name.as_str(), fix.as_str())),
+            _ => None,
+        });
     let refused: Vec<(&str, &str)> = refused.collect();
     let (first, fix) = refused.first()?;
-    let names = refused.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let of = if refused.len() > 1 { format!(" ({first})") } else { String::new() };
+    let names = refused
+        .iter()
+        .map(|(name, _)| *name)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let of = if refused.len() > 1 {
+        format!(" ({first})")
+    } else {
+        String::new()
+    };
     Some(format!("done without {names}; now{of}: {fix}"))
 }
 
 /// A flag of some results.
 fn flagged(results: &[CaseFinding], name: &str, text: &str) -> Option<String> {
     let has = |finding: &&CaseFinding| finding.flags.iter().any(|flag| flag.name == name);
-    let with: Vec<String> = results.iter().filter(has).map(|finding| starred(finding, &label(&finding.case))).collect();
+    let with: Vec<String> = results
+        .iter()
+        .filter(has)
+        .map(|finding| starred(finding, &label(&finding.case)))
+        .collect();
     let whose = match with.as_slice() {
         [] => return None,
         [one] => one.clone(),

@@ -30,14 +30,21 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 /// The total cost over size and its two parts, with as many sizes as end within the first `last_line` lines.
 pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let members: Vec<&CaseFinding> = match findings.curves.first() {
-        Some(curve) => curve.points.iter().filter_map(|point| findings.results.get(point.result)).collect(),
+        Some(curve) => curve
+            .points
+            .iter()
+            .filter_map(|point| findings.results.get(point.result))
+            .collect(),
         None => {
             let is_compared = |f: &&CaseFinding| !f.case.working_set.is_empty();
             findings.results.iter().filter(is_compared).collect()
         }
     };
     let is_switch = |case: &Case| case.away.is_none() && case.mechanism.hands_over();
-    let members: Vec<&CaseFinding> = members.into_iter().filter(|finding| is_switch(&finding.case)).collect();
+    let members: Vec<&CaseFinding> = members
+        .into_iter()
+        .filter(|finding| is_switch(&finding.case))
+        .collect();
     if members.is_empty() {
         return;
     }
@@ -47,9 +54,18 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let all = members.len();
     let room = last_line.saturating_sub(page.lines() + LINES_ABOVE);
     let rows = all.min(room.clamp(*ROWS.start(), *ROWS.end()));
-    let shown = if all > rows { format!("{rows} of {all} sizes") } else { String::new() };
-    let conditions = [unusual(&members, common), shown].into_iter().filter(|words| !words.is_empty());
-    page.heading("Cost of a switch with data of its own", &conditions.collect::<Vec<_>>().join(", "));
+    let shown = if all > rows {
+        format!("{rows} of {all} sizes")
+    } else {
+        String::new()
+    };
+    let conditions = [unusual(&members, common), shown]
+        .into_iter()
+        .filter(|words| !words.is_empty());
+    page.heading(
+        "Cost of a switch with data of its own",
+        &conditions.collect::<Vec<_>>().join(", "),
+    );
     page.grid(&grid(&chosen(&members, rows), &varying));
 }
 
@@ -57,12 +73,23 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
 fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     let case = &members[0].case;
     let usual = Case {
-        working_set: WorkingSet { stride_bytes: case.working_set.stride_bytes, ..WorkingSet::NONE },
+        working_set: WorkingSet {
+            stride_bytes: case.working_set.stride_bytes,
+            ..WorkingSet::NONE
+        },
         tasks: 2,
         ..case.clone()
     };
-    let said: Vec<String> = RUN.iter().chain(&WALK[1..]).map(|condition| (condition.phrase)(&usual)).collect();
-    common.into_iter().filter(|phrase| !said.contains(phrase)).collect::<Vec<_>>().join(", ")
+    let said: Vec<String> = RUN
+        .iter()
+        .chain(&WALK[1..])
+        .map(|condition| (condition.phrase)(&usual))
+        .collect();
+    common
+        .into_iter()
+        .filter(|phrase| !said.contains(phrase))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// As many as `rows`, evenly: the first, the last and the size that the answer names among them.
@@ -71,8 +98,12 @@ fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> 
     if last < rows {
         return members.to_vec();
     }
-    let mut places: Vec<usize> = (0..rows).map(|row| (row * last + (rows - 1) / 2) / (rows - 1)).collect();
-    let named = members.iter().position(|finding| finding.case.working_set.size_bytes == TYPICAL_SIZE);
+    let mut places: Vec<usize> = (0..rows)
+        .map(|row| (row * last + (rows - 1) / 2) / (rows - 1))
+        .collect();
+    let named = members
+        .iter()
+        .position(|finding| finding.case.working_set.size_bytes == TYPICAL_SIZE);
     if let Some(named) = named.filter(|named| !places.contains(named)) {
         let inner = &mut places[1..rows - 1];
         if let Some(nearest) = inner.iter_mut().min_by_key(|place| place.abs_diff(named)) {
@@ -87,20 +118,45 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
         .left(varying.iter().map(|condition| condition.name))
         .right(["size", "total", "+-", "switch", "reload"])
         .left(["total, log scale"]);
-    let totals = || members.iter().filter_map(|finding| total(finding)).filter(|total| is_cost(total));
+    let totals = || {
+        members
+            .iter()
+            .filter_map(|finding| total(finding))
+            .filter(|total| is_cost(total))
+    };
     let ends = totals().map(|total| total.estimate.ln());
-    let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
+    let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| {
+        (low.min(end), high.max(end))
+    });
     for finding in members {
-        let mut row: Vec<Entry> =
-            varying.iter().map(|condition| Entry::from((condition.value)(&finding.case))).collect();
+        let mut row: Vec<Entry> = varying
+            .iter()
+            .map(|condition| Entry::from((condition.value)(&finding.case)))
+            .collect();
         row.push(finding.case.working_set.size_bytes.to_string().into());
         match total(finding) {
             None => row.push(Entry::new("not measured", tone(finding))),
             Some(total) => {
-                row.push(Entry::new(starred(finding, &with_bound(total)), tone(finding)));
+                row.push(Entry::new(
+                    starred(finding, &with_bound(total)),
+                    tone(finding),
+                ));
                 row.push(plus_minus(total).into());
-                row.push(finding.switch_part_ns().map(time).unwrap_or_default().into());
-                row.push(finding.indirect_reload_ns.as_ref().map(with_bound).unwrap_or_default().into());
+                row.push(
+                    finding
+                        .switch_part_ns()
+                        .map(time)
+                        .unwrap_or_default()
+                        .into(),
+                );
+                row.push(
+                    finding
+                        .indirect_reload_ns
+                        .as_ref()
+                        .map(with_bound)
+                        .unwrap_or_default()
+                        .into(),
+                );
                 row.push(bar(total, low, high).into());
             }
         }
@@ -110,7 +166,10 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
 }
 
 fn total(finding: &CaseFinding) -> Option<&Estimate> {
-    finding.total_ns.as_ref().filter(|total| has_numbers(finding) && total.estimate.is_finite())
+    finding
+        .total_ns
+        .as_ref()
+        .filter(|total| has_numbers(finding) && total.estimate.is_finite())
 }
 
 /// From the least total by the logarithm: to the largest, or further where that is near.
@@ -119,7 +178,8 @@ fn bar(total: &Estimate, low: f64, high: f64) -> String {
         return String::new();
     }
     let range = (high - low).max(LEAST_RANGE.ln());
-    let eighths = ((1.0 + (LONGEST_BAR - 1.0) * (total.estimate.ln() - low) / range) * 8.0).round() as usize;
+    let eighths =
+        ((1.0 + (LONGEST_BAR - 1.0) * (total.estimate.ln() - low) / range) * 8.0).round() as usize;
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
@@ -131,14 +191,24 @@ mod tests {
     fn bars(totals: &[f64]) -> Vec<usize> {
         let of = |ns: &f64| estimate(*ns * 0.99, *ns, *ns * 1.01);
         let logarithms = || totals.iter().map(|ns| ns.ln());
-        let (low, high) = (logarithms().fold(f64::INFINITY, f64::min), logarithms().fold(0.0, f64::max));
-        totals.iter().map(|ns| bar(&of(ns), low, high).chars().count()).collect()
+        let (low, high) = (
+            logarithms().fold(f64::INFINITY, f64::min),
+            logarithms().fold(0.0, f64::max),
+        );
+        totals
+            .iter()
+            .map(|ns| bar(&of(ns), low, high).chars().count())
+            .collect()
     }
 
     #[test]
     fn costs_that_are_nearly_the_same_have_the_same_bars() {
         assert_eq!(bars(&[2_000.0, 2_004.0, 2_010.0]), [1, 1, 1]);
         assert_eq!(bars(&[1_000.0, 2_000.0, 4_000.0]), [1, 6, 11]);
-        assert_eq!(bars(&[1_000.0, 1_000_000.0]), [1, 20], "a larger range has all of the width");
+        assert_eq!(
+            bars(&[1_000.0, 1_000_000.0]),
+            [1, 20],
+            "a larger range has all of the width"
+        );
     }
 }

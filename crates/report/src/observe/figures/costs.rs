@@ -24,13 +24,24 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 fn draw(all: &[Payer<'_>]) -> Option<Figure> {
     let payers = &all[..all.len().min(MOST_ROWS)];
-    let scale = Scale::of(payers.iter().flat_map(|payer| ends(payer.cost)).reduce(f64::max)?);
-    let mut traces: Vec<Box<dyn Trace>> =
-        parts(payers).into_iter().enumerate().map(|(place, of)| bars(payers, of, place, scale)).collect();
+    let scale = Scale::of(
+        payers
+            .iter()
+            .flat_map(|payer| ends(payer.cost))
+            .reduce(f64::max)?,
+    );
+    let mut traces: Vec<Box<dyn Trace>> = parts(payers)
+        .into_iter()
+        .enumerate()
+        .map(|(place, of)| bars(payers, of, place, scale))
+        .collect();
     traces.push(ranges(payers, scale));
     traces.extend(open_ends(payers, scale));
     traces.extend(likely(payers, scale));
-    let names: Vec<String> = payers.iter().map(|payer| beside_its_row(&program(payer.found))).collect();
+    let names: Vec<String> = payers
+        .iter()
+        .map(|payer| beside_its_row(&program(payer.found)))
+        .collect();
     let layout = rows_of_bars(names.len(), traces.len())
         .x_axis(linear_axis(&format!("{} a second", scale.unit)))
         .y_axis(rows_axis(&names));
@@ -55,13 +66,18 @@ fn caption(all: &[Payer<'_>], drawn: &[Payer<'_>]) -> String {
         text += " Without a part for reloading caches: what that costs is not known there.";
     }
     if all.len() > drawn.len() {
-        text += &format!(" {} more programs are in the table.", count((all.len() - drawn.len()) as u64));
+        text += &format!(
+            " {} more programs are in the table.",
+            count((all.len() - drawn.len()) as u64)
+        );
     }
     text
 }
 
 fn ends(cost: Bounds) -> impl Iterator<Item = f64> {
-    [Some(cost.low), cost.likely, cost.high].into_iter().flatten()
+    [Some(cost.low), cost.likely, cost.high]
+        .into_iter()
+        .flatten()
 }
 
 /// What there is to pay for, in the order in which programs first pay for it; caches last.
@@ -104,7 +120,12 @@ fn bars(payers: &[Payer<'_>], of: Of, place: usize, scale: Scale) -> Box<dyn Tra
 }
 
 fn hover(payer: &Payer<'_>, about: &str, cost: Bounds) -> String {
-    format!("{}<br>{about}: {} ({}) a second", label(&program(payer.found)), centre(cost), range(cost))
+    format!(
+        "{}<br>{about}: {} ({}) a second",
+        label(&program(payer.found)),
+        centre(cost),
+        range(cost)
+    )
 }
 
 fn centre(cost: Bounds) -> String {
@@ -113,16 +134,27 @@ fn centre(cost: Bounds) -> String {
 
 fn range(cost: Bounds) -> String {
     let low = time(cost.low);
-    cost.high.map_or_else(|| format!("{low} or more"), |high| format!("{low} to {}", time(high)))
+    cost.high.map_or_else(
+        || format!("{low} or more"),
+        |high| format!("{low} to {}", time(high)),
+    )
 }
 
 /// A line for each program from the lower to the upper end; to what is likely where there is no upper end.
 fn ranges(payers: &[Payer<'_>], scale: Scale) -> Box<dyn Trace> {
     let (mut x, mut y, mut hovers) = (Vec::new(), Vec::new(), Vec::new());
     for (row, payer) in payers.iter().enumerate() {
-        let high = payer.cost.high.or(payer.cost.likely).unwrap_or(payer.cost.low);
+        let high = payer
+            .cost
+            .high
+            .or(payer.cost.likely)
+            .unwrap_or(payer.cost.low);
         let text = hover(payer, "together", payer.cost);
-        x.extend([Some(scale.value(payer.cost.low)), Some(scale.value(high)), None]);
+        x.extend([
+            Some(scale.value(payer.cost.low)),
+            Some(scale.value(high)),
+            None,
+        ]);
         y.extend([Some(row), Some(row), None]);
         hovers.extend([text.clone(), text, String::new()]);
     }
@@ -130,18 +162,42 @@ fn ranges(payers: &[Payer<'_>], scale: Scale) -> Box<dyn Trace> {
         .name("range")
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(GREY).width(2.0))
-        .marker(Marker::new().color(GREY).size(12).symbol(MarkerSymbol::LineNSOpen).line(Line::new().width(2.0)))
+        .marker(
+            Marker::new()
+                .color(GREY)
+                .size(12)
+                .symbol(MarkerSymbol::LineNSOpen)
+                .line(Line::new().width(2.0)),
+        )
         .hover_text_array(hovers)
         .hover_template("%{hovertext}<extra></extra>")
 }
 
 fn open_ends(payers: &[Payer<'_>], scale: Scale) -> Option<Box<dyn Trace>> {
-    let open = |payer: &Payer<'_>| payer.cost.high.is_none().then(|| payer.cost.likely.unwrap_or(payer.cost.low));
-    marks(payers, scale, open, "no upper end", MarkerSymbol::TriangleRight)
+    let open = |payer: &Payer<'_>| {
+        payer
+            .cost
+            .high
+            .is_none()
+            .then(|| payer.cost.likely.unwrap_or(payer.cost.low))
+    };
+    marks(
+        payers,
+        scale,
+        open,
+        "no upper end",
+        MarkerSymbol::TriangleRight,
+    )
 }
 
 fn likely(payers: &[Payer<'_>], scale: Scale) -> Option<Box<dyn Trace>> {
-    marks(payers, scale, |payer| payer.cost.likely, "likely", MarkerSymbol::Diamond)
+    marks(
+        payers,
+        scale,
+        |payer| payer.cost.likely,
+        "likely",
+        MarkerSymbol::Diamond,
+    )
 }
 
 fn marks(
@@ -151,10 +207,17 @@ fn marks(
     name: &str,
     symbol: MarkerSymbol,
 ) -> Option<Box<dyn Trace>> {
-    let marked: Vec<_> = payers.iter().enumerate().filter_map(|(row, payer)| Some((row, at(payer)?, payer))).collect();
+    let marked: Vec<_> = payers
+        .iter()
+        .enumerate()
+        .filter_map(|(row, payer)| Some((row, at(payer)?, payer)))
+        .collect();
     let x: Vec<f64> = marked.iter().map(|(_, x, _)| scale.value(*x)).collect();
     let y = marked.iter().map(|(row, ..)| *row).collect();
-    let hovers = marked.iter().map(|(_, _, payer)| hover(payer, "together", payer.cost)).collect();
+    let hovers = marked
+        .iter()
+        .map(|(_, _, payer)| hover(payer, "together", payer.cost))
+        .collect();
     let trace = Scatter::new(x, y)
         .name(name)
         .mode(Mode::Markers)
@@ -165,15 +228,27 @@ fn marks(
 }
 
 fn table(payers: &[Payer<'_>]) -> Grid {
-    let mut grid = Grid::new(2).left(["program", "for"]).right(["switches", "CPU time a second", "range"]);
+    let mut grid =
+        Grid::new(2)
+            .left(["program", "for"])
+            .right(["switches", "CPU time a second", "range"]);
     for payer in payers {
         let name_of_it = program(payer.found);
         let row = |about: &str, switches: u64, cost: Bounds| -> Vec<Entry> {
-            let cells = [name_of_it.clone(), about.to_owned(), count(switches), centre(cost), range(cost)];
+            let cells = [
+                name_of_it.clone(),
+                about.to_owned(),
+                count(switches),
+                centre(cost),
+                range(cost),
+            ];
             cells.into_iter().map(Entry::from).collect()
         };
         grid.row(row("all", payer.found.switches, payer.cost));
-        payer.parts.iter().for_each(|Part { of, switches, cost }| grid.row(row(name(*of), *switches, *cost)));
+        payer
+            .parts
+            .iter()
+            .for_each(|Part { of, switches, cost }| grid.row(row(name(*of), *switches, *cost)));
     }
     grid
 }

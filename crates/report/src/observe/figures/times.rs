@@ -16,16 +16,26 @@ const WAIT: &str = "of it, waiting for a CPU";
 
 /// How long tasks were off their CPUs, and for how long of that they could have run.
 pub(super) fn add(page: &mut Page, observation: &Observation) {
-    let Some(spread) = spread(observation) else { return };
-    page.heading("How long each time was", "off the CPU, and of it waiting for one");
+    let Some(spread) = spread(observation) else {
+        return;
+    };
+    page.heading(
+        "How long each time was",
+        "off the CPU, and of it waiting for one",
+    );
     page.figure(|| Some(draw(&spread)));
     page.method(&["observing"]);
 }
 
 fn draw(spread: &Spread) -> Figure {
     let kinds = [(OFF, &spread.off), (WAIT, &spread.wait)];
-    let reported = kinds.iter().enumerate().filter_map(|(place, (name, bins))| Some((place, *name, bins.as_ref()?)));
-    let traces = reported.map(|(place, name, bins)| bars(spread, place, name, bins)).collect();
+    let reported = kinds
+        .iter()
+        .enumerate()
+        .filter_map(|(place, (name, bins))| Some((place, *name, bins.as_ref()?)));
+    let traces = reported
+        .map(|(place, name, bins)| bars(spread, place, name, bins))
+        .collect();
     let layout = layout()
         .bar_mode(BarMode::Group)
         .x_axis(edges_axis("for how long", &edges(spread)))
@@ -43,13 +53,21 @@ fn draw(spread: &Spread) -> Figure {
 
 fn bars(spread: &Spread, place: usize, name: &str, bins: &[Bin]) -> Box<dyn Trace> {
     let hovers = spread.bins.iter().zip(bins).map(|(bin, found)| {
-        format!("{name}, {}<br>{} times, {}", from_to(*bin), count(found.count), share(Some(found.share)))
+        format!(
+            "{name}, {}<br>{} times, {}",
+            from_to(*bin),
+            count(found.count),
+            share(Some(found.share))
+        )
     });
-    Bar::new((0..bins.len()).collect(), bins.iter().map(|bin| bin.share).collect())
-        .name(name)
-        .marker(Marker::new().color(colour(place)))
-        .hover_text_array(hovers.collect())
-        .hover_template("%{hovertext}<extra></extra>")
+    Bar::new(
+        (0..bins.len()).collect(),
+        bins.iter().map(|bin| bin.share).collect(),
+    )
+    .name(name)
+    .marker(Marker::new().color(colour(place)))
+    .hover_text_array(hovers.collect())
+    .hover_template("%{hovertext}<extra></extra>")
 }
 
 fn from_to((from, to): (f64, Option<f64>)) -> String {
@@ -62,19 +80,36 @@ fn from_to((from, to): (f64, Option<f64>)) -> String {
 
 /// Where bins begin, and where the last one ends.
 fn edges(spread: &Spread) -> Vec<String> {
-    let begins = spread.bins.iter().map(|(from, _)| if *from > 0.0 { time(*from) } else { "0".to_owned() });
-    let end = spread.bins.last().map(|(_, to)| to.map(time).unwrap_or_default());
+    let begins = spread.bins.iter().map(|(from, _)| {
+        if *from > 0.0 {
+            time(*from)
+        } else {
+            "0".to_owned()
+        }
+    });
+    let end = spread
+        .bins
+        .last()
+        .map(|(_, to)| to.map(time).unwrap_or_default());
     begins.chain(end).collect()
 }
 
 fn table(spread: &Spread) -> Grid {
-    let mut grid = Grid::new(1).right(["for how long", OFF, "share of them", WAIT, "share of these"]);
+    let mut grid =
+        Grid::new(1).right(["for how long", OFF, "share of them", WAIT, "share of these"]);
     for (at, bin) in spread.bins.iter().enumerate() {
-        let cells = [&spread.off, &spread.wait].into_iter().flat_map(|bins| match bins {
-            Some(bins) => [count(bins[at].count), share(Some(bins[at].share))],
-            None => [String::new(), String::new()],
-        });
-        grid.row(std::iter::once(from_to(*bin)).chain(cells).map(Entry::from).collect());
+        let cells = [&spread.off, &spread.wait]
+            .into_iter()
+            .flat_map(|bins| match bins {
+                Some(bins) => [count(bins[at].count), share(Some(bins[at].share))],
+                None => [String::new(), String::new()],
+            });
+        grid.row(
+            std::iter::once(from_to(*bin))
+                .chain(cells)
+                .map(Entry::from)
+                .collect(),
+        );
     }
     grid
 }

@@ -20,7 +20,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation) {
     if stretches.len() < FEWEST {
         return;
     }
-    page.heading("Over the window", "all observed tasks together, stretch by stretch");
+    page.heading(
+        "Over the window",
+        "all observed tasks together, stretch by stretch",
+    );
     page.figure(|| Some(switches(&stretches)));
     page.figure(|| waits(&stretches));
     page.method(&["observing"]);
@@ -29,12 +32,24 @@ pub(super) fn add(page: &mut Page, observation: &Observation) {
 fn switches(stretches: &[Stretch]) -> Figure {
     let line = |place: usize, name: &str, rate: fn(&Stretch) -> f64| {
         let about = |stretch| format!("{name}: {} a second", rounded(rate(stretch)));
-        steps(place, name, stretches.iter().map(|stretch| (stretch, rate(stretch), about(stretch))))
+        steps(
+            place,
+            name,
+            stretches
+                .iter()
+                .map(|stretch| (stretch, rate(stretch), about(stretch))),
+        )
     };
-    let traces =
-        vec![line(0, "voluntary", |stretch| stretch.voluntary), line(1, "involuntary", |stretch| stretch.involuntary)];
-    let rows =
-        stretches.iter().map(|stretch| (stretch, vec![rounded(stretch.voluntary), rounded(stretch.involuntary)]));
+    let traces = vec![
+        line(0, "voluntary", |stretch| stretch.voluntary),
+        line(1, "involuntary", |stretch| stretch.involuntary),
+    ];
+    let rows = stretches.iter().map(|stretch| {
+        (
+            stretch,
+            vec![rounded(stretch.voluntary), rounded(stretch.involuntary)],
+        )
+    });
     Figure {
         name: "switches".to_owned(),
         title: "Switches over the window".to_owned(),
@@ -46,15 +61,24 @@ fn switches(stretches: &[Stretch]) -> Figure {
 }
 
 fn waits(stretches: &[Stretch]) -> Option<Figure> {
-    let waiting: Vec<(&Stretch, f64)> =
-        stretches.iter().filter_map(|stretch| Some((stretch, stretch.waiting?))).collect();
+    let waiting: Vec<(&Stretch, f64)> = stretches
+        .iter()
+        .filter_map(|stretch| Some((stretch, stretch.waiting?)))
+        .collect();
     if waiting.is_empty() {
         return None;
     }
-    let reported =
-        waiting.iter().map(|(stretch, tasks)| (*stretch, *tasks, format!("{} tasks waiting", number(*tasks))));
+    let reported = waiting.iter().map(|(stretch, tasks)| {
+        (
+            *stretch,
+            *tasks,
+            format!("{} tasks waiting", number(*tasks)),
+        )
+    });
     let trace = steps(2, "waiting for a CPU", reported);
-    let rows = waiting.iter().map(|(stretch, tasks)| (*stretch, vec![number(*tasks)]));
+    let rows = waiting
+        .iter()
+        .map(|(stretch, tasks)| (*stretch, vec![number(*tasks)]));
     Some(Figure {
         name: "waits".to_owned(),
         title: "Waiting for a CPU over the window".to_owned(),
@@ -73,7 +97,11 @@ fn course(title: &str) -> plotly::Layout {
 }
 
 /// A level for each stretch from its beginning to its end.
-fn steps<'a>(place: usize, name: &str, reported: impl Iterator<Item = (&'a Stretch, f64, String)>) -> Box<dyn Trace> {
+fn steps<'a>(
+    place: usize,
+    name: &str,
+    reported: impl Iterator<Item = (&'a Stretch, f64, String)>,
+) -> Box<dyn Trace> {
     let (mut x, mut y, mut hovers) = (Vec::new(), Vec::new(), Vec::new());
     for (stretch, height, text) in reported {
         x.extend([stretch.from_seconds, stretch.to_seconds]);
@@ -84,19 +112,33 @@ fn steps<'a>(place: usize, name: &str, reported: impl Iterator<Item = (&'a Stret
     Scatter::new(x, y)
         .name(name)
         .mode(Mode::Lines)
-        .line(Line::new().color(colour(place)).width(1.5).shape(LineShape::Linear))
+        .line(
+            Line::new()
+                .color(colour(place))
+                .width(1.5)
+                .shape(LineShape::Linear),
+        )
         .hover_text_array(hovers)
         .hover_template("%{hovertext}<extra></extra>")
 }
 
 fn from_to(stretch: &Stretch) -> String {
-    format!("{} to {} s", number(stretch.from_seconds), number(stretch.to_seconds))
+    format!(
+        "{} to {} s",
+        number(stretch.from_seconds),
+        number(stretch.to_seconds)
+    )
 }
 
 fn table<'a>(columns: &[&str], rows: impl Iterator<Item = (&'a Stretch, Vec<String>)>) -> Grid {
     let mut grid = Grid::new(1).right(["when"]).right(columns.iter().copied());
     rows.for_each(|(stretch, cells)| {
-        grid.row(std::iter::once(from_to(stretch)).chain(cells).map(Entry::from).collect());
+        grid.row(
+            std::iter::once(from_to(stretch))
+                .chain(cells)
+                .map(Entry::from)
+                .collect(),
+        );
     });
     grid
 }

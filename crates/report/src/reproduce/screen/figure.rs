@@ -13,11 +13,21 @@ const MOST_ROWS: usize = 7;
 const MOST_SERIES: usize = 4;
 
 pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
-    let charts = exhibits.iter().filter_map(|exhibit| Some((exhibit, exhibit.chart.as_ref()?)));
-    let has = |chart: &Chart, style| chart.series.iter().any(|series| series.style == style && !series.x.is_empty());
+    let charts = exhibits
+        .iter()
+        .filter_map(|exhibit| Some((exhibit, exhibit.chart.as_ref()?)));
+    let has = |chart: &Chart, style| {
+        chart
+            .series
+            .iter()
+            .any(|series| series.style == style && !series.x.is_empty())
+    };
     let is_reported = |chart: &Chart| has(chart, Style::Found) && has(chart, Style::Published);
     if let Some((exhibit, chart)) = charts.into_iter().find(|(_, chart)| is_reported(chart)) {
-        page.heading(&format!("{}: {}", exhibit.name, exhibit.title), &chart.y_title);
+        page.heading(
+            &format!("{}: {}", exhibit.name, exhibit.title),
+            &chart.y_title,
+        );
         page.grid(&grid(chart));
     }
 }
@@ -25,12 +35,17 @@ pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
 fn grid(chart: &Chart) -> Grid {
     let shown = series(chart);
     let names = shown.iter().map(|series| &series.name);
-    let mut grid = Grid::with_one_line_a_row(1).left([&chart.x_title]).right(names);
+    let mut grid = Grid::with_one_line_a_row(1)
+        .left([&chart.x_title])
+        .right(names);
     for x in rows(&shown) {
         let mut row = vec![place(chart, x).into()];
-        row.extend(
-            shown.iter().map(|series| value(series, x).map(|y| words(chart.y_axis, y)).unwrap_or_default().into()),
-        );
+        row.extend(shown.iter().map(|series| {
+            value(series, x)
+                .map(|y| words(chart.y_axis, y))
+                .unwrap_or_default()
+                .into()
+        }));
         grid.row(row);
     }
     grid
@@ -38,7 +53,12 @@ fn grid(chart: &Chart) -> Grid {
 
 /// The first curve that was found and the first that was published, and others as far as there is room.
 fn series(chart: &Chart) -> Vec<&Series> {
-    let of = |style| chart.series.iter().filter(move |series| series.style == style);
+    let of = |style| {
+        chart
+            .series
+            .iter()
+            .filter(move |series| series.style == style)
+    };
     let mut shown: Vec<&Series> = of(Style::Published).take(MOST_SERIES / 2).collect();
     shown.splice(0..0, of(Style::Found).take(MOST_SERIES - shown.len()));
     shown
@@ -51,7 +71,10 @@ fn rows(shown: &[&Series]) -> Vec<f64> {
         sorted(series.flat_map(|series| series.x.iter().copied()).collect())
     };
     let mut rows = evenly(&of(Style::Published), MOST_ROWS);
-    let found: Vec<f64> = of(Style::Found).into_iter().filter(|x| !rows.contains(x)).collect();
+    let found: Vec<f64> = of(Style::Found)
+        .into_iter()
+        .filter(|x| !rows.contains(x))
+        .collect();
     rows.extend(evenly(&found, MOST_ROWS - rows.len()));
     sorted(rows)
 }
@@ -68,12 +91,18 @@ fn evenly(places: &[f64], most: usize) -> Vec<f64> {
         (n, _) if n <= most => places.to_vec(),
         (_, 0) => Vec::new(),
         (_, 1) => places[..1].to_vec(),
-        (n, _) => (0..most).map(|row| places[row * (n - 1) / (most - 1)]).collect(),
+        (n, _) => (0..most)
+            .map(|row| places[row * (n - 1) / (most - 1)])
+            .collect(),
     }
 }
 
 fn value(series: &Series, x: f64) -> Option<f64> {
-    series.x.iter().position(|place| *place == x).and_then(|at| series.y.get(at).copied())
+    series
+        .x
+        .iter()
+        .position(|place| *place == x)
+        .and_then(|at| series.y.get(at).copied())
 }
 
 fn place(chart: &Chart, x: f64) -> String {
@@ -99,17 +128,29 @@ mod tests {
 
     #[test]
     fn published_places_are_rows_and_the_rest_is_spread() {
-        let found = curve("found", Style::Found, &(1..=40).map(f64::from).collect::<Vec<_>>());
+        let found = curve(
+            "found",
+            Style::Found,
+            &(1..=40).map(f64::from).collect::<Vec<_>>(),
+        );
         let published = curve("published", Style::Published, &[3.0, 39.5]);
         let rows = rows(&[&found, &published]);
         assert_eq!(rows.len(), MOST_ROWS);
-        assert!([1.0, 3.0, 39.5, 40.0].iter().all(|x| rows.contains(x)), "{rows:?}");
-        assert_eq!((value(&found, 3.0), value(&published, 1.0)), (Some(6.0), None));
+        assert!(
+            [1.0, 3.0, 39.5, 40.0].iter().all(|x| rows.contains(x)),
+            "{rows:?}"
+        );
+        assert_eq!(
+            (value(&found, 3.0), value(&published, 1.0)),
+            (Some(6.0), None)
+        );
     }
 
     #[test]
     fn both_styles_have_a_column() {
-        let mut all: Vec<Series> = (0..6).map(|n| curve(&n.to_string(), Style::Found, &[1.0])).collect();
+        let mut all: Vec<Series> = (0..6)
+            .map(|n| curve(&n.to_string(), Style::Found, &[1.0]))
+            .collect();
         all.push(curve("published", Style::Published, &[1.0]));
         let chart = Chart {
             x_title: "size".to_owned(),
@@ -120,7 +161,10 @@ mod tests {
             series: all,
             marks: Vec::new(),
         };
-        let names: Vec<&str> = series(&chart).iter().map(|series| series.name.as_str()).collect();
+        let names: Vec<&str> = series(&chart)
+            .iter()
+            .map(|series| series.name.as_str())
+            .collect();
         assert_eq!(names, ["0", "1", "2", "published"]);
     }
 }

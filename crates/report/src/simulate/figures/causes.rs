@@ -12,8 +12,16 @@ use crate::simulate::detailed;
 /// Why tasks had left the CPU: by will, by entry into the kernel, by system call.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     // Causes are those of the trace: the same for every design.
-    let Some(design) = detailed(findings).iter().find(|design| causes(design).next().is_some()) else { return };
-    page.heading("Causes of switches", "segments by why the task had left the CPU before");
+    let Some(design) = detailed(findings)
+        .iter()
+        .find(|design| causes(design).next().is_some())
+    else {
+        return;
+    };
+    page.heading(
+        "Causes of switches",
+        "segments by why the task had left the CPU before",
+    );
     page.figure(|| Some(draw(design)));
     page.method(&["simulated-cost"]);
 }
@@ -36,7 +44,12 @@ fn tiles(design: &DesignFinding) -> Vec<Tile> {
         for word in &words {
             path = format!("{path} {word}");
             let place = *places.entry(path.clone()).or_insert_with(|| {
-                tiles.push(Tile { within, name: (*word).to_owned(), value: 0.0, hover: String::new() });
+                tiles.push(Tile {
+                    within,
+                    name: (*word).to_owned(),
+                    value: 0.0,
+                    hover: String::new(),
+                });
                 tiles.len() - 1
             });
             tiles[place].value += group.segments as f64;
@@ -58,7 +71,10 @@ fn draw(design: &DesignFinding) -> Figure {
             share(design.share_of_excess(group)).into(),
         ]
     };
-    let columns = Grid::new(1).left(["cause"]).right(["segments", "excess cycles", "share of excess"]);
+    let columns =
+        Grid::new(1)
+            .left(["cause"])
+            .right(["segments", "excess cycles", "share of excess"]);
     let grid = columns.with_rows(causes(design).map(row));
     Figure {
         name: "causes".to_owned(),

@@ -1,6 +1,8 @@
 use plotly::Layout;
 use plotly::layout::{Axis, AxisRange};
-use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, Point, Spread};
+use switchcost_analysis::simulation::{
+    DesignFinding, Findings, Group, GroupFinding, Point, Spread,
+};
 
 use super::name;
 use super::series::line;
@@ -47,13 +49,19 @@ const FEW: u64 = 30;
 /// Figures 2 to 7 of the paper for one design: curves of all switches, and by class.
 pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, place: usize) {
     let shown = |group: &Group| matches!(group, Group::All | Group::Class(_));
-    let groups: Vec<&GroupFinding> =
-        design.groups.iter().filter(|group| shown(&group.group) && !group.curve.is_empty()).collect();
+    let groups: Vec<&GroupFinding> = design
+        .groups
+        .iter()
+        .filter(|group| shown(&group.group) && !group.curve.is_empty())
+        .collect();
     if groups.is_empty() {
         return;
     }
     let about = "simulated; the figures are those of Mogul and Borg 1990";
-    page.heading(&format!("Curves since the switch on {}", design.name), about);
+    page.heading(
+        &format!("Curves since the switch on {}", design.name),
+        about,
+    );
     let length = findings.interval_instructions;
     for view in &VIEWS {
         page.figure(|| Some(draw(view, design, &groups, length, place)));
@@ -65,14 +73,22 @@ pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, 
 /// All segments, and the groups that are large enough, with their numbers.
 fn drawn<'a>(groups: &'a [&'a GroupFinding]) -> impl Iterator<Item = (usize, &'a GroupFinding)> {
     let is_drawn = |group: &GroupFinding| group.group == Group::All || group.segments >= FEW;
-    groups.iter().copied().enumerate().filter(move |(_, group)| is_drawn(group))
+    groups
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(move |(_, group)| is_drawn(group))
 }
 
 /// From the switch to where fewer than a few segments are left.
 fn since_switch(groups: &[&GroupFinding], length: u64) -> Axis {
     let reached = |least: u64| {
-        let points = drawn(groups).flat_map(|(_, group)| &group.curve).filter(move |point| point.segments >= least);
-        points.map(|point| point.since_switch_instructions.saturating_add(length)).max()
+        let points = drawn(groups)
+            .flat_map(|(_, group)| &group.curve)
+            .filter(move |point| point.segments >= least);
+        points
+            .map(|point| point.since_switch_instructions.saturating_add(length))
+            .max()
     };
     let end = reached(FEW).or_else(|| reached(1)).unwrap_or(length);
     linear_axis("instructions since the switch").range(AxisRange::new(0.0, end as f64))
@@ -88,25 +104,41 @@ fn left_out(groups: &[&GroupFinding]) -> String {
     if few.is_empty() {
         String::new()
     } else {
-        format!(" Not drawn, of fewer than {FEW} segments: {}.", few.join(", "))
+        format!(
+            " Not drawn, of fewer than {FEW} segments: {}.",
+            few.join(", ")
+        )
     }
 }
 
-fn draw(view: &View, design: &DesignFinding, groups: &[&GroupFinding], length: u64, place: usize) -> Figure {
+fn draw(
+    view: &View,
+    design: &DesignFinding,
+    groups: &[&GroupFinding],
+    length: u64,
+    place: usize,
+) -> Figure {
     let traces = drawn(groups).map(|(i, group)| {
         let name = name(&group.group);
         let points = group.curve.iter().map(|point| {
             let spread = (view.spread)(point);
             let since = point.since_switch_instructions;
             let (mean, segments) = (number(spread.mean), count(point.segments));
-            let sd = spread.sd.map(|sd| format!(", sd {}", number(sd))).unwrap_or_default();
-            let text =
-                format!("{name}: {mean}{sd}<br>{} instructions since the switch, {segments} segments", count(since));
+            let sd = spread
+                .sd
+                .map(|sd| format!(", sd {}", number(sd)))
+                .unwrap_or_default();
+            let text = format!(
+                "{name}: {mean}{sd}<br>{} instructions since the switch, {segments} segments",
+                count(since)
+            );
             (since as f64 + length as f64 / 2.0, spread.mean, text)
         });
         line(i, &name, points)
     });
-    let base = layout().x_axis(since_switch(groups, length)).y_axis(linear_axis("simulated CPI"));
+    let base = layout()
+        .x_axis(since_switch(groups, length))
+        .y_axis(linear_axis("simulated CPI"));
     Figure {
         name: format!("{}-{}", view.name, place + 1),
         title: format!("{}: {}", design.name, view.title),
@@ -120,19 +152,36 @@ fn draw(view: &View, design: &DesignFinding, groups: &[&GroupFinding], length: u
         table: Some(table(groups, &["CPI", "sd", "largest"], |point| {
             let spread = (view.spread)(point);
             let optional = |value: Option<f64>| value.map(number).unwrap_or_default();
-            vec![number(spread.mean), optional(spread.sd), optional(spread.max)]
+            vec![
+                number(spread.mean),
+                optional(spread.sd),
+                optional(spread.max),
+            ]
         })),
     }
 }
 
 /// The integral of the excess: what a switch has cost so far.
-fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64, place: usize) -> Figure {
+fn draw_cumulative(
+    design: &DesignFinding,
+    groups: &[&GroupFinding],
+    length: u64,
+    place: usize,
+) -> Figure {
     let traces = drawn(groups).map(|(i, group)| {
         let name = name(&group.group);
         let points = group.curve.iter().map(|point| {
             let end = point.since_switch_instructions.saturating_add(length);
             let cycles = point.cumulative_excess_cycles;
-            (end as f64, cycles, format!("{name}: {} cycles after {} instructions", rounded(cycles), count(end)))
+            (
+                end as f64,
+                cycles,
+                format!(
+                    "{name}: {} cycles after {} instructions",
+                    rounded(cycles),
+                    count(end)
+                ),
+            )
         });
         let start = std::iter::once((0.0, 0.0, format!("{name}: 0 cycles at the switch")));
         line(i, &name, start.chain(points))
@@ -140,7 +189,11 @@ fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64
     let y_axis = linear_axis("simulated excess cycles");
     let base = layout().x_axis(since_switch(groups, length)).y_axis(y_axis);
     let cost = &design.average_cost_cycles;
-    let interval = if ends(cost).is_empty() { String::new() } else { format!(" ({})", ends(cost)) };
+    let interval = if ends(cost).is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", ends(cost))
+    };
     Figure {
         name: format!("cumulative-{}", place + 1),
         title: format!("{}: cumulative excess cycles (figures 5 to 7)", design.name),
@@ -160,11 +213,18 @@ fn draw_cumulative(design: &DesignFinding, groups: &[&GroupFinding], length: u64
 
 fn with_cut(base: Layout, design: &DesignFinding) -> Layout {
     let cut = design.cut.instructions as f64;
-    base.shapes(vec![upright(cut)]).annotations(vec![note("cut-off", cut, 0.98, Beside::Left)])
+    base.shapes(vec![upright(cut)])
+        .annotations(vec![note("cut-off", cut, 0.98, Beside::Left)])
 }
 
 fn table(groups: &[&GroupFinding], names: &[&str], values: impl Fn(&Point) -> Vec<String>) -> Grid {
-    let columns = ["instructions since the switch", "segments", "share of segments"].iter().chain(names);
+    let columns = [
+        "instructions since the switch",
+        "segments",
+        "share of segments",
+    ]
+    .iter()
+    .chain(names);
     let mut grid = Grid::new(2).left(["after"]).right(columns.copied());
     for group in groups {
         for point in &group.curve {

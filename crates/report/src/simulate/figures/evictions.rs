@@ -10,14 +10,31 @@ use crate::simulate::detailed;
 /// Who drives out whose lines: for each design the level where most lines are driven out. The tables have all levels.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let most = |design: &DesignFinding| {
-        let lines = |table: &EvictionTable| table.lines.iter().flatten().fold(0_u64, |sum, n| sum.saturating_add(*n));
-        design.evictions.iter().filter(|table| lines(table) > 0).max_by_key(|table| lines(table)).cloned()
+        let lines = |table: &EvictionTable| {
+            table
+                .lines
+                .iter()
+                .flatten()
+                .fold(0_u64, |sum, n| sum.saturating_add(*n))
+        };
+        design
+            .evictions
+            .iter()
+            .filter(|table| lines(table) > 0)
+            .max_by_key(|table| lines(table))
+            .cloned()
     };
-    let tables: Vec<_> = detailed(findings).iter().map(|design| (design, most(design))).collect();
+    let tables: Vec<_> = detailed(findings)
+        .iter()
+        .map(|design| (design, most(design)))
+        .collect();
     if tables.iter().all(|(_, table)| table.is_none()) {
         return;
     }
-    page.heading("Evictions, drawn", "the level of each design where most lines are driven out");
+    page.heading(
+        "Evictions, drawn",
+        "the level of each design where most lines are driven out",
+    );
     for (number, (design, table)) in tables.iter().enumerate() {
         page.figure(|| Some(draw(design, table.as_ref()?, number)));
     }
@@ -26,14 +43,23 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 fn draw(design: &DesignFinding, table: &EvictionTable, number: usize) -> Figure {
     let names: Vec<String> = table.programs.iter().map(|name| label(name)).collect();
-    let text =
-        |evictor: &str, victim: &str, lines: u64| format!("{evictor} drives out {} lines of {victim}", count(lines));
+    let text = |evictor: &str, victim: &str, lines: u64| {
+        format!("{evictor} drives out {} lines of {victim}", count(lines))
+    };
     let rows = table.lines.iter().zip(&names);
-    let hover =
-        rows.map(|(lines, evictor)| names.iter().zip(lines).map(|(victim, n)| text(evictor, victim, *n)).collect());
+    let hover = rows.map(|(lines, evictor)| {
+        names
+            .iter()
+            .zip(lines)
+            .map(|(victim, n)| text(evictor, victim, *n))
+            .collect()
+    });
     let hover: Vec<Vec<String>> = hover.collect();
-    let heights: Vec<Vec<f64>> =
-        table.lines.iter().map(|lines| lines.iter().map(|lines| *lines as f64).collect()).collect();
+    let heights: Vec<Vec<f64>> = table
+        .lines
+        .iter()
+        .map(|lines| lines.iter().map(|lines| *lines as f64).collect())
+        .collect();
     let trace = HeatMap::new_z(heights)
         .hover_text_matrix(hover)
         .hover_template("%{hovertext}<extra></extra>")

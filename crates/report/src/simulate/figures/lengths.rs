@@ -16,11 +16,18 @@ const STRETCHED: u64 = 5;
 /// Figure 1 of the paper: how long segments run, by cause.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let shown = |group: &Group| matches!(group, Group::All | Group::Class(_));
-    let lengths: Vec<&LengthDistribution> = findings.lengths.iter().filter(|l| shown(&l.group)).collect();
+    let lengths: Vec<&LengthDistribution> = findings
+        .lengths
+        .iter()
+        .filter(|l| shown(&l.group))
+        .collect();
     if lengths.is_empty() {
         return;
     }
-    page.heading("Lengths of segments", "a segment is what runs between two switches");
+    page.heading(
+        "Lengths of segments",
+        "a segment is what runs between two switches",
+    );
     page.figure(|| Some(draw(&lengths)));
     page.method(&["simulated-cost"]);
 }
@@ -30,13 +37,22 @@ fn draw(lengths: &[&LengthDistribution]) -> Figure {
         let name = name(&distribution.group);
         let points = distribution.points.iter().map(|point| {
             let (part, length) = (share(Some(point.share)), count(point.instructions));
-            (point.instructions as f64, point.share, format!("{name}: {part} run at most {length} instructions"))
+            (
+                point.instructions as f64,
+                point.share,
+                format!("{name}: {part} run at most {length} instructions"),
+            )
         });
         line(number, &name, points)
     });
-    let is_stretched = |l: &&LengthDistribution| l.max_instructions / STRETCHED > l.median_instructions;
+    let is_stretched =
+        |l: &&LengthDistribution| l.max_instructions / STRETCHED > l.median_instructions;
     let x_axis = linear_axis("instructions in the segment");
-    let x_axis = if lengths.iter().any(is_stretched) { x_axis.type_(AxisType::Log) } else { x_axis };
+    let x_axis = if lengths.iter().any(is_stretched) {
+        x_axis.type_(AxisType::Log)
+    } else {
+        x_axis
+    };
     Figure {
         name: "lengths".to_owned(),
         title: "Distribution of segment lengths (figure 1 of Mogul and Borg 1990)".to_owned(),
@@ -71,7 +87,12 @@ fn table(lengths: &[&LengthDistribution]) -> Grid {
         ]);
         for point in &distribution.points {
             let (length, part) = (count(point.instructions), share(Some(point.share)));
-            grid.row(vec![name.as_str().into(), "".into(), length.into(), part.into()]);
+            grid.row(vec![
+                name.as_str().into(),
+                "".into(),
+                length.into(),
+                part.into(),
+            ]);
         }
     }
     grid

@@ -30,10 +30,24 @@ struct Design<'a> {
 impl<'a> Design<'a> {
     fn of(workload: &'a str, result: &DesignResult, finding: &'a DesignFinding) -> Self {
         let levels = &result.design.levels;
-        let caches_bytes = levels.iter().fold(0_u64, |sum, level| sum.saturating_add(level.size.0));
-        let last_misses = levels.iter().map(|level| level.miss_cycles).max().unwrap_or(0);
-        let technology = (last_misses, finding.cycle_ns.map(|cycle| cycle.map(f64::to_bits)));
-        Design { workload, finding, caches_bytes, technology }
+        let caches_bytes = levels
+            .iter()
+            .fold(0_u64, |sum, level| sum.saturating_add(level.size.0));
+        let last_misses = levels
+            .iter()
+            .map(|level| level.miss_cycles)
+            .max()
+            .unwrap_or(0);
+        let technology = (
+            last_misses,
+            finding.cycle_ns.map(|cycle| cycle.map(f64::to_bits)),
+        );
+        Design {
+            workload,
+            finding,
+            caches_bytes,
+            technology,
+        }
     }
 
     /// The middle of the range of its cycle time, on a logarithmic scale.
@@ -44,8 +58,14 @@ impl<'a> Design<'a> {
     }
 
     fn hover(&self) -> String {
-        let (workload, design) = (crate::figure::label(self.workload), crate::figure::label(&self.finding.name));
-        format!("{workload}<br>{design}: {} of all simulated cycles", share(self.finding.overhead))
+        let (workload, design) = (
+            crate::figure::label(self.workload),
+            crate::figure::label(&self.finding.name),
+        );
+        format!(
+            "{workload}<br>{design}: {} of all simulated cycles",
+            share(self.finding.overhead)
+        )
     }
 }
 
@@ -56,19 +76,28 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 
 /// The same over several records, a curve for each.
 pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
-    let all = records.iter().flat_map(|(name, head, findings)| designs(name, head, findings));
+    let all = records
+        .iter()
+        .flat_map(|(name, head, findings)| designs(name, head, findings));
     add_designs(page, &all.collect::<Vec<_>>());
 }
 
 fn designs<'a>(workload: &'a str, head: &'a Simulation, findings: &'a Findings) -> Vec<Design<'a>> {
-    head.designs.iter().zip(&findings.designs).map(|(result, finding)| Design::of(workload, result, finding)).collect()
+    head.designs
+        .iter()
+        .zip(&findings.designs)
+        .map(|(result, finding)| Design::of(workload, result, finding))
+        .collect()
 }
 
 fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
     if !(2..=MOST_DESIGNS).contains(&designs.len()) {
         return;
     }
-    page.heading("Overhead by design", "average cost times switches over all simulated cycles");
+    page.heading(
+        "Overhead by design",
+        "average cost times switches over all simulated cycles",
+    );
     page.figure(|| by_technology(designs));
     page.figure(|| by_size(designs));
     page.grid(&table(designs));
@@ -85,7 +114,11 @@ fn by_technology(designs: &[Design<'_>]) -> Option<Figure> {
         };
         let rank = designs.iter().filter(is_alike).count();
         if let (Some(cycle_ns), Some(overhead)) = (design.cycle_ns(), design.finding.overhead) {
-            lines.entry((design.workload, rank)).or_default().push((cycle_ns / 1e9, overhead, design.hover()));
+            lines.entry((design.workload, rank)).or_default().push((
+                cycle_ns / 1e9,
+                overhead,
+                design.hover(),
+            ));
         }
     }
     let name = |(workload, rank): &(&str, usize)| match rank {
@@ -109,12 +142,18 @@ fn by_size(designs: &[Design<'_>]) -> Option<Figure> {
     for design in designs {
         if let Some(overhead) = design.finding.overhead {
             let point = (design.caches_bytes as f64, overhead, design.hover());
-            lines.entry((design.workload, design.technology)).or_default().push(point);
+            lines
+                .entry((design.workload, design.technology))
+                .or_default()
+                .push(point);
         }
     }
     lines.retain(|_, points| points.len() > 1);
     let like = |key: &(&str, Technology)| {
-        designs.iter().find(|design| (design.workload, design.technology) == *key).map_or("", |d| &d.finding.name)
+        designs
+            .iter()
+            .find(|design| (design.workload, design.technology) == *key)
+            .map_or("", |d| &d.finding.name)
     };
     let name = |key: &(&str, Technology)| format!("{}, like {}", key.0, like(key));
     let sizes: Vec<u64> = designs.iter().map(|design| design.caches_bytes).collect();
@@ -137,16 +176,24 @@ fn figure<K: Ord>(
     title: &str,
     caption: &str,
 ) -> Option<Figure> {
-    let curves = lines.into_iter().enumerate().map(|(number, (key, mut points))| {
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        line(number, &name(&key), points.into_iter())
-    });
+    let curves = lines
+        .into_iter()
+        .enumerate()
+        .map(|(number, (key, mut points))| {
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            line(number, &name(&key), points.into_iter())
+        });
     let traces: Vec<_> = curves.collect();
     (!traces.is_empty()).then(|| Figure {
         name: short.to_owned(),
         title: title.to_owned(),
         caption: format!("{caption} Share of all simulated cycles that switches cost."),
-        drawing: Drawing::new(traces, layout().x_axis(x_axis).y_axis(share_axis("overhead (simulated)"))),
+        drawing: Drawing::new(
+            traces,
+            layout()
+                .x_axis(x_axis)
+                .y_axis(share_axis("overhead (simulated)")),
+        ),
         table: None,
     })
 }
@@ -161,8 +208,13 @@ fn table(designs: &[Design<'_>]) -> Grid {
     ]);
     for design in designs {
         let cost = &design.finding.average_cost_cycles;
-        let cycle =
-            design.finding.cycle_ns.map(|[a, b]| if a == b { format!("{a} ns") } else { format!("{a} to {b} ns") });
+        let cycle = design.finding.cycle_ns.map(|[a, b]| {
+            if a == b {
+                format!("{a} ns")
+            } else {
+                format!("{a} to {b} ns")
+            }
+        });
         grid.row(vec![
             design.workload.into(),
             design.finding.name.as_str().into(),

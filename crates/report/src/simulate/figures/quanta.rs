@@ -17,13 +17,21 @@ type Height = fn(&OrderFinding) -> Option<(f64, String)>;
 /// The table of orders and the curves, where several records are of the same work.
 pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     let heads: Vec<&Simulation> = records.iter().map(|(_, head, _)| *head).collect();
-    let Some(first) = heads.first().filter(|_| are_orders(&heads)) else { return };
-    let all: Vec<_> = records.iter().map(|(_, head, findings)| (*head, *findings)).collect();
+    let Some(first) = heads.first().filter(|_| are_orders(&heads)) else {
+        return;
+    };
+    let all: Vec<_> = records
+        .iter()
+        .map(|(_, head, findings)| (*head, *findings))
+        .collect();
     let orders = over_orders(&all);
     add_table(page, &first.trace.source, &orders);
     page.figure(|| {
         let height: Height = |order| {
-            let cycles = order.average_cost_cycles.estimate.filter(|cycles| *cycles > 0.0)?;
+            let cycles = order
+                .average_cost_cycles
+                .estimate
+                .filter(|cycles| *cycles > 0.0)?;
             Some((cycles, cycles_in_words(cycles)))
         };
         let axis = log_axis("cycles a switch (simulated)");
@@ -40,7 +48,14 @@ pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findin
         let height: Height = |order| Some((order.overhead?, share(order.overhead)));
         let axis = share_axis("of all cycles (simulated)");
         let caption = "What all switches cost of all cycles, without what the kernel takes.";
-        draw(&orders, height, axis, "share-by-quantum", "Share of time lost by quantum", caption)
+        draw(
+            &orders,
+            height,
+            axis,
+            "share-by-quantum",
+            "Share of time lost by quantum",
+            caption,
+        )
     });
 }
 
@@ -56,7 +71,10 @@ fn draw(
     for order in orders {
         if let (Some(quantum), Some((height, text))) = (order.quantum_instructions, height(order)) {
             let point = (quantum as f64, height, hover(order, &text));
-            lines.entry((&order.design, &order.order)).or_default().push(point);
+            lines
+                .entry((&order.design, &order.order))
+                .or_default()
+                .push(point);
         }
     }
     lines.retain(|_, points| points.len() > 1);
@@ -67,8 +85,15 @@ fn draw(
     (!traces.is_empty()).then(|| Figure {
         name: name.to_owned(),
         title: title.to_owned(),
-        caption: format!("{caption} The same references in other orders, by the instructions of a turn."),
-        drawing: Drawing::new(traces, layout().x_axis(log_axis("quantum, instructions")).y_axis(y_axis)),
+        caption: format!(
+            "{caption} The same references in other orders, by the instructions of a turn."
+        ),
+        drawing: Drawing::new(
+            traces,
+            layout()
+                .x_axis(log_axis("quantum, instructions"))
+                .y_axis(y_axis),
+        ),
         table: None,
     })
 }

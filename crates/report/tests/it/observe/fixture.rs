@@ -5,8 +5,10 @@ use switchcost_observation::Observation;
 
 /// Programs that are observed, the first and the last called so.
 pub(crate) fn observed(first: &str, last: &str) -> Observation {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
-    let mut record: Value = serde_json::from_slice(&std::fs::read(path).expect("read")).expect("JSON");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/corpus/observation_record/small");
+    let mut record: Value =
+        serde_json::from_slice(&std::fs::read(path).expect("read")).expect("JSON");
     record["window_ns"] = json!(4_000_000_000_u64);
     record["tasks"] = json!([
         tasks(101, first, 40, [30_000, 900, 4_000, 120]),
@@ -37,7 +39,11 @@ fn tasks(process: u32, name: &str, usual_bucket: usize, switches: [u64; 4]) -> V
     };
     let causes = [
         cause("blocked", json!({ "system-call": "epoll_wait" }), waits),
-        cause("preempted-by-woken", json!({ "system-call": "write" }), woken),
+        cause(
+            "preempted-by-woken",
+            json!({ "system-call": "write" }),
+            woken,
+        ),
         cause("yielded", json!({ "system-call": "sched_yield" }), yields),
         cause("slice-ended", json!("interrupt"), slices),
     ];
@@ -61,7 +67,13 @@ fn kernel(mut tasks: Value) -> Value {
 /// A histogram with most in one bucket.
 fn around(bucket: usize, all: u64) -> Vec<u64> {
     let mut counts = vec![0; 56];
-    for (at, share) in [(bucket - 8, 20), (bucket - 2, 6), (bucket, 2), (bucket + 2, 10), (bucket + 3, 40)] {
+    for (at, share) in [
+        (bucket - 8, 20),
+        (bucket - 2, 6),
+        (bucket, 2),
+        (bucket + 2, 10),
+        (bucket + 3, 40),
+    ] {
         counts[at] = all / share;
     }
     counts

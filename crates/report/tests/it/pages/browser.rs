@@ -27,17 +27,22 @@ pub(crate) fn find() -> Option<Browser> {
 
 /// Where a test leaves what it made, to be looked at.
 pub(crate) fn artefacts(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages").join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("pages")
+        .join(name);
     fs::create_dir_all(&folder).expect("a folder in the target folder");
     folder
 }
 
 /// axe-core, which looks for what keeps readers out, or nothing where there is none; then it says so.
 pub(crate) fn axe() -> Option<String> {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../axe/node_modules/axe-core/axe.min.js");
+    let place =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("../axe/node_modules/axe-core/axe.min.js");
     let found = fs::read_to_string(place).ok();
     if found.is_none() {
-        eprintln!("skipped: no axe-core is there; scripts/setup.sh test fetches it where npm is installed");
+        eprintln!(
+            "skipped: no axe-core is there; scripts/setup.sh test fetches it where npm is installed"
+        );
     }
     found
 }
@@ -47,7 +52,11 @@ pub(crate) fn picture(browser: &Browser, page: &str, name: &str, flags: &[&str])
     let place = artefacts(name).join("page.png");
     let _ = fs::remove_file(&place);
     let picture = format!("--screenshot={}", place.display());
-    let flags = [flags, &["--hide-scrollbars", "--virtual-time-budget=10000", &picture]].concat();
+    let flags = [
+        flags,
+        &["--hide-scrollbars", "--virtual-time-budget=10000", &picture],
+    ]
+    .concat();
     launch(browser, page, name, &flags);
     place
 }
@@ -56,13 +65,26 @@ pub(crate) fn picture(browser: &Browser, page: &str, name: &str, flags: &[&str])
 pub(crate) fn paper(browser: &Browser, page: &str, name: &str) -> PathBuf {
     let place = artefacts(name).join("page.pdf");
     let _ = fs::remove_file(&place);
-    launch(browser, page, name, &["--virtual-time-budget=20000", &format!("--print-to-pdf={}", place.display())]);
+    launch(
+        browser,
+        page,
+        name,
+        &[
+            "--virtual-time-budget=20000",
+            &format!("--print-to-pdf={}", place.display()),
+        ],
+    );
     place
 }
 
 /// The elements of a page as they are when its scripts have run, and what the browser said.
 pub(crate) fn open(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> (String, String) {
-    launch(browser, page, name, &[flags, &["--window-size=1200,900", "--dump-dom"]].concat())
+    launch(
+        browser,
+        page,
+        name,
+        &[flags, &["--window-size=1200,900", "--dump-dom"]].concat(),
+    )
 }
 
 /// What the browser writes on stdout and stderr, which is also kept among the artefacts.
@@ -73,10 +95,16 @@ fn launch(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> (String,
     let own = tempfile::tempdir().expect("a folder");
     // In a container there may be no sandbox; the pages are ours.
     let flags = [&["--no-sandbox", "--enable-logging=stderr"], flags].concat();
-    let opened = browser.open(&html, &flags, own.path()).unwrap_or_else(|error| {
-        let log = fs::read_to_string(own.path().join("stderr")).unwrap_or_default();
-        panic!("{} with {}: {error}; all that it said: {log}", browser.path().display(), html.display())
-    });
+    let opened = browser
+        .open(&html, &flags, own.path())
+        .unwrap_or_else(|error| {
+            let log = fs::read_to_string(own.path().join("stderr")).unwrap_or_default();
+            panic!(
+                "{} with {}: {error}; all that it said: {log}",
+                browser.path().display(),
+                html.display()
+            )
+        });
     fs::write(folder.join("dom.html"), &opened.elements).expect("written");
     fs::write(folder.join("log.txt"), &opened.log).expect("written");
     (opened.elements, opened.log)
@@ -84,7 +112,10 @@ fn launch(browser: &Browser, page: &str, name: &str, flags: &[&str]) -> (String,
 
 /// Opens a page, reads it as a reader with a mouse does, and says what came of it.
 pub(crate) fn probe(browser: &Browser, page: &str, name: &str) -> Value {
-    assert!(page.contains("<head>") && page.contains("</body>"), "a page with a head and a body");
+    assert!(
+        page.contains("<head>") && page.contains("</body>"),
+        "a page with a head and a body"
+    );
     let page = page.replacen("<head>", &format!("<head>{LISTEN}"), 1);
     let page = page.replacen("</body>", &format!("<script>{PROBE}</script></body>"), 1);
     let (dom, log) = open(browser, &page, name, &[]);
@@ -97,6 +128,10 @@ pub(crate) fn outcome(dom: &str, log: &str) -> Value {
         panic!("the probe did not come to its end; the browser said: {log}")
     };
     let text = rest.split("</pre>").next().unwrap_or_default();
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
+    let text = text
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&nbsp;", "\u{a0}")
+        .replace("&amp;", "&");
     serde_json::from_str(&text).expect("JSON")
 }

@@ -8,7 +8,11 @@ use switchcost_record::{Between, Case, Mechanism};
 use super::fixture::{case, sized};
 
 fn cost(ns: f64) -> Option<Cost> {
-    Some(Cost { value: ns, interval: Some((ns * 0.97, ns * 1.04)), records: 3 })
+    Some(Cost {
+        value: ns,
+        interval: Some((ns * 0.97, ns * 1.04)),
+        records: 3,
+    })
 }
 
 fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
@@ -17,7 +21,14 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
         ratio if ratio < 0.95 => Change::Faster,
         _ => Change::NoDifferenceShown,
     };
-    let outcome = Outcome::Compared { ratio: Ratio { ratio, low: ratio - 0.05, high: ratio + 0.05 }, verdict };
+    let outcome = Outcome::Compared {
+        ratio: Ratio {
+            ratio,
+            low: ratio - 0.05,
+            high: ratio + 0.05,
+        },
+        verdict,
+    };
     Pair {
         subject: Subject::Case(case),
         new_case: None,
@@ -33,15 +44,39 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
 /// The environment differs in one fact, whose values are given.
 pub(crate) fn comparison(base: &str, new: &str, request: Request<'_>) -> Comparison {
     let mut pairs = vec![
-        pair(case(Mechanism::Pipe, Between::Process), Quantity::HandOff, 1_740.0, 1.2),
-        pair(case(Mechanism::Futex, Between::Thread), Quantity::HandOff, 1_400.0, 0.8),
+        pair(
+            case(Mechanism::Pipe, Between::Process),
+            Quantity::HandOff,
+            1_740.0,
+            1.2,
+        ),
+        pair(
+            case(Mechanism::Futex, Between::Thread),
+            Quantity::HandOff,
+            1_400.0,
+            0.8,
+        ),
         Pair {
             new: None,
-            outcome: Outcome::NotComparable { why: "the new record has no such case".to_owned() },
-            ..pair(case(Mechanism::Tcp, Between::Process), Quantity::HandOff, 6_000.0, 1.0)
+            outcome: Outcome::NotComparable {
+                why: "the new record has no such case".to_owned(),
+            },
+            ..pair(
+                case(Mechanism::Tcp, Between::Process),
+                Quantity::HandOff,
+                6_000.0,
+                1.0,
+            )
         },
     ];
-    pairs.extend([4, 16, 64, 256].map(|kib| pair(sized(2, kib), Quantity::Total, 2_000.0 + 40.0 * kib as f64, 1.0)));
+    pairs.extend([4, 16, 64, 256].map(|kib| {
+        pair(
+            sized(2, kib),
+            Quantity::Total,
+            2_000.0 + 40.0 * kib as f64,
+            1.0,
+        )
+    }));
     Comparison {
         environment: vec![Difference {
             what: "kernel".to_owned(),

@@ -7,23 +7,40 @@ use super::compared::comparison;
 
 fn page(base: &str, new: &str) -> Html {
     let names = [["a.jsonl".to_owned()], ["b.jsonl".to_owned()]];
-    let request = Request { base: &names[0], new: &names[1], fail_above: Some(0.05), ..Request::default() };
+    let request = Request {
+        base: &names[0],
+        new: &names[1],
+        fail_above: Some(0.05),
+        ..Request::default()
+    };
     render_comparison(&comparison(base, new, request))
 }
 
 /// The position of a text that must be there.
 fn place(page: &str, text: &str) -> usize {
-    page.find(text).unwrap_or_else(|| panic!("found no {text:?} in the page"))
+    page.find(text)
+        .unwrap_or_else(|| panic!("found no {text:?} in the page"))
 }
 
 #[test]
 fn the_environment_comes_before_the_costs_and_these_before_the_figures() {
     let html = page("Linux 6.1", "Linux 6.18");
-    let places = ["New is slower in 1 and faster in 1 of 6 costs", "Linux 6.1<", "no difference shown", "id=\"figure-"]
-        .map(|text| place(&html.page, text));
+    let places = [
+        "New is slower in 1 and faster in 1 of 6 costs",
+        "Linux 6.1<",
+        "no difference shown",
+        "id=\"figure-",
+    ]
+    .map(|text| place(&html.page, text));
     assert!(places.is_sorted(), "{places:?}");
-    assert!(places[3] < place(&html.page, "plotly.js v"), "the script comes last");
-    place(&html.page, "Grown by more than 5 %: pipe process (hand-off).");
+    assert!(
+        places[3] < place(&html.page, "plotly.js v"),
+        "the script comes last"
+    );
+    place(
+        &html.page,
+        "Grown by more than 5 %: pipe process (hand-off).",
+    );
     place(&html.page, "Written by switchcost compare");
     place(&html.page, "id=\"method-comparison\"");
 }
@@ -34,15 +51,26 @@ fn each_figure_has_both_sides_and_a_table_with_the_same_numbers() {
     assert_eq!(html.figures, ["figure-c1-mechanisms", "figure-c1-sizes-1"]);
     for figure in &html.figures {
         let data = place(&html.page, &format!("id=\"{figure}-data\""));
-        let data = html.page[data..].split("</script>").next().unwrap_or_default();
-        assert!(data.contains("\"name\":\"base\"") && data.contains("\"name\":\"new\""), "{data}");
+        let data = html.page[data..]
+            .split("</script>")
+            .next()
+            .unwrap_or_default();
+        assert!(
+            data.contains("\"name\":\"base\"") && data.contains("\"name\":\"new\""),
+            "{data}"
+        );
     }
     let table = |name: &str| {
         let found = html.tables.iter().find(|(table, _)| table == name);
-        found.map(|(_, csv)| csv.lines().map(str::to_owned).collect::<Vec<_>>()).unwrap_or_else(|| panic!("no {name}"))
+        found
+            .map(|(_, csv)| csv.lines().map(str::to_owned).collect::<Vec<_>>())
+            .unwrap_or_else(|| panic!("no {name}"))
     };
     let sizes = table("figure-c1-sizes-1");
-    assert_eq!(sizes[0], "size,base (interval),new (interval),new/base (interval),verdict");
+    assert_eq!(
+        sizes[0],
+        "size,base (interval),new (interval),new/base (interval),verdict"
+    );
     assert_eq!(
         sizes[1],
         "4 KiB,2.16 us (2.10 to 2.25),2.16 us (2.10 to 2.25),1.000 (0.950 to 1.050),no difference shown"
@@ -50,7 +78,10 @@ fn each_figure_has_both_sides_and_a_table_with_the_same_numbers() {
     assert_eq!(sizes.len(), 5);
     let mechanisms = table("figure-c1-mechanisms");
     assert_eq!(mechanisms.len(), 4, "{mechanisms:?}");
-    assert!(mechanisms[3].ends_with("-,-,not comparable: the new record has no such case"), "{mechanisms:?}");
+    assert!(
+        mechanisms[3].ends_with("-,-,not comparable: the new record has no such case"),
+        "{mechanisms:?}"
+    );
 }
 
 #[test]
@@ -58,6 +89,10 @@ fn text_of_a_record_stays_text() {
     let hostile = "</script><img src=x onerror=alert(1)>\u{1b}[2J";
     let html = page(hostile, "b");
     assert!(!html.page.contains("<img") && !html.page.contains('\u{1b}'));
-    assert!(html.page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;[2J"), "shown as it is");
+    assert!(
+        html.page
+            .contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;[2J"),
+        "shown as it is"
+    );
     assert_eq!(html.page, page(hostile, "b").page, "the same again");
 }

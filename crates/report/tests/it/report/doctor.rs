@@ -13,12 +13,22 @@ fn check(name: &str, severity: Severity, found: &str, wanted: &str, fix: [&str; 
 }
 
 fn fitness(verdict: Severity, checks: Vec<Check>) -> Fitness {
-    Fitness { schema: "switchcost.doctor/1".to_owned(), verdict, checks }
+    Fitness {
+        schema: "switchcost.doctor/1".to_owned(),
+        verdict,
+        checks,
+    }
 }
 
 fn usual() -> Fitness {
     let checks = vec![
-        check("clock", Severity::Fit, "tsc, invariant", "an invariant TSC", ["", ""]),
+        check(
+            "clock",
+            Severity::Fit,
+            "tsc, invariant",
+            "an invariant TSC",
+            ["", ""],
+        ),
         check(
             "real-time priority",
             Severity::Caveat,
@@ -29,14 +39,33 @@ fn usual() -> Fitness {
                 "echo '@users - rtprio 98' | sudo tee /etc/security/limits.d/rt.conf",
             ],
         ),
-        check("hypervisor", Severity::Caveat, "kvm: neighbours may take the CPU at any time", "none", ["", ""]),
-        check("huge pages", Severity::Fit, "madvise", "always or madvise", ["never shown", "never shown"]),
+        check(
+            "hypervisor",
+            Severity::Caveat,
+            "kvm: neighbours may take the CPU at any time",
+            "none",
+            ["", ""],
+        ),
+        check(
+            "huge pages",
+            Severity::Fit,
+            "madvise",
+            "always or madvise",
+            ["never shown", "never shown"],
+        ),
     ];
     fitness(Severity::Caveat, checks)
 }
 
 fn render(fitness: &Fitness, format: Format) -> String {
-    doctor::render(fitness, format, Style { is_detailed: true, ..Style::default() })
+    doctor::render(
+        fitness,
+        format,
+        Style {
+            is_detailed: true,
+            ..Style::default()
+        },
+    )
 }
 
 #[test]
@@ -46,8 +75,13 @@ fn a_check_up() {
 
 #[test]
 fn the_verdict_comes_first() {
-    let first =
-        |fitness: &Fitness| render(fitness, Format::Table).lines().next().map(str::to_owned).unwrap_or_default();
+    let first = |fitness: &Fitness| {
+        render(fitness, Format::Table)
+            .lines()
+            .next()
+            .map(str::to_owned)
+            .unwrap_or_default()
+    };
     let mut fitness = usual();
     assert_eq!(first(&fitness), "usable with caveats: 2 of 4 checks");
     fitness.verdict = Severity::Unfit;
@@ -67,7 +101,10 @@ fn one_screen_has_what_is_not_as_it_should_be() {
 fn json_is_the_check_up_itself() {
     let text = render(&usual(), Format::Json);
     crate::conformity::read(&text);
-    assert_eq!(serde_json::from_str::<Fitness>(&text).expect("JSON"), usual());
+    assert_eq!(
+        serde_json::from_str::<Fitness>(&text).expect("JSON"),
+        usual()
+    );
     assert!(text.ends_with("}\n"));
 }
 
@@ -75,18 +112,44 @@ fn json_is_the_check_up_itself() {
 fn csv_has_one_row_a_check() {
     let text = render(&usual(), Format::Csv);
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("name,severity,found,wanted,fix,lasting_fix"));
-    assert_eq!(lines.next(), Some("clock,fit,\"tsc, invariant\",an invariant TSC,,"));
+    assert_eq!(
+        lines.next(),
+        Some("name,severity,found,wanted,fix,lasting_fix")
+    );
+    assert_eq!(
+        lines.next(),
+        Some("clock,fit,\"tsc, invariant\",an invariant TSC,,")
+    );
     assert_eq!(lines.count(), 3);
 }
 
 #[test]
 fn hostile_text_is_stripped_and_colour_is_opt_in() {
-    let hostile = check("a\u{1b}[2J", Severity::Unfit, "b\nc", "d\u{9b}", ["e\u{7}", "f\r\ng"]);
+    let hostile = check(
+        "a\u{1b}[2J",
+        Severity::Unfit,
+        "b\nc",
+        "d\u{9b}",
+        ["e\u{7}", "f\r\ng"],
+    );
     let fitness = fitness(Severity::Unfit, vec![hostile]);
     let text = render(&fitness, Format::Table);
-    assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
+    assert!(
+        text.chars().all(|c| !c.is_control() || c == '\n'),
+        "{text:?}"
+    );
     assert!(text.contains("lasting  f  g\n"), "{text}");
-    let coloured = doctor::render(&usual(), Format::Table, Style { is_coloured: true, width: None, is_detailed: true });
-    assert!(coloured.contains("\u{1b}[33musable with caveats"), "{coloured:?}");
+    let coloured = doctor::render(
+        &usual(),
+        Format::Table,
+        Style {
+            is_coloured: true,
+            width: None,
+            is_detailed: true,
+        },
+    );
+    assert!(
+        coloured.contains("\u{1b}[33musable with caveats"),
+        "{coloured:?}"
+    );
 }

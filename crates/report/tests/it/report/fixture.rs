@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::{
-    Band, CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings, Flag, Knee,
-    LoadLatency, LosesMore, Region, Reload, SharedCache, Tail, Verdict, Wanted,
+    Band, CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings,
+    Flag, Knee, LoadLatency, LosesMore, Region, Reload, SharedCache, Tail, Verdict, Wanted,
 };
 use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use switchcost_units::{Bytes, CpuId};
@@ -31,22 +31,47 @@ pub(crate) fn about(ns: f64) -> Estimate {
 }
 
 pub(crate) fn case(mechanism: Mechanism, between: Between) -> Case {
-    Case::plain(mechanism, between, Placement::one_cpu(CpuId(1)), Policy::Fifo)
+    Case::plain(
+        mechanism,
+        between,
+        Placement::one_cpu(CpuId(1)),
+        Policy::Fifo,
+    )
 }
 
 pub(crate) fn sized(tasks: u32, kib: u64) -> Case {
-    let working_set = WorkingSet { size_bytes: Bytes::kib(kib), ..WorkingSet::NONE };
-    Case { tasks, working_set, ..case(Mechanism::Pipe, Between::Process) }
+    let working_set = WorkingSet {
+        size_bytes: Bytes::kib(kib),
+        ..WorkingSet::NONE
+    };
+    Case {
+        tasks,
+        working_set,
+        ..case(Mechanism::Pipe, Between::Process)
+    }
 }
 
 pub(crate) fn on(cpus: [u32; 2], relation: Relation) -> Case {
-    let placement = Placement { cpus: cpus.map(CpuId).to_vec(), relation };
-    Case { placement, ..case(Mechanism::Pipe, Between::Process) }
+    let placement = Placement {
+        cpus: cpus.map(CpuId).to_vec(),
+        relation,
+    };
+    Case {
+        placement,
+        ..case(Mechanism::Pipe, Between::Process)
+    }
 }
 
 /// A result without numbers.
 pub(crate) fn bare(case: Case) -> CaseFinding {
-    CaseFinding { excluded: Excluded { total: 0, of: 220, by_reason: BTreeMap::new() }, ..CaseFinding::bare(case) }
+    CaseFinding {
+        excluded: Excluded {
+            total: 0,
+            of: 220,
+            by_reason: BTreeMap::new(),
+        },
+        ..CaseFinding::bare(case)
+    }
 }
 
 /// A result whose direct cost is about `ns`.
@@ -73,17 +98,33 @@ pub(crate) fn walked(case: Case, direct_ns: f64, indirect_ns: Estimate) -> CaseF
 }
 
 pub(crate) fn suspect(finding: CaseFinding, name: &'static str, detail: &str) -> CaseFinding {
-    let flags = vec![Flag { name, detail: detail.to_owned() }];
-    CaseFinding { verdict: Verdict::Suspect, flags, ..finding }
+    let flags = vec![Flag {
+        name,
+        detail: detail.to_owned(),
+    }];
+    CaseFinding {
+        verdict: Verdict::Suspect,
+        flags,
+        ..finding
+    }
 }
 
 pub(crate) fn not_measured(case: Case, why: &str) -> CaseFinding {
-    CaseFinding { verdict: Verdict::NotMeasured { why: why.to_owned() }, ..bare(case) }
+    CaseFinding {
+        verdict: Verdict::NotMeasured {
+            why: why.to_owned(),
+        },
+        ..bare(case)
+    }
 }
 
 pub(crate) fn findings(results: Vec<CaseFinding>) -> Findings {
     Findings {
-        plan: Wanted { precision: 0.05, confidence: 0.9, preset: "default".to_owned() },
+        plan: Wanted {
+            precision: 0.05,
+            confidence: 0.9,
+            preset: "default".to_owned(),
+        },
         results,
         curves: vec![],
         shared_cache: vec![],
@@ -96,12 +137,25 @@ pub(crate) fn findings(results: Vec<CaseFinding>) -> Findings {
 /// The mechanisms of a usual run.
 pub(crate) fn mechanisms() -> Vec<CaseFinding> {
     use Between::{Process, Thread, User};
-    let tail = Tail { p50: 4_070.0, p99: 5_210.0, max: 310_400.0, n: 20_000 };
+    let tail = Tail {
+        p50: 4_070.0,
+        p99: 5_210.0,
+        max: 310_400.0,
+        n: 20_000,
+    };
     let pipe = CaseFinding {
         direct_ns: Some(estimate(1_730.0, 1_740.0, 1_752.0)),
         tail_ns: Some(tail),
-        sanity_band_ns: Some(Band { low: 1_000.0, high: 5_000.0, source: "Li, Ding and Shen 2007" }),
-        excluded: Excluded { total: 3, of: 220, by_reason: BTreeMap::from([("foreign-cpu", 2), ("steal", 1)]) },
+        sanity_band_ns: Some(Band {
+            low: 1_000.0,
+            high: 5_000.0,
+            source: "Li, Ding and Shen 2007",
+        }),
+        excluded: Excluded {
+            total: 3,
+            of: 220,
+            by_reason: BTreeMap::from([("foreign-cpu", 2), ("steal", 1)]),
+        },
         ..measured(case(Mechanism::Pipe, Process), 1_740.0)
     };
     let condvar = CaseFinding {
@@ -116,7 +170,10 @@ pub(crate) fn mechanisms() -> Vec<CaseFinding> {
             "the interval is 12 % of the estimate, 5 % were asked for: give it more time",
         ),
         condvar,
-        not_measured(case(Mechanism::PosixMq, Process), "mq_open is not permitted; run as root or mount mqueue"),
+        not_measured(
+            case(Mechanism::PosixMq, Process),
+            "mq_open is not permitted; run as root or mount mqueue",
+        ),
         measured(case(Mechanism::Fiber, User), 4.27),
         CaseFinding {
             direct_ns: Some(estimate(-0.3, 0.05, 0.4)),
@@ -134,18 +191,31 @@ pub(crate) fn working_sets() -> Vec<CaseFinding> {
         walked(sized(2, 64), 1_740.0, estimate(640.0, 655.0, 672.0)),
         walked(sized(2, 256), 1_740.0, estimate(4_010.0, 4_200.0, 4_390.0)),
         suspect(
-            walked(sized(2, 1024), 1_740.0, estimate(20_400.0, 21_000.0, 21_700.0)),
+            walked(
+                sized(2, 1024),
+                1_740.0,
+                estimate(20_400.0, 21_000.0, 21_700.0),
+            ),
             "disturbed",
             "12 of 220 samples",
         ),
         walked(sized(2, 4096), 1_740.0, estimate(-900.0, -800.0, -700.0)),
-        not_measured(sized(2, 1 << 20), "2 arrays of 1 GiB do not fit in 1 GiB of memory; choose a smaller --size"),
+        not_measured(
+            sized(2, 1 << 20),
+            "2 arrays of 1 GiB do not fit in 1 GiB of memory; choose a smaller --size",
+        ),
     ]
 }
 
 /// A curve over five sizes that stand in the results from `first` on.
 pub(crate) fn curve(first: usize) -> Curve {
-    let totals = [(4, 1_780.0), (64, 2_395.0), (256, 5_940.0), (1024, 22_740.0), (4096, 940.0)];
+    let totals = [
+        (4, 1_780.0),
+        (64, 2_395.0),
+        (256, 5_940.0),
+        (1024, 22_740.0),
+        (4096, 940.0),
+    ];
     let point = |(i, (kib, total_ns)): (usize, &(u64, f64))| CurvePoint {
         size_bytes: kib << 10,
         result: first + i,
@@ -163,10 +233,23 @@ pub(crate) fn curve(first: usize) -> Curve {
         title: "pipe, process, 2 tasks, stride 8 B, rmw".to_owned(),
         points: totals.iter().enumerate().map(point).collect(),
         knees: vec![
-            Knee { after_bytes: 256 << 10, before_bytes: 512 << 10, confidence: 0.93, cause },
-            Knee { after_bytes: 1 << 20, before_bytes: 4 << 20, confidence: 0.41, cause: None },
+            Knee {
+                after_bytes: 256 << 10,
+                before_bytes: 512 << 10,
+                confidence: 0.93,
+                cause,
+            },
+            Knee {
+                after_bytes: 1 << 20,
+                before_bytes: 4 << 20,
+                confidence: 0.41,
+                cause: None,
+            },
         ],
-        regions: vec![region(4, 256, 1_780.0, 5_940.0, "L2"), region(1024, 4096, 940.0, 22_740.0, "memory")],
+        regions: vec![
+            region(4, 256, 1_780.0, 5_940.0, "L2"),
+            region(1024, 4096, 940.0, 22_740.0, "memory"),
+        ],
     }
 }
 
@@ -177,10 +260,21 @@ pub(crate) fn whole() -> Findings {
     results.extend(working_sets());
     Findings {
         curves: vec![curve(first)],
-        latencies_ns: [(4 << 10, 1.64), (64 << 10, 4.9), (1 << 20, 22.0), (64 << 20, 92.1)]
-            .map(|(size_bytes, load_ns)| LoadLatency { size_bytes, load_ns })
-            .to_vec(),
-        flags: vec![Flag { name: "interrupted", detail: "a signal ended the run after 12 s of 60 s".to_owned() }],
+        latencies_ns: [
+            (4 << 10, 1.64),
+            (64 << 10, 4.9),
+            (1 << 20, 22.0),
+            (64 << 20, 92.1),
+        ]
+        .map(|(size_bytes, load_ns)| LoadLatency {
+            size_bytes,
+            load_ns,
+        })
+        .to_vec(),
+        flags: vec![Flag {
+            name: "interrupted",
+            detail: "a signal ended the run after 12 s of 60 s".to_owned(),
+        }],
         ..findings(results)
     }
 }
@@ -196,16 +290,34 @@ pub(crate) fn reloads() -> Vec<CaseFinding> {
             walks_ns: vec![about(first), about(first / 2.0), estimate(-5.0, 2.0, 9.0)],
             settled_ns: about(20_000.0),
         }),
-        ..measured(Case { away: Some(Bytes::kib(away_kib)), ..sized(2, kib) }, 1_740.0)
+        ..measured(
+            Case {
+                away: Some(Bytes::kib(away_kib)),
+                ..sized(2, kib)
+            },
+            1_740.0,
+        )
     };
-    vec![found(64, 64, 40.0), found(64, 4096, 900.0), found(1024, 64, 300.0), found(1024, 4096, 14_000.0)]
+    vec![
+        found(64, 64, 40.0),
+        found(64, 4096, 900.0),
+        found(1024, 64, 300.0),
+        found(1024, 4096, 14_000.0),
+    ]
 }
 
 /// Two tasks with 512 KiB each in turn and at once, with 16 MiB, and a control of 4 KiB that takes `control_ns` longer of 600.
 pub(crate) fn shared_cache() -> Findings {
     let at_once = |kib: u64| {
-        let placement = Placement { cpus: vec![CpuId(1), CpuId(0)], relation: Relation::SharedCache };
-        Case { mechanism: Mechanism::Concurrent, placement, ..sized(2, kib) }
+        let placement = Placement {
+            cpus: vec![CpuId(1), CpuId(0)],
+            relation: Relation::SharedCache,
+        };
+        Case {
+            mechanism: Mechanism::Concurrent,
+            placement,
+            ..sized(2, kib)
+        }
     };
     let mut found = findings(Vec::new());
     for (kib, alone, in_turn, once) in [
@@ -238,7 +350,11 @@ pub(crate) fn shared_cache() -> Findings {
             in_turn_ns: Some(in_turn),
             at_once_ns: Some(once),
             in_turn_less_at_once_ns: Some(difference),
-            loses_more: if difference.estimate > 0.0 { LosesMore::InTurn } else { LosesMore::AtOnce },
+            loses_more: if difference.estimate > 0.0 {
+                LosesMore::InTurn
+            } else {
+                LosesMore::AtOnce
+            },
             why: None,
         });
     }
@@ -247,10 +363,22 @@ pub(crate) fn shared_cache() -> Findings {
 
 /// The seven cases of lmbench.
 pub(crate) fn lmbench() -> Vec<CaseFinding> {
-    let cells = [(2, 16, 1_810.0), (2, 64, 2_390.0), (8, 16, 2_200.0), (8, 64, 3_940.0), (16, 16, 2_890.0)];
+    let cells = [
+        (2, 16, 1_810.0),
+        (2, 64, 2_390.0),
+        (8, 16, 2_200.0),
+        (8, 64, 3_940.0),
+        (16, 16, 2_890.0),
+    ];
     let mut results = vec![measured(case(Mechanism::Pipe, Between::Process), 1_740.0)];
-    results.extend(cells.map(|(tasks, kib, total)| walked(sized(tasks, kib), 1_740.0, about(total - 1_740.0))));
-    results.push(suspect(walked(sized(16, 64), 1_740.0, about(12_660.0)), "disturbed", "40 of 220 samples"));
+    results.extend(
+        cells.map(|(tasks, kib, total)| walked(sized(tasks, kib), 1_740.0, about(total - 1_740.0))),
+    );
+    results.push(suspect(
+        walked(sized(16, 64), 1_740.0, about(12_660.0)),
+        "disturbed",
+        "40 of 220 samples",
+    ));
     results
 }
 
@@ -263,11 +391,21 @@ pub(crate) fn pairs() -> Vec<CaseFinding> {
         ..measured(on(cpus, relation), ns)
     };
     vec![
-        measured(Case { placement: Placement::one_cpu(CpuId(0)), ..sized(2, 0) }, 1_740.0),
+        measured(
+            Case {
+                placement: Placement::one_cpu(CpuId(0)),
+                ..sized(2, 0)
+            },
+            1_740.0,
+        ),
         across([0, 1], Smt, 2_400.0),
         across([0, 2], SharedCache, 3_950.0),
         across([0, 3], OtherSocket, 8_100.0),
-        suspect(across([1, 2], SharedCache, 5_200.0), "disturbed", "40 of 220 samples"),
+        suspect(
+            across([1, 2], SharedCache, 5_200.0),
+            "disturbed",
+            "40 of 220 samples",
+        ),
         not_measured(on([1, 3], OtherSocket), "CPU 3 went offline; bring it back"),
         across([2, 3], OtherSocket, 8_300.0),
     ]
@@ -281,5 +419,8 @@ pub(crate) fn counters() -> Vec<CounterFinding> {
         n: 40,
         difference_error: Some(0.5),
     };
-    vec![counter("dtlb-load-misses", 0.021, 14.3), counter("instructions", 3_010.0, 5_120.0)]
+    vec![
+        counter("dtlb-load-misses", 0.021, 14.3),
+        counter("instructions", 3_010.0, 5_120.0),
+    ]
 }

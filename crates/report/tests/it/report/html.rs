@@ -8,37 +8,78 @@ use super::fixture::{about, findings, mechanisms, pairs, reloads, whole};
 use super::recorded::record;
 
 fn page(record: &MeasureRecord, findings: &Findings, points: &[Point]) -> Html {
-    render(&[Part::Measured { name: "run.jsonl", record, findings, points }])
+    render(&[Part::Measured {
+        name: "run.jsonl",
+        record,
+        findings,
+        points,
+    }])
 }
 
 fn point(case: u32, at_ms: u64, left_out: Vec<&'static str>) -> Point {
-    Point { case, arm: Arm::SwitchDirect, at_seconds: at_ms as f64 / 1e3, handoff_seconds: 2e-6, left_out }
+    Point {
+        case,
+        arm: Arm::SwitchDirect,
+        at_seconds: at_ms as f64 / 1e3,
+        handoff_seconds: 2e-6,
+        left_out,
+    }
 }
 
 /// The position of a text that must be there.
 fn place(page: &str, text: &str) -> usize {
-    page.find(text).unwrap_or_else(|| panic!("found no {text:?} in the page"))
+    page.find(text)
+        .unwrap_or_else(|| panic!("found no {text:?} in the page"))
 }
 
 #[test]
 fn the_answer_comes_first_and_the_script_last() {
     let html = page(&record(), &whole(), &[]);
     let answer = place(&html.page, "A switch between processes over a pipe costs");
-    assert!(answer < place(&html.page, "<nav") && answer < place(&html.page, "<table"), "before any table");
-    assert_eq!(html.page.matches("A switch between processes over a pipe costs").count(), 1);
-    assert!(place(&html.page, "<table") < place(&html.page, "plotly.js v"), "a reader need not wait for the script");
+    assert!(
+        answer < place(&html.page, "<nav") && answer < place(&html.page, "<table"),
+        "before any table"
+    );
+    assert_eq!(
+        html.page
+            .matches("A switch between processes over a pipe costs")
+            .count(),
+        1
+    );
+    assert!(
+        place(&html.page, "<table") < place(&html.page, "plotly.js v"),
+        "a reader need not wait for the script"
+    );
 }
 
 #[test]
 fn every_figure_has_its_place_its_data_and_its_numbers() {
     let html = page(&record(), &whole(), &[]);
-    assert_eq!(html.figures, ["figure-r1-sizes-1", "figure-r1-mechanisms", "figure-r1-latency"]);
+    assert_eq!(
+        html.figures,
+        [
+            "figure-r1-sizes-1",
+            "figure-r1-mechanisms",
+            "figure-r1-latency"
+        ]
+    );
     for figure in &html.figures {
-        assert_eq!(html.page.matches(&format!("<div id=\"{figure}\"")).count(), 1, "{figure}");
-        assert_eq!(html.page.matches(&format!("id=\"{figure}-data\"")).count(), 1, "{figure}");
+        assert_eq!(
+            html.page.matches(&format!("<div id=\"{figure}\"")).count(),
+            1,
+            "{figure}"
+        );
+        assert_eq!(
+            html.page.matches(&format!("id=\"{figure}-data\"")).count(),
+            1,
+            "{figure}"
+        );
     }
     let names: Vec<&str> = html.tables.iter().map(|(name, _)| name.as_str()).collect();
-    assert!(names.contains(&"figure-r1-sizes-1") && names.contains(&"figure-r1-latency"), "{names:?}");
+    assert!(
+        names.contains(&"figure-r1-sizes-1") && names.contains(&"figure-r1-latency"),
+        "{names:?}"
+    );
     assert!(names.contains(&"r1-2-switches-by-mechanism-1"), "{names:?}");
 }
 
@@ -46,23 +87,49 @@ fn every_figure_has_its_place_its_data_and_its_numbers() {
 fn reloads_are_drawn_walk_by_walk_and_by_both_footprints() {
     let html = page(&record(), &findings(reloads()), &[]);
     for figure in ["figure-r1-reload", "figure-r1-footprints-1"] {
-        assert!(html.figures.iter().any(|drawn| drawn == figure), "{:?}", html.figures);
+        assert!(
+            html.figures.iter().any(|drawn| drawn == figure),
+            "{:?}",
+            html.figures
+        );
     }
-    let (_, table) = html.tables.iter().find(|(name, _)| name == "figure-r1-reload").expect("its numbers");
-    assert!(table.contains("3rd walk (interval)") && table.contains("not distinguishable from 0"), "{table}");
+    let (_, table) = html
+        .tables
+        .iter()
+        .find(|(name, _)| name == "figure-r1-reload")
+        .expect("its numbers");
+    assert!(
+        table.contains("3rd walk (interval)") && table.contains("not distinguishable from 0"),
+        "{table}"
+    );
 }
 
 #[test]
 fn the_parts_of_a_cost_stand_on_each_other() {
     let mut findings = whole();
     for result in &mut findings.results {
-        let part = |share: f64| result.total_ns.as_ref().map(|total| about(total.estimate * share));
+        let part = |share: f64| {
+            result
+                .total_ns
+                .as_ref()
+                .map(|total| about(total.estimate * share))
+        };
         (result.indirect_kernel_ns, result.indirect_reload_ns) = (part(0.25), part(-0.1));
     }
     let html = page(&record(), &findings, &[]);
-    assert!(html.figures.iter().any(|figure| figure == "figure-r1-parts-1"), "{:?}", html.figures);
+    assert!(
+        html.figures
+            .iter()
+            .any(|figure| figure == "figure-r1-parts-1"),
+        "{:?}",
+        html.figures
+    );
     assert!(html.page.contains("\"stackgroup\":\"parts\""));
-    let (_, table) = html.tables.iter().find(|(name, _)| name == "figure-r1-parts-1").expect("its numbers");
+    let (_, table) = html
+        .tables
+        .iter()
+        .find(|(name, _)| name == "figure-r1-parts-1")
+        .expect("its numbers");
     assert!(table.contains("indirect: kernel (interval)"), "{table}");
 }
 
@@ -70,14 +137,33 @@ fn the_parts_of_a_cost_stand_on_each_other() {
 fn only_figures_are_shown_that_the_record_has_data_for() {
     let record = record();
     let html = page(&record, &findings(pairs()), &[]);
-    assert!(html.figures.iter().any(|figure| figure.starts_with("figure-r1-pairs-")), "{:?}", html.figures);
-    assert!(!html.figures.iter().any(|figure| figure.contains("samples")), "{:?}", html.figures);
+    assert!(
+        html.figures
+            .iter()
+            .any(|figure| figure.starts_with("figure-r1-pairs-")),
+        "{:?}",
+        html.figures
+    );
+    assert!(
+        !html.figures.iter().any(|figure| figure.contains("samples")),
+        "{:?}",
+        html.figures
+    );
     let points = [point(0, 1, vec![]), point(0, 2, vec!["steal"])];
     let html = page(&record, &findings(mechanisms()), &points);
-    assert!(html.figures.iter().any(|figure| figure == "figure-r1-samples"), "{:?}", html.figures);
+    assert!(
+        html.figures
+            .iter()
+            .any(|figure| figure == "figure-r1-samples"),
+        "{:?}",
+        html.figures
+    );
     assert!(html.page.contains("left out: steal"));
     let nothing = page(&record, &findings(Vec::new()), &[]);
-    assert!(nothing.figures.is_empty() && !nothing.page.contains("plotly.js v"), "no script where nothing is drawn");
+    assert!(
+        nothing.figures.is_empty() && !nothing.page.contains("plotly.js v"),
+        "no script where nothing is drawn"
+    );
 }
 
 #[test]
@@ -95,7 +181,10 @@ fn nothing_is_fetched() {
     for outside in ["src=\"", "<link", "@import", "url("] {
         assert!(!html.page[..end].contains(outside), "{outside}");
     }
-    assert!(html.page.contains("default-src &#39;none&#39;") || html.page.contains("default-src 'none'"));
+    assert!(
+        html.page.contains("default-src &#39;none&#39;")
+            || html.page.contains("default-src 'none'")
+    );
 }
 
 #[test]
@@ -107,18 +196,48 @@ fn markup_in_names_stays_text() {
     record.header.plan.preset = hostile.to_owned();
     record.header.command = vec![hostile.to_owned()];
     let findings = whole();
-    let html = render(&[Part::Measured { name: hostile, record: &record, findings: &findings, points: &[] }]);
-    assert!(!html.page.contains("<img") && !html.page.contains('\u{1b}') && !html.page.contains('\u{202e}'));
-    assert!(html.page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;[2J"), "shown as it is");
-    assert_eq!(html.page.matches("<script>").count(), 2, "the library and what draws");
-    assert_eq!(html.page.matches("<script type=\"application/json\"").count(), html.figures.len());
-    assert_eq!(html.page.matches("</script>").count(), html.figures.len() + 2);
+    let html = render(&[Part::Measured {
+        name: hostile,
+        record: &record,
+        findings: &findings,
+        points: &[],
+    }]);
+    assert!(
+        !html.page.contains("<img")
+            && !html.page.contains('\u{1b}')
+            && !html.page.contains('\u{202e}')
+    );
+    assert!(
+        html.page
+            .contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;[2J"),
+        "shown as it is"
+    );
+    assert_eq!(
+        html.page.matches("<script>").count(),
+        2,
+        "the library and what draws"
+    );
+    assert_eq!(
+        html.page
+            .matches("<script type=\"application/json\"")
+            .count(),
+        html.figures.len()
+    );
+    assert_eq!(
+        html.page.matches("</script>").count(),
+        html.figures.len() + 2
+    );
 }
 
 #[test]
 fn several_records_stand_on_one_page() {
     let (record, findings) = (record(), whole());
-    let part = |name| Part::Measured { name, record: &record, findings: &findings, points: &[] };
+    let part = |name| Part::Measured {
+        name,
+        record: &record,
+        findings: &findings,
+        points: &[],
+    };
     let html = render(&[part("first.jsonl"), part("second.jsonl")]);
     assert_eq!(html.figures.len(), 6);
     let mut ids = html.figures.clone();
@@ -132,6 +251,9 @@ fn the_method_is_on_the_page() {
     let html = page(&record(), &whole(), &[]);
     for (at, _) in html.page.match_indices("href=\"#method-") {
         let name = html.page[at + 7..].split('"').next().unwrap_or_default();
-        assert!(html.page.contains(&format!("id=\"{name}\"")), "{name} leads nowhere");
+        assert!(
+            html.page.contains(&format!("id=\"{name}\"")),
+            "{name} leads nowhere"
+        );
     }
 }

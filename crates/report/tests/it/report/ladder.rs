@@ -2,7 +2,8 @@
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{
-    Between, Case, Class, HandoffFacts, MeasureRecord, Mechanism, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp,
+    Between, Case, Class, HandoffFacts, MeasureRecord, Mechanism, RuntimeCase, RuntimeFacts,
+    RuntimeRun, WarmUp,
 };
 use switchcost_report::html::{Part, render};
 use switchcost_report::{Format, Style, measure};
@@ -12,18 +13,32 @@ use super::fixture::{about, bare, case, estimate, findings, measured, not_measur
 use super::recorded::record;
 
 fn of(runtime: &str, handoff: &str, class: Class, between: Between) -> Case {
-    let runtime = RuntimeCase { runtime: runtime.to_owned(), handoff: handoff.to_owned(), class };
-    Case { runtime: Some(runtime), ..case(Mechanism::Runtime, between) }
+    let runtime = RuntimeCase {
+        runtime: runtime.to_owned(),
+        handoff: handoff.to_owned(),
+        class,
+    };
+    Case {
+        runtime: Some(runtime),
+        ..case(Mechanism::Runtime, between)
+    }
 }
 
 /// A runtime has no switches of its own to be priced.
 fn found(case: Case, ns: f64, kernel: f64) -> CaseFinding {
-    CaseFinding { handoff_ns: Some(about(ns)), switches_per_handoff: Some(kernel), ..bare(case) }
+    CaseFinding {
+        handoff_ns: Some(about(ns)),
+        switches_per_handoff: Some(kernel),
+        ..bare(case)
+    }
 }
 
 fn with_data(mut case: Case, ns: f64) -> CaseFinding {
     case.working_set.size_bytes = Bytes::kib(256);
-    CaseFinding { total_ns: Some(about(ns)), ..walked(case, 100.0, about(ns - 100.0)) }
+    CaseFinding {
+        total_ns: Some(about(ns)),
+        ..walked(case, 100.0, about(ns - 100.0))
+    }
 }
 
 fn ladder() -> (MeasureRecord, Findings) {
@@ -35,19 +50,35 @@ fn ladder() -> (MeasureRecord, Findings) {
         with_data(case(Mechanism::Futex, Thread), 2_100.0),
         found(channel.clone(), 100.0, 0.0),
         with_data(channel.clone(), 700.0),
-        found(of("python", "threads", Class::HandOff, Thread), 6_000.0, 1.4),
+        found(
+            of("python", "threads", Class::HandOff, Thread),
+            6_000.0,
+            1.4,
+        ),
         CaseFinding {
             handoff_ns: Some(estimate(-1.0, 0.5, 2.0)),
             ..found(of("cpp", "coroutine", Class::Swap, User), 1.0, 0.0)
         },
-        not_measured(of("ocaml", "effect", Class::Swap, User), "found no ocaml, need OCaml 5: opam install \u{1b}[2J"),
+        not_measured(
+            of("ocaml", "effect", Class::Swap, User),
+            "found no ocaml, need OCaml 5: opam install \u{1b}[2J",
+        ),
     ];
     let mut record = record();
     record.header.plan.cases = results.iter().map(|found| found.case.clone()).collect();
     let words = "goroutine hand-off over a channel".to_owned();
-    let handoffs = vec![HandoffFacts { name: "channel".to_owned(), words, baseline: String::new() }];
+    let handoffs = vec![HandoffFacts {
+        name: "channel".to_owned(),
+        words,
+        baseline: String::new(),
+    }];
     let (name, version) = ("go".to_owned(), "1.26".to_owned());
-    record.header.runtimes = vec![RuntimeFacts { name, version, program: "/usr/bin/go".to_owned(), handoffs }];
+    record.header.runtimes = vec![RuntimeFacts {
+        name,
+        version,
+        program: "/usr/bin/go".to_owned(),
+        handoffs,
+    }];
     let windows = (0..100).map(|at| WarmUp {
         at_ns: Nanos::millis(at),
         wall_ns: Nanos(if at < 20 { 900_000 } else { 100_000 }),
@@ -66,8 +97,14 @@ fn ladder() -> (MeasureRecord, Findings) {
 
 fn text(is_detailed: bool) -> String {
     let (record, findings) = ladder();
-    let style = Style { is_detailed, ..Style::default() };
-    measure::render(&record, &findings, Format::Table, style).split_whitespace().collect::<Vec<_>>().join(" ")
+    let style = Style {
+        is_detailed,
+        ..Style::default()
+    };
+    measure::render(&record, &findings, Format::Table, style)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -87,24 +124,44 @@ fn a_goroutine_is_reported_beside_a_thread_and_with_data() {
 fn across_two_cpus_it_is_reported_beside_threads_there() {
     let (record, mut findings) = ladder();
     let across = |found: &CaseFinding, ns: f64| {
-        let mut found = CaseFinding { handoff_ns: Some(about(ns)), ..found.clone() };
+        let mut found = CaseFinding {
+            handoff_ns: Some(about(ns)),
+            ..found.clone()
+        };
         found.case.placement.cpus = vec![CpuId(0), CpuId(1)];
         found
     };
-    let rows = [across(&findings.results[1], 9_000.0), across(&findings.results[3], 300.0)];
+    let rows = [
+        across(&findings.results[1], 9_000.0),
+        across(&findings.results[3], 300.0),
+    ];
     findings.results.extend(rows);
     let text = measure::render(&record, &findings, Format::Table, Style::default());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said =
-        "3 times as much. Across two CPUs they cost 300 ns (298 to 301) and 9.00 us (8.96 to 9.04): 30 times as much.";
-    assert!(text.contains(said) && text.contains("go/channel, CPUs 0-1 300 ns"), "{text}");
+    let said = "3 times as much. Across two CPUs they cost 300 ns (298 to 301) and 9.00 us (8.96 to 9.04): 30 times as much.";
+    assert!(
+        text.contains(said) && text.contains("go/channel, CPUs 0-1 300 ns"),
+        "{text}"
+    );
 }
 
 #[test]
 fn on_a_page_each_class_has_its_figure_and_warm_ups_are_curves() {
     let (record, findings) = ladder();
-    let html = render(&[Part::Measured { name: "run.jsonl", record: &record, findings: &findings, points: &[] }]);
-    assert_eq!(html.figures[..3], ["figure-r1-ladder-hand-off", "figure-r1-ladder-swap", "figure-r1-warm-up"]);
+    let html = render(&[Part::Measured {
+        name: "run.jsonl",
+        record: &record,
+        findings: &findings,
+        points: &[],
+    }]);
+    assert_eq!(
+        html.figures[..3],
+        [
+            "figure-r1-ladder-hand-off",
+            "figure-r1-ladder-swap",
+            "figure-r1-warm-up"
+        ]
+    );
 }
 
 #[test]
@@ -118,17 +175,29 @@ fn how_many_times_one_costs_of_another_is_as_wide_as_both_are() {
             .join(" ")
     };
     let wide = said(50.0, 100.0, 340.0);
-    assert!(wide.contains("(1.69 to 1.71): 5 to 34 times as much."), "{wide}");
+    assert!(
+        wide.contains("(1.69 to 1.71): 5 to 34 times as much."),
+        "{wide}"
+    );
     let alike = said(1_500.0, 1_600.0, 1_700.0);
-    assert!(alike.contains("(1.69 to 1.71): neither is shown to cost more."), "{alike}");
+    assert!(
+        alike.contains("(1.69 to 1.71): neither is shown to cost more."),
+        "{alike}"
+    );
     let dearer = said(3_400.0, 3_500.0, 3_600.0);
-    assert!(dearer.contains("(1.69 to 1.71): 2 to 2.1 times less."), "{dearer}");
+    assert!(
+        dearer.contains("(1.69 to 1.71): 2 to 2.1 times less."),
+        "{dearer}"
+    );
 }
 
 #[test]
 fn the_two_classes_are_never_in_one_table_and_each_is_in_the_order_of_its_cost() {
     let text = text(false);
-    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in {text}"));
+    let at = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("no {words:?} in {text}"))
+    };
     let order = [
         "Hand-off: one is woken",
         "go/channel",
@@ -139,15 +208,25 @@ fn the_two_classes_are_never_in_one_table_and_each_is_in_the_order_of_its_cost()
         "fiber, user",
     ];
     assert!(order.map(at).is_sorted(), "{text}");
-    assert!(text.contains("python/threads 6.00 us 0.5 %") && text.contains("1.40 │·····│·····│·····│····█│"), "{text}");
+    assert!(
+        text.contains("python/threads 6.00 us 0.5 %")
+            && text.contains("1.40 │·····│·····│·····│····█│"),
+        "{text}"
+    );
     assert!(text.contains("cpp/coroutine < 2.00 ns"), "{text}");
-    assert!(text.contains("ocaml/effect not measured: found no ocaml, need OCaml 5: opam install [2J"), "{text}");
+    assert!(
+        text.contains("ocaml/effect not measured: found no ocaml, need OCaml 5: opam install [2J"),
+        "{text}"
+    );
 }
 
 #[test]
 fn what_is_behind_one_screen_has_the_warm_up_and_the_collections() {
     let text = text(true);
-    assert!(text.contains("go/channel go1.26 12.0 ms 900 ns 100 ns 9.00 ms 3"), "{text}");
+    assert!(
+        text.contains("go/channel go1.26 12.0 ms 900 ns 100 ns 9.00 ms 3"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -156,8 +235,19 @@ fn programs_find_which_runtime_it_is() {
     let json = measure::render(&record, &findings, Format::Json, Style::default());
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let result = &json["results"][3];
-    assert_eq!((result["runtime"].as_str(), result["runtime_handoff"].as_str()), (Some("go"), Some("channel")));
+    assert_eq!(
+        (
+            result["runtime"].as_str(),
+            result["runtime_handoff"].as_str()
+        ),
+        (Some("go"), Some("channel"))
+    );
     assert_eq!(json["results"][0]["runtime"], serde_json::Value::Null);
     let csv = measure::render(&record, &findings, Format::Csv, Style::default());
-    assert!(csv.lines().nth(4).is_some_and(|row| row.contains(",go,channel,")), "{csv}");
+    assert!(
+        csv.lines()
+            .nth(4)
+            .is_some_and(|row| row.contains(",go,channel,")),
+        "{csv}"
+    );
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_record::{
-    Between, ClockFacts, Control, ControlOutcome, CoreClock, Fact, Header, HostManifest, MeasureRecord, Mechanism,
-    Plan, SelfTest, SelfTestOutcome,
+    Between, ClockFacts, Control, ControlOutcome, CoreClock, Fact, Header, HostManifest,
+    MeasureRecord, Mechanism, Plan, SelfTest, SelfTestOutcome,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
@@ -37,15 +37,25 @@ pub(crate) fn record() -> MeasureRecord {
             test("tsc", SelfTestOutcome::Admitted),
             test("cycles", SelfTestOutcome::Unavailable { why: why.clone() }),
             test("instructions", SelfTestOutcome::Unavailable { why }),
-            test("page-faults", SelfTestOutcome::Wrong { expected_low: 100, expected_high: 110, found: 7 }),
+            test(
+                "page-faults",
+                SelfTestOutcome::Wrong {
+                    expected_low: 100,
+                    expected_high: 110,
+                    found: 7,
+                },
+            ),
         ],
         ..MeasureRecord::new(header())
     }
 }
 
 fn header() -> Header {
-    let applied =
-        |name: &str| Control { name: name.to_owned(), wanted: String::new(), outcome: ControlOutcome::Applied };
+    let applied = |name: &str| Control {
+        name: name.to_owned(),
+        wanted: String::new(),
+        outcome: ControlOutcome::Applied,
+    };
     Header {
         schema: "switchcost.record.measure/2".to_owned(),
         program_version: "0.1.0".to_owned(),
@@ -71,7 +81,10 @@ fn header() -> Header {
         controls: vec![
             applied("affinity"),
             refused("priority", "sudo prlimit --rtprio=98 --pid $$"),
-            Control { outcome: ControlOutcome::TurnedOff, ..applied("locked memory") },
+            Control {
+                outcome: ControlOutcome::TurnedOff,
+                ..applied("locked memory")
+            },
         ],
         runtimes: Vec::new(),
         earlier: None,

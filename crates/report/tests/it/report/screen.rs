@@ -29,17 +29,23 @@ fn a_default_run() {
 fn where_nothing_was_measured_nothing_is_said_of_the_machine() {
     let mut findings = default_run();
     findings.results.iter_mut().for_each(|result| {
-        result.verdict = Verdict::NotMeasured { why: "found 1 usable repetition, need at least 5".to_owned() };
+        result.verdict = Verdict::NotMeasured {
+            why: "found 1 usable repetition, need at least 5".to_owned(),
+        };
     });
     let text = screen(&findings).replace('\n', " ");
-    assert!(text.contains("No cost was measured (of 14)") && !text.contains("The machine was fit"), "{text}");
+    assert!(
+        text.contains("No cost was measured (of 14)") && !text.contains("The machine was fit"),
+        "{text}"
+    );
 }
 
 #[test]
 fn it_is_no_longer_and_no_wider_than_a_screen() {
     let mut many = default_run();
     for size in 1..200 {
-        many.results.push(walked(sized(2, 4 * size), 1_740.0, about(100.0)));
+        many.results
+            .push(walked(sized(2, 4 * size), 1_740.0, about(100.0)));
     }
     let few = |mut findings: Findings, kept: usize| {
         findings.results.truncate(kept);
@@ -47,11 +53,25 @@ fn it_is_no_longer_and_no_wider_than_a_screen() {
         findings
     };
     let reload = findings(reloads());
-    for findings in [default_run(), many, few(default_run(), 1), few(default_run(), 0), reload, findings(pairs())] {
+    for findings in [
+        default_run(),
+        many,
+        few(default_run(), 1),
+        few(default_run(), 0),
+        reload,
+        findings(pairs()),
+    ] {
         let text = screen(&findings);
         // Four more lines, one of them empty, say where the rest is.
-        assert!(text.lines().count() <= 41, "{}\n{text}", text.lines().count());
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(
+            text.lines().count() <= 41,
+            "{}\n{text}",
+            text.lines().count()
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
         assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
     }
 }
@@ -63,8 +83,10 @@ fn first_questions_are_answered_in_sentences() {
     let mut findings = default_run();
     for result in &mut findings.results {
         if let Some(indirect) = &result.indirect_ns {
-            (result.indirect_kernel_ns, result.indirect_reload_ns) =
-                (Some(about(indirect.estimate * 0.9)), Some(about(indirect.estimate * 0.1)));
+            (result.indirect_kernel_ns, result.indirect_reload_ns) = (
+                Some(about(indirect.estimate * 0.9)),
+                Some(about(indirect.estimate * 0.1)),
+            );
         }
     }
     if let Some(ordinary) = findings.results.last_mut() {
@@ -81,17 +103,28 @@ fn first_questions_are_answered_in_sentences() {
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
-    assert!(text.contains("processes") && text.contains("threads"), "{text}");
+    assert!(
+        text.contains("processes") && text.contains("threads"),
+        "{text}"
+    );
 }
 
 #[test]
 fn what_is_wrong_comes_first_among_the_notes() {
     let mut findings = default_run();
-    let missing =
-        not_measured(case(Mechanism::Tcp, Between::Thread), "found loopback down; bring it up: ip link set lo up");
+    let missing = not_measured(
+        case(Mechanism::Tcp, Between::Thread),
+        "found loopback down; bring it up: ip link set lo up",
+    );
     findings.results.insert(0, missing);
     let text = screen(&findings);
-    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what:?} in {text}"));
-    assert!(at("a signal ended the run") < at("not measured: "), "{text}");
+    let at = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("no {what:?} in {text}"))
+    };
+    assert!(
+        at("a signal ended the run") < at("not measured: "),
+        "{text}"
+    );
     assert!(text.contains("bring it up: ip link set lo up"), "{text}");
 }

@@ -5,22 +5,41 @@ use switchcost_report::{Format, Style, measure};
 use super::fixture::*;
 use super::recorded::{record, refused};
 
-const COLOURED: Style = Style { is_coloured: true, width: None, is_detailed: true };
+const COLOURED: Style = Style {
+    is_coloured: true,
+    width: None,
+    is_detailed: true,
+};
 
 fn table(findings: &Findings) -> String {
-    measure::render(&record(), findings, Format::Table, Style { is_detailed: true, ..Style::default() })
+    measure::render(
+        &record(),
+        findings,
+        Format::Table,
+        Style {
+            is_detailed: true,
+            ..Style::default()
+        },
+    )
 }
 
 /// The text from the line that begins with `heading` to the next empty line.
 fn section(text: &str, heading: &str) -> Option<String> {
-    let lines: Vec<_> =
-        text.lines().skip_while(|line| !line.starts_with(heading)).take_while(|l| !l.is_empty()).collect();
+    let lines: Vec<_> = text
+        .lines()
+        .skip_while(|line| !line.starts_with(heading))
+        .take_while(|l| !l.is_empty())
+        .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn answer(results: Vec<CaseFinding>) -> String {
     let text = table(&findings(results));
-    let paragraph: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let paragraph: Vec<_> = text
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(str::trim)
+        .collect();
     paragraph.join(" ")
 }
 
@@ -30,7 +49,10 @@ fn strip_escapes(text: &str) -> String {
     let first = parts.next().unwrap_or_default().to_owned();
     let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, plain)| plain));
     let plain = rest.fold(first, |plain, part| plain + part);
-    plain.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    plain
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }
 
 #[test]
@@ -40,10 +62,17 @@ fn a_whole_report() {
 
 #[test]
 fn a_whole_report_on_a_narrow_terminal() {
-    let style = Style { is_coloured: false, width: Some(80), is_detailed: true };
+    let style = Style {
+        is_coloured: false,
+        width: Some(80),
+        is_detailed: true,
+    };
     let text = measure::render(&record(), &whole(), Format::Table, style);
-    let widest =
-        text.lines().filter(|line| !line.starts_with("control refused")).map(|line| line.chars().count()).max();
+    let widest = text
+        .lines()
+        .filter(|line| !line.starts_with("control refused"))
+        .map(|line| line.chars().count())
+        .max();
     assert!(widest <= Some(80), "{widest:?}\n{text}");
     insta::assert_snapshot!(text);
 }
@@ -55,9 +84,16 @@ fn a_clock_that_is_read_within_a_tick_of_its_own_is_not_read_in_no_time() {
     record.header.clock.source = "cntvct".to_owned();
     record.header.clock.ticks_per_second = switchcost_units::TickRate(62_500_000);
     record.header.clock.read_cost = switchcost_units::Ticks(0);
-    let style = Style { is_coloured: false, width: None, is_detailed: true };
+    let style = Style {
+        is_coloured: false,
+        width: None,
+        is_detailed: true,
+    };
     let text = measure::render(&record, &whole(), Format::Table, style);
-    assert!(text.contains("clock cntvct at 62.5 MHz (read in less than 16.0 ns)"), "{text}");
+    assert!(
+        text.contains("clock cntvct at 62.5 MHz (read in less than 16.0 ns)"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -68,21 +104,33 @@ fn only_a_coloured_report_escapes() {
     assert!(coloured.contains("\u{1b}[1mmechanism"), "{coloured}");
     // The table's colours, but not its bold type, also heed NO_COLOR behind our back.
     let yellow = "\u{1b}[38;5;11m";
-    assert!(coloured.contains(yellow) || std::env::var_os("NO_COLOR").is_some(), "{coloured}");
-    assert_eq!(strip_escapes(&coloured), table(&whole()), "colour moves nothing");
+    assert!(
+        coloured.contains(yellow) || std::env::var_os("NO_COLOR").is_some(),
+        "{coloured}"
+    );
+    assert_eq!(
+        strip_escapes(&coloured),
+        table(&whole()),
+        "colour moves nothing"
+    );
 }
 
 #[test]
 fn no_negative_cost_and_no_nan_is_shown() {
     let mut findings = whole();
-    findings.results.push(walked(sized(2, 8), f64::NAN, estimate(f64::NAN, f64::NAN, f64::INFINITY)));
+    findings.results.push(walked(
+        sized(2, 8),
+        f64::NAN,
+        estimate(f64::NAN, f64::NAN, f64::INFINITY),
+    ));
     findings.curves[0].points[0].total_ns = f64::NAN;
     findings.latencies_ns[0].load_ns = f64::NEG_INFINITY;
     let text = table(&findings);
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
     let rows: Vec<_> = text.lines().filter(|line| line.contains(" -")).collect();
-    let is_honest =
-        |row: &&str| row.contains("not distinguishable") || row.contains("below 0 (") || !row.contains(" -0.");
+    let is_honest = |row: &&str| {
+        row.contains("not distinguishable") || row.contains("below 0 (") || !row.contains(" -0.")
+    };
     assert!(rows.iter().all(is_honest), "{rows:#?}");
 }
 
@@ -99,15 +147,25 @@ fn the_answer_names_the_classic_switch_and_its_largest_indirect_cost() {
 
 #[test]
 fn the_answer_falls_back_to_what_was_measured() {
-    let futex = suspect(measured(case(Mechanism::Futex, Between::Thread), 1_100.0), "outside-sanity-band", "");
-    let pipe = not_measured(case(Mechanism::Pipe, Between::Process), "pipe2 is not permitted; allow it");
+    let futex = suspect(
+        measured(case(Mechanism::Futex, Between::Thread), 1_100.0),
+        "outside-sanity-band",
+        "",
+    );
+    let pipe = not_measured(
+        case(Mechanism::Pipe, Between::Process),
+        "pipe2 is not permitted; allow it",
+    );
     assert_eq!(
         answer(vec![pipe.clone(), futex]),
         "A switch between threads through a futex costs 1.10 us here (1.09 to 1.11 at 90 % confidence). \
          10,000 switches a second take 1.10 % of one CPU. The cost of the switch itself is suspect (outside-sanity-band): see \
          the notes."
     );
-    assert_eq!(answer(vec![pipe]), "Nothing was measured. pipe process: pipe2 is not permitted; allow it");
+    assert_eq!(
+        answer(vec![pipe]),
+        "Nothing was measured. pipe process: pipe2 is not permitted; allow it"
+    );
     assert_eq!(answer(vec![]), "Nothing was measured.");
     assert_eq!(
         answer(pairs().split_off(1)),
@@ -118,18 +176,30 @@ fn the_answer_falls_back_to_what_was_measured() {
 
 #[test]
 fn what_is_suspect_of_the_data_alone_is_not_said_of_the_switch() {
-    let small = suspect(walked(sized(2, 1), 1_740.0, about(19.0)), "above-reload-bound", "");
+    let small = suspect(
+        walked(sized(2, 1), 1_740.0, about(19.0)),
+        "above-reload-bound",
+        "",
+    );
     let large = walked(sized(2, 64), 1_740.0, about(400.0));
     let text = answer(vec![small.clone(), large]);
-    assert!(text.contains("costs 1.74 us here") && !text.contains("suspect"), "{text}");
+    assert!(
+        text.contains("costs 1.74 us here") && !text.contains("suspect"),
+        "{text}"
+    );
     let text = answer(vec![small]);
-    assert!(text.contains("more; this is suspect: see the notes.") && !text.contains("itself"), "{text}");
+    assert!(
+        text.contains("more; this is suspect: see the notes.") && !text.contains("itself"),
+        "{text}"
+    );
 }
 
 #[test]
 fn the_answer_says_where_there_is_no_cost_to_see() {
-    let direct =
-        CaseFinding { direct_ns: Some(estimate(-0.3, 0.05, 0.4)), ..bare(case(Mechanism::Fiber, Between::User)) };
+    let direct = CaseFinding {
+        direct_ns: Some(estimate(-0.3, 0.05, 0.4)),
+        ..bare(case(Mechanism::Fiber, Between::User))
+    };
     assert_eq!(
         answer(vec![direct]),
         "A switch between user-level contexts by resuming a fiber has a cost that is not distinguishable from 0 \
@@ -148,7 +218,9 @@ fn the_answer_says_where_there_is_no_cost_to_see() {
 fn lmbench_is_shown_where_all_seven_are_there() {
     let heading = "Context switching as lmbench shows it";
     let mut results = lmbench();
-    insta::assert_snapshot!(section(&table(&findings(results.clone())), heading).expect("the matrix"));
+    insta::assert_snapshot!(
+        section(&table(&findings(results.clone())), heading).expect("the matrix")
+    );
     results.pop();
     assert_eq!(section(&table(&findings(results)), heading), None);
 }
@@ -158,24 +230,41 @@ fn pairs_of_cpus_make_a_matrix() {
     let text = table(&findings(pairs()));
     insta::assert_snapshot!(section(&text, "Cost of a hand-off by CPUs").expect("the matrix"));
     let mechanisms = section(&text, "Switches by mechanism").expect("the result on one CPU");
-    assert_eq!(mechanisms.matches("pipe").count(), 1, "pairs stand in the matrix alone:\n{mechanisms}");
+    assert_eq!(
+        mechanisms.matches("pipe").count(),
+        1,
+        "pairs stand in the matrix alone:\n{mechanisms}"
+    );
 }
 
 #[test]
 fn a_wide_matrix_is_cut_into_blocks() {
-    let style = Style { is_coloured: false, width: Some(60), is_detailed: true };
+    let style = Style {
+        is_coloured: false,
+        width: Some(60),
+        is_detailed: true,
+    };
     let mut results = Vec::new();
     for cpu in 1..9 {
         results.push(CaseFinding {
             direct_ns: None,
-            ..measured(on([0, cpu], switchcost_record::Relation::SharedCache), 3_950.0)
+            ..measured(
+                on([0, cpu], switchcost_record::Relation::SharedCache),
+                3_950.0,
+            )
         });
     }
     let text = measure::render(&record(), &findings(results), Format::Table, style);
-    let headers: Vec<_> =
-        text.lines().filter(|line| line.trim_start().starts_with("CPU 1 ") || line.ends_with("CPU 8")).collect();
+    let headers: Vec<_> = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with("CPU 1 ") || line.ends_with("CPU 8"))
+        .collect();
     assert_eq!(headers.len(), 2, "{text}");
-    assert!(text.lines().all(|line| line.starts_with("control refused") || line.chars().count() <= 60), "{text}");
+    assert!(
+        text.lines()
+            .all(|line| line.starts_with("control refused") || line.chars().count() <= 60),
+        "{text}"
+    );
 }
 
 #[test]
@@ -187,15 +276,26 @@ fn one_pair_stands_among_the_mechanisms() {
 
 #[test]
 fn counters_stand_in_a_table() {
-    let results = vec![CaseFinding { counters: counters(), ..walked(sized(2, 64), 1_740.0, about(655.0)) }];
+    let results = vec![CaseFinding {
+        counters: counters(),
+        ..walked(sized(2, 64), 1_740.0, about(655.0))
+    }];
     insta::assert_snapshot!(section(&table(&findings(results)), "Counters").expect("the table"));
 }
 
 #[test]
 fn conditions_that_vary_become_columns() {
-    let other = switchcost_record::Case { policy: switchcost_record::Policy::Other, ..sized(8, 64) };
-    let results = vec![walked(sized(2, 64), 1_740.0, about(655.0)), walked(other, 1_800.0, about(700.0))];
-    insta::assert_snapshot!(section(&table(&findings(results)), "Switches with a working set").expect("the table"));
+    let other = switchcost_record::Case {
+        policy: switchcost_record::Policy::Other,
+        ..sized(8, 64)
+    };
+    let results = vec![
+        walked(sized(2, 64), 1_740.0, about(655.0)),
+        walked(other, 1_800.0, about(700.0)),
+    ];
+    insta::assert_snapshot!(
+        section(&table(&findings(results)), "Switches with a working set").expect("the table")
+    );
 }
 
 #[test]
@@ -211,17 +311,40 @@ fn hostile_text_does_not_reach_the_terminal() {
     record.header.controls.push(refused(hostile, hostile));
     record.self_tests[1].instrument = hostile.to_owned();
     let mut findings = whole();
-    findings.results.push(suspect(measured(case(Mechanism::Tcp, Between::Process), 9_000.0), "disturbed", hostile));
-    findings.results.push(not_measured(case(Mechanism::Signal, Between::Process), hostile));
+    findings.results.push(suspect(
+        measured(case(Mechanism::Tcp, Between::Process), 9_000.0),
+        "disturbed",
+        hostile,
+    ));
+    findings.results.push(not_measured(
+        case(Mechanism::Signal, Between::Process),
+        hostile,
+    ));
     findings.curves[0].title = hostile.to_owned();
     findings.curves[0].regions[0].name = hostile.to_owned();
     findings.curves[0].knees[0].cause = Some(hostile.to_owned());
     for format in [Format::Table, Format::Json, Format::Csv] {
-        let text = measure::render(&record, &findings, format, Style { is_detailed: true, ..Style::default() });
-        let unsafe_characters: Vec<_> =
-            text.chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
-        assert!(unsafe_characters.is_empty(), "{format}: {unsafe_characters:?}");
-        assert!(!text.lines().any(|line| line.starts_with("second line")), "{format}: a forged line");
+        let text = measure::render(
+            &record,
+            &findings,
+            format,
+            Style {
+                is_detailed: true,
+                ..Style::default()
+            },
+        );
+        let unsafe_characters: Vec<_> = text
+            .chars()
+            .filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}')
+            .collect();
+        assert!(
+            unsafe_characters.is_empty(),
+            "{format}: {unsafe_characters:?}"
+        );
+        assert!(
+            !text.lines().any(|line| line.starts_with("second line")),
+            "{format}: a forged line"
+        );
     }
 }
 
@@ -244,7 +367,9 @@ fn which_way_of_sharing_loses_more_comes_first() {
                  80.0 us alone; behind a switch 45.0 us more, beside the other task 300 ns more: a difference of 44.7 us (";
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(one_line.starts_with(first), "{text}");
-    insta::assert_snapshot!(section(&text, "A cache shared in turn and at once").expect("a section"));
+    insta::assert_snapshot!(
+        section(&text, "A cache shared in turn and at once").expect("a section")
+    );
     // Walks at once are no switches, and stand in no table of those.
     let switches = section(&text, "Switches with a working set").expect("those in turn");
     assert!(!switches.contains("concurrent"), "{switches}");
@@ -260,7 +385,9 @@ fn what_is_not_compared_says_why_first() {
     }
     let text = table(&found);
     assert!(
-        text.starts_with("Taking turns and running at once are not compared: the CPUs share their core."),
+        text.starts_with(
+            "Taking turns and running at once are not compared: the CPUs share their core."
+        ),
         "{text}"
     );
 }

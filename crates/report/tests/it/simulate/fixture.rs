@@ -2,9 +2,10 @@
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
 use switchcost_simulation_result::{
-    ByView, CallCost, DesignResult, Detail, DetailLevel, Eviction, EvictorPlace, GainedCycles, HierarchyCounts,
-    Interval, LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins, OfOthers, PhysicalPages, PlaceCost,
-    ProcessFacts, ProcessMisses, Simulation, SwitchCause, TraceFacts, WorkingSetLoss,
+    ByView, CallCost, DesignResult, Detail, DetailLevel, Eviction, EvictorPlace, GainedCycles,
+    HierarchyCounts, Interval, LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins,
+    OfOthers, PhysicalPages, PlaceCost, ProcessFacts, ProcessMisses, Simulation, SwitchCause,
+    TraceFacts, WorkingSetLoss,
 };
 
 pub(crate) const HOSTILE: &str = "cat\u{1b}[2J\u{202e},\"x\"";
@@ -14,7 +15,11 @@ const LENGTH: u64 = 10_000;
 
 fn design(name: &str) -> switchcost_design::Design {
     let level = |name: &str, holds: &str| serde_json::json!({"name": name, "holds": holds, "size": "64KiB", "line": "16B", "ways": 1, "miss_cycles": 15});
-    let cycle_ns = if name == "mogul-1a" { serde_json::json!([40.0, 40.0]) } else { serde_json::json!([2.0, 4.0]) };
+    let cycle_ns = if name == "mogul-1a" {
+        serde_json::json!([40.0, 40.0])
+    } else {
+        serde_json::json!([2.0, 4.0])
+    };
     let value = serde_json::json!({
         "schema": "switchcost.design/1", "name": name, "cycle_ns": cycle_ns,
         "level": [level("L1I", "instructions"), level("L1D", "data")],
@@ -25,12 +30,27 @@ fn design(name: &str) -> switchcost_design::Design {
 fn level(name: &str, accesses: u64, misses: u64) -> LevelCounts {
     let name = name.to_owned();
     let cycles = misses * 15;
-    LevelCounts { name, load_accesses: accesses, load_misses: misses, fills: misses, cycles, ..LevelCounts::default() }
+    LevelCounts {
+        name,
+        load_accesses: accesses,
+        load_misses: misses,
+        fills: misses,
+        cycles,
+        ..LevelCounts::default()
+    }
 }
 
 fn hierarchy(cycles: u64, misses: u64) -> HierarchyCounts {
-    let levels = vec![level("L1I", 50_000_000, misses), level("L1D", 15_000_000, misses * 3)];
-    HierarchyCounts { cycles, write_stall_cycles: 0, levels, tlbs: Vec::new() }
+    let levels = vec![
+        level("L1I", 50_000_000, misses),
+        level("L1D", 15_000_000, misses * 3),
+    ];
+    HierarchyCounts {
+        cycles,
+        write_stall_cycles: 0,
+        levels,
+        tlbs: Vec::new(),
+    }
 }
 
 fn result(name: &str, depth: DetailLevel) -> DesignResult {
@@ -43,7 +63,10 @@ fn result(name: &str, depth: DetailLevel) -> DesignResult {
             flushed: hierarchy(0, 90_000),
         },
         by_process: by_process(),
-        physical_pages: is_full.then_some(PhysicalPages { recorded: 4_000, assigned: 12 }),
+        physical_pages: is_full.then_some(PhysicalPages {
+            recorded: 4_000,
+            assigned: 12,
+        }),
         detail: is_full.then(detail),
     }
 }
@@ -51,11 +74,21 @@ fn result(name: &str, depth: DetailLevel) -> DesignResult {
 /// Together what `hierarchy` says.
 fn by_process() -> Vec<ProcessMisses> {
     let of = |process, levels: [[u64; 3]; 2]| {
-        let by_view = |[shared, private, flushed]: [u64; 3]| ByView { shared, private, flushed };
-        ProcessMisses { process, misses: levels.map(by_view).into() }
+        let by_view = |[shared, private, flushed]: [u64; 3]| ByView {
+            shared,
+            private,
+            flushed,
+        };
+        ProcessMisses {
+            process,
+            misses: levels.map(by_view).into(),
+        }
     };
     let first = [[30_000, 8_000, 60_000], [100_000, 25_000, 200_000]];
-    vec![of(0, first), of(1, [[10_000, 2_000, 30_000], [20_000, 5_000, 70_000]])]
+    vec![
+        of(0, first),
+        of(1, [[10_000, 2_000, 30_000], [20_000, 5_000, 70_000]]),
+    ]
 }
 
 fn detail() -> Detail {
@@ -92,29 +125,63 @@ fn origin() -> MissOrigins {
 }
 
 fn differences() -> Vec<MissDifference> {
-    let of = |level: &str, lost, gained| MissDifference { level: level.to_owned(), lost, gained, first_touches: 1_000 };
+    let of = |level: &str, lost, gained| MissDifference {
+        level: level.to_owned(),
+        lost,
+        gained,
+        first_touches: 1_000,
+    };
     vec![of("L1I", 35_000, 5_000), of("L1D", 95_000, 5_000)]
 }
 
 /// Of a trace with a kernel.
 fn lost_to() -> LostCycles {
-    let to = |processes, kernel, aged| LostTo { processes, kernel, aged, ..LostTo::default() };
-    LostCycles { programs: to(900_000, 400_000, 300_000), kernel: to(200_000, 100_000, 0) }
+    let to = |processes, kernel, aged| LostTo {
+        processes,
+        kernel,
+        aged,
+        ..LostTo::default()
+    };
+    LostCycles {
+        programs: to(900_000, 400_000, 300_000),
+        kernel: to(200_000, 100_000, 0),
+    }
 }
 
 fn gained() -> GainedCycles {
-    GainedCycles { others: 4_000, first_touches_of_code: 90_000, first_touches_of_data: 12_000, state: 0 }
+    GainedCycles {
+        others: 4_000,
+        first_touches_of_code: 90_000,
+        first_touches_of_data: 12_000,
+        state: 0,
+    }
 }
 
 fn loss() -> WorkingSetLoss {
     let level = "L1D".to_owned();
-    WorkingSetLoss { level, returns: 200, resident_at_departure: 400_000, lost: 200_000, restored: 50_000 }
+    WorkingSetLoss {
+        level,
+        returns: 200,
+        resident_at_departure: 400_000,
+        lost: 200_000,
+        restored: 50_000,
+    }
 }
 
 fn evictions() -> Vec<Eviction> {
-    let pair = |evictor, victim, lines| Eviction { level: "L1D".to_owned(), evictor, victim, lines };
+    let pair = |evictor, victim, lines| Eviction {
+        level: "L1D".to_owned(),
+        evictor,
+        victim,
+        lines,
+    };
     let (one, other, kernel) = (Some(0), Some(1), None);
-    vec![pair(one, one, 500), pair(one, other, 70_000), pair(other, one, 60_000), pair(kernel, other, 9_000)]
+    vec![
+        pair(one, one, 500),
+        pair(one, other, 70_000),
+        pair(other, one, 60_000),
+        pair(kernel, other, 9_000),
+    ]
 }
 
 fn call() -> CallCost {
@@ -144,7 +211,12 @@ fn code() -> PlaceCost {
 
 /// Of the kernel's, per CPU.
 fn data() -> PlaceCost {
-    PlaceCost { object: None, offset: 0xffff_8880_0001_0000, symbol: Some("runqueues".to_owned()), ..code() }
+    PlaceCost {
+        object: None,
+        offset: 0xffff_8880_0001_0000,
+        symbol: Some("runqueues".to_owned()),
+        ..code()
+    }
 }
 
 fn evictors() -> Vec<EvictorPlace> {
@@ -158,15 +230,26 @@ fn evictors() -> Vec<EvictorPlace> {
         symbol: Some(symbol.to_owned()),
         lines,
     };
-    vec![evictor(None, false, "task_struct (slab)", 6_000), evictor(Some(HOSTILE.to_owned()), false, HOSTILE, 2_000)]
+    vec![
+        evictor(None, false, "task_struct (slab)", 6_000),
+        evictor(Some(HOSTILE.to_owned()), false, HOSTILE, 2_000),
+    ]
 }
 
 fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause {
-    SwitchCause { is_voluntary, entry: entry.to_owned(), syscall: syscall.map(str::to_owned) }
+    SwitchCause {
+        is_voluntary,
+        entry: entry.to_owned(),
+        syscall: syscall.map(str::to_owned),
+    }
 }
 
 fn empty_head() -> Simulation {
-    let process = |process, name: &str| ProcessFacts { process, name: name.to_owned(), ..ProcessFacts::default() };
+    let process = |process, name: &str| ProcessFacts {
+        process,
+        name: name.to_owned(),
+        ..ProcessFacts::default()
+    };
     Simulation {
         schema: "switchcost.record.simulation/1".to_owned(),
         program_version: "0.1.0".to_owned(),
@@ -192,8 +275,15 @@ fn empty_head() -> Simulation {
         intervals: 100,
         private_by: Default::default(),
         processes: vec![process(1, "magic"), process(2, HOSTILE)],
-        causes: vec![cause(true, "birth", None), cause(true, "syscall", Some("read")), cause(false, "quantum", None)],
-        designs: vec![result("mogul-1a", DetailLevel::Full), result("mogul-2a", DetailLevel::Counters)],
+        causes: vec![
+            cause(true, "birth", None),
+            cause(true, "syscall", Some("read")),
+            cause(false, "quantum", None),
+        ],
+        designs: vec![
+            result("mogul-1a", DetailLevel::Full),
+            result("mogul-2a", DetailLevel::Counters),
+        ],
         prices: None,
     }
 }
@@ -203,12 +293,20 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
     let (mut head, mut intervals) = (empty_head(), Vec::new());
     let mut sums: std::collections::BTreeMap<(u32, u32, u32), Interval> = Default::default();
     for segment in 0..SEGMENTS {
-        let (process, cause, count) = if segment % 4 == 0 { (1, 1, 3) } else { (0, 2, 40) };
+        let (process, cause, count) = if segment % 4 == 0 {
+            (1, 1, 3)
+        } else {
+            (0, 2, 40)
+        };
         head.processes[process as usize].segments += 1;
         for number in 0..count {
             let private = if process == 1 { 20_000 } else { 12_000 };
             let excess = 4000 / u64::from(number + 1) + u64::from(segment * 7 % 11) * 10;
-            let cycles = ByView { shared: private + excess, private, flushed: private + 2 * excess };
+            let cycles = ByView {
+                shared: private + excess,
+                private,
+                flushed: private + 2 * excess,
+            };
             let task = process + 1;
             let interval = Interval {
                 design: 0,
@@ -221,7 +319,11 @@ pub(crate) fn record() -> (Simulation, Vec<Interval>) {
                 number,
                 instructions: LENGTH,
                 cycles,
-                of_others: Some(OfOthers { lost: excess + 12, gained: 20, first_touches: 0 }),
+                of_others: Some(OfOthers {
+                    lost: excess + 12,
+                    gained: 20,
+                    first_touches: 0,
+                }),
             };
             head.trace.instructions += LENGTH;
             head.processes[process as usize].instructions += LENGTH;

@@ -13,7 +13,12 @@ fn report() -> Value {
 }
 
 fn keys(value: &Value) -> BTreeSet<&str> {
-    value.as_object().expect("an object").keys().map(String::as_str).collect()
+    value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 fn words(text: &str) -> BTreeSet<&str> {
@@ -27,21 +32,34 @@ fn json_holds_what_was_promised() {
     let design = &report["designs"][0];
     assert_eq!(design["name"], "mogul-1a");
     assert_eq!(design["data_refs"], 15_000_000);
-    assert_eq!(design["switches"], serde_json::json!({"voluntary": 50, "involuntary": 150}));
+    assert_eq!(
+        design["switches"],
+        serde_json::json!({"voluntary": 50, "involuntary": 150})
+    );
     for view in ["shared", "private", "flushed"] {
         assert!(design[view]["cycles"].is_u64());
         let level = &design[view]["levels"][1];
-        assert_eq!((&level["name"], &level["accesses"]), (&Value::from("L1D"), &Value::from(15_000_000)));
+        assert_eq!(
+            (&level["name"], &level["accesses"]),
+            (&Value::from("L1D"), &Value::from(15_000_000))
+        );
     }
     assert_eq!(design["shared"]["levels"][1]["misses"], 120_000);
     let cost = &design["average_cost_cycles"];
-    let [low, estimate, high] = ["low", "estimate", "high"].map(|name| cost[name].as_f64().expect("a number"));
+    let [low, estimate, high] =
+        ["low", "estimate", "high"].map(|name| cost[name].as_f64().expect("a number"));
     assert!(low < estimate && estimate < high, "{cost}");
-    assert_eq!(design["average_cost_ns"][0]["estimate"].as_f64(), Some(estimate * 40.0));
+    assert_eq!(
+        design["average_cost_ns"][0]["estimate"].as_f64(),
+        Some(estimate * 40.0)
+    );
     assert!(design["overhead_percent"].as_f64().expect("a number") > 0.0);
     assert_eq!(design["processes"][1]["name"], HOSTILE);
     let sums = &report["designs"][1];
-    assert_eq!((&sums["depth"], &sums["average_cost_cycles"]["low"]), (&Value::from("counters"), &Value::Null));
+    assert_eq!(
+        (&sums["depth"], &sums["average_cost_cycles"]["low"]),
+        (&Value::from("counters"), &Value::Null)
+    );
     assert!(sums["average_cost_cycles"]["why"].is_string() && sums["agarwal_why"].is_null());
 }
 
@@ -61,10 +79,15 @@ fn json_holds_every_field_of_its_schema() {
         assert_eq!(keys(found), words(design));
         for found in found["groups"].as_array().expect("a list") {
             assert_eq!(keys(found), words(group));
-            found["points"].as_array().expect("a list").iter().for_each(|found| assert_eq!(keys(found), words(point)));
+            found["points"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .for_each(|found| assert_eq!(keys(found), words(point)));
         }
     }
-    let lengths = "kind name segments median_instructions mean_instructions max_instructions points";
+    let lengths =
+        "kind name segments median_instructions mean_instructions max_instructions points";
     assert_eq!(keys(&report["lengths"][0]), words(lengths));
 }
 
@@ -73,21 +96,44 @@ fn csv_has_a_row_of_totals_and_a_row_for_each_interval() {
     let (head, findings) = whole();
     let text = simulate::render(&head, &findings, Format::Csv, Style::default());
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let names: Vec<String> = reader.headers().expect("names").iter().map(str::to_owned).collect();
-    let rows: Vec<_> = reader.records().map(|row| row.expect("a row as long as the names")).collect();
+    let names: Vec<String> = reader
+        .headers()
+        .expect("names")
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    let rows: Vec<_> = reader
+        .records()
+        .map(|row| row.expect("a row as long as the names"))
+        .collect();
     let groups = findings.designs.iter().flat_map(|design| &design.groups);
-    assert_eq!(rows.len(), groups.map(|group| 1 + group.curve.len()).sum::<usize>());
+    assert_eq!(
+        rows.len(),
+        groups.map(|group| 1 + group.curve.len()).sum::<usize>()
+    );
     let field = |row: usize, name: &str| {
-        let column = names.iter().position(|n| n == name).unwrap_or_else(|| panic!("no column {name} in {names:?}"));
+        let column = names
+            .iter()
+            .position(|n| n == name)
+            .unwrap_or_else(|| panic!("no column {name} in {names:?}"));
         rows[row][column].to_owned()
     };
     let total = ["row", "design", "kind", "cause", "segments"].map(|name| field(0, name));
     assert_eq!(total, ["total", "mogul-1a", "all", "all", "200"]);
-    assert_eq!((field(0, "data_refs"), field(0, "interval")), ("15000000".into(), String::new()));
+    assert_eq!(
+        (field(0, "data_refs"), field(0, "interval")),
+        ("15000000".into(), String::new())
+    );
     assert_eq!(
         (field(1, "row"), field(1, "interval"), field(1, "survivors")),
         ("interval".into(), "0".into(), "1".into())
     );
-    assert_eq!((field(2, "since_switch_instructions"), field(2, "cost_cycles")), ("10000".into(), String::new()));
+    assert_eq!(
+        (
+            field(2, "since_switch_instructions"),
+            field(2, "cost_cycles")
+        ),
+        ("10000".into(), String::new())
+    );
     insta::assert_snapshot!(names.join("\n"));
 }

@@ -7,25 +7,58 @@ use super::fixture::{HOSTILE, findings, record, whole};
 #[test]
 fn a_record_has_the_figures_of_the_paper() {
     let (head, findings) = whole();
-    let html = render(&[Part::Simulated { name: "two.parquet", head: &head, findings: &findings }]);
-    for figure in
-        ["lengths", "shared-1", "private-1", "excess-1", "cumulative-1", "technology", "causes", "evictions-1"]
-    {
+    let html = render(&[Part::Simulated {
+        name: "two.parquet",
+        head: &head,
+        findings: &findings,
+    }]);
+    for figure in [
+        "lengths",
+        "shared-1",
+        "private-1",
+        "excess-1",
+        "cumulative-1",
+        "technology",
+        "causes",
+        "evictions-1",
+    ] {
         let id = format!("figure-r1-{figure}");
-        assert!(html.figures.contains(&id), "{id} is not among {:?}", html.figures);
-        assert_eq!(html.page.matches(&format!("id=\"{id}-data\"")).count(), 1, "{id}");
+        assert!(
+            html.figures.contains(&id),
+            "{id} is not among {:?}",
+            html.figures
+        );
+        assert_eq!(
+            html.page.matches(&format!("id=\"{id}-data\"")).count(),
+            1,
+            "{id}"
+        );
     }
     assert!(html.figures.contains(&"figure-r1-code-1".to_owned()));
-    assert!(html.page.contains("simulated CPI"), "simulated numbers are called so");
+    assert!(
+        html.page.contains("simulated CPI"),
+        "simulated numbers are called so"
+    );
 }
 
 #[test]
 fn a_curve_and_its_table_are_the_same_findings() {
     let (head, findings) = whole();
-    let html = render(&[Part::Simulated { name: "two.parquet", head: &head, findings: &findings }]);
-    let (_, table) = html.tables.iter().find(|(name, _)| name == "figure-r1-cumulative-1").expect("a table");
+    let html = render(&[Part::Simulated {
+        name: "two.parquet",
+        head: &head,
+        findings: &findings,
+    }]);
+    let (_, table) = html
+        .tables
+        .iter()
+        .find(|(name, _)| name == "figure-r1-cumulative-1")
+        .expect("a table");
     let all = &findings.designs[0].groups[0];
-    let rows = table.lines().filter(|line| line.starts_with("all,")).count();
+    let rows = table
+        .lines()
+        .filter(|line| line.starts_with("all,"))
+        .count();
     assert_eq!(rows, all.curve.len());
 }
 
@@ -37,11 +70,17 @@ fn programs_of_hostile_names_stay_text() {
         table.programs[0] = "</script><b>bold</b>".to_owned();
     }
     findings.designs[0].code[0].program = "<b>bold</b>".to_owned();
-    let html = render(&[Part::Simulated { name: HOSTILE, head: &head, findings: &findings }]);
+    let html = render(&[Part::Simulated {
+        name: HOSTILE,
+        head: &head,
+        findings: &findings,
+    }]);
     assert!(!html.page.contains("<b>") && !html.page.contains("<script>alert"));
     assert!(!html.page.contains("</b>") && !html.page.contains('\u{1b}'));
     assert!(
-        html.page.contains("\\u003c") || html.page.contains("&amp;lt;b&amp;gt;") || html.page.contains("&lt;b&gt;")
+        html.page.contains("\\u003c")
+            || html.page.contains("&amp;lt;b&amp;gt;")
+            || html.page.contains("&lt;b&gt;")
     );
 }
 
@@ -61,27 +100,58 @@ fn no_name_reaches_a_spreadsheet_as_a_formula() {
         }
     }
     let findings = findings(&head, &intervals);
-    let part = |name| Part::Simulated { name, head: &head, findings: &findings };
+    let part = |name| Part::Simulated {
+        name,
+        head: &head,
+        findings: &findings,
+    };
     let html = render(&[part("=1.parquet"), part("@2.parquet")]);
     let mut guarded = 0;
     for (name, table) in &html.tables {
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
-        for field in reader.records().flat_map(|row| row.expect("CSV").iter().map(str::to_owned).collect::<Vec<_>>()) {
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(table.as_bytes());
+        for field in reader.records().flat_map(|row| {
+            row.expect("CSV")
+                .iter()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        }) {
             let is_formula = field.starts_with(['=', '@', '+', '\t', '\r']) || field == "-1+1";
             assert!(!is_formula, "{name}: {field}");
             guarded += usize::from(field.starts_with('\''));
         }
     }
-    assert!(guarded > 20, "{guarded} names reach {} tables", html.tables.len());
+    assert!(
+        guarded > 20,
+        "{guarded} names reach {} tables",
+        html.tables.len()
+    );
 }
 
 #[test]
 fn several_records_are_compared_and_not_averaged() {
     let (head, findings) = whole();
-    let part = |name| Part::Simulated { name, head: &head, findings: &findings };
+    let part = |name| Part::Simulated {
+        name,
+        head: &head,
+        findings: &findings,
+    };
     let html = render(&[part("timesharing.parquet"), part("compute-bound.parquet")]);
-    assert!(html.figures.contains(&"figure-all-technology".to_owned()), "{:?}", html.figures);
-    let (_, table) = html.tables.iter().find(|(name, _)| name.starts_with("all-")).expect("a table");
+    assert!(
+        html.figures.contains(&"figure-all-technology".to_owned()),
+        "{:?}",
+        html.figures
+    );
+    let (_, table) = html
+        .tables
+        .iter()
+        .find(|(name, _)| name.starts_with("all-"))
+        .expect("a table");
     let rows = table.lines().skip(1).count();
-    assert_eq!(rows, 2 * findings.designs.len(), "a row for each record and design");
+    assert_eq!(
+        rows,
+        2 * findings.designs.len(),
+        "a row for each record and design"
+    );
 }

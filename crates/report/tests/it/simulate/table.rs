@@ -5,7 +5,11 @@ use switchcost_simulation_result::PrivateBy;
 
 use super::fixture::{findings, record, whole};
 
-const DETAILED: Style = Style { is_coloured: false, width: None, is_detailed: true };
+const DETAILED: Style = Style {
+    is_coloured: false,
+    width: None,
+    is_detailed: true,
+};
 
 fn table() -> String {
     let (head, findings) = whole();
@@ -21,13 +25,22 @@ fn a_whole_report() {
 fn nothing_hostile_reaches_the_terminal() {
     let text = table();
     assert!(text.contains("cat[2J,\"x\""), "{text}");
-    assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text}");
+    assert!(
+        !text
+            .chars()
+            .any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_narrow_terminal_is_wide_enough() {
     let (head, findings) = whole();
-    let style = Style { is_coloured: false, width: Some(80), is_detailed: true };
+    let style = Style {
+        is_coloured: false,
+        width: Some(80),
+        is_detailed: true,
+    };
     let text = simulate::render(&head, &findings, Format::Table, style);
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?}\n{text}");
@@ -38,17 +51,35 @@ fn a_trace_without_switches_answers_that() {
     let (mut head, _) = record();
     head.trace.voluntary_switches = 0;
     head.trace.involuntary_switches = 0;
-    head.processes.iter_mut().for_each(|process| process.segments = 0);
+    head.processes
+        .iter_mut()
+        .for_each(|process| process.segments = 0);
     let findings = findings(&head, &[]);
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(text.starts_with("Nothing can be said about switches: the trace holds none.\n"), "{text}");
+    assert!(
+        text.starts_with("Nothing can be said about switches: the trace holds none.\n"),
+        "{text}"
+    );
     head.designs.clear();
-    let text = simulate::render(&head, &super::fixture::findings(&head, &[]), Format::Table, DETAILED);
-    assert!(text.starts_with("Nothing was simulated: the record holds no design.\n"), "{text}");
+    let text = simulate::render(
+        &head,
+        &super::fixture::findings(&head, &[]),
+        Format::Table,
+        DETAILED,
+    );
+    assert!(
+        text.starts_with("Nothing was simulated: the record holds no design.\n"),
+        "{text}"
+    );
 }
 
 fn cost(low: f64, high: f64) -> Cost {
-    Cost { low: Some(low), high: Some(high), estimate: Some(f64::midpoint(low, high)), ..Cost::default() }
+    Cost {
+        low: Some(low),
+        high: Some(high),
+        estimate: Some(f64::midpoint(low, high)),
+        ..Cost::default()
+    }
 }
 
 /// The first design, whose cost, and what it is lost and gained by, are given.
@@ -56,8 +87,15 @@ fn answer(net: Cost, lost: Cost, gained: Cost) -> String {
     let (head, mut findings) = whole();
     findings.designs.truncate(1);
     let design = &mut findings.designs[0];
-    (design.average_cost_cycles, design.lost_cycles, design.gained_cycles) = (net, lost, gained);
-    design.state_cycles = Cost { estimate: Some(0.0), ..cost(0.0, 0.0) };
+    (
+        design.average_cost_cycles,
+        design.lost_cycles,
+        design.gained_cycles,
+    ) = (net, lost, gained);
+    design.state_cycles = Cost {
+        estimate: Some(0.0),
+        ..cost(0.0, 0.0)
+    };
     simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ")
 }
 
@@ -66,7 +104,10 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     let (lost, gained) = (cost(3000.0, 5000.0), cost(5000.0, 7000.0));
     let of = |net| answer(net, lost.clone(), gained.clone());
     let text = of(cost(-3000.0, -1000.0));
-    assert!(text.starts_with("A switch on mogul-1a saves 2,000 cycles (1,000 to 3,000): "), "{text}");
+    assert!(
+        text.starts_with("A switch on mogul-1a saves 2,000 cycles (1,000 to 3,000): "),
+        "{text}"
+    );
     let parties = " Of that, lines that others drove out cost 4,000 cycles (3,000 to 5,000); those that they bring in save 6,000 cycles \
                    (5,000 to 7,000).";
     assert!(text.contains(parties), "{text}");
@@ -74,7 +115,10 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     let either = "A switch on mogul-1a costs a number of cycles not distinguishable from 0 (-3,000 to 500). Of that,";
     assert!(text.starts_with(either), "{text}");
     let text = of(cost(-500.0, 3000.0));
-    assert!(text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Of that,"), "{text}");
+    assert!(
+        text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Of that,"),
+        "{text}"
+    );
 }
 
 /// As where most turns end before they have loaded again what they lost.
@@ -83,20 +127,36 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
     let (head, mut findings) = whole();
     let mut first_line = |mean: f64| {
         findings.designs[0].excess_cycles_per_switch = Some(mean);
-        let table = simulate::render(&head, &findings, Format::Table, Style::default()).replace('\n', " ");
-        table.split(" Of that").next().expect("an answer").to_owned()
+        let table =
+            simulate::render(&head, &findings, Format::Table, Style::default()).replace('\n', " ");
+        table
+            .split(" Of that")
+            .next()
+            .expect("an answer")
+            .to_owned()
     };
-    assert!(first_line(4_780.0).contains(", 764 us where the turn is long, 4,780 on average of all turns: "));
-    assert!(!first_line(18_900.0).contains("on average"), "{}", first_line(18_900.0));
+    assert!(
+        first_line(4_780.0)
+            .contains(", 764 us where the turn is long, 4,780 on average of all turns: ")
+    );
+    assert!(
+        !first_line(18_900.0).contains("on average"),
+        "{}",
+        first_line(18_900.0)
+    );
 }
 
 #[test]
 fn a_cost_of_exactly_nothing_is_0() {
     let nothing = || cost(0.0, 0.0);
     let text = answer(nothing(), nothing(), nothing());
-    let says = "A switch on mogul-1a costs 0 cycles. Of that, lines that others drove out cost 0 cycles.";
+    let says =
+        "A switch on mogul-1a costs 0 cycles. Of that, lines that others drove out cost 0 cycles.";
     assert!(text.starts_with(says), "{text}");
-    assert!(!text.contains("less than 0") && !text.contains("< 0"), "{text}");
+    assert!(
+        !text.contains("less than 0") && !text.contains("< 0"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -111,7 +171,10 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
     let (mut head, mut findings) = whole();
     let design = &mut findings.designs[0];
     design.groups[0].segments = 23;
-    (design.average_cost_cycles.low, design.average_cost_cycles.high) = (None, None);
+    (
+        design.average_cost_cycles.low,
+        design.average_cost_cycles.high,
+    ) = (None, None);
     for style in [Style::default(), DETAILED] {
         let says = "Too few switches for an interval: found 23 turns, need 40. The numbers below are of these turns alone. Trace for \
                     longer, or have shorter turns of the same trace:   switchcost simulate two.trace --quantum 46000 ";
@@ -120,7 +183,10 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
     }
     // A command that is copied names the trace, whatever it is called, and is never wrapped.
     for (source, named) in [
-        ("my trace of two  programs, with a name that is too long for a line of the screen.sct", None),
+        (
+            "my trace of two  programs, with a name that is too long for a line of the screen.sct",
+            None,
+        ),
         ("-\u{1b}.sct", Some("$'./-\\033.sct'")),
         (LEFT_OUT, Some("TRACE")),
     ] {
@@ -132,7 +198,10 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
     }
     head.trace.source = "live".to_owned();
     let text = simulate::render(&head, &findings, Format::Table, Style::default());
-    assert!(text.contains("\n  switchcost simulate live --quantum 46000 -- COMMAND\n"), "{text}");
+    assert!(
+        text.contains("\n  switchcost simulate live --quantum 46000 -- COMMAND\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -142,13 +211,22 @@ fn threads_of_one_process_are_said_to_count_as_one() {
     findings.threads = 3;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
     let says = "One process ran alone, in 4 threads. These count as one here, with one private hierarchy: --private-by task says what";
-    assert!(text.starts_with(says) && !text.contains("no other process used its caches"), "{text}");
+    assert!(
+        text.starts_with(says) && !text.contains("no other process used its caches"),
+        "{text}"
+    );
     findings.threads = 0;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(text.starts_with("One process ran alone: no other process used its caches"), "{text}");
+    assert!(
+        text.starts_with("One process ran alone: no other process used its caches"),
+        "{text}"
+    );
     (head.private_by, findings.private_by) = (PrivateBy::Task, PrivateBy::Task);
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
-    assert!(text.starts_with("One task ran alone") && text.contains("tasks\n"), "{text}");
+    assert!(
+        text.starts_with("One task ran alone") && text.contains("tasks\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -161,7 +239,9 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
     for style in [Style::default(), DETAILED] {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
-            text.contains("The trace is too short to fill L1D (25 %) of mogul-1a: what switches cost there"),
+            text.contains(
+                "The trace is too short to fill L1D (25 %) of mogul-1a: what switches cost there"
+            ),
             "{text}"
         );
         assert!(!text.contains("475") && text.contains("87.6"), "{text}");
@@ -172,13 +252,22 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
 fn a_cause_whose_switches_gain_is_named_with_the_reason() {
     let (head, mut findings) = whole();
     let says = "a cost below 0 is a gain, here after involuntary: what one process brought in";
-    let render = |findings: &_| simulate::render(&head, findings, Format::Table, DETAILED).replace("\n    ", " ");
+    let render = |findings: &_| {
+        simulate::render(&head, findings, Format::Table, DETAILED).replace("\n    ", " ")
+    };
     assert!(!render(&findings).contains("is a gain"));
     let is_involuntary = |group: &&mut GroupFinding| group.group == Group::Class("involuntary");
-    let group = findings.designs[0].groups.iter_mut().find(is_involuntary).expect("a class");
+    let group = findings.designs[0]
+        .groups
+        .iter_mut()
+        .find(is_involuntary)
+        .expect("a class");
     group.cost_cycles = group.cost_cycles.times(-1.0);
     let text = render(&findings);
-    assert!(text.contains(says) && text.contains("fetch alone [mogul-1a]"), "{text}");
+    assert!(
+        text.contains(says) && text.contains("fetch alone [mogul-1a]"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -188,7 +277,12 @@ fn several_trials() {
     second.designs[0].average_cost_cycles = second.designs[0].average_cost_cycles.times(1.1);
     let designs = over_trials(&[first.clone(), second.clone()], 0.9);
     let trials = [(&head, &first), (&head, &second)];
-    insta::assert_snapshot!(simulate::render_trials(&trials, &designs, Format::Table, DETAILED));
+    insta::assert_snapshot!(simulate::render_trials(
+        &trials,
+        &designs,
+        Format::Table,
+        DETAILED
+    ));
     let json = simulate::render_trials(&trials, &designs, Format::Json, Style::default());
     let json = crate::conformity::read(json);
     assert_eq!(json["schema"], "switchcost.simulate-trials/1");
@@ -199,7 +293,12 @@ fn several_trials() {
 #[test]
 fn one_screen() {
     let (head, findings) = whole();
-    insta::assert_snapshot!(simulate::render(&head, &findings, Format::Table, Style::default()));
+    insta::assert_snapshot!(simulate::render(
+        &head,
+        &findings,
+        Format::Table,
+        Style::default()
+    ));
 }
 
 #[test]
@@ -211,11 +310,15 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     }
     // As many levels, causes and programs as a machine of today and a busy trace have.
     let design = &mut findings.designs[0];
-    let levels = (0..4).flat_map(|_| design.levels.clone()).enumerate().map(|(number, mut level)| {
-        level.most_held = level.lines / 2;
-        level.level = format!("L{number}TLB");
-        level
-    });
+    let levels =
+        (0..4)
+            .flat_map(|_| design.levels.clone())
+            .enumerate()
+            .map(|(number, mut level)| {
+                level.most_held = level.lines / 2;
+                level.level = format!("L{number}TLB");
+                level
+            });
     design.levels.extend(levels.collect::<Vec<_>>());
     let causes = (0..6).map(|number| {
         let mut cause = design.groups.last().expect("a cause").clone();
@@ -237,32 +340,58 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
         let mut some = findings.clone();
         some.designs.truncate(designs);
         let text = simulate::render(&head, &some, Format::Table, Style::default());
-        assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        assert!(text.contains("Evictions: lines of L1D in mogul-1a"), "{text}");
+        assert!(
+            text.lines().count() <= 57,
+            "{}\n{text}",
+            text.lines().count()
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        assert!(
+            text.contains("Evictions: lines of L1D in mogul-1a"),
+            "{text}"
+        );
     }
     // More above: levels that were never filled, and longer names.
     findings.threads = 2;
     for design in &mut findings.designs {
         design.name = format!("a-longer-name-of-{}", design.name);
-        design.levels.iter_mut().for_each(|level| level.was_full = false);
+        design
+            .levels
+            .iter_mut()
+            .for_each(|level| level.was_full = false);
     }
     for designs in [1, 2, 3, 20] {
         let mut some = findings.clone();
         some.designs.truncate(designs);
         let text = simulate::render(&head, &some, Format::Table, Style::default());
-        assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
+        assert!(
+            text.lines().count() <= 57,
+            "{}\n{text}",
+            text.lines().count()
+        );
     }
 }
 
 /// Variants of one design, each with misses of its own.
-fn varied(names: &[&str]) -> (switchcost_simulation_result::Simulation, switchcost_analysis::simulation::Findings) {
+fn varied(
+    names: &[&str],
+) -> (
+    switchcost_simulation_result::Simulation,
+    switchcost_analysis::simulation::Findings,
+) {
     let (head, mut findings) = whole();
     let design = findings.designs[0].clone();
     let variant = |(number, name): (usize, &&str)| {
         let mut variant = design.clone();
         variant.name = (*name).to_owned();
-        variant.levels[1].mpki.as_mut().expect("instructions").shared = 10.0 * (number + 1) as f64;
+        variant.levels[1]
+            .mpki
+            .as_mut()
+            .expect("instructions")
+            .shared = 10.0 * (number + 1) as f64;
         variant
     };
     findings.designs = names.iter().enumerate().map(variant).collect();
@@ -274,32 +403,78 @@ fn a_sweep_has_a_row_a_value_or_a_matrix_of_two_fields() {
     let sizes = ["8KiB", "16KiB", "32KiB", "64KiB"].map(|size| format!("base[L1D.size={size}]"));
     let (head, findings) = varied(&sizes.each_ref().map(String::as_str));
     let text = simulate::render(&head, &findings, Format::Table, Style::default());
-    assert!(text.contains("base by L1D.size: ") && !text.contains("By cause"), "{text}");
-    let has_row =
-        |text: &str, cells: &[&str]| text.lines().any(|line| line.split_whitespace().eq(cells.iter().copied()));
-    assert!(has_row(&text, &["32KiB", "1.27", "30.0", "19,100"]), "{text}");
-    assert!(text.contains("\nL1D.size     net "), "designs are named by their values: {text}");
-    let both = ["8KiB,L1D.ways=1", "8KiB,L1D.ways=2", "16KiB,L1D.ways=1", "16KiB,L1D.ways=2"];
+    assert!(
+        text.contains("base by L1D.size: ") && !text.contains("By cause"),
+        "{text}"
+    );
+    let has_row = |text: &str, cells: &[&str]| {
+        text.lines()
+            .any(|line| line.split_whitespace().eq(cells.iter().copied()))
+    };
+    assert!(
+        has_row(&text, &["32KiB", "1.27", "30.0", "19,100"]),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nL1D.size     net "),
+        "designs are named by their values: {text}"
+    );
+    let both = [
+        "8KiB,L1D.ways=1",
+        "8KiB,L1D.ways=2",
+        "16KiB,L1D.ways=1",
+        "16KiB,L1D.ways=2",
+    ];
     let both = both.map(|values| format!("base[L1D.size={values}]"));
     let (head, findings) = varied(&both.each_ref().map(String::as_str));
     for style in [Style::default(), DETAILED] {
         let text = simulate::render(&head, &findings, Format::Table, style);
-        assert!(text.contains("L1D MPKI of base: L1D.size by L1D.ways"), "{text}");
-        assert!(has_row(&text, &["16KiB", "30.0", "40.0"]) && text.contains("CPI of base"), "{text}");
+        assert!(
+            text.contains("L1D MPKI of base: L1D.size by L1D.ways"),
+            "{text}"
+        );
+        assert!(
+            has_row(&text, &["16KiB", "30.0", "40.0"]) && text.contains("CPI of base"),
+            "{text}"
+        );
     }
-    let part = switchcost_report::html::Part::Simulated { name: "r", head: &head, findings: &findings };
+    let part = switchcost_report::html::Part::Simulated {
+        name: "r",
+        head: &head,
+        findings: &findings,
+    };
     let html = switchcost_report::html::render(&[part]);
-    assert!(html.figures.iter().any(|figure| figure == "figure-r1-sweep-1-1-l1d-mpki"), "{:?}", html.figures);
+    assert!(
+        html.figures
+            .iter()
+            .any(|figure| figure == "figure-r1-sweep-1-1-l1d-mpki"),
+        "{:?}",
+        html.figures
+    );
 }
 
 #[test]
 fn a_sweep_of_many_values_is_no_longer_than_a_screen() {
-    let names: Vec<String> =
-        (0..400).map(|n| format!("base[L1D.miss_cycles={},L1I.miss_cycles={}]", n / 20, n % 20)).collect();
+    let names: Vec<String> = (0..400)
+        .map(|n| {
+            format!(
+                "base[L1D.miss_cycles={},L1I.miss_cycles={}]",
+                n / 20,
+                n % 20
+            )
+        })
+        .collect();
     let (head, findings) = varied(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let text = simulate::render(&head, &findings, Format::Table, Style::default());
-    assert!(text.lines().count() <= 57, "{}\n{text}", text.lines().count());
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(
+        text.lines().count() <= 57,
+        "{}\n{text}",
+        text.lines().count()
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
 }
 
 #[test]
@@ -307,18 +482,28 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
     let (head, mut findings) = whole();
     findings.designs.truncate(1);
     let level = &mut findings.designs[0].levels[1];
-    (level.most_held, level.was_full, level.full_at_instructions) = (level.lines / 4, false, Some(2.5e9));
-    let of = |findings: &_| simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ");
+    (level.most_held, level.was_full, level.full_at_instructions) =
+        (level.lines / 4, false, Some(2.5e9));
+    let of = |findings: &_| {
+        simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ")
+    };
     let text = of(&findings);
     let says = "is not known; trace for longer: some 2,500,000,000 instructions, if it goes on so.";
     assert!(text.contains(says), "{text}");
     let level = &mut findings.designs[0].levels[1];
     (level.full_at_instructions, level.is_never_full) = (None, true);
-    assert!(of(&findings).contains("is not known; more of the same does not fill L1D."), "{}", of(&findings));
+    assert!(
+        of(&findings).contains("is not known; more of the same does not fill L1D."),
+        "{}",
+        of(&findings)
+    );
 }
 
 /// The record under two quanta of one order, and under another order.
-fn in_orders() -> Vec<(switchcost_simulation_result::Simulation, switchcost_analysis::simulation::Findings)> {
+fn in_orders() -> Vec<(
+    switchcost_simulation_result::Simulation,
+    switchcost_analysis::simulation::Findings,
+)> {
     let one = |order: &str, quantum, cycles: u64| {
         let (mut head, mut findings) = whole();
         (head.trace.order, head.trace.quantum_instructions) = (order.to_owned(), quantum);
@@ -338,13 +523,19 @@ fn in_orders() -> Vec<(switchcost_simulation_result::Simulation, switchcost_anal
 #[test]
 fn orders_stand_beside_each_other() {
     let records = in_orders();
-    let pairs: Vec<_> = records.iter().map(|(head, findings)| (head, findings)).collect();
+    let pairs: Vec<_> = records
+        .iter()
+        .map(|(head, findings)| (head, findings))
+        .collect();
     let orders = over_orders(&pairs);
     let render = |format| simulate::render_orders("two.trace", &orders, format, Style::default());
     insta::assert_snapshot!(render(Format::Table));
     insta::assert_snapshot!(render(Format::Csv));
     let json = crate::conformity::read(render(Format::Json));
-    assert_eq!((&json["schema"], &json["source"]), (&"switchcost.simulate-orders/1".into(), &"two.trace".into()));
+    assert_eq!(
+        (&json["schema"], &json["source"]),
+        (&"switchcost.simulate-orders/1".into(), &"two.trace".into())
+    );
     assert_eq!(json["orders"].as_array().map(Vec::len), Some(6));
     assert!(!render(Format::Json).contains('\u{1b}'));
 }
@@ -354,16 +545,37 @@ fn the_page_of_several_orders_has_their_curves() {
     let records = in_orders();
     let parts: Vec<_> = records
         .iter()
-        .map(|(head, findings)| switchcost_report::html::Part::Simulated { name: "r", head, findings })
+        .map(
+            |(head, findings)| switchcost_report::html::Part::Simulated {
+                name: "r",
+                head,
+                findings,
+            },
+        )
         .collect();
     let html = switchcost_report::html::render(&parts);
     for name in ["figure-all-cost-by-quantum", "figure-all-share-by-quantum"] {
-        assert!(html.figures.iter().any(|figure| figure == name), "{name} of {:?}", html.figures);
+        assert!(
+            html.figures.iter().any(|figure| figure == name),
+            "{name} of {:?}",
+            html.figures
+        );
     }
-    assert!(html.page.contains("round-robin, quantum 100,000 instructions (r)"), "each is called by its quantum");
+    assert!(
+        html.page
+            .contains("round-robin, quantum 100,000 instructions (r)"),
+        "each is called by its quantum"
+    );
     // The same order twice is no choice of orders.
     let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
-    assert!(!alike.figures.iter().any(|figure| figure.contains("quantum")), "{:?}", alike.figures);
+    assert!(
+        !alike
+            .figures
+            .iter()
+            .any(|figure| figure.contains("quantum")),
+        "{:?}",
+        alike.figures
+    );
 }
 
 #[test]
@@ -378,8 +590,13 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
         lines: 1_000,
         held: 1_000,
     };
-    let pairs = [simulate::AtOnce { in_turn: counts(1900), at_once: counts(5100) }];
-    let render = |format| simulate::render_at_once("two.sct", [400_000, 100], &pairs, format, Style::default());
+    let pairs = [simulate::AtOnce {
+        in_turn: counts(1900),
+        at_once: counts(5100),
+    }];
+    let render = |format| {
+        simulate::render_at_once("two.sct", [400_000, 100], &pairs, format, Style::default())
+    };
     insta::assert_snapshot!(render(Format::Table));
     insta::assert_snapshot!(render(Format::Csv));
     let json = crate::conformity::read(render(Format::Json));
@@ -389,11 +606,22 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
     );
     assert_eq!(json["designs"][0]["at_once"]["shared"], 5100);
     // A level that was never full has nothing to share.
-    let short = switchcost_simulation_result::LastLevelCounts { held: 280, ..counts(1000) };
-    let pairs = [simulate::AtOnce { in_turn: short.clone(), at_once: short }];
-    let text =
-        simulate::render_at_once("two.sct", [400_000, 100], &pairs, Format::Table, Style::default()).replace('\n', " ");
-    let says =
-        "The trace is too short to fill the L2 of two (28 %): what sharing it costs is not known; trace for longer.";
+    let short = switchcost_simulation_result::LastLevelCounts {
+        held: 280,
+        ..counts(1000)
+    };
+    let pairs = [simulate::AtOnce {
+        in_turn: short.clone(),
+        at_once: short,
+    }];
+    let text = simulate::render_at_once(
+        "two.sct",
+        [400_000, 100],
+        &pairs,
+        Format::Table,
+        Style::default(),
+    )
+    .replace('\n', " ");
+    let says = "The trace is too short to fill the L2 of two (28 %): what sharing it costs is not known; trace for longer.";
     assert!(text.starts_with(says), "{text}");
 }

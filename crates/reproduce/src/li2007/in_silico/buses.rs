@@ -28,51 +28,90 @@ pub(super) fn name(bus: usize) -> String {
 /// How many times as much as reading it costs to write or to read and write, mean costs from 384 to 512 KB.
 fn over_reading(records: &Records, access: Access) -> Result<ByBus<f64>, String> {
     by_bus(|bus| {
-        let of = |access| Ok::<_, String>(mean(&within(&points(records, bus, access, 8, &SIZES_KIB)?, 384, 512)?));
+        let of = |access| {
+            Ok::<_, String>(mean(&within(
+                &points(records, bus, access, 8, &SIZES_KIB)?,
+                384,
+                512,
+            )?))
+        };
         Ok(of(access)? / of(Access::Read)?)
     })
 }
 
 /// Mean costs of arrays that do not fit beside each other: at a stride of 8 B, and of 128 B.
 fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
-    let mean_at =
-        |bus, stride| Ok::<_, String>(mean(&points(records, bus, Access::Rmw, stride, &STRIDE_SIZES_KIB[3..])?));
+    let mean_at = |bus, stride| {
+        Ok::<_, String>(mean(&points(
+            records,
+            bus,
+            Access::Rmw,
+            stride,
+            &STRIDE_SIZES_KIB[3..],
+        )?))
+    };
     by_bus(|bus| Ok((mean_at(bus, 8)?, mean_at(bus, 128)?)))
 }
 
 /// The bus that Figure 1 leads to: writing, and reading and writing, come nearest to twice reading.
 fn of_figure_1(records: &Records) -> Fitted {
-    let (write, rmw) = (over_reading(records, Access::Write)?, over_reading(records, Access::Rmw)?);
+    let (write, rmw) = (
+        over_reading(records, Access::Write)?,
+        over_reading(records, Access::Rmw)?,
+    );
     nearest(by_bus(|bus| Ok((write[bus] * rmw[bus]).sqrt()))?, TWICE)
 }
 
 /// The bus that Figure 2 leads to: a stride of 128 B comes nearest to seven times one of 8 B.
 fn of_figure_2(records: &Records) -> Fitted {
-    nearest(strides(records)?.map(|(short, long)| long / short), SEVEN_TIMES)
+    nearest(
+        strides(records)?.map(|(short, long)| long / short),
+        SEVEN_TIMES,
+    )
 }
 
 /// The bus with which `ratio` comes nearest to a published one.
 fn nearest(ratios: ByBus<f64>, published: f64) -> Fitted {
-    let far = |ratio: f64| if ratio > 0.0 { (ratio / published).ln().abs() } else { f64::INFINITY };
+    let far = |ratio: f64| {
+        if ratio > 0.0 {
+            (ratio / published).ln().abs()
+        } else {
+            f64::INFINITY
+        }
+    };
     let (bus, ratio) = ratios
         .into_iter()
         .enumerate()
         .min_by(|(_, one), (_, other)| far(*one).total_cmp(&far(*other)))
         .expect("there are buses");
-    if far(ratio) <= NEAR.ln() { Ok(bus) } else { Err(format!("no bus: {} at best", number(ratio))) }
+    if far(ratio) <= NEAR.ln() {
+        Ok(bus)
+    } else {
+        Err(format!("no bus: {} at best", number(ratio)))
+    }
 }
 
 /// How many times as much the dearest access costs as the cheapest, in arrays of this size.
 fn accesses_apart(records: &Records, bus: usize, kib: u64) -> Result<f64, String> {
     let costs = ACCESSES.map(|access| cost(records, bus, access, 8, kib));
     let costs = costs.into_iter().collect::<Result<Vec<f64>, String>>()?;
-    let (most, least) = costs.iter().fold((f64::MIN, f64::MAX), |(most, least), one| (most.max(*one), least.min(*one)));
-    if least > 0.0 { Ok(most / least) } else { Err(format!("an access costs nothing at {}", bytes(kib))) }
+    let (most, least) = costs
+        .iter()
+        .fold((f64::MIN, f64::MAX), |(most, least), one| {
+            (most.max(*one), least.min(*one))
+        });
+    if least > 0.0 {
+        Ok(most / least)
+    } else {
+        Err(format!("an access costs nothing at {}", bytes(kib)))
+    }
 }
 
 /// Where the accesses part: how far they are apart at 384 KiB over the same at 320 KiB, over all buses.
 fn split_begins(records: &Records) -> Result<Found, String> {
-    let ratio = |bus| Ok::<_, String>(accesses_apart(records, bus, 384)? / accesses_apart(records, bus, 320)?);
+    let ratio = |bus| {
+        Ok::<_, String>(accesses_apart(records, bus, 384)? / accesses_apart(records, bus, 320)?)
+    };
     let all = by_bus(ratio)?;
     Ok(Found::new(
         vec![ranged("384 KiB over 320 KiB", all[DRAWN], all.into_iter())],
@@ -86,7 +125,10 @@ pub(super) fn quantities() -> Quantities {
 
 /// What each bus makes of the shapes that depend on it.
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new("Figures 1 and 2, by bus", "What the shapes depend on: the bandwidth of the memory");
+    let mut exhibit = Exhibit::new(
+        "Figures 1 and 2, by bus",
+        "What the shapes depend on: the bandwidth of the memory",
+    );
     let mut table = Table::new(&[
         "bus",
         "cycles a line",
@@ -97,12 +139,21 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "led to by",
     ]);
     let [write, rmw] = [Access::Write, Access::Rmw].map(|access| over_reading(records, access));
-    let highest = by_bus(|bus| Ok(most(&within(&points(records, bus, Access::Rmw, 8, &SIZES_KIB)?, 256, 512)?)));
+    let highest = by_bus(|bus| {
+        Ok(most(&within(
+            &points(records, bus, Access::Rmw, 8, &SIZES_KIB)?,
+            256,
+            512,
+        )?))
+    });
     let strides = strides(records);
     let led = [of_figure_1(records), of_figure_2(records)];
     for (bus, cycles) in BUS_CYCLES.into_iter().enumerate() {
-        let cell = |of: &Result<ByBus<f64>, String>, scale: f64| Cell::of(of, 2, |all| all[bus] / scale);
-        let times = strides.clone().map(|all| all.map(|(short, long)| long / short));
+        let cell =
+            |of: &Result<ByBus<f64>, String>, scale: f64| Cell::of(of, 2, |all| all[bus] / scale);
+        let times = strides
+            .clone()
+            .map(|all| all.map(|(short, long)| long / short));
         let by: Vec<&str> = ["figure 1", "figure 2"]
             .into_iter()
             .zip(&led)

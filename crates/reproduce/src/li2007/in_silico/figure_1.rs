@@ -9,10 +9,17 @@ use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("Figure 1, simulated", "The same walks in the caches of the Xeon of 2007, by access");
+    let mut exhibit = Exhibit::new(
+        "Figure 1, simulated",
+        "The same walks in the caches of the Xeon of 2007, by access",
+    );
     let buses = [0, DRAWN, BUS_CYCLES.len() - 1];
-    let curves = buses.map(|bus| (bus, ACCESSES.map(|access| points(records, bus, access, 8, &SIZES_KIB))));
+    let curves = buses.map(|bus| {
+        (
+            bus,
+            ACCESSES.map(|access| points(records, bus, access, 8, &SIZES_KIB)),
+        )
+    });
     exhibit.table = table(&curves);
     exhibit.chart = Some(Chart::new(
         "size of each process's array",
@@ -40,13 +47,23 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 
 fn table(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Table {
     let mut heads = vec!["size".to_owned()];
-    let all =
-        || curves.iter().flat_map(|(bus, of)| of.iter().zip(ACCESSES).map(|(points, access)| (*bus, points, access)));
+    let all = || {
+        curves.iter().flat_map(|(bus, of)| {
+            of.iter()
+                .zip(ACCESSES)
+                .map(|(points, access)| (*bus, points, access))
+        })
+    };
     heads.extend(all().map(|(bus, _, access)| format!("{access} us, {}", name(bus))));
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for kib in SIZES_KIB {
         let cell = |points: &Result<Points, String>| {
-            let at = |points: &Points| points.iter().find(|(k, _)| *k == kib).map(|(_, ns)| ns / 1e3);
+            let at = |points: &Points| {
+                points
+                    .iter()
+                    .find(|(k, _)| *k == kib)
+                    .map(|(_, ns)| ns / 1e3)
+            };
             Cell::or_missing(points.as_ref().ok().and_then(at), 2, "not simulated")
         };
         let mut row: Vec<Cell> = vec![bytes(kib).into()];
@@ -60,12 +77,25 @@ fn table(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Table {
 fn lines(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Vec<Series> {
     let mut lines: Vec<Series> = curves
         .iter()
-        .flat_map(|(bus, of)| of.iter().zip(ACCESSES).map(|(points, access)| (*bus, points, access)))
+        .flat_map(|(bus, of)| {
+            of.iter()
+                .zip(ACCESSES)
+                .map(|(points, access)| (*bus, points, access))
+        })
         .filter(|(bus, _, access)| *bus == DRAWN || *access == Access::Rmw)
-        .filter_map(|(bus, points, access)| Some(series(&format!("{access}, {}", name(bus)), points.as_ref().ok()?)))
+        .filter_map(|(bus, points, access)| {
+            Some(series(
+                &format!("{access}, {}", name(bus)),
+                points.as_ref().ok()?,
+            ))
+        })
         .filter(|line| !line.x.is_empty())
         .collect();
     let ends = [(256.0 * 1024.0, 38_600.0), (512.0 * 1024.0, 203_200.0)];
-    lines.push(Series::new("all accesses, published", Style::Published, ends));
+    lines.push(Series::new(
+        "all accesses, published",
+        Style::Published,
+        ends,
+    ));
     lines
 }

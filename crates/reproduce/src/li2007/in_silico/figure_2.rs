@@ -9,15 +9,30 @@ use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("Figure 2, simulated", "The same walks in the caches of the Xeon of 2007, by stride");
+    let mut exhibit = Exhibit::new(
+        "Figure 2, simulated",
+        "The same walks in the caches of the Xeon of 2007, by stride",
+    );
     exhibit.table = table(records, [0, DRAWN, BUS_CYCLES.len() - 1]);
-    let by_size = STRIDE_SIZES_KIB.iter().filter_map(|kib| by_stride(records, DRAWN, *kib));
+    let by_size = STRIDE_SIZES_KIB
+        .iter()
+        .filter_map(|kib| by_stride(records, DRAWN, *kib));
     let mut lines: Vec<Series> = by_size.collect();
-    let published = |name: &str, ns: [f64; 2]| Series::new(name, Style::Published, [(8.0, ns[0]), (128.0, ns[1])]);
+    let published = |name: &str, ns: [f64; 2]| {
+        Series::new(name, Style::Published, [(8.0, ns[0]), (128.0, ns[1])])
+    };
     // Means over the arrays that do not fit, from the paper's text.
-    lines.push(published("mean of arrays that do not fit, published", [116_500.0, 825_300.0]));
-    exhibit.chart = Some(Chart::new("stride", Axis::Size, "simulated cost of a switch", Axis::Time, lines));
+    lines.push(published(
+        "mean of arrays that do not fit, published",
+        [116_500.0, 825_300.0],
+    ));
+    exhibit.chart = Some(Chart::new(
+        "stride",
+        Axis::Size,
+        "simulated cost of a switch",
+        Axis::Time,
+        lines,
+    ));
     exhibit.notes.push(format!(
         "Drawn with {}. A stream of lines is prefetched at either stride. At 8 B the loop needs 16 turns \
          for a line, in which the next ones arrive; at 128 B it asks for a new line each turn, and waits for memory and bus. \
@@ -33,7 +48,11 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
     let mut table = Table::new(&["size", "stride B", &heads[0], &heads[1], &heads[2]]);
     for kib in STRIDE_SIZES_KIB {
         for stride in STRIDES {
-            let cells = buses.map(|bus| Cell::of(&cost(records, bus, Access::Rmw, stride, kib), 2, |ns| ns / 1e3));
+            let cells = buses.map(|bus| {
+                Cell::of(&cost(records, bus, Access::Rmw, stride, kib), 2, |ns| {
+                    ns / 1e3
+                })
+            });
             let mut row = vec![bytes(kib).into(), Cell::number(stride as f64, 0)];
             row.extend(cells);
             table.row(row);
@@ -44,7 +63,16 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
 
 /// The cost over the stride with one bus.
 fn by_stride(records: &Records, bus: usize, kib: u64) -> Option<Series> {
-    let at = |stride: u64| Some((stride as f64, cost(records, bus, Access::Rmw, stride, kib).ok()?));
-    let points: Vec<_> = STRIDES.into_iter().filter_map(at).filter(|(_, ns)| *ns > 0.0).collect();
+    let at = |stride: u64| {
+        Some((
+            stride as f64,
+            cost(records, bus, Access::Rmw, stride, kib).ok()?,
+        ))
+    };
+    let points: Vec<_> = STRIDES
+        .into_iter()
+        .filter_map(at)
+        .filter(|(_, ns)| *ns > 0.0)
+        .collect();
     (!points.is_empty()).then(|| Series::new(bytes(kib), Style::Found, points))
 }

@@ -9,7 +9,9 @@ use switchcost_record::{Between, Mechanism};
 use switchcost_simulation_result::LostCycles;
 use switchcost_units::Bytes;
 
-use super::super::steps::hand_off::{HAND_OFFS, MACHINES, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step};
+use super::super::steps::hand_off::{
+    HAND_OFFS, MACHINES, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step,
+};
 use crate::arm::{ARMS, Arm};
 use crate::claims::{Found, Quantities, Term, exact, ranged};
 use crate::exhibit::Cell;
@@ -22,18 +24,32 @@ const DIRECT_US: f64 = 3.8;
 type Outcome<T> = Result<T, String>;
 
 /// A design of a step; the machine at hand has one.
-fn design(records: &Records, machine: Machine, arm: Arm, kib: u64, setting: usize) -> Outcome<&DesignFinding> {
+fn design(
+    records: &Records,
+    machine: Machine,
+    arm: Arm,
+    kib: u64,
+    setting: usize,
+) -> Outcome<&DesignFinding> {
     let (_, findings) = records.simulated(&step(machine, arm, kib))?;
-    findings.designs.get(setting).ok_or_else(|| "the record lacks a design".to_owned())
+    findings
+        .designs
+        .get(setting)
+        .ok_or_else(|| "the record lacks a design".to_owned())
 }
 
 /// Nanoseconds of a cycle: as the design has it, or at the clock of this machine's costs.
 fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outcome<f64> {
     match machine {
-        Machine::Xeon => design.cycle_ns.map(|[short, _]| short).ok_or_else(|| "the design has no clock".to_owned()),
+        Machine::Xeon => design
+            .cycle_ns
+            .map(|[short, _]| short)
+            .ok_or_else(|| "the design has no clock".to_owned()),
         Machine::Host => {
             let core = records.measured(MEASURED)?.1.core.as_ref();
-            let hertz = core.and_then(|core| core.hertz).ok_or("the clock of this machine's core is not known")?;
+            let hertz = core
+                .and_then(|core| core.hertz)
+                .ok_or("the clock of this machine's core is not known")?;
             Ok(1e9 / hertz)
         }
     }
@@ -45,10 +61,18 @@ fn us(records: &Records, machine: Machine, design: &DesignFinding, cycles: u64) 
 }
 
 /// A number of the simulated machine with the design's own settings, and over all that are free.
-fn over_settings(name: &str, machine: Machine, of: impl Fn(usize) -> Outcome<f64>) -> Outcome<Term> {
+fn over_settings(
+    name: &str,
+    machine: Machine,
+    of: impl Fn(usize) -> Outcome<f64>,
+) -> Outcome<Term> {
     match machine {
         Machine::Host => Ok(ranged(name, of(0)?, std::iter::empty())),
-        Machine::Xeon => Ok(ranged(name, of(USUAL)?, (0..SETTINGS).filter_map(|setting| of(setting).ok()))),
+        Machine::Xeon => Ok(ranged(
+            name,
+            of(USUAL)?,
+            (0..SETTINGS).filter_map(|setting| of(setting).ok()),
+        )),
     }
 }
 
@@ -62,14 +86,25 @@ fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcom
 }
 
 /// What is lost a hand-off in some lookups; with arrays, by how much more than without: what `measure` calls indirect.
-fn lost(records: &Records, machine: Machine, kib: u64, of: fn(&LostCycles) -> u64) -> Outcome<Term> {
+fn lost(
+    records: &Records,
+    machine: Machine,
+    kib: u64,
+    of: fn(&LostCycles) -> u64,
+) -> Outcome<Term> {
     over_settings("us", machine, |setting| {
         let at = |kib| {
             let design = design(records, machine, Arm::Two, kib, setting)?;
-            let lost = design.lost_to.ok_or("the record does not say what evicted the lines lost")?;
+            let lost = design
+                .lost_to
+                .ok_or("the record does not say what evicted the lines lost")?;
             us(records, machine, design, of(&lost))
         };
-        if kib == 0 { at(0) } else { Ok(at(kib)? - at(0)?) }
+        if kib == 0 {
+            at(0)
+        } else {
+            Ok(at(kib)? - at(0)?)
+        }
     })
 }
 
@@ -86,7 +121,12 @@ fn instructions_to_itself(records: &Records) -> Outcome<f64> {
     if design.calls.is_empty() {
         return Err("the trace has no system calls".to_owned());
     }
-    Ok(design.calls.iter().map(|call| call.calls as f64 * call.instructions).sum::<f64>() / HAND_OFFS as f64)
+    Ok(design
+        .calls
+        .iter()
+        .map(|call| call.calls as f64 * call.instructions)
+        .sum::<f64>()
+        / HAND_OFFS as f64)
 }
 
 /// A result of `measure` on this machine.
@@ -94,9 +134,15 @@ fn measured(records: &Records, mechanism: Mechanism, kib: u64) -> Outcome<&CaseF
     let (_, findings) = records.measured(MEASURED)?;
     let is_wanted = |finding: &&CaseFinding| {
         let case = &finding.case;
-        case.mechanism == mechanism && case.between != Between::Thread && case.working_set.size_bytes == Bytes::kib(kib)
+        case.mechanism == mechanism
+            && case.between != Between::Thread
+            && case.working_set.size_bytes == Bytes::kib(kib)
     };
-    findings.results.iter().find(is_wanted).ok_or_else(|| "the record lacks the case".to_owned())
+    findings
+        .results
+        .iter()
+        .find(is_wanted)
+        .ok_or_else(|| "the record lacks the case".to_owned())
 }
 
 fn estimated(records: &Records, mechanism: Mechanism, kib: u64, of: Part) -> Outcome<Interval> {
@@ -122,7 +168,12 @@ struct Row {
 impl Row {
     /// In microseconds.
     fn new(kib: u64, name: &'static str) -> Row {
-        Row { kib, name, decimals: 3, ..Row::default() }
+        Row {
+            kib,
+            name,
+            decimals: 3,
+            ..Row::default()
+        }
     }
 
     fn cells(self) -> Vec<Cell> {
@@ -132,11 +183,13 @@ impl Row {
             Some(Err(why)) => Cell::Missing { why },
         };
         let of_xeon = |of: fn(Term) -> f64| number(self.xeon.clone().map(|found| found.map(of)));
-        let of_measured = |of: fn(Interval) -> f64| number(self.measured.clone().map(|found| found.map(of)));
+        let of_measured =
+            |of: fn(Interval) -> f64| number(self.measured.clone().map(|found| found.map(of)));
         vec![
             Bytes::kib(self.kib).to_string().into(),
             self.name.into(),
-            self.published.map_or_else(|| "".into(), |us| Cell::number(us, 1)),
+            self.published
+                .map_or_else(|| "".into(), |us| Cell::number(us, 1)),
             of_xeon(|term| term.value),
             of_xeon(|term| term.low),
             of_xeon(|term| term.high),
@@ -148,14 +201,26 @@ impl Row {
     }
 }
 
-const COLUMNS: [&str; 10] =
-    ["arrays", "part", "published", "Xeon", "low", "high", "here, simulated", "here, measured", "low ", "high "];
+const COLUMNS: [&str; 10] = [
+    "arrays",
+    "part",
+    "published",
+    "Xeon",
+    "low",
+    "high",
+    "here, simulated",
+    "here, measured",
+    "low ",
+    "high ",
+];
 
 pub(super) fn cost(records: &Records) -> Exhibit {
     let title = "What handing a byte to another process takes more than to oneself, part by part";
     let mut exhibit = Exhibit::new("The hand-off with the kernel", title);
     let mut table = Table::new(&COLUMNS);
-    let rows = executed(records).into_iter().chain(sizes(records).flat_map(|kib| parts(records, kib)));
+    let rows = executed(records)
+        .into_iter()
+        .chain(sizes(records).flat_map(|kib| parts(records, kib)));
     rows.for_each(|row| table.row(row.cells()));
     exhibit.table = table;
     exhibit.steps = all_steps();
@@ -182,19 +247,39 @@ fn counted(cost: &Cost) -> Outcome<Term> {
 fn executed(records: &Records) -> [Row; 2] {
     let to_itself = instructions_to_itself(records).map(|number| exact("", number));
     [
-        Row { xeon: Some(instructions(records).and_then(counted)), decimals: 0, ..Row::new(0, "kernel instructions") },
-        Row { xeon: Some(to_itself), decimals: 0, ..Row::new(0, "the same to oneself") },
+        Row {
+            xeon: Some(instructions(records).and_then(counted)),
+            decimals: 0,
+            ..Row::new(0, "kernel instructions")
+        },
+        Row {
+            xeon: Some(to_itself),
+            decimals: 0,
+            ..Row::new(0, "the same to oneself")
+        },
     ]
 }
 
 /// Of arrays of a size: what the hand-off and its walk take more, and what is lost meanwhile, in whose lines, and to what.
 fn parts(records: &Records, kib: u64) -> Vec<Row> {
     let measured = |mechanism, of: Part| Some(estimated(records, mechanism, kib, of));
-    let on = |machine| Some(over_settings("us", machine, |setting| more(records, machine, kib, setting)));
-    let row = |name| Row { xeon: on(Machine::Xeon), host: on(Machine::Host), ..Row::new(kib, name) };
+    let on = |machine| {
+        Some(over_settings("us", machine, |setting| {
+            more(records, machine, kib, setting)
+        }))
+    };
+    let row = |name| Row {
+        xeon: on(Machine::Xeon),
+        host: on(Machine::Host),
+        ..Row::new(kib, name)
+    };
     let lost = |name, of: fn(&LostCycles) -> u64| {
         let on = |machine| Some(lost(records, machine, kib, of));
-        Row { xeon: on(Machine::Xeon), host: on(Machine::Host), ..Row::new(kib, name) }
+        Row {
+            xeon: on(Machine::Xeon),
+            host: on(Machine::Host),
+            ..Row::new(kib, name)
+        }
     };
     let [in_kernel, in_own] = match kib {
         0 => ["us lost in kernel lines", "us lost in own lines"],
@@ -209,17 +294,33 @@ fn parts(records: &Records, kib: u64) -> Vec<Row> {
     let mut rows = if kib == 0 {
         let direct: Part = |finding| finding.direct_ns.as_ref();
         vec![
-            Row { published: Some(DIRECT_US), measured: measured(Mechanism::Pipe, direct), ..row("us, direct") },
-            Row { measured: measured(Mechanism::Fiber, direct), ..Row::new(0, "us between fibers") },
+            Row {
+                published: Some(DIRECT_US),
+                measured: measured(Mechanism::Pipe, direct),
+                ..row("us, direct")
+            },
+            Row {
+                measured: measured(Mechanism::Fiber, direct),
+                ..Row::new(0, "us between fibers")
+            },
             lost_in_kernel,
             lost_in_own,
         ]
     } else {
         let measured = |of| measured(Mechanism::Pipe, of);
         vec![
-            Row { measured: measured(|finding| finding.total_ns.as_ref()), ..row("us, total") },
-            Row { measured: measured(|finding| finding.indirect_kernel_ns.as_ref()), ..lost_in_kernel },
-            Row { measured: measured(|finding| finding.indirect_reload_ns.as_ref()), ..lost_in_own },
+            Row {
+                measured: measured(|finding| finding.total_ns.as_ref()),
+                ..row("us, total")
+            },
+            Row {
+                measured: measured(|finding| finding.indirect_kernel_ns.as_ref()),
+                ..lost_in_kernel
+            },
+            Row {
+                measured: measured(|finding| finding.indirect_reload_ns.as_ref()),
+                ..lost_in_own
+            },
         ]
     };
     rows.extend(to_whom);
@@ -227,7 +328,8 @@ fn parts(records: &Records, kib: u64) -> Vec<Row> {
 }
 
 fn steps_of(kib: u64) -> impl Iterator<Item = String> {
-    ARMS.into_iter().flat_map(move |arm| MACHINES.map(|machine| step(machine, arm, kib)))
+    ARMS.into_iter()
+        .flat_map(move |arm| MACHINES.map(|machine| step(machine, arm, kib)))
 }
 
 fn all_steps() -> Vec<String> {
@@ -237,7 +339,9 @@ fn all_steps() -> Vec<String> {
 /// The direct cost, and the arrays of which something is known.
 fn sizes(records: &Records) -> impl Iterator<Item = u64> {
     let is_known = |kib: u64| steps_of(kib).any(|step| records.simulated(&step).is_ok());
-    SIZES_KIB.into_iter().filter(move |kib| *kib == 0 || is_known(*kib))
+    SIZES_KIB
+        .into_iter()
+        .filter(move |kib| *kib == 0 || is_known(*kib))
 }
 
 const MISSES: [&str; 10] = [
@@ -255,12 +359,16 @@ const MISSES: [&str; 10] = [
 
 /// Who misses what, a hand-off.
 pub(super) fn misses(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("The hand-off's misses", "Misses of a hand-off with its walk, and who drove the lines out");
+    let mut exhibit = Exhibit::new(
+        "The hand-off's misses",
+        "Misses of a hand-off with its walk, and who drove the lines out",
+    );
     let mut table = Table::new(&MISSES);
     for kib in sizes(records) {
         for machine in MACHINES {
-            misses_of(records, machine, kib).into_iter().for_each(|row| table.row(row));
+            misses_of(records, machine, kib)
+                .into_iter()
+                .for_each(|row| table.row(row));
         }
     }
     exhibit.table = table;
@@ -279,16 +387,26 @@ fn misses_of(records: &Records, machine: Machine, kib: u64) -> Vec<Vec<Cell>> {
     let setting = if machine == Machine::Xeon { USUAL } else { 0 };
     let of = |arm| design(records, machine, arm, kib, setting);
     let none = |why: String| vec![vec![Cell::Missing { why }; MISSES.len() - 2]];
-    let rows = of(Arm::Alone).and_then(|alone| Ok(levels(alone, of(Arm::Two)?))).unwrap_or_else(none);
-    let start = [Cell::from(Bytes::kib(kib).to_string()), machine.caches().into()];
-    rows.into_iter().map(|row| start.iter().cloned().chain(row).collect()).collect()
+    let rows = of(Arm::Alone)
+        .and_then(|alone| Ok(levels(alone, of(Arm::Two)?)))
+        .unwrap_or_else(none);
+    let start = [
+        Cell::from(Bytes::kib(kib).to_string()),
+        machine.caches().into(),
+    ];
+    rows.into_iter()
+        .map(|row| start.iter().cloned().chain(row).collect())
+        .collect()
 }
 
 /// What each level misses a hand-off.
 fn levels(alone: &DesignFinding, two: &DesignFinding) -> Vec<Vec<Cell>> {
     let a_hand_off = |count: u64| Cell::number(count as f64 / HAND_OFFS as f64, 2);
     let of_level = |(place, (alone, two_in_turn)): (usize, (&OriginFinding, &OriginFinding))| {
-        let kernel = two.kernel.as_ref().and_then(|kernel| kernel.fills_per_switch.get(place));
+        let kernel = two
+            .kernel
+            .as_ref()
+            .and_then(|kernel| kernel.fills_per_switch.get(place));
         let end = |of: fn(&Cost) -> Option<f64>| {
             let found = kernel.and_then(|kernel| of(&kernel.fills));
             Cell::or_missing(found, 2, "the trace has no kernel, or too few switches")
@@ -304,23 +422,44 @@ fn levels(alone: &DesignFinding, two: &DesignFinding) -> Vec<Vec<Cell>> {
             a_hand_off(two_in_turn.evicted_by_kernel),
         ]
     };
-    alone.origins.iter().zip(&two.origins).enumerate().map(of_level).collect()
+    alone
+        .origins
+        .iter()
+        .zip(&two.origins)
+        .enumerate()
+        .map(of_level)
+        .collect()
 }
 
 /// What arrays that fit the second level add to the direct cost.
 fn region_1(records: &Records) -> Outcome<Found> {
     let added = |kib: u64| {
-        over_settings(&format!("{}, us", Bytes::kib(kib)), Machine::Xeon, |setting| {
-            Ok(more(records, Machine::Xeon, kib, setting)? - more(records, Machine::Xeon, 0, setting)?)
-        })
+        over_settings(
+            &format!("{}, us", Bytes::kib(kib)),
+            Machine::Xeon,
+            |setting| {
+                Ok(more(records, Machine::Xeon, kib, setting)?
+                    - more(records, Machine::Xeon, 0, setting)?)
+            },
+        )
     };
-    let found: Vec<Outcome<Term>> = SIZES_KIB.into_iter().filter(|kib| *kib > 0).map(added).collect();
-    let why = found.iter().find_map(|term| term.as_ref().err().cloned()).unwrap_or_default();
+    let found: Vec<Outcome<Term>> = SIZES_KIB
+        .into_iter()
+        .filter(|kib| *kib > 0)
+        .map(added)
+        .collect();
+    let why = found
+        .iter()
+        .find_map(|term| term.as_ref().err().cloned())
+        .unwrap_or_default();
     let terms: Vec<Term> = found.into_iter().filter_map(Result::ok).collect();
     if terms.is_empty() {
         return Err(why);
     }
-    Ok(Found::new(terms, "with the design's settings, and over all that are free"))
+    Ok(Found::new(
+        terms,
+        "with the design's settings, and over all that are free",
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {

@@ -21,22 +21,44 @@ struct Setting {
 }
 
 /// The design's own.
-const USUAL: Setting = Setting { instructions: LOOPS[0], latency: 1, bus: 1 };
+const USUAL: Setting = Setting {
+    instructions: LOOPS[0],
+    latency: 1,
+    bus: 1,
+};
 
 fn settings() -> impl Iterator<Item = Setting> {
     LOOPS.into_iter().flat_map(|instructions| {
-        let places = (0..LATENCIES.len()).flat_map(|latency| (0..OUTER_BUSES.len()).map(move |bus| (latency, bus)));
-        places.map(move |(latency, bus)| Setting { instructions, latency, bus })
+        let places = (0..LATENCIES.len())
+            .flat_map(|latency| (0..OUTER_BUSES.len()).map(move |bus| (latency, bus)));
+        places.map(move |(latency, bus)| Setting {
+            instructions,
+            latency,
+            bus,
+        })
     })
 }
 
 /// Microseconds a switch.
-fn cost(records: &Records, setting: Setting, access: Access, stride: u64, kib: u64) -> Result<f64, String> {
-    let (_, findings) = records.simulated(&sensitivity_step(setting.instructions, access, stride, kib))?;
-    let design = findings.designs.get(setting.latency * OUTER_BUSES.len() + setting.bus);
+fn cost(
+    records: &Records,
+    setting: Setting,
+    access: Access,
+    stride: u64,
+    kib: u64,
+) -> Result<f64, String> {
+    let (_, findings) =
+        records.simulated(&sensitivity_step(setting.instructions, access, stride, kib))?;
+    let design = findings
+        .designs
+        .get(setting.latency * OUTER_BUSES.len() + setting.bus);
     let design = design.ok_or("the record has no design with this latency and bus")?;
-    let cycles = design.excess_cycles_per_switch.ok_or("the record has no switches")?;
-    let [cycle_ns, _] = design.cycle_ns.ok_or("the design does not say how long a cycle is")?;
+    let cycles = design
+        .excess_cycles_per_switch
+        .ok_or("the record has no switches")?;
+    let [cycle_ns, _] = design
+        .cycle_ns
+        .ok_or("the design does not say how long a cycle is")?;
     Ok(cycles * cycle_ns / 1e3)
 }
 
@@ -59,22 +81,36 @@ fn region_1(records: &Records, setting: Setting) -> Result<f64, String> {
 }
 
 /// A number with the design's own settings, and its range over all settings that were simulated.
-fn over_all(name: impl Into<String>, of: impl Fn(Setting) -> Result<f64, String>) -> Result<Term, String> {
+fn over_all(
+    name: impl Into<String>,
+    of: impl Fn(Setting) -> Result<f64, String>,
+) -> Result<Term, String> {
     let usual = of(USUAL)?;
-    Ok(ranged(name, usual, settings().filter_map(|setting| of(setting).ok())))
+    Ok(ranged(
+        name,
+        usual,
+        settings().filter_map(|setting| of(setting).ok()),
+    ))
 }
 
 fn found(terms: Vec<Result<Term, String>>) -> Result<Found, String> {
     let terms = terms.into_iter().collect::<Result<Vec<Term>, String>>()?;
-    Ok(Found::new(terms, "with the design's settings, and over all that are free"))
+    Ok(Found::new(
+        terms,
+        "with the design's settings, and over all that are free",
+    ))
 }
 
 pub(super) fn quantities() -> Quantities {
     vec![
-        ("simulated-region-1", |r| found(vec![over_all("us", |setting| region_1(r, setting))])),
+        ("simulated-region-1", |r| {
+            found(vec![over_all("us", |setting| region_1(r, setting))])
+        }),
         ("simulated-region-2", |r| {
             let at = |(kib, us): (u64, f64)| {
-                over_all(format!("{kib} KiB: here over {us:.1} us"), |setting| Ok(rmw(r, setting, kib)? / us))
+                over_all(format!("{kib} KiB: here over {us:.1} us"), |setting| {
+                    Ok(rmw(r, setting, kib)? / us)
+                })
             };
             found(REGION_2_US.map(at).into())
         }),
@@ -89,22 +125,37 @@ pub(super) fn quantities() -> Quantities {
             found(vec![over_all("1 MiB over the most of region 1", ratio)])
         }),
         ("simulated-small-strides", |r| {
-            let more = |kib| move |setting| Ok(cost(r, setting, Access::Rmw, 128, kib)? - rmw(r, setting, kib)?);
-            found([32, 128].map(|kib| over_all(format!("{kib} KiB: 128 B less 8 B, us"), more(kib))).into())
+            let more = |kib| {
+                move |setting| Ok(cost(r, setting, Access::Rmw, 128, kib)? - rmw(r, setting, kib)?)
+            };
+            found(
+                [32, 128]
+                    .map(|kib| over_all(format!("{kib} KiB: 128 B less 8 B, us"), more(kib)))
+                    .into(),
+            )
         }),
-        ("simulated-large-strides", |r| found(vec![over_all("128 B over 8 B", |setting| by_stride(r, setting))])),
+        ("simulated-large-strides", |r| {
+            found(vec![over_all("128 B over 8 B", |setting| {
+                by_stride(r, setting)
+            })])
+        }),
     ]
 }
 
 fn writes(records: &Records) -> Result<Found, String> {
-    let over =
-        |access: Access| over_all(format!("{access} over read"), |setting| over_reading(records, setting, access));
+    let over = |access: Access| {
+        over_all(format!("{access} over read"), |setting| {
+            over_reading(records, setting, access)
+        })
+    };
     found(vec![over(Access::Write), over(Access::Rmw)])
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let mut exhibit =
-        Exhibit::new("Figures 1 and 2, sensitivity", "What the shapes make of what is not published of the machine");
+    let mut exhibit = Exhibit::new(
+        "Figures 1 and 2, sensitivity",
+        "What the shapes make of what is not published of the machine",
+    );
     let mut table = Table::new(&[
         "instructions",
         "latency",
@@ -125,7 +176,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
             Cell::number(f64::from(OUTER_BUSES[setting.bus]), 0),
         ];
         row.extend([192, 256, 512, 1024].map(|kib| cell(rmw(records, setting, kib))));
-        row.extend([Access::Write, Access::Rmw].map(|access| cell(over_reading(records, setting, access))));
+        row.extend(
+            [Access::Write, Access::Rmw].map(|access| cell(over_reading(records, setting, access))),
+        );
         row.push(cell(by_stride(records, setting)));
         table.row(row);
     }

@@ -15,15 +15,30 @@ pub(super) type ByBus<T> = [T; BUS_CYCLES.len()];
 /// What is asked of each bus; the first reason why not, where one has no answer.
 pub(super) fn by_bus<T>(of: impl Fn(usize) -> Result<T, String>) -> Result<ByBus<T>, String> {
     let all: Vec<T> = (0..BUS_CYCLES.len()).map(of).collect::<Result<_, _>>()?;
-    Ok(all.try_into().unwrap_or_else(|_| unreachable!("one was made for each bus")))
+    Ok(all
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("one was made for each bus")))
 }
 
 /// Excess cycles of the shared hierarchy a switch with one of the buses, in nanoseconds of the paper's 2 GHz.
-pub(super) fn cost(records: &Records, bus: usize, access: Access, stride: u64, kib: u64) -> Result<f64, String> {
+pub(super) fn cost(
+    records: &Records,
+    bus: usize,
+    access: Access,
+    stride: u64,
+    kib: u64,
+) -> Result<f64, String> {
     let (_, findings) = records.simulated(&simulated_step(access, stride, kib))?;
-    let design = findings.designs.get(bus).ok_or("the record has no design with this bus")?;
-    let cycles = design.excess_cycles_per_switch.ok_or("the record has no switches")?;
-    let [cycle_ns, _] = design.cycle_ns.ok_or("the design does not say how long a cycle is")?;
+    let design = findings
+        .designs
+        .get(bus)
+        .ok_or("the record has no design with this bus")?;
+    let cycles = design
+        .excess_cycles_per_switch
+        .ok_or("the record has no switches")?;
+    let [cycle_ns, _] = design
+        .cycle_ns
+        .ok_or("the design does not say how long a cycle is")?;
     Ok(cycles * cycle_ns)
 }
 
@@ -35,20 +50,44 @@ pub(super) fn points(
     stride: u64,
     kibs: &[u64],
 ) -> Result<Points, String> {
-    let found: Vec<_> = kibs.iter().map(|kib| (*kib, cost(records, bus, access, stride, *kib))).collect();
-    let why = found.iter().find_map(|(_, cost)| cost.clone().err()).unwrap_or_default();
-    let points: Points = found.into_iter().filter_map(|(kib, cost)| Some((kib, cost.ok()?))).collect();
-    if points.is_empty() { Err(why) } else { Ok(points) }
+    let found: Vec<_> = kibs
+        .iter()
+        .map(|kib| (*kib, cost(records, bus, access, stride, *kib)))
+        .collect();
+    let why = found
+        .iter()
+        .find_map(|(_, cost)| cost.clone().err())
+        .unwrap_or_default();
+    let points: Points = found
+        .into_iter()
+        .filter_map(|(kib, cost)| Some((kib, cost.ok()?)))
+        .collect();
+    if points.is_empty() {
+        Err(why)
+    } else {
+        Ok(points)
+    }
 }
 
 /// The sizes from one to another, both with them.
 pub(super) fn within(points: &Points, from: u64, to: u64) -> Result<Points, String> {
-    let inside: Points = points.iter().copied().filter(|(kib, _)| (from..=to).contains(kib)).collect();
-    if inside.is_empty() { Err(format!("no size from {from} to {to} KiB was simulated")) } else { Ok(inside) }
+    let inside: Points = points
+        .iter()
+        .copied()
+        .filter(|(kib, _)| (from..=to).contains(kib))
+        .collect();
+    if inside.is_empty() {
+        Err(format!("no size from {from} to {to} KiB was simulated"))
+    } else {
+        Ok(inside)
+    }
 }
 
 pub(super) fn most(points: &Points) -> f64 {
-    points.iter().map(|(_, ns)| *ns).fold(f64::NEG_INFINITY, f64::max)
+    points
+        .iter()
+        .map(|(_, ns)| *ns)
+        .fold(f64::NEG_INFINITY, f64::max)
 }
 
 pub(super) fn mean(points: &Points) -> f64 {
@@ -62,5 +101,9 @@ pub(super) fn bytes(kib: u64) -> String {
 /// A line over the size; what is not above 0 cannot be drawn.
 pub(super) fn series(name: &str, points: &Points) -> Series {
     let above = points.iter().filter(|(_, ns)| *ns > 0.0);
-    Series::new(name, Style::Found, above.map(|(kib, ns)| ((kib * 1024) as f64, *ns)))
+    Series::new(
+        name,
+        Style::Found,
+        above.map(|(kib, ns)| ((kib * 1024) as f64, *ns)),
+    )
 }

@@ -16,18 +16,30 @@ const SIX_RUNS: f64 = 2.015_048 / 2.449_49;
 /// So many normal runs with the mean and the spread behind each interval of the paper, in an order of their own.
 fn published_blocks() -> Vec<Block> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let quantiles = (0..RUNS).map(|run| Normal::standard().inverse_cdf((run as f64 + 0.5) / RUNS as f64));
+    let quantiles =
+        (0..RUNS).map(|run| Normal::standard().inverse_cdf((run as f64 + 0.5) / RUNS as f64));
     let quantiles: Vec<f64> = quantiles.collect();
     let mut blocks = vec![Block::default(); RUNS];
     for (place, setting) in SETTINGS.into_iter().enumerate() {
         let (environment, name) = published_setting(setting);
-        let rows: Vec<LiRow> =
-            li_tables().into_iter().filter(|row| row.environment == environment && row.setting == name).collect();
+        let rows: Vec<LiRow> = li_tables()
+            .into_iter()
+            .filter(|row| row.environment == environment && row.setting == name)
+            .collect();
         for (size, row) in rows.iter().enumerate() {
-            let (mean, half) = (f64::midpoint(row.ci90_low, row.ci90_high), (row.ci90_high - row.ci90_low) / 2.0);
-            let mut runs: Vec<f64> = quantiles.iter().map(|z| mean + z * half / SIX_RUNS).collect();
+            let (mean, half) = (
+                f64::midpoint(row.ci90_low, row.ci90_high),
+                (row.ci90_high - row.ci90_low) / 2.0,
+            );
+            let mut runs: Vec<f64> = quantiles
+                .iter()
+                .map(|z| mean + z * half / SIX_RUNS)
+                .collect();
             runs.shuffle(&mut random);
-            blocks.iter_mut().zip(runs).for_each(|(block, run)| block[place][size] = run);
+            blocks
+                .iter_mut()
+                .zip(runs)
+                .for_each(|(block, run)| block[place][size] = run);
         }
     }
     blocks
@@ -35,22 +47,34 @@ fn published_blocks() -> Vec<Block> {
 
 /// The same with settings in other places.
 fn placed(places: [usize; 4]) -> Vec<Block> {
-    published_blocks().into_iter().map(|block| places.map(|place| block[place])).collect()
+    published_blocks()
+        .into_iter()
+        .map(|block| places.map(|place| block[place]))
+        .collect()
 }
 
 fn judged(id: &str, found: &Found) -> Verdict {
     let table = crate::table(crate::Paper::Li2007);
-    let entry = table.iter().find(|entry| entry.id == id).expect("a claim of this name");
+    let entry = table
+        .iter()
+        .find(|entry| entry.id == id)
+        .expect("a claim of this name");
     entry.judge(&found.terms)
 }
 
 type Of = fn(&[Block]) -> Result<Found, String>;
 
 const CLAIMS: [(&str, Of); 6] = [
-    ("quiet-widths-alike", |b| widened(b, ISOLATED_QUIET, SHARED_QUIET)),
-    ("isolated-unmoved", |b| shifted(b, ISOLATED_QUIET, ISOLATED_NOISY)),
+    ("quiet-widths-alike", |b| {
+        widened(b, ISOLATED_QUIET, SHARED_QUIET)
+    }),
+    ("isolated-unmoved", |b| {
+        shifted(b, ISOLATED_QUIET, ISOLATED_NOISY)
+    }),
     ("shared-widened", |b| widened(b, SHARED_QUIET, SHARED_NOISY)),
-    ("shared-wider-than-isolated", |b| widened(b, ISOLATED_NOISY, SHARED_NOISY)),
+    ("shared-wider-than-isolated", |b| {
+        widened(b, ISOLATED_NOISY, SHARED_NOISY)
+    }),
     ("isolation-helps", isolation_helps),
     ("shared-shifted", |b| shifted(b, SHARED_QUIET, SHARED_NOISY)),
 ];
@@ -58,11 +82,21 @@ const CLAIMS: [(&str, Of); 6] = [
 /// Each claim by runs as the paper's, and by those of other settings.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     // Quiet ones taken for noisy ones, and isolated for shared ones.
-    let others = [placed([3, 2, 1, 0]), placed([0, 3, 3, 1]), placed([2, 0, 3, 1])];
+    let others = [
+        placed([3, 2, 1, 0]),
+        placed([0, 3, 3, 1]),
+        placed([2, 0, 3, 1]),
+    ];
     let one = |(id, of): (&str, Of)| {
         let verdict = |blocks: &[Block]| judged(id, &of(blocks).expect("runs"));
         let by_others = others.iter().map(|blocks| verdict(blocks)).collect();
-        (id.to_owned(), Shown { by_paper: verdict(&published_blocks()), by_others })
+        (
+            id.to_owned(),
+            Shown {
+                by_paper: verdict(&published_blocks()),
+                by_others,
+            },
+        )
     };
     CLAIMS.map(one).into()
 }
@@ -71,8 +105,9 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 #[test]
 fn one_run_of_many_decides_nothing() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let mut blocks: Vec<Block> =
-        (0..RUNS).map(|_| [[0.0; SIZES]; 4].map(|runs| runs.map(|_| random.random_range(31.6..33.1)))).collect();
+    let mut blocks: Vec<Block> = (0..RUNS)
+        .map(|_| [[0.0; SIZES]; 4].map(|runs| runs.map(|_| random.random_range(31.6..33.1))))
+        .collect();
     let without = widened(&blocks, SHARED_QUIET, SHARED_NOISY).expect("runs");
     assert!(without.terms[0].high < 1.5, "{without:?}");
     blocks[7][SHARED_NOISY] = [54.8; SIZES];
@@ -80,7 +115,10 @@ fn one_run_of_many_decides_nothing() {
     for id in ["shared-widened", "quiet-widths-alike"] {
         assert_ne!(judged(id, &with), Verdict::Holds, "{id}: {with:?}");
     }
-    assert!(with.terms[0].low < without.terms[0].high, "the intervals overlap: {without:?} {with:?}");
+    assert!(
+        with.terms[0].low < without.terms[0].high,
+        "the intervals overlap: {without:?} {with:?}"
+    );
     let shifted = shifted(&blocks, SHARED_QUIET, SHARED_NOISY).expect("runs");
     assert!(shifted.terms[0].high < 0.02, "{shifted:?}");
 }
@@ -89,7 +127,14 @@ fn one_run_of_many_decides_nothing() {
 fn steps(noisy_cpu: Option<CpuId>, seed: u64) -> Vec<crate::Step> {
     let (record, _) = crate::testing::measured();
     let (host, quiet_cpu, effort) = (&record.header.host, CpuId(1), crate::Effort::Usual);
-    let site = crate::Site { host, quiet_cpu, noisy_cpu, effort, seed, has_guest: false };
+    let site = crate::Site {
+        host,
+        quiet_cpu,
+        noisy_cpu,
+        effort,
+        seed,
+        has_guest: false,
+    };
     let all = crate::Paper::Li2007.steps(&site).into_iter();
     all.filter(|step| step.name.contains("isolated-")).collect()
 }
@@ -103,21 +148,45 @@ fn names(steps: &[crate::Step]) -> Vec<String> {
 fn with_one_cpu_the_second_setting_alone_is_run_and_judged() {
     let steps = steps(None, 1);
     assert_eq!(steps.len(), 2 * RUNS);
-    assert!(steps.iter().all(|step| step.name.starts_with("li2007-unisolated")));
+    assert!(
+        steps
+            .iter()
+            .all(|step| step.name.starts_with("li2007-unisolated"))
+    );
     let line = |step: &crate::Step| step.arguments.join(" ");
-    assert!(steps.iter().all(|step| line(step).contains("--cpu 1 --no-rt")));
+    assert!(
+        steps
+            .iter()
+            .all(|step| line(step).contains("--cpu 1 --no-rt"))
+    );
     let noisy = steps.iter().filter(|step| step.name.contains("noisy"));
-    assert!(noisy.clone().count() == RUNS && noisy.clone().all(|step| line(step).ends_with("--noise 1")));
+    assert!(
+        noisy.clone().count() == RUNS
+            && noisy.clone().all(|step| line(step).ends_with("--noise 1"))
+    );
     let (record, findings) = crate::testing::measured();
     let mut records = Records::default();
     for step in &steps {
         records.add_measured(&step.name, record.clone(), findings.clone());
     }
-    let why = |found: Result<_, String>| found.map(|_: (Vec<Block>, _)| ()).expect_err("other sizes, or not run");
-    let [shared, both] = [&[SHARED_QUIET, SHARED_NOISY][..], &[ISOLATED_QUIET, SHARED_QUIET]]
-        .map(|wanted| why(blocks(&records, wanted)));
-    assert!(shared.contains("sizes were measured"), "the runs are looked at: {shared}");
-    assert!(both.contains("li2007-isolated-quiet-01 was not run"), "{both}");
+    let why = |found: Result<_, String>| {
+        found
+            .map(|_: (Vec<Block>, _)| ())
+            .expect_err("other sizes, or not run")
+    };
+    let [shared, both] = [
+        &[SHARED_QUIET, SHARED_NOISY][..],
+        &[ISOLATED_QUIET, SHARED_QUIET],
+    ]
+    .map(|wanted| why(blocks(&records, wanted)));
+    assert!(
+        shared.contains("sizes were measured"),
+        "the runs are looked at: {shared}"
+    );
+    assert!(
+        both.contains("li2007-isolated-quiet-01 was not run"),
+        "{both}"
+    );
 }
 
 #[test]
@@ -132,7 +201,15 @@ fn settings_stand_in_blocks_of_an_order_that_the_seed_draws() {
         all.sort();
         assert_eq!(sorted, all);
     }
-    assert!(found.chunks(4).any(|block| block[0].starts_with("li2007-isolated")));
-    assert!(found.chunks(4).any(|block| block[0].starts_with("li2007-unisolated")));
+    assert!(
+        found
+            .chunks(4)
+            .any(|block| block[0].starts_with("li2007-isolated"))
+    );
+    assert!(
+        found
+            .chunks(4)
+            .any(|block| block[0].starts_with("li2007-unisolated"))
+    );
     assert!(found == names(1) && found != names(2));
 }

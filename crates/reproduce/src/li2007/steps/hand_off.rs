@@ -36,7 +36,15 @@ impl Machine {
 }
 
 pub(in crate::li2007) fn step(machine: Machine, arm: Arm, kib: u64) -> String {
-    named(if machine == Machine::Xeon { "xeon" } else { "host" }, arm, kib)
+    named(
+        if machine == Machine::Xeon {
+            "xeon"
+        } else {
+            "host"
+        },
+        arm,
+        kib,
+    )
 }
 
 fn named(what: &str, arm: Arm, kib: u64) -> String {
@@ -45,12 +53,31 @@ fn named(what: &str, arm: Arm, kib: u64) -> String {
 
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let is_quick = site.effort == Effort::Quick;
-    let sizes: &[u64] = if is_quick { &QUICK_SIZES_KIB } else { &SIZES_KIB };
+    let sizes: &[u64] = if is_quick {
+        &QUICK_SIZES_KIB
+    } else {
+        &SIZES_KIB
+    };
     let list: Vec<String> = sizes.iter().map(|kib| format!("{kib}KiB")).collect();
-    let speed = if is_quick { " --quick" } else { " --precision 0.5% --budget 2min" };
-    let line = format!("measure --mechanism pipe,fiber --size {} --no-counters", list.join(","));
-    let mut steps = vec![Step::new(MEASURED, &format!("{line} --cpu {}{speed}", site.quiet_cpu))];
-    steps.extend(sizes.iter().flat_map(|kib| ARMS.map(|arm| simulated(arm, *kib))).flatten());
+    let speed = if is_quick {
+        " --quick"
+    } else {
+        " --precision 0.5% --budget 2min"
+    };
+    let line = format!(
+        "measure --mechanism pipe,fiber --size {} --no-counters",
+        list.join(",")
+    );
+    let mut steps = vec![Step::new(
+        MEASURED,
+        &format!("{line} --cpu {}{speed}", site.quiet_cpu),
+    )];
+    steps.extend(
+        sizes
+            .iter()
+            .flat_map(|kib| ARMS.map(|arm| simulated(arm, *kib)))
+            .flatten(),
+    );
     steps
 }
 
@@ -58,13 +85,20 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
 fn simulated(arm: Arm, kib: u64) -> [Step; 3] {
     let trace = named("trace", arm, kib);
     let option = arm.option();
-    let line = format!("trace walks --system --mechanism pipe --size {kib}KiB --turns {TURNS}{option}");
+    let line =
+        format!("trace walks --system --mechanism pipe --size {kib}KiB --turns {TURNS}{option}");
     let xeon = format!(
         "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={} --vary L2.bus_cycles={}",
         list(&LATENCIES),
         list(&OUTER_BUSES)
     );
-    let of = |machine, line: &str| Step { trace_of: Some(trace.clone()), ..Step::new(step(machine, arm, kib), line) };
-    let (xeon, host) = (of(Machine::Xeon, &xeon), of(Machine::Host, "simulate TRACE --design host"));
+    let of = |machine, line: &str| Step {
+        trace_of: Some(trace.clone()),
+        ..Step::new(step(machine, arm, kib), line)
+    };
+    let (xeon, host) = (
+        of(Machine::Xeon, &xeon),
+        of(Machine::Host, "simulate TRACE --design host"),
+    );
     [Step::new(trace, &line), xeon, host]
 }

@@ -41,14 +41,24 @@ pub(super) struct Flags {
 impl Flags {
     /// What was given, and what was not, for a run among many.
     pub(super) fn of(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
-        let command = ["switchcost", "measure"].into_iter().map(str::to_owned).chain(given.iter().cloned());
+        let command = ["switchcost", "measure"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(given.iter().cloned());
         let wrong = |error: clap::Error| Failure::FlagsOfMeasure(error.to_string());
-        let matches = Cli::command().try_get_matches_from(command.clone()).map_err(wrong)?;
-        let (_, matches) = matches.subcommand().ok_or_else(|| Failure::FlagsOfMeasure(String::new()))?;
+        let matches = Cli::command()
+            .try_get_matches_from(command.clone())
+            .map_err(wrong)?;
+        let (_, matches) = matches
+            .subcommand()
+            .ok_or_else(|| Failure::FlagsOfMeasure(String::new()))?;
         let Verb::Measure(arguments) = Cli::try_parse_from(command).map_err(wrong)?.verb else {
             return Err(Failure::FlagsOfMeasure(String::new()));
         };
-        if let Some(flag) = NOT_FOR_RUNS.into_iter().find(|flag| is_given(matches, flag)) {
+        if let Some(flag) = NOT_FOR_RUNS
+            .into_iter()
+            .find(|flag| is_given(matches, flag))
+        {
             return Err(Failure::NotForRuns(flag));
         }
         Ok(Flags::completed(given, &arguments, matches, cpu, time))
@@ -70,11 +80,14 @@ impl Flags {
         if !arguments.no_counters && !arguments.counters {
             add(&["--no-counters"]);
         }
-        let is_on_one = arguments.placement == PlacementFlag::One && !arguments.concurrent && !arguments.no_pin;
+        let is_on_one =
+            arguments.placement == PlacementFlag::One && !arguments.concurrent && !arguments.no_pin;
         if let Some(cpu) = cpu.filter(|_| is_on_one && arguments.cpu.is_none()) {
             add(&["--cpu", &cpu.to_string()]);
         }
-        let budget = arguments.budget.or_else(|| (!has_preset).then(|| of_a_run(cases(arguments), time)));
+        let budget = arguments
+            .budget
+            .or_else(|| (!has_preset).then(|| of_a_run(cases(arguments), time)));
         if let Some(budget) = budget.filter(|_| arguments.budget.is_none()) {
             add(&["--budget", &format!("{}ms", budget.0 / 1_000_000)]);
         }
@@ -111,7 +124,9 @@ fn cases(arguments: &MeasureArguments) -> u64 {
 
 fn of_a_run(cases: u64, time: Time) -> Nanos {
     let share = Nanos(time.budget.0 / u64::from(2 * time.runs.max(USUAL_RUNS)));
-    share.saturating_sub(OVERHEAD).max(Nanos(LEAST_OF_A_CASE.0 * cases))
+    share
+        .saturating_sub(OVERHEAD)
+        .max(Nanos(LEAST_OF_A_CASE.0 * cases))
 }
 
 #[cfg(test)]
@@ -120,33 +135,69 @@ mod tests {
 
     fn words(given: &[&str]) -> Vec<String> {
         let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
-        let time = Time { budget: Nanos::seconds(60), runs: 5 };
-        Flags::of(&given, Some(CpuId(1)), time).expect("flags of measure").words().to_vec()
+        let time = Time {
+            budget: Nanos::seconds(60),
+            runs: 5,
+        };
+        Flags::of(&given, Some(CpuId(1)), time)
+            .expect("flags of measure")
+            .words()
+            .to_vec()
     }
 
     #[test]
     fn without_flags_a_run_is_one_of_the_pipe_on_one_cpu() {
-        assert_eq!(words(&[]), ["--mechanism", "pipe", "--no-counters", "--cpu", "1", "--budget", "1600ms"]);
+        assert_eq!(
+            words(&[]),
+            [
+                "--mechanism",
+                "pipe",
+                "--no-counters",
+                "--cpu",
+                "1",
+                "--budget",
+                "1600ms"
+            ]
+        );
         let other = words(&["--policy", "other"]);
         assert_eq!(other[..4], ["--policy", "other", "--mechanism", "pipe"]);
     }
 
     #[test]
     fn what_is_given_stays() {
-        let given = ["--mechanism", "futex,pipe", "--size", "0,64KiB", "--cpu", "0", "--counters"];
+        let given = [
+            "--mechanism",
+            "futex,pipe",
+            "--size",
+            "0,64KiB",
+            "--cpu",
+            "0",
+            "--counters",
+        ];
         let words = words(&given);
         assert_eq!(words[..7], given);
         assert_eq!(words[7..], ["--budget", "2400ms"], "four cases");
-        assert_eq!(self::words(&["--budget", "9s", "--no-pin"])[3..], ["--mechanism", "pipe", "--no-counters"]);
-        assert_eq!(self::words(&["--quick", "--cpu", "0"]), ["--quick", "--cpu", "0", "--no-counters"]);
+        assert_eq!(
+            self::words(&["--budget", "9s", "--no-pin"])[3..],
+            ["--mechanism", "pipe", "--no-counters"]
+        );
+        assert_eq!(
+            self::words(&["--quick", "--cpu", "0"]),
+            ["--quick", "--cpu", "0", "--no-counters"]
+        );
     }
 
     #[test]
     fn what_is_no_flag_of_measure_or_not_for_a_run_is_refused() {
         let refused = |given: &[&str]| {
             let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
-            let time = Time { budget: Nanos::seconds(60), runs: 5 };
-            Flags::of(&given, None, time).expect_err("wrong").to_string()
+            let time = Time {
+                budget: Nanos::seconds(60),
+                runs: 5,
+            };
+            Flags::of(&given, None, time)
+                .expect_err("wrong")
+                .to_string()
         };
         assert!(
             refused(&["--mechanisms", "pipe"]).contains("'--mechanisms'"),

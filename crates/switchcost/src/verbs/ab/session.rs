@@ -41,16 +41,25 @@ impl Folders {
     pub(super) fn make(all: &Path) -> Result<Folders, Failure> {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
             let failed = |source: io::Error| match source.kind() {
-                io::ErrorKind::AlreadyExists => Failure::Write(WriteRecordError::Exists(folder.clone())),
-                _ => Failure::Output { path: folder.clone(), source },
+                io::ErrorKind::AlreadyExists => {
+                    Failure::Write(WriteRecordError::Exists(folder.clone()))
+                }
+                _ => Failure::Output {
+                    path: folder.clone(),
+                    source,
+                },
             };
             fs::create_dir(&folder).map_err(failed)?;
         }
-        Ok(Folders { all: all.to_owned() })
+        Ok(Folders {
+            all: all.to_owned(),
+        })
     }
 
     fn file(&self, side: Side, number: usize, ending: &str) -> PathBuf {
-        self.all.join(name(side)).join(format!("{number:03}.{ending}"))
+        self.all
+            .join(name(side))
+            .join(format!("{number:03}.{ending}"))
     }
 }
 
@@ -96,8 +105,11 @@ impl<'a> Session<'a> {
         detect: f64,
         interrupt: &'a Interrupt,
     ) -> Session<'a> {
-        let setup =
-            |arm: &Arm| Setup { commands: arm.setup.clone(), wrapper: arm.wrapper.clone(), undo: arm.undo.clone() };
+        let setup = |arm: &Arm| Setup {
+            commands: arm.setup.clone(),
+            wrapper: arm.wrapper.clone(),
+            undo: arm.undo.clone(),
+        };
         Session {
             arguments,
             arms: [setup(&arms[0]), setup(&arms[1])],
@@ -116,12 +128,21 @@ impl<'a> Session<'a> {
     pub(super) fn finish(self) -> Done {
         self.bar.finish_and_clear();
         let comparison = self.comparison();
-        Done { elapsed: self.elapsed(), order: self.order, complaints: self.complaints, comparison }
+        Done {
+            elapsed: self.elapsed(),
+            order: self.order,
+            complaints: self.complaints,
+            comparison,
+        }
     }
 
     fn comparison(&self) -> Comparison {
         let [base, new] = &self.records;
-        let names = [base, new].map(|side| side.iter().map(|(path, ..)| path.clone()).collect::<Vec<_>>());
+        let names = [base, new].map(|side| {
+            side.iter()
+                .map(|(path, ..)| path.clone())
+                .collect::<Vec<_>>()
+        });
         let request = Request {
             base: &names[0],
             new: &names[1],
@@ -134,26 +155,51 @@ impl<'a> Session<'a> {
 
     fn kept(&self, side: Side, record: &Path, log: &Path) -> Result<Kept, Failure> {
         let arm = &self.arms[side as usize];
-        let output = File::create(log).map_err(|source| Failure::Output { path: log.to_owned(), source })?;
-        let keeper = arm.start(&self.program(record), output).map_err(Failure::OwnFile)?;
-        keeper.wait(&|| self.interrupt.is_raised(), self.longest()).map_err(|why| match why {
-            NotKept::Late => {
-                let found = format!("it still under way after {} s", self.longest().as_secs());
-                Failure::SideFailed { side: name(side), found, quoted: quoted(log), log: log.to_owned() }
-            }
-            NotKept::Failed(error) => Failure::OwnFile(error),
-        })
+        let output = File::create(log).map_err(|source| Failure::Output {
+            path: log.to_owned(),
+            source,
+        })?;
+        let keeper = arm
+            .start(&self.program(record), output)
+            .map_err(Failure::OwnFile)?;
+        keeper
+            .wait(&|| self.interrupt.is_raised(), self.longest())
+            .map_err(|why| match why {
+                NotKept::Late => {
+                    let found = format!("it still under way after {} s", self.longest().as_secs());
+                    Failure::SideFailed {
+                        side: name(side),
+                        found,
+                        quoted: quoted(log),
+                        log: log.to_owned(),
+                    }
+                }
+                NotKept::Failed(error) => Failure::OwnFile(error),
+            })
     }
 
     /// This program anew.
     fn program(&self, record: &Path) -> Vec<OsString> {
         let own = std::env::current_exe().map_or_else(|_| "/proc/self/exe".into(), OsString::from);
-        let words = [own, "measure".into(), "--record".into(), record.into(), "--out".into(), "/dev/null".into()];
-        words.into_iter().chain(self.flags.words().iter().map(OsString::from)).collect()
+        let words = [
+            own,
+            "measure".into(),
+            "--record".into(),
+            record.into(),
+            "--out".into(),
+            "/dev/null".into(),
+        ];
+        words
+            .into_iter()
+            .chain(self.flags.words().iter().map(OsString::from))
+            .collect()
     }
 
     fn longest(&self) -> Duration {
-        let run = self.flags.budget().map(|budget| 3 * Duration::from_nanos(budget.0));
+        let run = self
+            .flags
+            .budget()
+            .map(|budget| 3 * Duration::from_nanos(budget.0));
         run.unwrap_or(LONGEST_RUN) + LONGEST_SETUP
     }
 
@@ -164,7 +210,9 @@ impl<'a> Session<'a> {
 }
 
 fn analysed(side: &[Read]) -> Vec<Analysed<'_>> {
-    side.iter().map(|(_, record, findings)| (record, findings)).collect()
+    side.iter()
+        .map(|(_, record, findings)| (record, findings))
+        .collect()
 }
 
 impl Runs for Session<'_> {
@@ -189,7 +237,12 @@ impl Runs for Session<'_> {
                 }
                 _ => format!("exit code {code} of its set-up or run"),
             };
-            return Err(Failure::SideFailed { side: name(side), found, quoted: quoted(&log), log });
+            return Err(Failure::SideFailed {
+                side: name(side),
+                found,
+                quoted: quoted(&log),
+                log,
+            });
         }
         remove_bare(&log);
         let record = MeasureRecord::read(&path)?;
@@ -200,7 +253,10 @@ impl Runs for Session<'_> {
     }
 
     fn is_enough(&mut self) -> Result<bool, Failure> {
-        Ok(self.comparison().detectable(POWER).is_some_and(|change| change <= self.detect))
+        Ok(self
+            .comparison()
+            .detectable(POWER)
+            .is_some_and(|change| change <= self.detect))
     }
 
     fn elapsed(&self) -> Nanos {
@@ -214,15 +270,28 @@ impl Runs for Session<'_> {
 
 /// The last lines that it printed, as one.
 fn quoted(log: &Path) -> String {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = fs::read(log)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default();
     let text = text.trim();
-    let from = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= QUOTED_BYTES).unwrap_or(0);
-    text[from..].lines().map(str::trim).collect::<Vec<_>>().join("; ")
+    let from = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| text.len() - at <= QUOTED_BYTES)
+        .unwrap_or(0);
+    text[from..]
+        .lines()
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Nothing but where the record is.
 fn remove_bare(log: &Path) {
-    let is_bare = |text: String| text.lines().all(|line| line.starts_with("switchcost: record: "));
+    let is_bare = |text: String| {
+        text.lines()
+            .all(|line| line.starts_with("switchcost: record: "))
+    };
     if fs::read_to_string(log).is_ok_and(is_bare) {
         let _ = fs::remove_file(log);
     }

@@ -23,14 +23,27 @@ struct Loaded {
 
 pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, Failure> {
     let places = states(folder)?;
-    let records: Vec<PathBuf> = places.iter().flat_map(|(_, records)| records.clone()).collect();
+    let records: Vec<PathBuf> = places
+        .iter()
+        .flat_map(|(_, records)| records.clone())
+        .collect();
     let place = Place::claim(arguments, &records)?;
-    let mut loaded = places.iter().map(|(path, records)| load(path, records)).collect::<Result<Vec<_>, _>>()?;
+    let mut loaded = places
+        .iter()
+        .map(|(path, records)| load(path, records))
+        .collect::<Result<Vec<_>, _>>()?;
     loaded.sort_by(|a, b| begun(a).cmp(begun(b)));
     let states: Vec<State<'_>> = loaded.iter().map(state).collect();
-    let request = Request { confidence: arguments.confidence, fail_above: arguments.fail_above, ..Request::default() };
+    let request = Request {
+        confidence: arguments.confidence,
+        fail_above: arguments.fail_above,
+        ..Request::default()
+    };
     let found = history(&states, request);
-    place.write(|style| render_history(&found, arguments.form.format, style), || page_of(&found))?;
+    place.write(
+        |style| render_history(&found, arguments.form.format, style),
+        || page_of(&found),
+    )?;
     Ok(exit(&found))
 }
 
@@ -43,16 +56,26 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Failure> {
         .filter_map(|path| records_at(&path).ok().map(|records| (path, records)))
         .collect();
     if states.len() < 2 {
-        Err(Failure::FewStates { folder: folder.to_owned(), found: states.len() })
+        Err(Failure::FewStates {
+            folder: folder.to_owned(),
+            found: states.len(),
+        })
     } else {
         Ok(states)
     }
 }
 
 fn load(path: &Path, records: &[PathBuf]) -> Result<Loaded, Failure> {
-    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    let name = if path.is_dir() {
+        path.file_name()
+    } else {
+        path.file_stem()
+    };
     let name = name.unwrap_or_default().to_string_lossy().into_owned();
-    let mut records = records.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut records = records
+        .iter()
+        .map(|path| read(path))
+        .collect::<Result<Vec<_>, _>>()?;
     records.sort_by(|(a, _), (b, _)| a.header.started_at.cmp(&b.header.started_at));
     Ok(Loaded { name, records })
 }
@@ -60,18 +83,31 @@ fn load(path: &Path, records: &[PathBuf]) -> Result<Loaded, Failure> {
 fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
     match kind(path) {
         Kind::Measurement => super::sides::read(path),
-        other => Err(Failure::NotOfHistory { path: path.to_owned(), kind: other }),
+        other => Err(Failure::NotOfHistory {
+            path: path.to_owned(),
+            kind: other,
+        }),
     }
 }
 
 /// Times in UTC sort as text.
 fn begun(state: &Loaded) -> &str {
-    state.records.first().map_or("", |(record, _)| record.header.started_at.as_str())
+    state
+        .records
+        .first()
+        .map_or("", |(record, _)| record.header.started_at.as_str())
 }
 
 fn state(loaded: &Loaded) -> State<'_> {
-    let records = loaded.records.iter().map(|(record, findings)| (record, findings)).collect();
-    State { name: loaded.name.clone(), records }
+    let records = loaded
+        .records
+        .iter()
+        .map(|(record, findings)| (record, findings))
+        .collect();
+    State {
+        name: loaded.name.clone(),
+        records,
+    }
 }
 
 fn exit(history: &History) -> Exit {

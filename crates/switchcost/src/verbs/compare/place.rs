@@ -21,16 +21,34 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn claim(arguments: &CompareArguments, records: &[PathBuf]) -> Result<Place, Failure> {
-        let CompareArguments { output: page, figures, form, verbosity, .. } = arguments;
+    pub(super) fn claim(
+        arguments: &CompareArguments,
+        records: &[PathBuf],
+    ) -> Result<Place, Failure> {
+        let CompareArguments {
+            output: page,
+            figures,
+            form,
+            verbosity,
+            ..
+        } = arguments;
         let name = page.as_deref().or(form.out.as_deref());
         let is_wanted = page.is_some() || figures.is_none();
         let output = is_wanted.then(|| verb::claim(records, name)).transpose()?;
         let is_page = page.is_some() || figures.is_some();
-        Ok(Place { output, is_page, figures: figures.clone(), verbosity: *verbosity })
+        Ok(Place {
+            output,
+            is_page,
+            figures: figures.clone(),
+            verbosity: *verbosity,
+        })
     }
 
-    pub(super) fn write(self, text: impl FnOnce(Style) -> String, page: impl FnOnce() -> Html) -> Result<(), Failure> {
+    pub(super) fn write(
+        self,
+        text: impl FnOnce(Style) -> String,
+        page: impl FnOnce() -> Html,
+    ) -> Result<(), Failure> {
         if !self.is_page {
             return self.output.map_or(Ok(()), |output| {
                 let text = text(output.style(self.verbosity));
@@ -38,7 +56,9 @@ impl Place {
             });
         }
         let html = page();
-        self.output.map_or(Ok(()), |output| output.write(&html.page))?;
-        self.figures.map_or(Ok(()), |folder| pictures::write(&html, &folder))
+        self.output
+            .map_or(Ok(()), |output| output.write(&html.page))?;
+        self.figures
+            .map_or(Ok(()), |folder| pictures::write(&html, &folder))
     }
 }

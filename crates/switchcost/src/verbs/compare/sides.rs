@@ -7,8 +7,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use switchcost_analysis::compare::{
-    Analysed, Comparison, Copied, Request, Simulated, compare, compare_injections, compare_observations,
-    compare_simulations, copied,
+    Analysed, Comparison, Copied, Request, Simulated, compare, compare_injections,
+    compare_observations, compare_simulations, copied,
 };
 use switchcost_analysis::{Findings, simulation};
 use switchcost_injection::Injection;
@@ -21,16 +21,31 @@ use crate::kinds::{Kind, kind};
 use crate::records;
 
 /// Compares the records at these places, all of one kind.
-pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
-    let mut kinds: Vec<(Kind, &PathBuf)> = base.iter().chain(new).map(|path| (kind(path), path)).collect();
+pub(super) fn compared(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    request: Request<'_>,
+) -> Result<Comparison, Failure> {
+    let mut kinds: Vec<(Kind, &PathBuf)> = base
+        .iter()
+        .chain(new)
+        .map(|path| (kind(path), path))
+        .collect();
     kinds.sort_by_key(|(kind, _)| *kind);
     if let (Some((first_kind, first)), Some((second_kind, second))) = (kinds.first(), kinds.last())
         && first_kind != second_kind
     {
         // One that is not there has no kind.
-        [first, second].into_iter().try_for_each(|path| open(path).map(drop))?;
+        [first, second]
+            .into_iter()
+            .try_for_each(|path| open(path).map(drop))?;
         let [first, second] = [first, second].map(|path| path.to_path_buf());
-        return Err(Failure::MixedKinds { first, first_kind: *first_kind, second, second_kind: *second_kind });
+        return Err(Failure::MixedKinds {
+            first,
+            first_kind: *first_kind,
+            second,
+            second_kind: *second_kind,
+        });
     }
     match kinds.first() {
         Some((Kind::Simulation, _)) => of_simulations(base, new, request),
@@ -41,7 +56,10 @@ pub(super) fn compared(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) 
 }
 
 fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
+    File::open(path).map_err(|source| Failure::Open {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// The records of both sides, no two of which are `run`s that are the same.
@@ -51,15 +69,28 @@ fn both<T>(
     read: impl Fn(&Path) -> Result<T, Failure>,
     run: impl Fn(&T) -> (String, u64),
 ) -> Result<[Vec<T>; 2], Failure> {
-    let all = |paths: &[PathBuf]| paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>();
+    let all = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|path| read(path))
+            .collect::<Result<Vec<_>, _>>()
+    };
     let sides = [all(base)?, all(new)?];
-    let [of_base, of_new] = sides.each_ref().map(|side| side.iter().map(&run).collect::<Vec<_>>());
+    let [of_base, of_new] = sides
+        .each_ref()
+        .map(|side| side.iter().map(&run).collect::<Vec<_>>());
     refuse_same_runs((base, &of_base), (new, &of_new))?;
     Ok(sides)
 }
 
-fn of_measurements(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
-    let run = |(record, _): &(MeasureRecord, Findings)| (record.header.started_at.clone(), record.header.seed);
+fn of_measurements(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    request: Request<'_>,
+) -> Result<Comparison, Failure> {
+    let run = |(record, _): &(MeasureRecord, Findings)| {
+        (record.header.started_at.clone(), record.header.seed)
+    };
     let sides = both(base, new, read, run)?;
     let repeats = base.len() > 1 || new.len() > 1;
     let earlier = if repeats || request.run_spread.is_some() {
@@ -67,7 +98,12 @@ fn of_measurements(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> R
     } else {
         earlier::records([&sides[0][0].0, &sides[1][0].0])
     };
-    Ok(compare(&analysed(&sides[0]), &analysed(&sides[1]), &analysed(&earlier), request))
+    Ok(compare(
+        &analysed(&sides[0]),
+        &analysed(&sides[1]),
+        &analysed(&earlier),
+        request,
+    ))
 }
 
 pub(super) fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
@@ -77,7 +113,10 @@ pub(super) fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
 }
 
 fn analysed(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
-    records.iter().map(|(record, findings)| (record, findings)).collect()
+    records
+        .iter()
+        .map(|(record, findings)| (record, findings))
+        .collect()
 }
 
 /// What distinguishes the runs of a side from all others, beside their files.
@@ -88,30 +127,62 @@ fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
     let mut known: HashMap<&(String, u64), (&str, &PathBuf)> = HashMap::new();
     for (side, (paths, runs)) in [("base", base), ("new", new)] {
         for (path, run) in paths.iter().zip(runs) {
-            let Some((first_side, first)) = known.insert(run, (side, path)) else { continue };
-            let place = if first_side == side { within(side) } else { ON_BOTH_SIDES.to_owned() };
+            let Some((first_side, first)) = known.insert(run, (side, path)) else {
+                continue;
+            };
+            let place = if first_side == side {
+                within(side)
+            } else {
+                ON_BOTH_SIDES.to_owned()
+            };
             return Err(same_run(place, first, path));
         }
     }
     Ok(())
 }
 
-fn of_observations(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
+fn of_observations(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    request: Request<'_>,
+) -> Result<Comparison, Failure> {
     let run = |record: &Observation| (record.started_at.clone(), record.window_ns.0);
     let [base, new] = both(base, new, |path| Ok(Observation::read(path)?), run)?;
-    Ok(compare_observations(&base.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), request))
+    Ok(compare_observations(
+        &base.iter().collect::<Vec<_>>(),
+        &new.iter().collect::<Vec<_>>(),
+        request,
+    ))
 }
 
-fn of_injections(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
+fn of_injections(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    request: Request<'_>,
+) -> Result<Comparison, Failure> {
     let run = |record: &Injection| (record.header.started_at.clone(), record.header.seed);
     let [base, new] = both(base, new, |path| Ok(Injection::read(path)?), run)?;
-    Ok(compare_injections(&base.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), request))
+    Ok(compare_injections(
+        &base.iter().collect::<Vec<_>>(),
+        &new.iter().collect::<Vec<_>>(),
+        request,
+    ))
 }
 
-fn of_simulations(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Result<Comparison, Failure> {
-    let analysis = simulation::Options { confidence: request.confidence, ..simulation::Options::default() };
+fn of_simulations(
+    base: &[PathBuf],
+    new: &[PathBuf],
+    request: Request<'_>,
+) -> Result<Comparison, Failure> {
+    let analysis = simulation::Options {
+        confidence: request.confidence,
+        ..simulation::Options::default()
+    };
     let all = |paths: &[PathBuf]| {
-        paths.iter().map(|path| records::simulation(path, analysis)).collect::<Result<Vec<_>, Failure>>()
+        paths
+            .iter()
+            .map(|path| records::simulation(path, analysis))
+            .collect::<Result<Vec<_>, Failure>>()
     };
     let sides = (all(base)?, all(new)?);
     fn heads(records: &[(Simulation, simulation::Findings)]) -> Vec<&Simulation> {
@@ -120,13 +191,22 @@ fn of_simulations(base: &[PathBuf], new: &[PathBuf], request: Request<'_>) -> Re
     match copied(&heads(&sides.0), &heads(&sides.1)) {
         Some(Copied::InBase(a, b)) => return Err(same_run(within("base"), &base[a], &base[b])),
         Some(Copied::InNew(a, b)) => return Err(same_run(within("new"), &new[a], &new[b])),
-        Some(Copied::OnBothSides(a, b)) => return Err(same_run(ON_BOTH_SIDES.to_owned(), &base[a], &new[b])),
+        Some(Copied::OnBothSides(a, b)) => {
+            return Err(same_run(ON_BOTH_SIDES.to_owned(), &base[a], &new[b]));
+        }
         None => (),
     }
     fn side(records: &[(Simulation, simulation::Findings)]) -> Vec<Simulated<'_>> {
-        records.iter().map(|(head, findings)| (head, findings)).collect()
+        records
+            .iter()
+            .map(|(head, findings)| (head, findings))
+            .collect()
     }
-    Ok(compare_simulations(&side(&sides.0), &side(&sides.1), request))
+    Ok(compare_simulations(
+        &side(&sides.0),
+        &side(&sides.1),
+        request,
+    ))
 }
 
 const ON_BOTH_SIDES: &str = "on both sides";
@@ -136,5 +216,9 @@ fn within(side: &str) -> String {
 }
 
 fn same_run(place: String, first: &Path, second: &Path) -> Failure {
-    Failure::SameRun { place, first: first.to_owned(), second: second.to_owned() }
+    Failure::SameRun {
+        place,
+        first: first.to_owned(),
+        second: second.to_owned(),
+    }
 }

@@ -18,13 +18,25 @@ pub(in crate::verbs) struct Verdicts {
 
 impl Verdicts {
     /// None of them in the place of one of these records.
-    pub(in crate::verbs) fn claim(files: &VerdictFiles, records: &[PathBuf]) -> Result<Verdicts, Failure> {
-        let claim = |path: &Option<PathBuf>| path.as_deref().map(|path| report::claim(records, Some(path))).transpose();
-        Ok(Verdicts { junit: claim(&files.junit)?, markdown: claim(&files.markdown)? })
+    pub(in crate::verbs) fn claim(
+        files: &VerdictFiles,
+        records: &[PathBuf],
+    ) -> Result<Verdicts, Failure> {
+        let claim = |path: &Option<PathBuf>| {
+            path.as_deref()
+                .map(|path| report::claim(records, Some(path)))
+                .transpose()
+        };
+        Ok(Verdicts {
+            junit: claim(&files.junit)?,
+            markdown: claim(&files.markdown)?,
+        })
     }
 
     pub(in crate::verbs) fn write(self, comparison: &Comparison) -> Result<(), Failure> {
-        self.junit.map_or(Ok(()), |output| output.write(&junit(comparison)))?;
-        self.markdown.map_or(Ok(()), |output| output.write(&markdown(comparison)))
+        self.junit
+            .map_or(Ok(()), |output| output.write(&junit(comparison)))?;
+        self.markdown
+            .map_or(Ok(()), |output| output.write(&markdown(comparison)))
     }
 }

@@ -27,7 +27,14 @@ pub(super) struct Neighbours {
 impl Neighbours {
     pub(super) fn of(cpu: CpuId, measured: Option<ThreadId>) -> Neighbours {
         let (now, before) = (monotonic(), Census::now(&Root::system()));
-        Neighbours { cpu, measured, start: now, looked_at: now, before, used: HashMap::new() }
+        Neighbours {
+            cpu,
+            measured,
+            start: now,
+            looked_at: now,
+            before,
+            used: HashMap::new(),
+        }
     }
 
     /// Looks, where it is time to.
@@ -45,9 +52,14 @@ impl Neighbours {
     fn add(&mut self, census: &Census) {
         let own = census.family(std::process::id());
         for (seen, used) in census.used_since(&self.before) {
-            let is_there = seen.cpu == self.cpu && !own.contains(&seen.id.process) && Some(seen.id) != self.measured;
+            let is_there = seen.cpu == self.cpu
+                && !own.contains(&seen.id.process)
+                && Some(seen.id) != self.measured;
             if is_there && used > Nanos(0) {
-                let entry = self.used.entry(seen.id).or_insert_with(|| (seen.name.clone(), Nanos(0)));
+                let entry = self
+                    .used
+                    .entry(seen.id)
+                    .or_insert_with(|| (seen.name.clone(), Nanos(0)));
                 entry.1 = entry.1 + used;
             }
         }
@@ -61,7 +73,11 @@ impl Neighbours {
             .used
             .iter()
             .filter(|(_, (_, used))| used.0 as f64 >= least)
-            .map(|(id, (name, used))| Other { process: id.process, name: name.clone(), cpu_ns: *used })
+            .map(|(id, (name, used))| Other {
+                process: id.process,
+                name: name.clone(),
+                cpu_ns: *used,
+            })
             .collect();
         heavy.sort_by_key(|other| std::cmp::Reverse(other.cpu_ns));
         heavy

@@ -25,9 +25,19 @@ pub(super) struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     /// `measured` is the thread that is no other.
-    pub(super) fn new(header: &'a Header, measured: Option<ThreadId>, interrupt: &'a Interrupt) -> Watcher<'a> {
+    pub(super) fn new(
+        header: &'a Header,
+        measured: Option<ThreadId>,
+        interrupt: &'a Interrupt,
+    ) -> Watcher<'a> {
         let neighbours = Neighbours::of(header.plan.cpu, measured);
-        Watcher { header, interrupt, bar: over_time(header.plan.budget_ns), neighbours, reported_at: Nanos(0) }
+        Watcher {
+            header,
+            interrupt,
+            bar: over_time(header.plan.budget_ns),
+            neighbours,
+            reported_at: Nanos(0),
+        }
     }
 
     /// Whether it is time to report again.
@@ -56,8 +66,10 @@ impl Stop for Watcher<'_> {
 
     fn progress(&mut self, progress: Progress, runs: &[Run]) {
         if self.advance(progress.elapsed, Nanos(0)) {
-            let precision = power(self.header, runs).map_or(String::new(), |power| reported(power, progress.elapsed));
-            self.bar.set_message(format!("{} runs{precision}", progress.runs));
+            let precision = power(self.header, runs)
+                .map_or(String::new(), |power| reported(power, progress.elapsed));
+            self.bar
+                .set_message(format!("{} runs{precision}", progress.runs));
         }
     }
 }
@@ -70,7 +82,9 @@ impl Stop<Group> for Watcher<'_> {
     fn progress(&mut self, progress: Progress, groups: &[Group]) {
         if self.advance(progress.elapsed, EACH) {
             let precision = half_width_ns(self.header, groups);
-            self.bar.set_message(precision.map_or(String::new(), |ns| format!("+-{:.2} us of cold caches", ns / 1e3)));
+            self.bar.set_message(precision.map_or(String::new(), |ns| {
+                format!("+-{:.2} us of cold caches", ns / 1e3)
+            }));
         }
     }
 }
@@ -81,7 +95,10 @@ fn reported(power: Power, elapsed: Nanos) -> String {
     if power.times_as_many <= 1.0 {
         return format!(", +-{percent:.0} %");
     }
-    format!(", +-{percent:.0} %; +-10 % after about {:.0} s", power.times_as_many * elapsed.0 as f64 / 1e9)
+    format!(
+        ", +-{percent:.0} %; +-10 % after about {:.0} s",
+        power.times_as_many * elapsed.0 as f64 / 1e9
+    )
 }
 
 #[cfg(test)]
@@ -90,7 +107,15 @@ mod tests {
 
     #[test]
     fn it_is_reported_how_long_a_tenth_takes() {
-        let reported = |half_width, times_as_many| reported(Power { half_width, times_as_many }, Nanos::seconds(10));
+        let reported = |half_width, times_as_many| {
+            reported(
+                Power {
+                    half_width,
+                    times_as_many,
+                },
+                Nanos::seconds(10),
+            )
+        };
         assert_eq!(reported(0.2, 4.0), ", +-20 %; +-10 % after about 40 s");
         assert_eq!(reported(0.05, 0.25), ", +-5 %");
     }

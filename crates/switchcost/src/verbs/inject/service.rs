@@ -8,8 +8,12 @@ use switchcost_host::clock::monotonic;
 use switchcost_host::live::{Placed, allowed_cpus};
 use switchcost_host::machine::manifest;
 use switchcost_inject::Instruments;
-use switchcost_inject::service::{Followed, Found, ProcessFollower, ServiceFault, ServiceOrder, Work, find, follow};
-use switchcost_injection::{End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun};
+use switchcost_inject::service::{
+    Followed, Found, ProcessFollower, ServiceFault, ServiceOrder, Work, find, follow,
+};
+use switchcost_injection::{
+    End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun,
+};
 use switchcost_measure::PlacementChoice;
 use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
@@ -17,7 +21,8 @@ use time::OffsetDateTime;
 
 use super::progress::Watcher;
 use super::{
-    Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show, timings, work,
+    Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show,
+    timings, work,
 };
 use crate::build_ids;
 use crate::cli::inject::InjectArguments;
@@ -48,7 +53,18 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     check_time(&plan)?;
     let place = Place::choose(arguments.record.as_deref(), kinds::INJECTION)?;
     claims.report();
-    record(&Run { arguments, found, counted, work }, host, plan, &place, &interrupt)?;
+    record(
+        &Run {
+            arguments,
+            found,
+            counted,
+            work,
+        },
+        host,
+        plan,
+        &place,
+        &interrupt,
+    )?;
     drop(claims);
     show(arguments, &place.path, output, &interrupt)
 }
@@ -87,9 +103,17 @@ fn plan(
 }
 
 /// The one named, or the one that it is on: of those that both it and this process may use.
-fn cpu(arguments: &InjectArguments, host: &HostManifest, found: &Found, claims: &mut Claims) -> Result<CpuId, Failure> {
+fn cpu(
+    arguments: &InjectArguments,
+    host: &HostManifest,
+    found: &Found,
+    claims: &mut Claims,
+) -> Result<CpuId, Failure> {
     let of_thread = allowed_cpus(found.id.thread).unwrap_or_default();
-    let both: Vec<CpuId> = of_thread.into_iter().filter(|cpu| host.cpus_allowed.contains(cpu)).collect();
+    let both: Vec<CpuId> = of_thread
+        .into_iter()
+        .filter(|cpu| host.cpus_allowed.contains(cpu))
+        .collect();
     let cpu = match arguments.cpu {
         Some(cpu) if both.contains(&cpu) => cpu,
         None if both.contains(&found.cpu) => found.cpu,
@@ -100,7 +124,11 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, found: &Found, claims: 
                 "one that both the service and this process may use ({})",
                 switchcost_units::format_cpu_list(&both)
             );
-            return Err(refused(wanted, &needed, "taskset -pc PID shows those of a process"));
+            return Err(refused(
+                wanted,
+                &needed,
+                "taskset -pc PID shows those of a process",
+            ));
         }
     };
     claims.named(&PlacementChoice::One(cpu));
@@ -108,13 +136,20 @@ fn cpu(arguments: &InjectArguments, host: &HostManifest, found: &Found, claims: 
 }
 
 /// Preempts it, and leaves every group in the record.
-fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrupt: &Interrupt) -> Result<(), Failure> {
+fn record(
+    run: &Run<'_>,
+    host: HostManifest,
+    plan: Plan,
+    place: &Place,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let now = OffsetDateTime::now_utc();
     let others = others(&host, &[Some(plan.cpu)]);
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
     let _away = switchcost_host::control::pin(&others).ok();
     let redaction = run.arguments.redaction.redact;
-    let allowed = allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
+    let allowed =
+        allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
     let header = Header {
         schema: INJECTION_FORM.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -133,11 +168,26 @@ fn record(run: &Run<'_>, host: HostManifest, plan: Plan, place: &Place, interrup
     let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
     let start = monotonic();
     let mut watcher = Watcher::new(&header, Some(run.found.id), interrupt);
-    let followed = preempt(run, &header, &instruments, others, &mut watcher, &mut |line| Ok(writer.append(&line)?));
+    let followed = preempt(
+        run,
+        &header,
+        &instruments,
+        others,
+        &mut watcher,
+        &mut |line| Ok(writer.append(&line)?),
+    );
     watcher.finish();
-    let Followed { is_interrupted, has_service_ended } = followed?;
+    let Followed {
+        is_interrupted,
+        has_service_ended,
+    } = followed?;
     let elapsed_ns = monotonic().saturating_sub(start);
-    writer.append(&Line::End(End { is_interrupted, elapsed_ns, has_service_ended, others: watcher.others() }))?;
+    writer.append(&Line::End(End {
+        is_interrupted,
+        elapsed_ns,
+        has_service_ended,
+        others: watcher.others(),
+    }))?;
     writer.sync()?;
     Ok(())
 }
@@ -149,7 +199,14 @@ fn service(run: &Run<'_>, allowed: Vec<CpuId>, is_redacted: bool) -> Service {
         Work::Command(_) if is_redacted => switchcost_record::LEFT_OUT,
         _ => run.work,
     };
-    Service { process: id.process, thread: id.thread, name: name.clone(), work: work.to_owned(), allowed, look: *look }
+    Service {
+        process: id.process,
+        thread: id.thread,
+        name: name.clone(),
+        work: work.to_owned(),
+        allowed,
+        look: *look,
+    }
 }
 
 /// On one CPU until it is over.
@@ -162,7 +219,8 @@ fn preempt(
     sink: &mut dyn FnMut(Line) -> Result<(), Failure>,
 ) -> Result<Followed, Failure> {
     let plan = &header.plan;
-    let _placed = Placed::on(run.found.id, plan.cpu).map_err(|error| not_placed(&run.found, error))?;
+    let _placed =
+        Placed::on(run.found.id, plan.cpu).map_err(|error| not_placed(&run.found, error))?;
     let order = ServiceOrder {
         id: run.found.id,
         work: run.counted.clone(),
@@ -209,7 +267,11 @@ fn announce(found: &Found, plan: &Plan) {
 
 /// Two arms of two phases each, of all footprints at all periods and of being held up, without the preemptor's part.
 fn pass(plan: &Plan) -> Nanos {
-    let phases = plan.timings().iter().map(|timing| timing.turn_ns.0 * plan.footprints_bytes.len() as u64).sum::<u64>();
+    let phases = plan
+        .timings()
+        .iter()
+        .map(|timing| timing.turn_ns.0 * plan.footprints_bytes.len() as u64)
+        .sum::<u64>();
     Nanos(4 * (phases + plan.turn_ns.0))
 }
 

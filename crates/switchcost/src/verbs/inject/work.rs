@@ -28,7 +28,11 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
         .rsplit_once(':')
         .filter(|(library, function)| !library.is_empty() && !function.is_empty())
         .ok_or_else(|| {
-            refused(format!("'{}' behind uprobe:", printable(text)), "a library or program, and a function of it", fix)
+            refused(
+                format!("'{}' behind uprobe:", printable(text)),
+                "a library or program, and a function of it",
+                fix,
+            )
         })?;
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     let path = mapped(&maps, library).ok_or_else(|| {
@@ -42,7 +46,11 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
     let file = PathBuf::from(format!("/proc/{process}/root{}", path.display()));
     let offset = offset_of_function(&file, function).ok_or_else(|| {
         refused(
-            format!("no function {} in {}", printable(function), printable(&path.to_string_lossy())),
+            format!(
+                "no function {} in {}",
+                printable(function),
+                printable(&path.to_string_lossy())
+            ),
             "one of its symbols; a stripped file has those alone that it exports",
             "nm -D --defined-only lists those",
         )
@@ -52,15 +60,29 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
 
 /// The file that is mapped under this path, or of this name, or to whose name that is a link by what libraries are called.
 fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
-    let paths = maps.lines().filter_map(|line| Some(Path::new(&line[line.find('/')?..])));
-    let is_it = |path: &&Path| *path == Path::new(wanted) || path.file_name().is_some_and(|name| name == wanted);
-    let is_longer = |path: &&Path| path.file_name().is_some_and(|name| is_version_of(wanted, &name.to_string_lossy()));
-    paths.clone().find(is_it).or_else(|| paths.clone().find(is_longer)).map(Path::to_owned)
+    let paths = maps
+        .lines()
+        .filter_map(|line| Some(Path::new(&line[line.find('/')?..])));
+    let is_it = |path: &&Path| {
+        *path == Path::new(wanted) || path.file_name().is_some_and(|name| name == wanted)
+    };
+    let is_longer = |path: &&Path| {
+        path.file_name()
+            .is_some_and(|name| is_version_of(wanted, &name.to_string_lossy()))
+    };
+    paths
+        .clone()
+        .find(is_it)
+        .or_else(|| paths.clone().find(is_longer))
+        .map(Path::to_owned)
 }
 
 /// Whether a file is what a library of that name is a link to: `libz.so.1.2.13` for `libz.so.1`.
 fn is_version_of(library: &str, file: &str) -> bool {
-    library.contains(".so") && file.strip_prefix(library).is_some_and(|version| version.starts_with('.'))
+    library.contains(".so")
+        && file
+            .strip_prefix(library)
+            .is_some_and(|version| version.starts_with('.'))
 }
 
 #[cfg(test)]
@@ -71,28 +93,59 @@ mod tests {
     fn a_file_is_found_by_its_path_or_name() {
         let maps = "55 r-xp 0 fd:00 7   /usr/bin/server\n7f rw-p 0 00:00 0\n7f r-xp 0 fd:00 9  /usr/lib/libc.so.6\n7f rw-p 0 00:00 0 [heap]\n";
         assert_eq!(mapped(maps, "libc.so.6"), Some("/usr/lib/libc.so.6".into()));
-        assert_eq!(mapped(maps, "/usr/bin/server"), Some("/usr/bin/server".into()));
-        let linked = "7f r-xp 0 fd:00 9  /usr/lib/libz.so.1.2.13\n7f r-xp 0 fd:00 9  /usr/lib/libz.so.12\n";
+        assert_eq!(
+            mapped(maps, "/usr/bin/server"),
+            Some("/usr/bin/server".into())
+        );
+        let linked =
+            "7f r-xp 0 fd:00 9  /usr/lib/libz.so.1.2.13\n7f r-xp 0 fd:00 9  /usr/lib/libz.so.12\n";
         for name in ["libz.so", "libz.so.1", "libz.so.1.2.13"] {
-            assert_eq!(mapped(linked, name), Some("/usr/lib/libz.so.1.2.13".into()), "{name}");
+            assert_eq!(
+                mapped(linked, name),
+                Some("/usr/lib/libz.so.1.2.13".into()),
+                "{name}"
+            );
         }
-        assert_eq!((mapped(linked, "libz.so.12"), mapped(linked, "libz")), (Some("/usr/lib/libz.so.12".into()), None));
-        assert_eq!((mapped(maps, "libc"), mapped(maps, "[heap]"), mapped("", "x")), (None, None, None));
+        assert_eq!(
+            (mapped(linked, "libz.so.12"), mapped(linked, "libz")),
+            (Some("/usr/lib/libz.so.12".into()), None)
+        );
+        assert_eq!(
+            (
+                mapped(maps, "libc"),
+                mapped(maps, "[heap]"),
+                mapped("", "x")
+            ),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn what_is_counted_is_named() {
         let own = std::process::id();
         let parsed = |text: &str| parse(text, own).map_err(|failure| failure.to_string());
-        assert_eq!(parsed("syscall:write").expect("a call"), Work::Called(Called::SystemCall("write".to_owned())));
-        assert_eq!(parsed("cat count").expect("a command"), Work::Command("cat count".to_owned()));
-        let Ok(Work::Called(Called::Function { offset, .. })) = parsed("uprobe:libc.so.6:write") else {
+        assert_eq!(
+            parsed("syscall:write").expect("a call"),
+            Work::Called(Called::SystemCall("write".to_owned()))
+        );
+        assert_eq!(
+            parsed("cat count").expect("a command"),
+            Work::Command("cat count".to_owned())
+        );
+        let Ok(Work::Called(Called::Function { offset, .. })) = parsed("uprobe:libc.so.6:write")
+        else {
             panic!("libc is mapped and exports it")
         };
         assert!(offset > 0);
         for (text, why) in [
-            ("uprobe:malloc", "found 'malloc' behind uprobe:, need a library or program"),
-            ("uprobe:libx\u{1b}.so:malloc", "found no file libx\\u{1b}.so mapped by process"),
+            (
+                "uprobe:malloc",
+                "found 'malloc' behind uprobe:, need a library or program",
+            ),
+            (
+                "uprobe:libx\u{1b}.so:malloc",
+                "found no file libx\\u{1b}.so mapped by process",
+            ),
             ("uprobe:libc.so.6:no_such", "found no function no_such in /"),
         ] {
             let said = parsed(text).expect_err("refused");

@@ -71,7 +71,11 @@ struct Argument {
 
 /// The command with all its verbs, which must have been built.
 pub(super) fn json(command: &Command) -> String {
-    let description = Description { schema: SCHEMA, program_version: env!("CARGO_PKG_VERSION"), verb: verb(command) };
+    let description = Description {
+        schema: SCHEMA,
+        program_version: env!("CARGO_PKG_VERSION"),
+        verb: verb(command),
+    };
     serde_json::to_string_pretty(&description).expect("texts and lists") + "\n"
 }
 
@@ -79,31 +83,61 @@ fn verb(command: &Command) -> Verb {
     let is_reported = |name: &str| name != "help" && name != "version";
     Verb {
         name: command.get_name().to_owned(),
-        about: command.get_about().map(ToString::to_string).unwrap_or_default(),
-        arguments: command.get_arguments().filter(|flag| is_reported(flag.get_id().as_str())).map(argument).collect(),
-        verbs: command.get_subcommands().filter(|verb| is_reported(verb.get_name())).map(verb).collect(),
+        about: command
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        arguments: command
+            .get_arguments()
+            .filter(|flag| is_reported(flag.get_id().as_str()))
+            .map(argument)
+            .collect(),
+        verbs: command
+            .get_subcommands()
+            .filter(|verb| is_reported(verb.get_name()))
+            .map(verb)
+            .collect(),
     }
 }
 
 fn argument(argument: &Arg) -> Argument {
     let takes_value = argument.get_action().takes_values();
-    let names = if takes_value { names(argument) } else { Vec::new() };
+    let names = if takes_value {
+        names(argument)
+    } else {
+        Vec::new()
+    };
     Argument {
-        name: argument.get_long().unwrap_or_else(|| argument.get_id().as_str()).to_owned(),
+        name: argument
+            .get_long()
+            .unwrap_or_else(|| argument.get_id().as_str())
+            .to_owned(),
         is_positional: argument.is_positional(),
         is_required: argument.is_required_set(),
-        value: argument.get_value_names().filter(|_| takes_value).map(|names| names.join(" ")),
-        kind: if names.is_empty() { kind(argument) } else { "name" },
+        value: argument
+            .get_value_names()
+            .filter(|_| takes_value)
+            .map(|names| names.join(" ")),
+        kind: if names.is_empty() {
+            kind(argument)
+        } else {
+            "name"
+        },
         names,
         several: several(argument),
-        is_value_optional: argument.get_num_args().is_some_and(|number| takes_value && number.min_values() == 0),
+        is_value_optional: argument
+            .get_num_args()
+            .is_some_and(|number| takes_value && number.min_values() == 0),
         default: argument
             .get_default_values()
             .first()
             .filter(|_| takes_value)
             .map(|value| value.to_string_lossy().into()),
         heading: argument.get_help_heading().map(str::to_owned),
-        help: argument.get_help().map(ToString::to_string).unwrap_or_default(),
+        help: argument
+            .get_help()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
     }
 }
 
@@ -118,7 +152,11 @@ fn several(argument: &Arg) -> Option<&'static str> {
 
 /// What a value is.
 fn kind(argument: &Arg) -> &'static str {
-    let is_value_name = |name: &str| argument.get_value_names().is_some_and(|names| names.iter().any(|of| of == name));
+    let is_value_name = |name: &str| {
+        argument
+            .get_value_names()
+            .is_some_and(|names| names.iter().any(|of| of == name))
+    };
     if !argument.get_action().takes_values() {
         "flag"
     } else if is_value_name("PERCENT") {
@@ -147,7 +185,11 @@ fn is<T: 'static>(argument: &Arg) -> bool {
 
 /// The whole list, where a value is of a closed one.
 fn names(argument: &Arg) -> Vec<String> {
-    let reported = argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect::<Vec<_>>();
+    let reported = argument
+        .get_possible_values()
+        .iter()
+        .map(|value| value.get_name().to_owned())
+        .collect::<Vec<_>>();
     let listed = [
         names_of::<Mechanism>,
         names_of::<Between>,
@@ -164,7 +206,10 @@ fn names(argument: &Arg) -> Vec<String> {
         names_of::<ExportFormat>,
         names_of::<switchcost_programs::Set>,
     ];
-    listed.iter().find_map(|of| of(argument)).unwrap_or(reported)
+    listed
+        .iter()
+        .find_map(|of| of(argument))
+        .unwrap_or(reported)
 }
 
 fn names_of<T: IntoEnumIterator + Display + 'static>(argument: &Arg) -> Option<Vec<String>> {
@@ -187,7 +232,12 @@ mod tests {
 
     fn reported(verb: &str, flag: &str) -> Value {
         let of = |list: &Value, name: &str| {
-            list.as_array().expect("a list").iter().find(|one| one["name"] == name).expect("it is there").clone()
+            list.as_array()
+                .expect("a list")
+                .iter()
+                .find(|one| one["name"] == name)
+                .expect("it is there")
+                .clone()
         };
         of(&of(&described()["verbs"], verb)["arguments"], flag)
     }
@@ -205,15 +255,30 @@ mod tests {
             ("report", "record", "path", Value::from("repeated")),
         ] {
             let reported = reported(verb, flag);
-            assert_eq!((&reported["kind"], &reported["several"]), (&Value::from(kind), &several), "{reported}");
+            assert_eq!(
+                (&reported["kind"], &reported["several"]),
+                (&Value::from(kind), &several),
+                "{reported}"
+            );
         }
     }
 
     #[test]
     fn a_closed_list_is_reported_whole() {
-        assert_eq!(reported("measure", "pages")["names"], serde_json::json!(["base", "huge"]));
-        assert_eq!(reported("measure", "placement")["names"], serde_json::json!(["one", "pair", "both", "matrix"]));
-        assert_eq!(reported("measure", "mechanism")["names"].as_array().map(Vec::len), Some(Mechanism::iter().count()));
+        assert_eq!(
+            reported("measure", "pages")["names"],
+            serde_json::json!(["base", "huge"])
+        );
+        assert_eq!(
+            reported("measure", "placement")["names"],
+            serde_json::json!(["one", "pair", "both", "matrix"])
+        );
+        assert_eq!(
+            reported("measure", "mechanism")["names"]
+                .as_array()
+                .map(Vec::len),
+            Some(Mechanism::iter().count())
+        );
         assert_eq!(reported("observe", "by")["default"], "program");
     }
 

@@ -68,9 +68,19 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
 
 /// The one named, or the quietest.
 fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failure> {
-    let named = arguments.cpu.as_deref().map(switchcost_units::parse_cpu_list).transpose();
-    let named = named.map_err(|error| Failure::Selection(error.to_string()))?.unwrap_or_default();
-    named.first().copied().or_else(|| cpus_by_quiet(host).first().copied()).ok_or(Failure::NoCpu)
+    let named = arguments
+        .cpu
+        .as_deref()
+        .map(switchcost_units::parse_cpu_list)
+        .transpose();
+    let named = named
+        .map_err(|error| Failure::Selection(error.to_string()))?
+        .unwrap_or_default();
+    named
+        .first()
+        .copied()
+        .or_else(|| cpus_by_quiet(host).first().copied())
+        .ok_or(Failure::NoCpu)
 }
 
 /// None where it was stopped.
@@ -87,14 +97,25 @@ fn lines(
     let time = Nanos(budget.0 / (points.len() * ARRAYS) as u64 / 2);
     let rounds = price_points(points, ARRAYS, time, clock, seed, &|| interrupt.is_raised());
     let rounds = rounds.map_err(|error| {
-        Failure::Selection(format!("found no room for an array ({error}), need 50 MiB of free memory"))
+        Failure::Selection(format!(
+            "found no room for an array ({error}), need 50 MiB of free memory"
+        ))
     })?;
-    let priced = || rounds.iter().filter_map(|(point, rounds)| price(*point, rounds)).collect();
+    let priced = || {
+        rounds
+            .iter()
+            .filter_map(|(point, rounds)| price(*point, rounds))
+            .collect()
+    };
     Ok((!interrupt.is_raised()).then(priced))
 }
 
 fn points() -> Vec<Point> {
-    let with = |kind, own| AWAY_KIB.into_iter().map(move |away| (kind, Bytes::kib(own), Bytes::kib(away)));
+    let with = |kind, own| {
+        AWAY_KIB
+            .into_iter()
+            .map(move |away| (kind, Bytes::kib(own), Bytes::kib(away)))
+    };
     let of = |kind| OWN_KIB.into_iter().flat_map(move |own| with(kind, own));
     Kind::iter().flat_map(of).collect()
 }
@@ -121,6 +142,7 @@ fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
 fn keep(text: &str) {
     let Ok(state) = home::state() else { return };
     if home::make_writable(&state).is_ok() {
-        let _ = Output::claim(Some(&state.join(prices::FILE))).and_then(|output| output.write(text));
+        let _ =
+            Output::claim(Some(&state.join(prices::FILE))).and_then(|output| output.write(text));
     }
 }

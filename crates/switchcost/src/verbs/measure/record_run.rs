@@ -5,10 +5,12 @@ use switchcost_host::control::pin;
 use switchcost_host::core_clock::{self, CycleEvent};
 use switchcost_host::perf::{System, admit, shares};
 use switchcost_host::usage::switches_of_all;
-use switchcost_measure::{Instruments, ProcessExecutor, Progress, Stop, latency_plan, measure_latencies};
+use switchcost_measure::{
+    Instruments, ProcessExecutor, Progress, Stop, latency_plan, measure_latencies,
+};
 use switchcost_record::{
-    ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line, MEASURE_SCHEMA,
-    MEASURE_VERSION, MeasureWriter, Plan, SelfTest, WriteRecordError,
+    ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line,
+    MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter, Plan, SelfTest, WriteRecordError,
 };
 use switchcost_units::{CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
@@ -44,7 +46,8 @@ impl RunToRecord {
         interrupt: &Interrupt,
         begun: impl FnOnce(),
     ) -> Result<(), WriteRecordError> {
-        let (clock, reason) = Clock::choose_for(&self.cpus_with_stamps(), self.host.is_tsc_invariant);
+        let (clock, reason) =
+            Clock::choose_for(&self.cpus_with_stamps(), self.host.is_tsc_invariant);
         let (calibration, rate) = Calibration::begun(clock);
         let start = monotonic();
         let counts_in_software = self.counts_in_software;
@@ -59,19 +62,35 @@ impl RunToRecord {
         let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
         // This process keeps off the measured CPUs where there are others.
         let _away = pin(&others(&header)).ok();
-        let mut watcher = Watcher { header: &header, bar: &bar, interrupt };
+        let mut watcher = Watcher {
+            header: &header,
+            bar: &bar,
+            interrupt,
+        };
         let locks_memory = is_applied(&header.controls, "locked-memory");
         let mut since_sync = monotonic();
         let reason = switchcost_measure::measure(
             &header,
-            Instruments { clock, rate, locks_memory, core_counter, runtimes, counters },
+            Instruments {
+                clock,
+                rate,
+                locks_memory,
+                core_counter,
+                runtimes,
+                counters,
+            },
             &mut ProcessExecutor,
             &mut watcher,
             &mut |line| append(&mut writer, &line, &mut since_sync),
         )?;
         let elapsed_ns = monotonic().saturating_sub(start);
         let switches = Some(switches_of_all());
-        writer.append(&Line::End(End { reason, elapsed_ns, ticks_per_second: calibration.rate(), switches }))?;
+        writer.append(&Line::End(End {
+            reason,
+            elapsed_ns,
+            ticks_per_second: calibration.rate(),
+            switches,
+        }))?;
         writer.sync()?;
         bar.finish();
         Ok(())
@@ -79,15 +98,27 @@ impl RunToRecord {
 
     /// Where tasks read the clock: anywhere, if some are not pinned.
     fn cpus_with_stamps(&self) -> Vec<CpuId> {
-        let is_unpinned = self.plan.cases.iter().any(|case| case.placement.cpus.is_empty());
-        if is_unpinned { self.host.cpus_allowed.clone() } else { self.plan.cpus() }
+        let is_unpinned = self
+            .plan
+            .cases
+            .iter()
+            .any(|case| case.placement.cpus.is_empty());
+        if is_unpinned {
+            self.host.cpus_allowed.clone()
+        } else {
+            self.plan.cpus()
+        }
     }
 
     /// What is known of the core's clock, and whether a counter of the CPU shows it, too.
     fn core_clock(&self, clock: Clock) -> (CoreClock, Option<CycleEvent>, SelfTest) {
         let mut facts = core_clock::facts(clock);
         let measured = self.plan.cpus();
-        let cpu = measured.first().or(self.host.cpus_allowed.first()).copied().unwrap_or(CpuId(0));
+        let cpu = measured
+            .first()
+            .or(self.host.cpus_allowed.first())
+            .copied()
+            .unwrap_or(CpuId(0));
         let (counter, proof) = core_clock::prove(&core_clock::System, cpu, &mut facts);
         core_sharing::recall(&self.host, &mut facts);
         (facts, counter, proof)
@@ -109,12 +140,19 @@ impl RunToRecord {
             plan: self.plan,
         };
         header.earlier = self.history.map(|folder| folder.before(&header));
-        Header { host: redact::host(header.host, self.redaction.redact), ..header }
+        Header {
+            host: redact::host(header.host, self.redaction.redact),
+            ..header
+        }
     }
 }
 
 /// Puts a line into the record, and every few seconds the record onto the disk.
-fn append(writer: &mut MeasureWriter, line: &Line, since_sync: &mut Nanos) -> Result<(), WriteRecordError> {
+fn append(
+    writer: &mut MeasureWriter,
+    line: &Line,
+    since_sync: &mut Nanos,
+) -> Result<(), WriteRecordError> {
     writer.append(line)?;
     if monotonic().saturating_sub(*since_sync) > Nanos::seconds(5) {
         writer.sync()?;
@@ -124,12 +162,20 @@ fn append(writer: &mut MeasureWriter, line: &Line, since_sync: &mut Nanos) -> Re
 }
 
 fn is_applied(controls: &[Control], name: &str) -> bool {
-    controls.iter().any(|control| control.name == name && control.outcome == ControlOutcome::Applied)
+    controls
+        .iter()
+        .any(|control| control.name == name && control.outcome == ControlOutcome::Applied)
 }
 
 fn others(header: &Header) -> Vec<CpuId> {
     let measured = header.plan.cpus();
-    header.host.cpus_allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
+    header
+        .host
+        .cpus_allowed
+        .iter()
+        .copied()
+        .filter(|cpu| !measured.contains(cpu))
+        .collect()
 }
 
 /// Known-answer tests of clock and counters, and the load latencies of this machine. Gives the counters admitted,
@@ -142,9 +188,20 @@ fn prove(
     counts_in_software: bool,
 ) -> Result<Vec<Vec<String>>, WriteRecordError> {
     writer.append(&Line::SelfTest(switchcost_host::clock::prove(clock, rate)))?;
-    let (admitted, tests) = if header.plan.wants_counters { admit(&System) } else { Default::default() };
-    tests.into_iter().try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
-    if header.plan.cases.iter().any(|case| !case.working_set.is_empty()) {
+    let (admitted, tests) = if header.plan.wants_counters {
+        admit(&System)
+    } else {
+        Default::default()
+    };
+    tests
+        .into_iter()
+        .try_for_each(|test| writer.append(&Line::SelfTest(test)))?;
+    if header
+        .plan
+        .cases
+        .iter()
+        .any(|case| !case.working_set.is_empty())
+    {
         look_at_latencies(writer, header, clock)?;
     }
     if !counts_in_software && !admitted.iter().any(|event| event.is_hardware()) {
@@ -154,10 +211,16 @@ fn prove(
     Ok(shares(&System, &admitted).into_iter().map(names).collect())
 }
 
-fn look_at_latencies(writer: &mut MeasureWriter, header: &Header, clock: Clock) -> Result<(), WriteRecordError> {
+fn look_at_latencies(
+    writer: &mut MeasureWriter,
+    header: &Header,
+    clock: Clock,
+) -> Result<(), WriteRecordError> {
     let cpu = header.plan.cpus().first().copied();
     let latencies = measure_latencies(clock, cpu, &latency_plan(&header.host));
-    latencies.into_iter().try_for_each(|latency| writer.append(&Line::Latency(latency)))
+    latencies
+        .into_iter()
+        .try_for_each(|latency| writer.append(&Line::Latency(latency)))
 }
 
 struct Watcher<'a> {

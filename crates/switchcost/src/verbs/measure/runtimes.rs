@@ -42,7 +42,10 @@ impl Chosen {
         if let Some(command) = &arguments.runtime_command {
             let words = shlex::split(command).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
-                Failure::Selection(format!("found --runtime-command '{}', need a command", printable(command)))
+                Failure::Selection(format!(
+                    "found --runtime-command '{}', need a command",
+                    printable(command)
+                ))
             })?;
             add(&mut rows, Row::of_command(words));
         }
@@ -50,7 +53,10 @@ impl Chosen {
     }
 
     pub(super) fn selected(&self) -> Vec<RuntimeSelection> {
-        self.0.iter().flat_map(|row| row.handoffs.iter().map(|handoff| selection(row, handoff))).collect()
+        self.0
+            .iter()
+            .flat_map(|row| row.handoffs.iter().map(|handoff| selection(row, handoff)))
+            .collect()
     }
 
     /// Finds and compiles each.
@@ -59,11 +65,15 @@ impl Chosen {
         if self.0.is_empty() {
             return Ok(runtimes);
         }
-        let cache =
-            home::cache().map_err(|why| Failure::Selection(format!("{why}, need a folder for what is compiled")))?;
+        let cache = home::cache().map_err(|why| {
+            Failure::Selection(format!("{why}, need a folder for what is compiled"))
+        })?;
         for row in &self.0 {
             let launch = runtimes.add(row, &cache.join("runtimes"), interrupt);
-            runtimes.launches.insert(row.name.clone(), launch.map_err(|missing| missing.to_string()));
+            runtimes.launches.insert(
+                row.name.clone(),
+                launch.map_err(|missing| missing.to_string()),
+            );
         }
         Ok(runtimes)
     }
@@ -76,7 +86,12 @@ impl Runtimes {
             |_| (String::new(), String::new()),
             |prepared| (printable(&prepared.version), printable(&prepared.program)),
         );
-        self.facts.push(RuntimeFacts { name: row.name.clone(), version, program, handoffs: row.facts() });
+        self.facts.push(RuntimeFacts {
+            name: row.name.clone(),
+            version,
+            program,
+            handoffs: row.facts(),
+        });
         let prepared = prepared?;
         Ok(Launch {
             command: prepared.command,
@@ -94,18 +109,35 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
         return Ok(shipped().into_iter().map(in_short).collect());
     }
     if word.ends_with(".toml") {
-        return Row::read(Path::new(word)).map(|row| vec![row]).map_err(|error| Failure::Selection(error.to_string()));
+        return Row::read(Path::new(word))
+            .map(|row| vec![row])
+            .map_err(|error| Failure::Selection(error.to_string()));
     }
-    let (word, program) = word.split_once('=').map_or((word, None), |(word, program)| (word, Some(program)));
-    let (name, handoff) = word.split_once('/').map_or((word, None), |(name, handoff)| (name, Some(handoff)));
+    let (word, program) = word
+        .split_once('=')
+        .map_or((word, None), |(word, program)| (word, Some(program)));
+    let (name, handoff) = word
+        .split_once('/')
+        .map_or((word, None), |(name, handoff)| (name, Some(handoff)));
     let row = shipped()
         .into_iter()
         .find(|row| row.name == name)
         .ok_or_else(|| unknown("runtime", name, switchcost_runtimes::names()))?;
     let row = program.map_or(row.clone(), |program| row.at(program));
-    let Some(wanted) = handoff else { return Ok(vec![row]) };
-    let names = row.handoffs.iter().map(|handoff| handoff.name.clone()).collect();
-    let handoffs: Vec<Handoff> = row.handoffs.iter().filter(|handoff| handoff.name == wanted).cloned().collect();
+    let Some(wanted) = handoff else {
+        return Ok(vec![row]);
+    };
+    let names = row
+        .handoffs
+        .iter()
+        .map(|handoff| handoff.name.clone())
+        .collect();
+    let handoffs: Vec<Handoff> = row
+        .handoffs
+        .iter()
+        .filter(|handoff| handoff.name == wanted)
+        .cloned()
+        .collect();
     if handoffs.is_empty() {
         return Err(unknown(&format!("hand-off of {name}"), wanted, names));
     }
@@ -121,7 +153,11 @@ fn in_short(mut row: Row) -> Row {
 }
 
 fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
-    Failure::Selection(format!("found {what} '{}', need one of {}", printable(name), known.join(", ")))
+    Failure::Selection(format!(
+        "found {what} '{}', need one of {}",
+        printable(name),
+        known.join(", ")
+    ))
 }
 
 /// A runtime that is named twice has the hand-offs of both.
@@ -129,7 +165,11 @@ fn add(rows: &mut Vec<Row>, row: Row) {
     match rows.iter_mut().find(|known| known.name == row.name) {
         None => rows.push(row),
         Some(known) => {
-            let new = row.handoffs.into_iter().filter(|handoff| !known.handoffs.contains(handoff)).collect::<Vec<_>>();
+            let new = row
+                .handoffs
+                .into_iter()
+                .filter(|handoff| !known.handoffs.contains(handoff))
+                .collect::<Vec<_>>();
             known.handoffs.extend(new);
         }
     }
@@ -138,7 +178,11 @@ fn add(rows: &mut Vec<Row>, row: Row) {
 fn selection(row: &Row, handoff: &Handoff) -> RuntimeSelection {
     let (runtime, handoff_name) = (row.name.clone(), handoff.name.clone());
     RuntimeSelection {
-        case: RuntimeCase { runtime, handoff: handoff_name, class: handoff.class },
+        case: RuntimeCase {
+            runtime,
+            handoff: handoff_name,
+            class: handoff.class,
+        },
         between: handoff.between,
         across_cpus: handoff.across_cpus || handoff.between == Between::Thread,
         walks_in_ladder: handoff.walks,

@@ -22,19 +22,30 @@ pub(super) fn placement(
     }
     let needs_two = || {
         let count = host.cpus_allowed.len();
-        Failure::Selection(format!("found {count} CPUs allowed, need two for --placement {}", arguments.placement))
+        Failure::Selection(format!(
+            "found {count} CPUs allowed, need two for --placement {}",
+            arguments.placement
+        ))
     };
     let mut two = || pair(host, claims).ok_or_else(needs_two);
     match (arguments.placement, named.as_deref()) {
         (PlacementFlag::One, Some([cpu])) => Ok(PlacementChoice::One(*cpu)),
-        (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) if a != b => Ok(PlacementChoice::Pair(*a, *b)),
+        (PlacementFlag::One | PlacementFlag::Pair, Some([a, b])) if a != b => {
+            Ok(PlacementChoice::Pair(*a, *b))
+        }
         (PlacementFlag::Both, Some([a, b])) if a != b => Ok(PlacementChoice::OneAndPair(*a, *b)),
-        (PlacementFlag::One, None) if arguments.concurrent => two().map(|(a, b)| PlacementChoice::Pair(a, b)),
-        (PlacementFlag::Matrix | PlacementFlag::Both, _) if arguments.concurrent => Err(Failure::Selection(format!(
-            "found --placement {} with --concurrent, need --placement pair",
-            arguments.placement
-        ))),
-        (PlacementFlag::Matrix, Some(cpus)) if cpus.len() >= 2 => Ok(PlacementChoice::Matrix(cpus.to_vec())),
+        (PlacementFlag::One, None) if arguments.concurrent => {
+            two().map(|(a, b)| PlacementChoice::Pair(a, b))
+        }
+        (PlacementFlag::Matrix | PlacementFlag::Both, _) if arguments.concurrent => {
+            Err(Failure::Selection(format!(
+                "found --placement {} with --concurrent, need --placement pair",
+                arguments.placement
+            )))
+        }
+        (PlacementFlag::Matrix, Some(cpus)) if cpus.len() >= 2 => {
+            Ok(PlacementChoice::Matrix(cpus.to_vec()))
+        }
         (_, Some(cpus)) => Err(wrong_number(arguments.placement, cpus)),
         (PlacementFlag::Matrix, None) if host.cpus_allowed.len() >= 2 => {
             Ok(PlacementChoice::Matrix(host.cpus_allowed.clone()))
@@ -42,16 +53,22 @@ pub(super) fn placement(
         (PlacementFlag::Pair, None) => two().map(|(a, b)| PlacementChoice::Pair(a, b)),
         (PlacementFlag::Both, None) => two().map(|(a, b)| PlacementChoice::OneAndPair(a, b)),
         (PlacementFlag::Matrix, None) => Err(needs_two()),
-        (PlacementFlag::One, None) => {
-            claims.first_free(&cpus_by_quiet(host)).map(PlacementChoice::One).ok_or_else(Failure::no_cpu_allowed)
-        }
+        (PlacementFlag::One, None) => claims
+            .first_free(&cpus_by_quiet(host))
+            .map(PlacementChoice::One)
+            .ok_or_else(Failure::no_cpu_allowed),
     }
 }
 
 /// The quietest CPU and its neighbour in the list: the first core that shares a cache with it, or else the first other CPU.
 fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
     let first = claims.first_free(&cpus_by_quiet(host))?;
-    let others = || host.cpus_allowed.iter().copied().filter(|cpu| *cpu != first);
+    let others = || {
+        host.cpus_allowed
+            .iter()
+            .copied()
+            .filter(|cpu| *cpu != first)
+    };
     let shares = |cpu: &CpuId| relation(&Root::system(), first, *cpu) == Relation::SharedCache;
     let second = others().find(shares).or_else(|| others().next())?;
     Some((first, second))
@@ -70,9 +87,16 @@ fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
     ))
 }
 
-pub(super) fn requested_controls(arguments: &MeasureArguments, placement: &PlacementChoice) -> RequestedControls {
+pub(super) fn requested_controls(
+    arguments: &MeasureArguments,
+    placement: &PlacementChoice,
+) -> RequestedControls {
     let cpus = Some(placement.cpus()).filter(|cpus| !cpus.is_empty());
-    RequestedControls { cpus, policy: arguments.policy, is_real_time_off: arguments.no_rt || arguments.has_runtimes() }
+    RequestedControls {
+        cpus,
+        policy: arguments.policy,
+        is_real_time_off: arguments.no_rt || arguments.has_runtimes(),
+    }
 }
 
 pub(super) fn preset(arguments: &MeasureArguments) -> Preset {
@@ -116,7 +140,11 @@ pub(super) fn selection(
         budget: arguments.budget,
         max_repetitions: arguments.max_repetitions,
         wants_counters: !arguments.no_counters,
-        rounds: Rounds { round_trips: arguments.round_trips, flush_bytes: arguments.flush, pause_ns: arguments.pause },
+        rounds: Rounds {
+            round_trips: arguments.round_trips,
+            flush_bytes: arguments.flush,
+            pause_ns: arguments.pause,
+        },
         synthetic_switch: arguments.synthetic_switch,
         synthetic_reload: arguments.synthetic_reload,
     })
@@ -134,15 +162,24 @@ fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
 fn chosen(named: &[VectorStateFlag], there: &[VectorCase]) -> Result<Vec<VectorCase>, String> {
     let has: Vec<String> = there.iter().map(|case| case.state.to_string()).collect();
     let missing = |wanted: &str| {
-        let has =
-            if has.is_empty() { "none (it has no XSAVE that tells what is in use)".to_owned() } else { has.join(", ") };
-        format!("found --vector-state {wanted} on a machine with {has}, need one that it has; choose another, or all")
+        let has = if has.is_empty() {
+            "none (it has no XSAVE that tells what is in use)".to_owned()
+        } else {
+            has.join(", ")
+        };
+        format!(
+            "found --vector-state {wanted} on a machine with {has}, need one that it has; choose another, or all"
+        )
     };
     let mut all: Vec<VectorCase> = Vec::new();
     for flag in named {
         let found: Vec<VectorCase> = match flag {
             VectorStateFlag::All => there.to_vec(),
-            VectorStateFlag::One(state) => there.iter().copied().filter(|case| case.state == *state).collect(),
+            VectorStateFlag::One(state) => there
+                .iter()
+                .copied()
+                .filter(|case| case.state == *state)
+                .collect(),
         };
         if found.is_empty() {
             return Err(missing(&flag.to_string()));
@@ -163,14 +200,29 @@ mod tests {
 
     #[test]
     fn vector_registers_are_those_that_the_machine_has_each_once() {
-        let case = |state, bytes| VectorCase { state, xsave_bytes: Bytes(bytes) };
-        let there = [case(VectorState::Init, 0), case(VectorState::Sse, 512), case(VectorState::Avx, 768)];
+        let case = |state, bytes| VectorCase {
+            state,
+            xsave_bytes: Bytes(bytes),
+        };
+        let there = [
+            case(VectorState::Init, 0),
+            case(VectorState::Sse, 512),
+            case(VectorState::Avx, 768),
+        ];
         let one = VectorStateFlag::One;
-        assert_eq!(chosen(&[one(VectorState::Avx), VectorStateFlag::All], &there), Ok(there.to_vec()));
-        assert_eq!(chosen(&[one(VectorState::Sse)], &there), Ok(there[1..2].to_vec()));
-        let why =
-            "found --vector-state amx on a machine with init, sse, avx, need one that it has; choose another, or all";
-        assert_eq!(chosen(&[one(VectorState::Amx)], &there), Err(why.to_owned()));
+        assert_eq!(
+            chosen(&[one(VectorState::Avx), VectorStateFlag::All], &there),
+            Ok(there.to_vec())
+        );
+        assert_eq!(
+            chosen(&[one(VectorState::Sse)], &there),
+            Ok(there[1..2].to_vec())
+        );
+        let why = "found --vector-state amx on a machine with init, sse, avx, need one that it has; choose another, or all";
+        assert_eq!(
+            chosen(&[one(VectorState::Amx)], &there),
+            Err(why.to_owned())
+        );
         let why = "found --vector-state all on a machine with none (it has no XSAVE that tells what is in use), need one that it has; \
                    choose another, or all";
         assert_eq!(chosen(&[VectorStateFlag::All], &[]), Err(why.to_owned()));

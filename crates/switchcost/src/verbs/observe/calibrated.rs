@@ -30,7 +30,9 @@ pub(super) fn find(
     arguments: &ObserveArguments,
     interrupt: &Interrupt,
 ) -> Result<Option<Calibration>, Failure> {
-    let could_serve = |path: &PathBuf| MeasureRecord::read_header(path).is_ok_and(|header| is_of_all(&header, host));
+    let could_serve = |path: &PathBuf| {
+        MeasureRecord::read_header(path).is_ok_and(|header| is_of_all(&header, host))
+    };
     let read = |path: PathBuf| of(&MeasureRecord::read(&path).ok()?, host).filter(is_whole);
     let remembered = newest(runs::measurements().into_iter().rev(), could_serve, read);
     if remembered.is_some() || arguments.no_calibration {
@@ -39,7 +41,10 @@ pub(super) fn find(
     say!(
         "no measurement of the last day is of this machine as it is now: measuring what a switch costs first (8 s, kept for later)"
     );
-    let record = MeasureRecord::read(&measure::measure_for_observe(arguments.redaction, interrupt)?)?;
+    let record = MeasureRecord::read(&measure::measure_for_observe(
+        arguments.redaction,
+        interrupt,
+    )?)?;
     let calibration = of(&record, host);
     if calibration.is_none() && !interrupt.is_raised() {
         say!(
@@ -55,30 +60,44 @@ fn newest<R, T>(
     could_serve: impl Fn(&R) -> bool,
     read: impl FnMut(R) -> Option<T>,
 ) -> Option<T> {
-    records.take(MOST_HEADERS).filter(could_serve).take(MOST).find_map(read)
+    records
+        .take(MOST_HEADERS)
+        .filter(could_serve)
+        .take(MOST)
+        .find_map(read)
 }
 
 /// Whether a measurement that was begun so is fresh, of this machine, and of all that is needed.
 fn is_of_all(header: &Header, host: &HostManifest) -> bool {
-    is_fresh(header) && is_same(&header.host, host) && header.plan.rounds.is_usual() && has_all(&header.plan.cases)
+    is_fresh(header)
+        && is_same(&header.host, host)
+        && header.plan.rounds.is_usual()
+        && has_all(&header.plan.cases)
 }
 
 /// A switch by itself, and one between arrays, over pipes.
 fn has_all(cases: &[Case]) -> bool {
     let has = |is_empty| {
-        cases.iter().any(|case| case.mechanism == Mechanism::Pipe && case.working_set.is_empty() == is_empty)
+        cases.iter().any(|case| {
+            case.mechanism == Mechanism::Pipe && case.working_set.is_empty() == is_empty
+        })
     };
     has(true) && has(false)
 }
 
 fn is_fresh(header: &Header) -> bool {
-    OffsetDateTime::parse(&header.started_at, &Rfc3339)
-        .is_ok_and(|started| (Duration::ZERO..STALE).contains(&(OffsetDateTime::now_utc() - started)))
+    OffsetDateTime::parse(&header.started_at, &Rfc3339).is_ok_and(|started| {
+        (Duration::ZERO..STALE).contains(&(OffsetDateTime::now_utc() - started))
+    })
 }
 
 /// Whether it has what reloading costs, likely and at most. Older versions measured less: then it is done again.
 fn is_whole(calibration: &Calibration) -> bool {
-    !calibration.reloads.is_empty() && calibration.loads.iter().any(|load| load.in_order_ns.is_some())
+    !calibration.reloads.is_empty()
+        && calibration
+            .loads
+            .iter()
+            .any(|load| load.in_order_ns.is_some())
 }
 
 fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
@@ -89,11 +108,24 @@ fn of(record: &MeasureRecord, host: &HostManifest) -> Option<Calibration> {
 /// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been made to keep the
 /// machine's name and the kernel's command line to itself.
 pub(super) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
-    let now = if record.is_redacted() { host.clone().redacted() } else { host.clone() };
+    let now = if record.is_redacted() {
+        host.clone().redacted()
+    } else {
+        host.clone()
+    };
     let of = |host: &HostManifest| {
         (
-            (host.hostname.clone(), host.kernel.clone(), host.cpu_model.clone(), host.hypervisor.clone()),
-            (host.mitigations.clone(), host.is_kpti_active.clone(), host.has_pcid.clone()),
+            (
+                host.hostname.clone(),
+                host.kernel.clone(),
+                host.cpu_model.clone(),
+                host.hypervisor.clone(),
+            ),
+            (
+                host.mitigations.clone(),
+                host.is_kpti_active.clone(),
+                host.has_pcid.clone(),
+            ),
             (
                 host.governor.clone(),
                 host.is_smt_active.clone(),
@@ -114,7 +146,10 @@ mod tests {
         let (serves, parts) = (100, 0..100);
         let records = || parts.clone().chain([serves]);
         let read = |record| (record == serves).then_some(record);
-        assert_eq!(newest(records(), |record| *record == serves, read), Some(serves));
+        assert_eq!(
+            newest(records(), |record| *record == serves, read),
+            Some(serves)
+        );
         // Those that could serve and do not are bounded.
         let mut count = 0;
         let found: Option<i32> = newest(

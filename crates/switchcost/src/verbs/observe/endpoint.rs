@@ -67,7 +67,9 @@ pub(super) struct Address {
 impl Address {
     pub(super) fn claim(asked: SocketAddr) -> Result<Address, Failure> {
         let listener = listen(asked).map_err(|error| refused(asked, &error))?;
-        let own = listener.local_addr().map_err(|error| refused(asked, &error))?;
+        let own = listener
+            .local_addr()
+            .map_err(|error| refused(asked, &error))?;
         say!("metrics: http://{own}/metrics");
         Ok(Address { listener, asked })
     }
@@ -81,7 +83,10 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn refused(address: SocketAddr, error: &io::Error) -> Failure {
-    Failure::Listen { address, why: error.to_string() }
+    Failure::Listen {
+        address,
+        why: error.to_string(),
+    }
 }
 
 impl Endpoint {
@@ -92,14 +97,26 @@ impl Endpoint {
 
     fn start(listener: TcpListener) -> io::Result<Endpoint> {
         let now = Instant::now();
-        let state = State { snapshot: None, is_wanted: false, alive_at: now, is_over: false };
+        let state = State {
+            snapshot: None,
+            is_wanted: false,
+            alive_at: now,
+            is_over: false,
+        };
         let shared = Arc::new(Shared(Mutex::new(state)));
         let (wakes, waker) = io::pipe()?;
         rustix::io::ioctl_fionbio(&wakes, true)?;
         rustix::io::ioctl_fionbio(&waker, true)?;
         let mut server = Server::new(listener.local_addr()?, listener, wakes, Arc::clone(&shared));
-        let thread = thread::Builder::new().name("endpoint".to_owned()).spawn(move || server.serve())?;
-        Ok(Endpoint { shared, waker, thread: Some(thread), next_at: now })
+        let thread = thread::Builder::new()
+            .name("endpoint".to_owned())
+            .spawn(move || server.serve())?;
+        Ok(Endpoint {
+            shared,
+            waker,
+            thread: Some(thread),
+            next_at: now,
+        })
     }
 
     /// Hands over what was counted so far, where it is wanted. To be called several times a second.

@@ -27,7 +27,10 @@ pub(super) fn written<T>(
 ) -> Result<(T, Result<(), Failure>), Failure> {
     let mut observation = None;
     let outcome = output.write_by(|into| {
-        let mut events = Events { trace: Perfetto::begin(into, now(), costs), taken: Vec::new() };
+        let mut events = Events {
+            trace: Perfetto::begin(into, now(), costs),
+            taken: Vec::new(),
+        };
         match observe(&mut events) {
             Err(failure) => Ok(Err(failure)),
             Ok(observed) => {

@@ -14,7 +14,9 @@ pub(super) fn name(stacks: &mut SampledStacks) {
     for frame in &mut stacks.frames {
         let at = frame.module as usize;
         if is_known.get(at).is_some_and(|is_known| *is_known) {
-            frame.function = symbols.resolve(Path::new(&stacks.modules[at].path), None, frame.offset).function;
+            frame.function = symbols
+                .resolve(Path::new(&stacks.modules[at].path), None, frame.offset)
+                .function;
         }
     }
 }

@@ -30,8 +30,15 @@ impl Kept {
         if path.symlink_metadata().is_ok() {
             return Err(Failure::Write(WriteRecordError::Exists(path.clone())));
         }
-        let draft = Draft::of(path).map_err(|source| Failure::Output { path: path.clone(), source })?;
-        Ok(Kept { place, draft: Some(draft), next_at: Instant::now() + EACH })
+        let draft = Draft::of(path).map_err(|source| Failure::Output {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Kept {
+            place,
+            draft: Some(draft),
+            next_at: Instant::now() + EACH,
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -55,12 +62,18 @@ impl Kept {
         &mut self,
         observation: &Observation,
     ) -> Result<(), switchcost_observation::WriteObservationError> {
-        let draft = self.draft.take().map_or_else(|| Draft::of(&self.place.path), Ok)?;
+        let draft = self
+            .draft
+            .take()
+            .map_or_else(|| Draft::of(&self.place.path), Ok)?;
         if self.place.readers == Readers::Owner {
             draft.make_private()?;
         }
         let mut buffered = BufWriter::new(draft);
         observation.write(&mut buffered)?;
-        Ok(buffered.into_inner().map_err(io::IntoInnerError::into_error)?.keep()?)
+        Ok(buffered
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .keep()?)
     }
 }

@@ -17,5 +17,8 @@ pub(super) fn find(observation: &Observation, named: Option<&Found>) -> Vec<Know
     }
     let (programs, host) = (Programs::of(observation), &observation.host);
     let profiled = profiled::find(programs.clone(), named, &observation.subject, host);
-    injected::find(programs, host).into_iter().chain(profiled).collect()
+    injected::find(programs, host)
+        .into_iter()
+        .chain(profiled)
+        .collect()
 }

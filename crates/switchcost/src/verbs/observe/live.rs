@@ -44,10 +44,14 @@ impl Order {
 
     fn value(self, found: &ProcessFinding) -> f64 {
         match self {
-            Order::Cost => found.cost_ns.map_or(found.switches as f64, |cost| cost.likely.unwrap_or(cost.high)),
+            Order::Cost => found.cost_ns.map_or(found.switches as f64, |cost| {
+                cost.likely.unwrap_or(cost.high)
+            }),
             Order::Switches => found.switches as f64,
             Order::Involuntary => found.involuntary as f64,
-            Order::Wait => found.wait.map_or(0.0, |wait| wait.p99_ns.unwrap_or(f64::INFINITY)),
+            Order::Wait => found
+                .wait
+                .map_or(0.0, |wait| wait.p99_ns.unwrap_or(f64::INFINITY)),
         }
     }
 }
@@ -71,12 +75,14 @@ impl Live {
             return Err(Failure::NoTerminal("found none".to_owned()));
         }
         if let Some(name) = terminal::without_cursor() {
-            return Err(Failure::NoTerminal(format!("found one without a cursor (TERM={name})")));
+            return Err(Failure::NoTerminal(format!(
+                "found one without a cursor (TERM={name})"
+            )));
         }
         // Where there is none, a kill leaves the terminal as it is then.
         let restorer = Restorer::of_terminal().ok();
-        let terminal =
-            ratatui::try_init().map_err(|error| Failure::NoTerminal(format!("found one that refuses ({error})")))?;
+        let terminal = ratatui::try_init()
+            .map_err(|error| Failure::NoTerminal(format!("found one that refuses ({error})")))?;
         Ok(Live {
             terminal,
             _restorer: restorer,
@@ -95,13 +101,19 @@ impl Live {
     }
 
     /// Takes what was typed, and draws where it is time.
-    pub(super) fn tick(&mut self, so_far: impl FnOnce() -> Result<Observation, NoBpf>) -> Result<(), Failure> {
+    pub(super) fn tick(
+        &mut self,
+        so_far: impl FnOnce() -> Result<Observation, NoBpf>,
+    ) -> Result<(), Failure> {
         let lost = |error: io::Error| Failure::NoTerminal(format!("lost it ({error})"));
         let mut is_changed = self.take_keys().map_err(lost)?;
         let is_time = self.drawn.is_none_or(|drawn| drawn.elapsed() >= EACH) && !self.is_paused;
         if is_time || (is_changed && !self.is_paused) {
             let now = so_far().map_err(ObserveError::from)?;
-            let shown = self.before.as_ref().map_or_else(|| now.clone(), |before| now.since(before));
+            let shown = self
+                .before
+                .as_ref()
+                .map_or_else(|| now.clone(), |before| now.since(before));
             self.text = self.page(&shown);
             // A change of the order shows the same moment so far, not a shorter one.
             if is_time {
@@ -110,17 +122,28 @@ impl Live {
             }
             is_changed = true;
         }
-        if is_changed { self.draw().map_err(lost) } else { Ok(()) }
+        if is_changed {
+            self.draw().map_err(lost)
+        } else {
+            Ok(())
+        }
     }
 
     fn take_keys(&mut self) -> io::Result<bool> {
         let mut is_changed = false;
         while event::poll(Duration::ZERO)? {
             is_changed = true;
-            let Event::Key(KeyEvent { code, modifiers, .. }) = event::read()? else { continue };
+            let Event::Key(KeyEvent {
+                code, modifiers, ..
+            }) = event::read()?
+            else {
+                continue;
+            };
             match code {
                 // In raw mode the terminal sends no signal.
-                KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => self.is_left = true,
+                KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => {
+                    self.is_left = true
+                }
                 _ if modifiers.contains(KeyModifiers::CONTROL) => {}
                 KeyCode::Char('q') | KeyCode::Esc => self.is_left = true,
                 KeyCode::Char('p' | ' ') => self.is_paused = !self.is_paused,
@@ -133,19 +156,39 @@ impl Live {
 
     fn page(&self, observation: &Observation) -> String {
         let mut findings: Findings = analyse(observation);
-        findings.names.sort_by(|a, b| self.order.value(b).total_cmp(&self.order.value(a)));
-        let width = self.terminal.size().map_or(Style::USUAL_WIDTH, |size| size.width);
-        let style = Style { width: Some(width), ..Style::default() };
+        findings
+            .names
+            .sort_by(|a, b| self.order.value(b).total_cmp(&self.order.value(a)));
+        let width = self
+            .terminal
+            .size()
+            .map_or(Style::USUAL_WIDTH, |size| size.width);
+        let style = Style {
+            width: Some(width),
+            ..Style::default()
+        };
         terminal::shown(
-            &switchcost_report::observe::render(observation, &findings, By::Program, Format::Table, style),
+            &switchcost_report::observe::render(
+                observation,
+                &findings,
+                By::Program,
+                Format::Table,
+                style,
+            ),
             &io::stdout(),
         )
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let state = if self.is_paused { "paused" } else { "the last second" };
-        let help =
-            format!("{state}, by {:?} | c cost, s switches, i involuntary, w wait | p pause, q leave", self.order);
+        let state = if self.is_paused {
+            "paused"
+        } else {
+            "the last second"
+        };
+        let help = format!(
+            "{state}, by {:?} | c cost, s switches, i involuntary, w wait | p pause, q leave",
+            self.order
+        );
         let text = format!("{}\n\n{}", help.to_lowercase(), self.text);
         self.terminal.draw(|frame| {
             let area = frame.area();

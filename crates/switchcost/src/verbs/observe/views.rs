@@ -34,7 +34,16 @@ impl<'a, 'b> Views<'a, 'b> {
     ) -> Result<Views<'a, 'b>, Failure> {
         let live = arguments.live.then(Live::start).transpose()?;
         let address = arguments.listen.map(Address::claim).transpose()?;
-        Ok(Views { announcement, interrupt, kept, live, address, endpoint: None, events, failed: None })
+        Ok(Views {
+            announcement,
+            interrupt,
+            kept,
+            live,
+            address,
+            endpoint: None,
+            events,
+            failed: None,
+        })
     }
 }
 
@@ -60,7 +69,10 @@ impl Listener for Views<'_, '_> {
         }
     }
 
-    fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) -> Result<(), Failure> {
+    fn look(
+        &mut self,
+        so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
+    ) -> Result<(), Failure> {
         if let Some(events) = &mut self.events {
             events.write();
         }

@@ -1,7 +1,9 @@
 use std::path::Path;
 
 use switchcost_analysis::simulation::Options;
-use switchcost_analysis::{CoreSharing, Findings, Point, Verdict, injection, observation, simulation};
+use switchcost_analysis::{
+    CoreSharing, Findings, Point, Verdict, injection, observation, simulation,
+};
 use switchcost_injection::{Injection, is_injection};
 use switchcost_observation::Observation;
 use switchcost_record::MeasureRecord;
@@ -21,16 +23,34 @@ pub(crate) struct Loaded {
 }
 
 enum Content {
-    Measured { record: Box<MeasureRecord>, findings: Findings, points: Vec<Point> },
-    Observed { record: Box<Observation>, findings: Box<observation::Findings>, by: By },
-    Injected { record: Box<Injection>, findings: Box<injection::Findings> },
-    Simulated { head: Box<Simulation>, findings: simulation::Findings },
+    Measured {
+        record: Box<MeasureRecord>,
+        findings: Findings,
+        points: Vec<Point>,
+    },
+    Observed {
+        record: Box<Observation>,
+        findings: Box<observation::Findings>,
+        by: By,
+    },
+    Injected {
+        record: Box<Injection>,
+        findings: Box<injection::Findings>,
+    },
+    Simulated {
+        head: Box<Simulation>,
+        findings: simulation::Findings,
+    },
 }
 
 impl Loaded {
     /// Reads a record of either kind and analyses it.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
         let content = match () {
             () if is_simulation(path) => simulated(path)?,
             () if is_observation(path) => observed(Observation::read(path)?),
@@ -42,19 +62,32 @@ impl Loaded {
 
     /// One that is not read from a file.
     pub(crate) fn observed(record: Observation) -> Loaded {
-        Loaded { name: String::new(), content: observed(record) }
+        Loaded {
+            name: String::new(),
+            content: observed(record),
+        }
     }
 
     /// The same of a simulation.
     pub(crate) fn simulated(head: Simulation, findings: simulation::Findings) -> Loaded {
-        Loaded { name: String::new(), content: Content::Simulated { head: Box::new(head), findings } }
+        Loaded {
+            name: String::new(),
+            content: Content::Simulated {
+                head: Box::new(head),
+                findings,
+            },
+        }
     }
 
     /// The same with what earlier runs of the machine differ by, where a folder of their records is named.
     pub(super) fn beside(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
-        let Some(earlier) = earlier else { return Ok(self) };
+        let Some(earlier) = earlier else {
+            return Ok(self);
+        };
         match &mut self.content {
-            Content::Measured { record, findings, .. } => {
+            Content::Measured {
+                record, findings, ..
+            } => {
                 record.header.earlier = Some(earlier.before(&record.header));
                 *findings = switchcost_analysis::analyse(record);
                 Ok(self)
@@ -77,60 +110,116 @@ impl Loaded {
 
     /// What a measurement leaves for later ones about the core, beside its record.
     pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
-        let Content::Measured { record, findings, .. } = &self.content else { return None };
+        let Content::Measured {
+            record, findings, ..
+        } = &self.content
+        else {
+            return None;
+        };
         Some((record, switchcost_analysis::core_sharing(record, findings)?))
     }
 
     /// What was observed, where it is of that.
     pub(super) fn observation(&self) -> Option<&Observation> {
-        let Content::Observed { record, .. } = &self.content else { return None };
+        let Content::Observed { record, .. } = &self.content else {
+            return None;
+        };
         Some(record)
     }
 
     pub(super) fn text(&self, format: Format, style: Style) -> String {
         match &self.content {
-            Content::Measured { record, findings, .. } => measure::render(record, findings, format, style),
-            Content::Observed { record, findings, by } => observe::render(record, findings, *by, format, style),
-            Content::Injected { record, findings } => inject::render(record, findings, format, style),
-            Content::Simulated { head, findings } => simulate::render(head, findings, format, style),
+            Content::Measured {
+                record, findings, ..
+            } => measure::render(record, findings, format, style),
+            Content::Observed {
+                record,
+                findings,
+                by,
+            } => observe::render(record, findings, *by, format, style),
+            Content::Injected { record, findings } => {
+                inject::render(record, findings, format, style)
+            }
+            Content::Simulated { head, findings } => {
+                simulate::render(head, findings, format, style)
+            }
         }
     }
 
     pub(super) fn part(&self) -> html::Part<'_> {
         let name = &self.name;
         match &self.content {
-            Content::Measured { record, findings, points } => html::Part::Measured { name, record, findings, points },
-            Content::Observed { record, findings, .. } => html::Part::Observed { name, observation: record, findings },
-            Content::Injected { record, findings } => html::Part::Injected { name, record, findings },
-            Content::Simulated { head, findings } => html::Part::Simulated { name, head, findings },
+            Content::Measured {
+                record,
+                findings,
+                points,
+            } => html::Part::Measured {
+                name,
+                record,
+                findings,
+                points,
+            },
+            Content::Observed {
+                record, findings, ..
+            } => html::Part::Observed {
+                name,
+                observation: record,
+                findings,
+            },
+            Content::Injected { record, findings } => html::Part::Injected {
+                name,
+                record,
+                findings,
+            },
+            Content::Simulated { head, findings } => html::Part::Simulated {
+                name,
+                head,
+                findings,
+            },
         }
     }
 
     /// How a program that shows this ends.
     pub(super) fn exit(&self) -> Exit {
         let is_any_missing = match &self.content {
-            Content::Measured { findings, .. } => {
-                findings.results.iter().any(|result| matches!(result.verdict, Verdict::NotMeasured { .. }))
-            }
+            Content::Measured { findings, .. } => findings
+                .results
+                .iter()
+                .any(|result| matches!(result.verdict, Verdict::NotMeasured { .. })),
             Content::Injected { record, findings } => {
                 findings.footprints.iter().any(|found| !found.is_measured())
                     || injection::doubt(record, findings).is_some()
             }
             Content::Observed { .. } | Content::Simulated { .. } => false,
         };
-        if is_any_missing { Exit::Partial } else { Exit::Success }
+        if is_any_missing {
+            Exit::Partial
+        } else {
+            Exit::Success
+        }
     }
 }
 
 fn measured(path: &Path) -> Result<Content, Failure> {
     let record = Box::new(MeasureRecord::read(path)?);
-    let (findings, points) = (switchcost_analysis::analyse(&record), switchcost_analysis::points(&record));
-    Ok(Content::Measured { record, findings, points })
+    let (findings, points) = (
+        switchcost_analysis::analyse(&record),
+        switchcost_analysis::points(&record),
+    );
+    Ok(Content::Measured {
+        record,
+        findings,
+        points,
+    })
 }
 
 fn observed(record: Observation) -> Content {
     let findings = Box::new(observation::analyse(&record));
-    Content::Observed { record: Box::new(record), findings, by: By::default() }
+    Content::Observed {
+        record: Box::new(record),
+        findings,
+        by: By::default(),
+    }
 }
 
 fn injected(path: &Path) -> Result<Content, Failure> {
@@ -141,7 +230,10 @@ fn injected(path: &Path) -> Result<Content, Failure> {
 
 fn simulated(path: &Path) -> Result<Content, Failure> {
     let (head, findings) = records::simulation(path, Options::default())?;
-    Ok(Content::Simulated { head: Box::new(head), findings })
+    Ok(Content::Simulated {
+        head: Box::new(head),
+        findings,
+    })
 }
 
 #[cfg(test)]
@@ -150,19 +242,29 @@ mod tests {
 
     #[test]
     fn a_result_that_cannot_be_ends_with_reservations() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
         let loaded = |change: fn(&mut switchcost_injection::Injection)| {
-            let mut record = Box::new(switchcost_injection::Injection::read(&path).expect("a record of this version"));
+            let mut record = Box::new(
+                switchcost_injection::Injection::read(&path).expect("a record of this version"),
+            );
             record.header.plan.footprints_bytes.truncate(2);
             record.runs.retain(|run| run.footprint < 2);
             change(&mut record);
             let findings = Box::new(injection::analyse(&record));
-            Loaded { name: String::new(), content: Content::Injected { record, findings } }.exit()
+            Loaded {
+                name: String::new(),
+                content: Content::Injected { record, findings },
+            }
+            .exit()
         };
         assert_eq!(loaded(|_| ()), Exit::Success);
         // As if more touched cost less.
         assert_eq!(
-            loaded(|record| record.runs.iter_mut().for_each(|run| run.footprint = 1 - run.footprint)),
+            loaded(|record| record
+                .runs
+                .iter_mut()
+                .for_each(|run| run.footprint = 1 - run.footprint)),
             Exit::Partial
         );
     }

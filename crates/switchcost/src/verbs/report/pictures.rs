@@ -16,7 +16,10 @@ use crate::output::Output;
 
 /// Writes each table as CSV and each figure as SVG and PNG. Tables first: they need no browser.
 pub(in crate::verbs) fn write(html: &Html, folder: &Path) -> Result<(), Failure> {
-    let failed = |source| Failure::Output { path: folder.to_owned(), source };
+    let failed = |source| Failure::Output {
+        path: folder.to_owned(),
+        source,
+    };
     fs::create_dir_all(folder).map_err(failed)?;
     for (name, csv) in &html.tables {
         keep(folder, name, "csv", csv.as_bytes())?;
@@ -49,7 +52,9 @@ fn picture(dom: &str, figure: &str, format: &str) -> Option<Vec<u8>> {
         let bytes: Vec<u8> = percent_decode_str(text).collect();
         return bytes.starts_with(b"<svg").then_some(bytes);
     }
-    let bytes = STANDARD.decode(url.strip_prefix("data:image/png;base64,")?).ok()?;
+    let bytes = STANDARD
+        .decode(url.strip_prefix("data:image/png;base64,")?)
+        .ok()?;
     bytes.starts_with(b"\x89PNG").then_some(bytes)
 }
 
@@ -61,7 +66,10 @@ mod tests {
     fn a_picture_is_found_by_its_figure_and_format() {
         let dom = "<pre id=\"a.svg\">data:image/svg+xml,%3Csvg%3E%3C%2Fsvg%3E</pre><pre id=\"a.png\">data:image/png;base64,\
                    iVBORw==</pre><pre id=\"b.svg\">data:,</pre>";
-        assert_eq!(picture(dom, "a", "svg").as_deref(), Some(&b"<svg></svg>"[..]));
+        assert_eq!(
+            picture(dom, "a", "svg").as_deref(),
+            Some(&b"<svg></svg>"[..])
+        );
         assert_eq!(picture(dom, "a", "png").as_deref(), Some(&b"\x89PNG"[..]));
         assert_eq!(picture(dom, "b", "svg"), None, "no picture");
         assert_eq!(picture(dom, "c", "svg"), None, "no figure");

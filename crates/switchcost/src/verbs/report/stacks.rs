@@ -17,8 +17,15 @@ pub(crate) struct StackFiles {
 
 impl StackFiles {
     pub(crate) fn claim(records: &[PathBuf], stacks: &Stacks) -> Result<StackFiles, Failure> {
-        let file = |name: &Option<PathBuf>| name.as_deref().map(|name: &Path| claim(records, Some(name))).transpose();
-        Ok(StackFiles { folded: file(&stacks.folded)?, pprof: file(&stacks.pprof)? })
+        let file = |name: &Option<PathBuf>| {
+            name.as_deref()
+                .map(|name: &Path| claim(records, Some(name)))
+                .transpose()
+        };
+        Ok(StackFiles {
+            folded: file(&stacks.folded)?,
+            pprof: file(&stacks.pprof)?,
+        })
     }
 
     pub(crate) fn is_any(&self) -> bool {
@@ -29,9 +36,14 @@ impl StackFiles {
         if !self.is_any() {
             return Ok(());
         }
-        let observation = loaded.observation().ok_or(no_causes("a record of something else"))?;
+        let observation = loaded
+            .observation()
+            .ok_or(no_causes("a record of something else"))?;
         if observation.stacks.is_none()
-            && observation.tasks.iter().all(|tasks| tasks.causes.is_empty())
+            && observation
+                .tasks
+                .iter()
+                .all(|tasks| tasks.causes.is_empty())
             && !observation.tasks.is_empty()
         {
             return Err(no_causes("an observation without causes"));
@@ -39,10 +51,13 @@ impl StackFiles {
         if let Some(output) = self.folded {
             output.write(&folded(observation))?;
         }
-        self.pprof.map_or(Ok(()), |output| output.write_bytes(&pprof(observation)))
+        self.pprof
+            .map_or(Ok(()), |output| output.write_bytes(&pprof(observation)))
     }
 }
 
 fn no_causes(found: &str) -> Failure {
-    Failure::NoStacks(format!("found {found}, need a record of observe whose switches were counted by BPF programs"))
+    Failure::NoStacks(format!(
+        "found {found}, need a record of observe whose switches were counted by BPF programs"
+    ))
 }

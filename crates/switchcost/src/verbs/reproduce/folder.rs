@@ -17,8 +17,10 @@ impl Folder {
     pub(super) fn open(path: Option<&Path>) -> Result<Folder, Failure> {
         let path = path.map_or_else(runs::reproduce_folder, |path| Ok(path.to_owned()))?;
         let folder = Folder { path };
-        std::fs::create_dir_all(folder.records())
-            .map_err(|source| Failure::Site { path: folder.path.clone(), source })?;
+        std::fs::create_dir_all(folder.records()).map_err(|source| Failure::Site {
+            path: folder.path.clone(),
+            source,
+        })?;
         Ok(folder)
     }
 
@@ -30,13 +32,19 @@ impl Folder {
     pub(super) fn measured_cpu(&self) -> Option<CpuId> {
         let entries = std::fs::read_dir(self.records()).ok()?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        paths.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "jsonl")
+        });
         paths.sort_unstable();
-        let cpu = |record: MeasureRecord| match record.header.plan.cases.first()?.placement.cpus[..] {
+        let cpu = |record: MeasureRecord| match record.header.plan.cases.first()?.placement.cpus[..]
+        {
             [cpu] => Some(cpu),
             _ => None,
         };
-        paths.iter().find_map(|path| cpu(MeasureRecord::read(path).ok()?))
+        paths
+            .iter()
+            .find_map(|path| cpu(MeasureRecord::read(path).ok()?))
     }
 
     pub(super) fn index(&self) -> PathBuf {
@@ -49,12 +57,14 @@ impl Folder {
 
     /// Where a step's record is, once it is whole.
     pub(super) fn record(&self, step: &Step) -> PathBuf {
-        self.records().join(format!("{}.{}", step.name, step.ending()))
+        self.records()
+            .join(format!("{}.{}", step.name, step.ending()))
     }
 
     /// Where it is until then.
     pub(super) fn draft(&self, step: &Step) -> PathBuf {
-        self.records().join(format!("{}.part.{}", step.name, step.ending()))
+        self.records()
+            .join(format!("{}.part.{}", step.name, step.ending()))
     }
 
     /// The trace that a step leaves or keeps.
@@ -69,7 +79,8 @@ impl Folder {
 
     /// Where what a stopped run left is put aside.
     pub(super) fn stopped(&self, step: &Step) -> PathBuf {
-        self.records().join(format!("{}.stopped.{}", step.name, step.ending()))
+        self.records()
+            .join(format!("{}.stopped.{}", step.name, step.ending()))
     }
 
     /// Which command left the step's record.
@@ -108,10 +119,18 @@ mod tests {
             watched_by: Vec::new(),
             trace_of: None,
         };
-        assert!(!folder.has(&step, "switchcost trace walks"), "nothing is there");
+        assert!(
+            !folder.has(&step, "switchcost trace walks"),
+            "nothing is there"
+        );
         std::fs::write(folder.record(&step), "a record").expect("written");
-        assert!(folder.has(&step, "switchcost trace walks"), "a site of before commands were noted");
-        folder.note_command(&step, "switchcost trace walks").expect("noted");
+        assert!(
+            folder.has(&step, "switchcost trace walks"),
+            "a site of before commands were noted"
+        );
+        folder
+            .note_command(&step, "switchcost trace walks")
+            .expect("noted");
         assert!(folder.has(&step, "switchcost trace walks"));
         assert!(!folder.has(&step, "switchcost trace walks --turns 40"));
     }

@@ -28,8 +28,12 @@ impl Others {
 
 /// The first wanted paper that the file has.
 fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
-    let failure = |why: String| Failure::OtherResult { path: file.to_owned(), why };
-    let text = std::fs::read_to_string(file).map_err(|error| failure(format!("found no way to read it ({error})")))?;
+    let failure = |why: String| Failure::OtherResult {
+        path: file.to_owned(),
+        why,
+    };
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| failure(format!("found no way to read it ({error})")))?;
     let mut why = "need a paper".to_owned();
     for paper in papers {
         match Earlier::read(&file.display().to_string(), &text, *paper) {

@@ -19,10 +19,12 @@ use crate::signals::Interrupt;
 
 /// The command line of a step, as one would type it.
 pub(super) fn line(step: &Step) -> String {
-    let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| match word.as_str() {
-        TRACE => trace_name(step),
-        Step::OWN_TRACE => format!("records/{}.sct", step.name),
-        word => word.to_owned(),
+    let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| {
+        match word.as_str() {
+            TRACE => trace_name(step),
+            Step::OWN_TRACE => format!("records/{}.sct", step.name),
+            word => word.to_owned(),
+        }
     }));
     let watcher = step.watched_by.iter().map(|word| match word.as_str() {
         WORDS => format!("records/{}.watched.txt", step.name),
@@ -34,7 +36,9 @@ pub(super) fn line(step: &Step) -> String {
 
 /// What a step's record is made by: its command line, behind that of the trace that it reads.
 fn made_by(step: &Step, steps: &[Step]) -> String {
-    let trace = steps.iter().filter(|other| step.trace_of.as_ref() == Some(&other.name));
+    let trace = steps
+        .iter()
+        .filter(|other| step.trace_of.as_ref() == Some(&other.name));
     trace.chain([step]).map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -44,7 +48,9 @@ const TRACE: &str = "TRACE";
 const WORDS: &str = "WORDS";
 
 fn trace_name(step: &Step) -> String {
-    step.trace_of.as_ref().map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
+    step.trace_of
+        .as_ref()
+        .map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
 }
 
 pub(super) struct Runner<'a> {
@@ -56,7 +62,11 @@ pub(super) struct Runner<'a> {
 impl<'a> Runner<'a> {
     pub(super) fn new(folder: &'a Folder, interrupt: &'a Interrupt) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(Failure::OwnFile)?;
-        Ok(Runner { program, folder, interrupt })
+        Ok(Runner {
+            program,
+            folder,
+            interrupt,
+        })
     }
 
     /// Runs all steps of which no record is there yet, or one of another command, and reads what they left.
@@ -65,13 +75,22 @@ impl<'a> Runner<'a> {
         let mut commands = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             let outcome = self
-                .one(step, &made_by(step, steps), (number + 1, steps.len()), has_trace(step, &commands))
+                .one(
+                    step,
+                    &made_by(step, steps),
+                    (number + 1, steps.len()),
+                    has_trace(step, &commands),
+                )
                 .and_then(|path| load(&mut records, step, &path));
             self.hear(&mut records, step);
             if let Err(why) = &outcome {
                 records.add_missing(&step.name, why.clone());
             }
-            commands.push(Command { step: step.name.clone(), line: line(step), missing: outcome.err() });
+            commands.push(Command {
+                step: step.name.clone(),
+                line: line(step),
+                missing: outcome.err(),
+            });
         }
         Ok((records, commands))
     }
@@ -98,31 +117,50 @@ impl<'a> Runner<'a> {
         // Of a run that was stopped, or of another command: what it measured is not lost, and not taken for the step's.
         for old in [&path, &draft] {
             if old.exists() {
-                std::fs::rename(old, self.folder.stopped(step)).map_err(|error| error.to_string())?;
+                std::fs::rename(old, self.folder.stopped(step))
+                    .map_err(|error| error.to_string())?;
             }
         }
         if step.arguments.iter().any(|word| word == Step::OWN_TRACE) {
             // It goes with the record that was put aside, and would hold the name.
             let _ = std::fs::remove_file(self.own_trace(&step.name));
         }
-        let status = self.status(step, &draft).map_err(|error| format!("found no way to run it ({error})"))?;
+        let status = self
+            .status(step, &draft)
+            .map_err(|error| format!("found no way to run it ({error})"))?;
         // 3 is done, with reservations: what could not be measured is said in the record.
         if !(status.success() || status.code() == Some(3)) {
-            return Err(format!("ended with {status}; to see why, run: {}", line(step)));
+            return Err(format!(
+                "ended with {status}; to see why, run: {}",
+                line(step)
+            ));
         }
         std::fs::rename(&draft, &path).map_err(|error| format!("left no record ({error})"))?;
-        self.folder.note_command(step, made_by).map_err(|error| format!("left no note of its command ({error})"))?;
+        self.folder
+            .note_command(step, made_by)
+            .map_err(|error| format!("left no note of its command ({error})"))?;
         Ok(path)
     }
 
     fn status(&self, step: &Step, draft: &Path) -> io::Result<ExitStatus> {
         let printed = File::create(self.folder.printed(step))?;
-        let mut words: Vec<String> = step.watched_by.iter().map(|word| self.placed(step, word)).collect();
+        let mut words: Vec<String> = step
+            .watched_by
+            .iter()
+            .map(|word| self.placed(step, word))
+            .collect();
         words.push(self.program.to_string_lossy().into_owned());
         words.extend(step.arguments.iter().map(|word| self.placed(step, word)));
         let mut command = process::Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null());
-        command.arg(if step.ending() == "sct" { "-o" } else { "--record" }).arg(draft).stdout(printed);
+        command
+            .arg(if step.ending() == "sct" {
+                "-o"
+            } else {
+                "--record"
+            })
+            .arg(draft)
+            .stdout(printed);
         run_tied(&mut command, &|| self.interrupt.is_raised())
     }
 
@@ -146,7 +184,10 @@ impl<'a> Runner<'a> {
             let path = self.folder.words(step);
             match std::fs::read_to_string(&path) {
                 Ok(words) => records.add_text(&step.name, words),
-                Err(error) => records.add_missing(&step.name, format!("{} said nothing ({error})", step.watched_by[0])),
+                Err(error) => records.add_missing(
+                    &step.name,
+                    format!("{} said nothing ({error})", step.watched_by[0]),
+                ),
             }
         }
     }
@@ -154,7 +195,9 @@ impl<'a> Runner<'a> {
 
 /// Whether the step before left the trace that this one reads.
 fn has_trace(step: &Step, done: &[Command]) -> Result<(), String> {
-    let trace = done.iter().find(|command| step.trace_of.as_ref() == Some(&command.step));
+    let trace = done
+        .iter()
+        .find(|command| step.trace_of.as_ref() == Some(&command.step));
     match trace.and_then(|trace| trace.missing.as_ref()) {
         Some(why) => Err(format!("its trace is missing: {why}")),
         None => Ok(()),
@@ -169,7 +212,8 @@ fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
             records.add_measured(&step.name, record, findings);
         }
         "parquet" => {
-            let (head, findings) = simulation(path, Options::default()).map_err(|error| error.to_string())?;
+            let (head, findings) =
+                simulation(path, Options::default()).map_err(|error| error.to_string())?;
             records.add_simulated(&step.name, head, findings);
         }
         // A trace is for other steps to read.
@@ -191,10 +235,17 @@ mod tests {
             trace_of: Some("michigan-walks-8KiB".to_owned()),
         };
         let done = |step: &str, missing: Option<&str>| {
-            vec![Command { step: step.to_owned(), line: String::new(), missing: missing.map(str::to_owned) }]
+            vec![Command {
+                step: step.to_owned(),
+                line: String::new(),
+                missing: missing.map(str::to_owned),
+            }]
         };
         assert_eq!(has_trace(&step, &done("michigan-walks-8KiB", None)), Ok(()));
-        assert_eq!(has_trace(&step, &done("michigan-walks-32KiB", Some("no QEMU"))), Ok(()));
+        assert_eq!(
+            has_trace(&step, &done("michigan-walks-32KiB", Some("no QEMU"))),
+            Ok(())
+        );
         assert_eq!(
             has_trace(&step, &done("michigan-walks-8KiB", Some("no QEMU"))),
             Err("its trace is missing: no QEMU".to_owned())

@@ -12,7 +12,11 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::verbs::report::pictures;
 
-pub(super) fn write(reproductions: &[Reproduction<'_>], folder: &Folder, wants_figures: bool) -> Result<(), Failure> {
+pub(super) fn write(
+    reproductions: &[Reproduction<'_>],
+    folder: &Folder,
+    wants_figures: bool,
+) -> Result<(), Failure> {
     for reproduction in reproductions {
         let name = reproduction.paper.to_string();
         let html = html::render_reproduction(reproduction);
@@ -20,16 +24,25 @@ pub(super) fn write(reproductions: &[Reproduction<'_>], folder: &Folder, wants_f
         if wants_figures {
             pictures::write(&html, &folder.file("figures").join(&name))?;
         }
-        let json = render(std::slice::from_ref(reproduction), Format::Json, Style::default());
+        let json = render(
+            std::slice::from_ref(reproduction),
+            Format::Json,
+            Style::default(),
+        );
         Output::claim(Some(&folder.file(&format!("{name}.json"))))?.write(&json)?;
     }
-    let papers: Vec<Listed> = Paper::iter().filter_map(|paper| listed(paper, reproductions, folder)).collect();
+    let papers: Vec<Listed> = Paper::iter()
+        .filter_map(|paper| listed(paper, reproductions, folder))
+        .collect();
     Output::claim(Some(&folder.index()))?.write(&html::index(&papers))
 }
 
 /// What the folder has of a paper: from this run, or from an earlier one.
 fn listed(paper: Paper, reproductions: &[Reproduction<'_>], folder: &Folder) -> Option<Listed> {
-    match reproductions.iter().find(|reproduction| reproduction.paper == paper) {
+    match reproductions
+        .iter()
+        .find(|reproduction| reproduction.paper == paper)
+    {
         Some(reproduction) => Some(Listed::of(reproduction)),
         None => Listed::read(&fs::read_to_string(folder.file(&format!("{paper}.json"))).ok()?),
     }

@@ -33,7 +33,13 @@ fn lines(fields: &[Field]) -> String {
     for same in fields.chunk_by(|a, b| a.kind == b.kind) {
         let names: Vec<&str> = same.iter().map(|field| &*field.name).collect();
         let kind = Some(&*same[0].kind).filter(|kind| !kind.is_empty());
-        text += &wrapped(&[&*names.join(", ")].into_iter().chain(kind).collect::<Vec<_>>().join(": "));
+        text += &wrapped(
+            &[&*names.join(", ")]
+                .into_iter()
+                .chain(kind)
+                .collect::<Vec<_>>()
+                .join(": "),
+        );
     }
     text
 }
@@ -59,8 +65,15 @@ fn made(page: &str) -> (String, Vec<String>) {
     while let Some((before, behind)) = rest.split_once(BEGIN) {
         let (name, behind) = behind.split_once(" -->").expect("the mark ends");
         let (_, behind) = behind.split_once(END).expect("the fields end");
-        let schema = schemas.get(name).unwrap_or_else(|| panic!("no schema {name}"));
-        write!(text, "{before}{BEGIN}{name} -->\n\n{}\n{END}", shape(name, schema)).expect("memory");
+        let schema = schemas
+            .get(name)
+            .unwrap_or_else(|| panic!("no schema {name}"));
+        write!(
+            text,
+            "{before}{BEGIN}{name} -->\n\n{}\n{END}",
+            shape(name, schema)
+        )
+        .expect("memory");
         names.push(name.to_owned());
         rest = behind;
     }
@@ -70,7 +83,11 @@ fn made(page: &str) -> (String, Vec<String>) {
 #[test]
 fn each_field_of_each_type_says_what_it_means() {
     for (name, schema) in super::schemas() {
-        let types = schema["$defs"].as_object().into_iter().flatten().map(|(_, of)| of);
+        let types = schema["$defs"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, of)| of);
         for field in types.chain([&schema]).flat_map(|of| fields(of, &schema)) {
             assert!(field.is_described, "{name}: {field:?}");
         }
@@ -88,10 +105,21 @@ fn the_pages_list_the_fields_of_each_form() {
         if std::env::var_os("UPDATE").is_some() && made != page {
             std::fs::write(&path, &made).expect("the page is written");
         } else {
-            let line = page.lines().zip(made.lines()).find(|(found, need)| found != need);
-            assert!(made == page, "{}: UPDATE=1 writes its shapes; {line:#?}", path.display());
+            let line = page
+                .lines()
+                .zip(made.lines())
+                .find(|(found, need)| found != need);
+            assert!(
+                made == page,
+                "{}: UPDATE=1 writes its shapes; {line:#?}",
+                path.display()
+            );
         }
     }
     listed.sort();
-    assert_eq!(listed, super::schemas().keys().cloned().collect::<Vec<_>>(), "each form is listed once");
+    assert_eq!(
+        listed,
+        super::schemas().keys().cloned().collect::<Vec<_>>(),
+        "each form is listed once"
+    );
 }

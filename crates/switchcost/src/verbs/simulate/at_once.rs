@@ -17,29 +17,59 @@ use crate::output::Output;
 use crate::signals::Interrupt;
 
 /// Turns of `instructions` stand for processes that run at once.
-pub(super) fn run(path: &Path, instructions: u64, arguments: &SimulateArguments) -> Result<Exit, Failure> {
+pub(super) fn run(
+    path: &Path,
+    instructions: u64,
+    arguments: &SimulateArguments,
+) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.designs.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let machines = || -> Result<Vec<SideBySide>, Failure> {
         let one = |design: switchcost_design::Design| {
             let name = design.name.clone();
-            SideBySide::new(design, arguments.designs.private_by).map_err(|why| Failure::LastLevel(name, why))
+            SideBySide::new(design, arguments.designs.private_by)
+                .map_err(|why| Failure::LastLevel(name, why))
         };
-        designs::selected(&arguments.designs)?.into_iter().map(one).collect()
+        designs::selected(&arguments.designs)?
+            .into_iter()
+            .map(one)
+            .collect()
     };
     let (in_turn, at_once) = (machines()?, machines()?);
-    let quantum = orders::wanted(arguments, path)?.first().map(|order| order.quantum_instructions);
-    let quantum = quantum.or(orders::open(path)?.header().quantum_instructions).unwrap_or(QUANTUM_INSTRUCTIONS);
+    let quantum = orders::wanted(arguments, path)?
+        .first()
+        .map(|order| order.quantum_instructions);
+    let quantum = quantum
+        .or(orders::open(path)?.header().quantum_instructions)
+        .unwrap_or(QUANTUM_INSTRUCTIONS);
     print_notes(orders::open(path)?.header());
     let stopped = || interrupt.exit().unwrap_or(Exit::Broken);
-    let Some(streams) = orders::take_apart(path, &interrupt)? else { return Ok(stopped()) };
-    let Some(in_turn) = simulate(path, &streams, quantum, in_turn, &interrupt)? else { return Ok(stopped()) };
-    let Some(at_once) = simulate(path, &streams, instructions, at_once, &interrupt)? else { return Ok(stopped()) };
-    let pairs: Vec<AtOnce> =
-        in_turn.into_iter().zip(at_once).map(|(in_turn, at_once)| AtOnce { in_turn, at_once }).collect();
-    let (form, style) = (&arguments.designs.form, output.style(arguments.designs.verbosity));
+    let Some(streams) = orders::take_apart(path, &interrupt)? else {
+        return Ok(stopped());
+    };
+    let Some(in_turn) = simulate(path, &streams, quantum, in_turn, &interrupt)? else {
+        return Ok(stopped());
+    };
+    let Some(at_once) = simulate(path, &streams, instructions, at_once, &interrupt)? else {
+        return Ok(stopped());
+    };
+    let pairs: Vec<AtOnce> = in_turn
+        .into_iter()
+        .zip(at_once)
+        .map(|(in_turn, at_once)| AtOnce { in_turn, at_once })
+        .collect();
+    let (form, style) = (
+        &arguments.designs.form,
+        output.style(arguments.designs.verbosity),
+    );
     let source = path.to_string_lossy();
-    output.write(&render_at_once(&source, [quantum, instructions], &pairs, form.format, style))?;
+    output.write(&render_at_once(
+        &source,
+        [quantum, instructions],
+        &pairs,
+        form.format,
+        style,
+    ))?;
     Ok(Exit::Success)
 }
 
@@ -51,13 +81,26 @@ fn simulate(
     mut machines: Vec<SideBySide>,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<LastLevelCounts>>, Failure> {
-    let mut turns = Reordered::new(orders::open(path)?, Arc::clone(streams), Schedule::RoundRobin, quantum);
+    let mut turns = Reordered::new(
+        orders::open(path)?,
+        Arc::clone(streams),
+        Schedule::RoundRobin,
+        quantum,
+    );
     let mut chunk = Chunk::default();
-    while turns.next_into(&mut chunk).map_err(|source| Failure::ReadTrace { path: path.to_owned(), source })? {
+    while turns
+        .next_into(&mut chunk)
+        .map_err(|source| Failure::ReadTrace {
+            path: path.to_owned(),
+            source,
+        })?
+    {
         if interrupt.is_raised() {
             return Ok(None);
         }
-        machines.iter_mut().try_for_each(|machine| machine.feed(&chunk))?;
+        machines
+            .iter_mut()
+            .try_for_each(|machine| machine.feed(&chunk))?;
     }
     Ok(Some(machines.into_iter().map(SideBySide::finish).collect()))
 }

@@ -31,7 +31,9 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
     };
     let mut designs = Vec::new();
     for name in named {
-        designs.extend(vary(&find(name)?, &arguments.vary).map_err(|error| Failure::Vary(Box::new(error)))?);
+        designs.extend(
+            vary(&find(name)?, &arguments.vary).map_err(|error| Failure::Vary(Box::new(error)))?,
+        );
     }
     let mut names: Vec<_> = designs.iter().map(|design| design.name.as_str()).collect();
     names.sort_unstable();
@@ -44,7 +46,10 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
 /// Bytes of the shortest line of any cache of these designs.
 pub(super) fn shortest_line(arguments: &DesignArguments) -> Result<u64, Failure> {
     let designs = selected(arguments)?;
-    let lines = designs.iter().flat_map(|design| &design.levels).map(|level| level.line.0);
+    let lines = designs
+        .iter()
+        .flat_map(|design| &design.levels)
+        .map(|level| level.line.0);
     Ok(lines.min().unwrap_or(LONGEST_LINE))
 }
 
@@ -58,11 +63,21 @@ fn find(name: &str) -> Result<Design, Failure> {
     let path = Path::new(name);
     let is_name = !name.contains('/') && !name.ends_with(".toml") && !path.exists();
     if is_name {
-        return Err(Failure::NoDesign(name.to_owned(), shipped::names().collect::<Vec<_>>().join(", ")));
+        return Err(Failure::NoDesign(
+            name.to_owned(),
+            shipped::names().collect::<Vec<_>>().join(", "),
+        ));
     }
-    let failed = |source| Failure::Open { path: path.to_owned(), source };
+    let failed = |source| Failure::Open {
+        path: path.to_owned(),
+        source,
+    };
     let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    File::open(path)
+        .map_err(failed)?
+        .take(MOST_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     let no_text = |error: FromUtf8Error| Failure::DesignEncoding {
         path: path.to_owned(),
         at: error.utf8_error().valid_up_to() + 1,

@@ -49,11 +49,17 @@ pub(super) struct Several {
 
 impl Several {
     pub(super) fn load(ended: Vec<Ended>) -> Result<Several, Failure> {
-        let mut several = Several { contents: Vec::new(), records: Vec::new(), unrecorded: None };
+        let mut several = Several {
+            contents: Vec::new(),
+            records: Vec::new(),
+            unrecorded: None,
+        };
         for one in ended {
             match one {
                 Ended::Recorded(record) => {
-                    several.contents.push(simulation(&record, Options::default())?);
+                    several
+                        .contents
+                        .push(simulation(&record, Options::default())?);
                     several.records.push(record);
                 }
                 Ended::Unrecorded(content, error) => {
@@ -71,11 +77,15 @@ impl Several {
             return String::new();
         }
         let names: Vec<String> = self.records.iter().map(as_argument).collect();
-        format!("\ncurves: switchcost report -o page.html {}\n", names.join(" "))
+        format!(
+            "\ncurves: switchcost report -o page.html {}\n",
+            names.join(" ")
+        )
     }
 
     /// The error of the record that could not be written, to be said when the rest is.
     pub(super) fn check(self) -> Result<(), Failure> {
-        self.unrecorded.map_or(Ok(()), |error| Err(Failure::WriteSimulation(error)))
+        self.unrecorded
+            .map_or(Ok(()), |error| Err(Failure::WriteSimulation(error)))
     }
 }

@@ -40,14 +40,19 @@ impl Order {
 
     /// As the record has it.
     fn name(self) -> String {
-        let faults = self.page_faults.map(|instructions| format!(", page faults of {instructions} instructions"));
+        let faults = self
+            .page_faults
+            .map(|instructions| format!(", page faults of {instructions} instructions"));
         format!("{}{}", self.schedule, faults.unwrap_or_default())
     }
 }
 
 /// The quantum of programs that are traced as they are simulated.
 pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
-    if !arguments.schedule.is_empty() || arguments.at_once.is_some() || arguments.page_faults.is_some() {
+    if !arguments.schedule.is_empty()
+        || arguments.at_once.is_some()
+        || arguments.page_faults.is_some()
+    {
         return Err(Failure::LiveSchedule);
     }
     match arguments.quantum[..] {
@@ -61,23 +66,38 @@ pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
 /// The orders that are asked for; none for that of the trace.
 pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<Order>, Failure> {
     let (mut schedules, quanta) = (arguments.schedule.clone(), &arguments.quantum);
-    let page_faults = arguments.page_faults.map(|time| in_instructions(time, arguments)).transpose()?;
+    let page_faults = arguments
+        .page_faults
+        .map(|time| in_instructions(time, arguments))
+        .transpose()?;
     if schedules.is_empty() && quanta.is_empty() && page_faults.is_none() {
         return Ok(Vec::new());
     }
     if schedules.is_empty() {
         schedules.push(Schedule::RoundRobin);
     }
-    let mut lengths =
-        quanta.iter().map(|quantum| in_instructions(*quantum, arguments)).collect::<Result<Vec<_>, _>>()?;
+    let mut lengths = quanta
+        .iter()
+        .map(|quantum| in_instructions(*quantum, arguments))
+        .collect::<Result<Vec<_>, _>>()?;
     if lengths.is_empty() {
-        lengths.push(look::open(path)?.header().quantum_instructions.unwrap_or(QUANTUM_INSTRUCTIONS));
+        lengths.push(
+            look::open(path)?
+                .header()
+                .quantum_instructions
+                .unwrap_or(QUANTUM_INSTRUCTIONS),
+        );
     }
     let mut orders: Vec<Order> = Vec::new();
     for schedule in schedules {
         for &quantum_instructions in &lengths {
-            let order = Order { schedule, quantum_instructions, page_faults };
-            let is_there = |other: &Order| (other.schedule, other.quantum()) == (schedule, order.quantum());
+            let order = Order {
+                schedule,
+                quantum_instructions,
+                page_faults,
+            };
+            let is_there =
+                |other: &Order| (other.schedule, other.quantum()) == (schedule, order.quantum());
             if !orders.iter().any(is_there) {
                 orders.push(order);
             }
@@ -101,26 +121,41 @@ fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     let cycle = |design: &Design| design.cycle_ns.map(|[short, long]| (short * long).sqrt());
     let first = designs.first().and_then(cycle);
     if let Some(other) = designs.iter().find(|design| cycle(design) != first) {
-        let names = format!("{} and {} with different cycles", designs[0].name, other.name);
+        let names = format!(
+            "{} and {} with different cycles",
+            designs[0].name, other.name
+        );
         return Err(Failure::QuantumTime(time, names));
     }
     first.ok_or_else(|| Failure::QuantumTime(time, "no time of a cycle in the designs".to_owned()))
 }
 
 /// Simulates each order, and shows them beside each other where there are several.
-pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) -> Result<Exit, Failure> {
+pub(super) fn run(
+    path: &Path,
+    orders: &[Order],
+    arguments: &DesignArguments,
+) -> Result<Exit, Failure> {
     if arguments.record.is_some() && orders.len() > 1 {
         return Err(Failure::RecordOfSeveral(orders.len()));
     }
     let output = Output::claim(arguments.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     print_notes(open(path)?.header());
-    let Some(streams) = take_apart(path, &interrupt)? else { return Ok(interrupt.exit().unwrap_or(Exit::Broken)) };
+    let Some(streams) = take_apart(path, &interrupt)? else {
+        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+    };
     let mut ended = Vec::new();
     for (number, order) in orders.iter().enumerate() {
-        let record = if orders.len() == 1 { None } else { Some(new_record(number + 1)?) };
+        let record = if orders.len() == 1 {
+            None
+        } else {
+            Some(new_record(number + 1)?)
+        };
         let Some(one) = simulate(path, *order, &streams, arguments, record, &interrupt)? else {
-            return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
+            return interrupt
+                .exit()
+                .ok_or_else(|| Failure::Empty(path.to_owned()));
         };
         let is_recorded = one.is_recorded();
         ended.push(one);
@@ -142,8 +177,14 @@ pub(super) fn run(path: &Path, orders: &[Order], arguments: &DesignArguments) ->
 }
 
 /// The streams of all tasks; none where the run was stopped.
-pub(super) fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Arc<Streams>>, Failure> {
-    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
+pub(super) fn take_apart(
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<Option<Arc<Streams>>, Failure> {
+    let failed = |source| Failure::ReadTrace {
+        path: path.to_owned(),
+        source,
+    };
     let mut reader = StreamsReader::new(open(path)?);
     while reader.next_chunk().map_err(failed)? {
         if interrupt.is_raised() {
@@ -154,8 +195,14 @@ pub(super) fn take_apart(path: &Path, interrupt: &Interrupt) -> Result<Option<Ar
 }
 
 pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
-    let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
-    TraceFile::open(file).map_err(|source| Failure::ReadTrace { path: path.to_owned(), source })
+    let file = File::open(path).map_err(|source| Failure::Open {
+        path: path.to_owned(),
+        source,
+    })?;
+    TraceFile::open(file).map_err(|source| Failure::ReadTrace {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Several records are made within a second: their names have a number.
@@ -172,22 +219,48 @@ fn simulate(
     interrupt: &Interrupt,
 ) -> Result<Option<Ended>, Failure> {
     let file = open(path)?;
-    let mut run = Run::begin(arguments, DEFAULT_INTERVAL, &path.to_string_lossy(), file.header(), record)?
-        .in_order(order.name(), order.quantum());
-    let turns = Reordered::new(file, Arc::clone(streams), order.schedule, order.quantum_instructions);
+    let mut run = Run::begin(
+        arguments,
+        DEFAULT_INTERVAL,
+        &path.to_string_lossy(),
+        file.header(),
+        record,
+    )?
+    .in_order(order.name(), order.quantum());
+    let turns = Reordered::new(
+        file,
+        Arc::clone(streams),
+        order.schedule,
+        order.quantum_instructions,
+    );
     let mut turns = match order.page_faults {
         Some(instructions) => turns.with_page_faults(instructions),
         None => turns,
     };
     let incomplete = feed(&mut run, path, interrupt, |chunk| turns.next_into(chunk))?;
-    if run.is_empty() { Ok(None) } else { run.finish(incomplete).map(Some) }
+    if run.is_empty() {
+        Ok(None)
+    } else {
+        run.finish(incomplete).map(Some)
+    }
 }
 
 /// What several orders come to, and where the rest is.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
-    let orders = over_orders(&loaded.iter().map(|(head, findings)| (head, findings)).collect::<Vec<_>>());
-    let source = loaded.first().map_or("", |(head, _)| head.trace.source.as_str());
+    let orders = over_orders(
+        &loaded
+            .iter()
+            .map(|(head, findings)| (head, findings))
+            .collect::<Vec<_>>(),
+    );
+    let source = loaded
+        .first()
+        .map_or("", |(head, _)| head.trace.source.as_str());
     let text = render_orders(source, &orders, arguments.form.format, style);
-    if arguments.form.format == Format::Table { text + &several.curves() } else { text }
+    if arguments.form.format == Format::Table {
+        text + &several.curves()
+    } else {
+        text
+    }
 }

@@ -17,25 +17,46 @@ use crate::signals::Interrupt;
 /// Where the last uses before it are known, first levels are right at once, and those behind them soon.
 const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
 
-pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments) -> Result<Exit, Failure> {
+pub(super) fn run(
+    path: &Path,
+    stretch: &Stretch,
+    arguments: &SimulateArguments,
+) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.designs.form.out.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let designs = in_full(&arguments.designs);
     let file = orders::open(path)?;
     let header = file.header().clone();
     let instructions = file.index().instructions;
-    let range = stretch.within(instructions).ok_or_else(|| Failure::NoPart {
-        path: path.to_owned(),
-        from: stretch.from,
-        to: stretch.to,
-        instructions,
-    })?;
-    let warm_up = arguments.part.warm_up.unwrap_or(WARM_UP_INSTRUCTIONS).min(range.start);
+    let range = stretch
+        .within(instructions)
+        .ok_or_else(|| Failure::NoPart {
+            path: path.to_owned(),
+            from: stretch.from,
+            to: stretch.to,
+            instructions,
+        })?;
+    let warm_up = arguments
+        .part
+        .warm_up
+        .unwrap_or(WARM_UP_INSTRUCTIONS)
+        .min(range.start);
     let checked = range.start.saturating_add(warm_up).min(range.end);
-    let parts = [range.start..checked, checked..range.end].into_iter().filter(|part| !part.is_empty()).collect();
+    let parts = [range.start..checked, checked..range.end]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
     let mut parts = Parts::new(file, parts, warm_up, designs::shortest_line(&designs)?);
-    let mut run = Run::begin(&designs, DEFAULT_INTERVAL, &path.to_string_lossy(), &header, None)?;
-    let mut check = (warm_up > 0).then(|| WithoutWarmUps::begin(&designs)).transpose()?;
+    let mut run = Run::begin(
+        &designs,
+        DEFAULT_INTERVAL,
+        &path.to_string_lossy(),
+        &header,
+        None,
+    )?;
+    let mut check = (warm_up > 0)
+        .then(|| WithoutWarmUps::begin(&designs))
+        .transpose()?;
     let is_whole = feed(&mut parts, &interrupt, |chunk, purpose, since_switch| {
         if let Some(check) = &mut check {
             check.take(chunk, purpose)?;
@@ -45,7 +66,9 @@ pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments)
     .map_err(|stop| stop.of(path))?;
     let incomplete = (!is_whole).then(|| "interrupted".to_owned());
     if run.is_empty() {
-        return interrupt.exit().ok_or_else(|| Failure::Empty(path.to_owned()));
+        return interrupt
+            .exit()
+            .ok_or_else(|| Failure::Empty(path.to_owned()));
     }
     let part = TracePart {
         from_instruction: range.start,
@@ -54,14 +77,19 @@ pub(super) fn run(path: &Path, stretch: &Stretch, arguments: &SimulateArguments)
         warm_up_instructions: warm_up,
         without_warm_up: Vec::new(),
     };
-    let ended = run.of_part(part, check.map(WithoutWarmUps::finish)).finish(incomplete)?;
+    let ended = run
+        .of_part(part, check.map(WithoutWarmUps::finish))
+        .finish(incomplete)?;
     let shown = ended.show(&arguments.designs, output)?;
     Ok(interrupt.exit().unwrap_or(shown))
 }
 
 /// A pass for many designs goes through a whole trace.
 pub(super) fn in_full(arguments: &DesignArguments) -> DesignArguments {
-    DesignArguments { in_full: usize::MAX, ..arguments.clone() }
+    DesignArguments {
+        in_full: usize::MAX,
+        ..arguments.clone()
+    }
 }
 
 /// Why no more is fed.
@@ -74,7 +102,10 @@ impl Stop {
     /// Of this trace.
     pub(super) fn of(self, path: &Path) -> Failure {
         match self {
-            Stop::Read(source) => Failure::ReadTrace { path: path.to_owned(), source },
+            Stop::Read(source) => Failure::ReadTrace {
+                path: path.to_owned(),
+                source,
+            },
             Stop::Other(failure) => failure,
         }
     }
@@ -106,7 +137,11 @@ pub(super) fn feed(
             return Ok(false);
         }
         let is_reduced = purpose == Purpose::LastUses;
-        let since_switch = if is_reduced || is_known { None } else { Some(parts.since_switch()?) };
+        let since_switch = if is_reduced || is_known {
+            None
+        } else {
+            Some(parts.since_switch()?)
+        };
         is_known = !is_reduced;
         take(&mut chunk, purpose, since_switch)?;
     }
@@ -121,8 +156,14 @@ struct WithoutWarmUps {
 
 impl WithoutWarmUps {
     fn begin(arguments: &DesignArguments) -> Result<WithoutWarmUps, Failure> {
-        let simulator = Simulator::new(designs::selected(arguments)?, options(arguments, DEFAULT_INTERVAL))?;
-        Ok(WithoutWarmUps { simulator, last_uses: LastUses::of_lines(designs::shortest_line(arguments)?) })
+        let simulator = Simulator::new(
+            designs::selected(arguments)?,
+            options(arguments, DEFAULT_INTERVAL),
+        )?;
+        Ok(WithoutWarmUps {
+            simulator,
+            last_uses: LastUses::of_lines(designs::shortest_line(arguments)?),
+        })
     }
 
     fn take(&mut self, chunk: &Chunk, purpose: Purpose) -> Result<(), Failure> {
@@ -131,10 +172,14 @@ impl WithoutWarmUps {
             Purpose::Count { .. } => return Ok(()),
             Purpose::WarmUp | Purpose::LastUses => self.last_uses.kept(chunk),
         };
-        Ok(self.simulator.feed_part(&mut own, purpose, None, &mut Vec::new())?)
+        Ok(self
+            .simulator
+            .feed_part(&mut own, purpose, None, &mut Vec::new())?)
     }
 
     fn finish(self) -> Vec<PartResult> {
-        self.simulator.finish(&mut Vec::new(), &mut |_, _| None).parts
+        self.simulator
+            .finish(&mut Vec::new(), &mut |_, _| None)
+            .parts
     }
 }

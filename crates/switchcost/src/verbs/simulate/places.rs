@@ -10,8 +10,11 @@ use switchcost_trace::KernelSymbols;
 
 /// The kernel's symbols that a trace has; none where it has none, or is no whole trace.
 pub(super) fn symbols_of(trace: &Path) -> KernelSymbols {
-    let file = File::open(trace).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()));
-    file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok()).unwrap_or_default()
+    let file = File::open(trace)
+        .ok()
+        .filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()));
+    file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok())
+        .unwrap_or_default()
 }
 
 /// Names of what lies where: in the kernel by its own table, in files where those that were traced are still there and say it.
@@ -22,14 +25,18 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(kernel: KernelSymbols) -> Names {
-        Names { kernel, of_files: Symbols::default() }
+        Names {
+            kernel,
+            of_files: Symbols::default(),
+        }
     }
 
     /// Of data, or of what lines of others were evicted for: a symbol or section.
     pub(super) fn of_data(&mut self, object: Option<&Object>, offset: u64) -> Option<String> {
         match object {
             Some(Object { path, build_id }) => {
-                self.of_files.symbol_or_section(Path::new(path), build_id.as_deref(), offset)
+                self.of_files
+                    .symbol_or_section(Path::new(path), build_id.as_deref(), offset)
             }
             None => self.kernel.at(offset).map(str::to_owned),
         }
@@ -37,13 +44,17 @@ impl Names {
 
     /// Fills in functions and lines of code.
     pub(super) fn name_code(&mut self, designs: &mut [DesignResult]) {
-        let details = designs.iter_mut().filter_map(|design| design.detail.as_mut());
+        let details = designs
+            .iter_mut()
+            .filter_map(|design| design.detail.as_mut());
         for cost in details.flat_map(|detail| &mut detail.code) {
             let Some(object) = &cost.object else {
                 cost.symbol = self.kernel.at(cost.offset).map(str::to_owned);
                 continue;
             };
-            let place = self.of_files.resolve(Path::new(object), cost.build_id.as_deref(), cost.offset);
+            let place =
+                self.of_files
+                    .resolve(Path::new(object), cost.build_id.as_deref(), cost.offset);
             cost.symbol = place.function;
             cost.line = place.line;
         }

@@ -7,9 +7,12 @@ use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, LEFT_OUT};
-use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter, Unwritten};
+use switchcost_simulation_record::{
+    SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter, Unwritten,
+};
 use switchcost_simulation_result::{
-    DesignPrices, DesignResult, GuestFacts, Interval, LIVE, PartResult, Simulation, TraceFacts, TracePart,
+    DesignPrices, DesignResult, GuestFacts, Interval, LIVE, PartResult, Simulation, TraceFacts,
+    TracePart,
 };
 use switchcost_trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;
@@ -56,13 +59,29 @@ fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn facts(Guest { kernel, command_line, slice_ns, instructions_per_second }: Guest) -> GuestFacts {
-    GuestFacts { kernel, command_line, slice_ns, instructions_per_second }
+fn facts(
+    Guest {
+        kernel,
+        command_line,
+        slice_ns,
+        instructions_per_second,
+    }: Guest,
+) -> GuestFacts {
+    GuestFacts {
+        kernel,
+        command_line,
+        slice_ns,
+        instructions_per_second,
+    }
 }
 
 /// The trace is named by an argument, too.
 fn source(named: String, is_redacted: bool) -> String {
-    if is_redacted && named != LIVE { LEFT_OUT.to_owned() } else { named }
+    if is_redacted && named != LIVE {
+        LEFT_OUT.to_owned()
+    } else {
+        named
+    }
 }
 
 /// What is simulated beside the designs.
@@ -80,10 +99,17 @@ pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
 }
 
 /// Named prices are of all designs, the usual ones of `host` and its variants.
-fn prices_of(named: Option<Prices>, host: &HostManifest, designs: &[DesignResult]) -> Option<DesignPrices> {
+fn prices_of(
+    named: Option<Prices>,
+    host: &HostManifest,
+    designs: &[DesignResult],
+) -> Option<DesignPrices> {
     let is_named = named.is_some();
     let is_host = |design: &DesignResult| design.design.name.split('[').next() == Some(HOST);
-    let are_of: Vec<bool> = designs.iter().map(|design| is_named || is_host(design)).collect();
+    let are_of: Vec<bool> = designs
+        .iter()
+        .map(|design| is_named || is_host(design))
+        .collect();
     if !are_of.contains(&true) {
         return None;
     }
@@ -137,7 +163,10 @@ impl Run {
 
     /// The tasks take turns in another order than in the trace.
     pub(super) fn in_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
-        Run { order: Some((order, quantum_instructions)), ..self }
+        Run {
+            order: Some((order, quantum_instructions)),
+            ..self
+        }
     }
 
     /// Simulates the next chunk, and leaves one to use again in its place.
@@ -164,13 +193,17 @@ impl Run {
     ) -> Result<(), Failure> {
         let is_counted = matches!(purpose, Purpose::Count { .. });
         self.has_blocks |= is_counted && !chunk.blocks.is_empty();
-        self.simulator.feed_part(chunk, purpose, since_switch, &mut self.intervals)?;
+        self.simulator
+            .feed_part(chunk, purpose, since_switch, &mut self.intervals)?;
         self.keep_intervals()
     }
 
     /// It is a part of the trace that was simulated; `without` is what came of its start behind last uses alone.
     pub(super) fn of_part(self, part: TracePart, without: Option<Vec<PartResult>>) -> Run {
-        Run { part: Some((part, without.unwrap_or_default())), ..self }
+        Run {
+            part: Some((part, without.unwrap_or_default())),
+            ..self
+        }
     }
 
     fn keep_intervals(&mut self) -> Result<(), Failure> {
@@ -186,15 +219,26 @@ impl Run {
 
     /// Ends the simulation.
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<Ended, Failure> {
-        let symbols = self.symbols.unwrap_or_else(|| places::symbols_of(Path::new(&self.source)));
+        let symbols = self
+            .symbols
+            .unwrap_or_else(|| places::symbols_of(Path::new(&self.source)));
         let mut names = Names::new(symbols);
-        let mut outcome =
-            self.simulator.finish(&mut self.intervals, &mut |object, offset| names.of_data(object, offset));
+        let mut outcome = self
+            .simulator
+            .finish(&mut self.intervals, &mut |object, offset| {
+                names.of_data(object, offset)
+            });
         names.name_code(&mut outcome.designs);
         self.writer.write(&self.intervals)?;
         let of_trace = serde_json::to_value(self.header.order).ok();
-        let of_trace = of_trace.as_ref().and_then(|order| order.as_str()).unwrap_or("unknown").to_owned();
-        let (order, quantum_instructions) = self.order.unwrap_or((of_trace, self.header.quantum_instructions));
+        let of_trace = of_trace
+            .as_ref()
+            .and_then(|order| order.as_str())
+            .unwrap_or("unknown")
+            .to_owned();
+        let (order, quantum_instructions) = self
+            .order
+            .unwrap_or((of_trace, self.header.quantum_instructions));
         let trace = TraceFacts {
             source: source(self.source, self.is_redacted),
             order,
@@ -206,9 +250,10 @@ impl Run {
             voluntary_switches: outcome.voluntary_switches,
             involuntary_switches: outcome.involuntary_switches,
             incomplete,
-            part: self
-                .part
-                .map(|(part, without)| TracePart { without_warm_up: differences(&outcome.parts, &without), ..part }),
+            part: self.part.map(|(part, without)| TracePart {
+                without_warm_up: differences(&outcome.parts, &without),
+                ..part
+            }),
             guest: self.header.guest.map(facts),
             notes: self.header.notes,
         };
@@ -234,10 +279,12 @@ impl Run {
                 say!("record {}", self.path.display());
                 Ok(Ended::Recorded(self.path))
             }
-            Err(Unwritten { error, intervals }) => match intervals.and_then(|intervals| unrecorded(&head, intervals)) {
-                Some(findings) => Ok(Ended::Unrecorded(Box::new((head, findings)), error)),
-                None => Err(error.into()),
-            },
+            Err(Unwritten { error, intervals }) => {
+                match intervals.and_then(|intervals| unrecorded(&head, intervals)) {
+                    Some(findings) => Ok(Ended::Unrecorded(Box::new((head, findings)), error)),
+                    None => Err(error.into()),
+                }
+            }
         }
     }
 }

@@ -20,7 +20,11 @@ use crate::signals::Interrupt;
 /// With it 18 of 20 intervals hold the truth, where parts are few and unlike each other, too.
 const CONFIDENCE: f64 = 0.95;
 
-pub(super) fn run(path: &Path, share: Share, arguments: &SimulateArguments) -> Result<Exit, Failure> {
+pub(super) fn run(
+    path: &Path,
+    share: Share,
+    arguments: &SimulateArguments,
+) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.designs.form.out.as_deref())?;
     if arguments.designs.record.is_some() {
         return Err(Failure::RecordOfSample);
@@ -29,15 +33,23 @@ pub(super) fn run(path: &Path, share: Share, arguments: &SimulateArguments) -> R
     let file = orders::open(path)?;
     print_notes(file.header());
     let instructions = file.index().instructions;
-    let choice = choose_parts(instructions, share.0, arguments.part.seed)
-        .map_err(|TooShort { found, needed }| Failure::SmallSample { path: path.to_owned(), found, needed })?;
+    let choice = choose_parts(instructions, share.0, arguments.part.seed).map_err(
+        |TooShort { found, needed }| Failure::SmallSample {
+            path: path.to_owned(),
+            found,
+            needed,
+        },
+    )?;
     let ranges = choice.ranges();
     let part_instructions = ranges.first().map_or(0, |part| part.end - part.start);
     let warm_up = arguments.part.warm_up.unwrap_or(part_instructions);
     let designs = in_full(&arguments.designs);
     let line_bytes = designs::shortest_line(&designs)?;
     let simulator = || -> Result<Simulator, Failure> {
-        Ok(Simulator::new(designs::selected(&designs)?, options(&designs, DEFAULT_INTERVAL))?)
+        Ok(Simulator::new(
+            designs::selected(&designs)?,
+            options(&designs, DEFAULT_INTERVAL),
+        )?)
     };
     let parts = Parts::new(file, ranges, warm_up, line_bytes).cut_at(choice.tiles.clone());
     let both = Both {
@@ -58,7 +70,10 @@ pub(super) fn run(path: &Path, share: Share, arguments: &SimulateArguments) -> R
         seed: arguments.part.seed,
         designs: over_parts(&choice, &of_parts, &last_uses, CONFIDENCE),
     };
-    let (form, style) = (&arguments.designs.form, output.style(arguments.designs.verbosity));
+    let (form, style) = (
+        &arguments.designs.form,
+        output.style(arguments.designs.verbosity),
+    );
     output.write(&render_sample(&sample, form.format, style))?;
     Ok(Exit::Success)
 }
@@ -80,14 +95,18 @@ impl Both {
         interrupt: &Interrupt,
     ) -> Result<Option<[Vec<PartResult>; 2]>, Failure> {
         let mut chunk = Chunk::default();
-        let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
+        let failed = |source| Failure::ReadTrace {
+            path: path.to_owned(),
+            source,
+        };
         while let Some(purpose) = parts.next_into(&mut chunk).map_err(failed)? {
             if interrupt.is_raised() {
                 return Ok(None);
             }
             self.feed(&mut chunk, purpose, parts.start())?;
         }
-        let results = |simulator: Simulator| simulator.finish(&mut Vec::new(), &mut |_, _| None).parts;
+        let results =
+            |simulator: Simulator| simulator.finish(&mut Vec::new(), &mut |_, _| None).parts;
         Ok(Some([self.parts, self.last_uses].map(results)))
     }
 
@@ -100,8 +119,11 @@ impl Both {
             }
             Purpose::Count { .. } | Purpose::WarmUp => self.keep.kept(chunk),
         };
-        let tile = Purpose::Count { part: self.choice.tile_of(start) };
-        self.last_uses.feed_part(&mut kept, tile, None, &mut intervals)?;
+        let tile = Purpose::Count {
+            part: self.choice.tile_of(start),
+        };
+        self.last_uses
+            .feed_part(&mut kept, tile, None, &mut intervals)?;
         Ok(self.parts.feed_part(chunk, purpose, None, &mut intervals)?)
     }
 }

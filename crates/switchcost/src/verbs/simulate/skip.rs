@@ -16,7 +16,10 @@ pub(super) struct Skip {
 
 impl Skip {
     pub(super) fn of(switches: u64) -> Skip {
-        Skip { switches, ..Skip::default() }
+        Skip {
+            switches,
+            ..Skip::default()
+        }
     }
 
     /// Whether anything is skipped.
@@ -26,7 +29,10 @@ impl Skip {
 
     /// Takes away what counts of a chunk in which counting begins: from the first switch behind those skipped on.
     pub(super) fn split(&self, chunk: &mut Chunk) -> Option<Chunk> {
-        let left = self.switches.checked_sub(self.seen).filter(|left| *left > 0)?;
+        let left = self
+            .switches
+            .checked_sub(self.seen)
+            .filter(|left| *left > 0)?;
         let mut switches = chunk.marks.iter().filter(|placed| placed.mark.is_switch());
         let first = switches.nth(usize::try_from(left).ok()?)?.before_block as usize;
         Some(chunk.split_off(first))
@@ -38,9 +44,17 @@ impl Skip {
         if counts {
             self.skipped.get_or_insert(self.instructions);
         }
-        self.seen += chunk.marks.iter().filter(|placed| placed.mark.is_switch()).count() as u64;
+        self.seen += chunk
+            .marks
+            .iter()
+            .filter(|placed| placed.mark.is_switch())
+            .count() as u64;
         self.instructions += chunk.instructions();
-        if counts { Purpose::Count { part: 0 } } else { Purpose::WarmUp }
+        if counts {
+            Purpose::Count { part: 0 }
+        } else {
+            Purpose::WarmUp
+        }
     }
 
     /// What is counted, of all that was executed.
@@ -73,37 +87,64 @@ mod tests {
         let mut chunk = Chunk::default();
         for number in 0..switches {
             chunk.mark(switch(number));
-            chunk.blocks.push(Block { instructions: 10, ..Block::default() });
+            chunk.blocks.push(Block {
+                instructions: 10,
+                ..Block::default()
+            });
         }
         chunk
     }
 
     fn switches(chunk: &Chunk) -> usize {
-        chunk.marks.iter().filter(|placed| placed.mark.is_switch()).count()
+        chunk
+            .marks
+            .iter()
+            .filter(|placed| placed.mark.is_switch())
+            .count()
     }
 
     #[test]
     fn counting_begins_with_the_first_switch_behind_those_skipped() {
         let mut skip = Skip::of(5);
         let (mut first, mut second, third) = (chunk(3), chunk(4), chunk(1));
-        assert_eq!((skip.split(&mut first), skip.purpose(&first)), (None, Purpose::WarmUp));
+        assert_eq!(
+            (skip.split(&mut first), skip.purpose(&first)),
+            (None, Purpose::WarmUp)
+        );
         let counted = skip.split(&mut second).expect("the sixth is in it");
         assert_eq!((switches(&second), switches(&counted)), (2, 2));
         assert_eq!(
             [&second, &counted, &third].map(|chunk| skip.purpose(chunk)),
-            [Purpose::WarmUp, Purpose::Count { part: 0 }, Purpose::Count { part: 0 }]
+            [
+                Purpose::WarmUp,
+                Purpose::Count { part: 0 },
+                Purpose::Count { part: 0 }
+            ]
         );
         assert_eq!(skip.split(&mut chunk(9)), None, "it has begun");
         let part = skip.part().expect("a part");
-        assert_eq!((part.from_instruction, part.to_instruction, part.warm_up_instructions), (50, 80, 50));
+        assert_eq!(
+            (
+                part.from_instruction,
+                part.to_instruction,
+                part.warm_up_instructions
+            ),
+            (50, 80, 50)
+        );
     }
 
     #[test]
     fn what_ends_before_has_no_part_and_what_skips_nothing_is_whole() {
         let mut short = Skip::of(5);
-        assert_eq!((short.purpose(&chunk(4)), short.part()), (Purpose::WarmUp, None));
+        assert_eq!(
+            (short.purpose(&chunk(4)), short.part()),
+            (Purpose::WarmUp, None)
+        );
         let mut whole = Skip::of(0);
-        assert_eq!((whole.purpose(&chunk(4)), whole.part()), (Purpose::Count { part: 0 }, None));
+        assert_eq!(
+            (whole.purpose(&chunk(4)), whole.part()),
+            (Purpose::Count { part: 0 }, None)
+        );
         assert!(!whole.is_any());
     }
 }

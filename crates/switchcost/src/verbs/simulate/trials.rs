@@ -48,15 +48,29 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     let text = text(&several, designs, output.style(designs.verbosity));
     output.write(&text)?;
     several.check()?;
-    Ok(interrupt.exit().unwrap_or(if are_whole { Exit::Success } else { Exit::Record }))
+    Ok(interrupt.exit().unwrap_or(if are_whole {
+        Exit::Success
+    } else {
+        Exit::Record
+    }))
 }
 
 /// What the trials come to, and where the rest is.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
-    let findings: Vec<Findings> = loaded.iter().map(|(_, findings)| findings.clone()).collect();
+    let findings: Vec<Findings> = loaded
+        .iter()
+        .map(|(_, findings)| findings.clone())
+        .collect();
     let designs = over_trials(&findings, Options::default().confidence);
-    let trials: Vec<(&Simulation, &Findings)> = loaded.iter().map(|(head, findings)| (head, findings)).collect();
+    let trials: Vec<(&Simulation, &Findings)> = loaded
+        .iter()
+        .map(|(head, findings)| (head, findings))
+        .collect();
     let text = render_trials(&trials, &designs, arguments.form.format, style);
-    if arguments.form.format == Format::Table { text + &several.curves() } else { text }
+    if arguments.form.format == Format::Table {
+        text + &several.curves()
+    } else {
+        text
+    }
 }

@@ -25,24 +25,53 @@ mod tests {
     use super::*;
 
     fn block(address: u64, flags: BlockFlags) -> Block {
-        Block { address, bytes: 4, instructions: 1, references: 1, first_bytes: 4, flags }
+        Block {
+            address,
+            bytes: 4,
+            instructions: 1,
+            references: 1,
+            first_bytes: 4,
+            flags,
+        }
     }
 
     #[test]
     fn only_the_programs_blocks_and_references_stay() {
         let kernel = 0xffff_ffff_8100_0000;
         let mut chunk = Chunk::default();
-        for (address, flags) in [(0x1000, BlockFlags::USER), (kernel, BlockFlags::KERNEL), (0x1004, BlockFlags::USER)] {
-            chunk.mark(Mark::SyscallEnter { number: chunk.blocks.len() as u16 });
+        for (address, flags) in [
+            (0x1000, BlockFlags::USER),
+            (kernel, BlockFlags::KERNEL),
+            (0x1004, BlockFlags::USER),
+        ] {
+            chunk.mark(Mark::SyscallEnter {
+                number: chunk.blocks.len() as u16,
+            });
             chunk.blocks.push(block(address, flags));
-            chunk.references.push(Reference::new(address + 8, 0, 3, false));
+            chunk
+                .references
+                .push(Reference::new(address + 8, 0, 3, false));
         }
         chunk.mark(Mark::SyscallExit { number: 3 });
         let kept = without_kernel(&chunk);
-        assert_eq!(kept.blocks.iter().map(|block| block.address).collect::<Vec<_>>(), [0x1000, 0x1004]);
-        let addresses: Vec<u64> = kept.references.iter().map(|reference| reference.address()).collect();
+        assert_eq!(
+            kept.blocks
+                .iter()
+                .map(|block| block.address)
+                .collect::<Vec<_>>(),
+            [0x1000, 0x1004]
+        );
+        let addresses: Vec<u64> = kept
+            .references
+            .iter()
+            .map(|reference| reference.address())
+            .collect();
         assert_eq!(addresses, [0x1008, 0x100c]);
-        let places: Vec<u32> = kept.marks.iter().map(|placed| placed.before_block).collect();
+        let places: Vec<u32> = kept
+            .marks
+            .iter()
+            .map(|placed| placed.before_block)
+            .collect();
         assert_eq!(places, [0, 1, 1, 2]);
     }
 }

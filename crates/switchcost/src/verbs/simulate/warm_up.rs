@@ -4,10 +4,18 @@ use switchcost_simulation_result::{DesignResult, LevelCounts, PartResult, View, 
 
 /// The first of these parts is the start of what was wanted, `without` the same behind last uses alone.
 pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<WithoutWarmUp> {
-    let (Some(first), Some(without)) = (parts.first(), without.first()) else { return Vec::new() };
+    let (Some(first), Some(without)) = (parts.first(), without.first()) else {
+        return Vec::new();
+    };
     let mut all = Vec::new();
-    for (place, ((_, with), (_, without))) in first.designs.iter().zip(&without.designs).enumerate() {
-        let of_parts = |level: usize| parts.iter().map(|part| levels(&part.designs[place].1)[level].misses()).sum();
+    for (place, ((_, with), (_, without))) in first.designs.iter().zip(&without.designs).enumerate()
+    {
+        let of_parts = |level: usize| {
+            parts
+                .iter()
+                .map(|part| levels(&part.designs[place].1)[level].misses())
+                .sum()
+        };
         for (number, (with, without)) in levels(with).iter().zip(levels(without)).enumerate() {
             all.push(WithoutWarmUp {
                 design: first.designs[place].1.design.name.clone(),

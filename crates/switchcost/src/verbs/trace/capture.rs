@@ -34,11 +34,16 @@ pub(crate) struct NewTrace {
 impl NewTrace {
     pub(crate) fn create(path: &Path, header: &TraceHeader) -> Result<NewTrace, Failure> {
         let writer = TraceWriter::create(new_file(path, Readers::AsUsual)?, header);
-        Ok(NewTrace { path: path.to_owned(), writer: writer.map_err(|source| not_begun(path, source))? })
+        Ok(NewTrace {
+            path: path.to_owned(),
+            writer: writer.map_err(|source| not_begun(path, source))?,
+        })
     }
 
     pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        self.writer.write(chunk).map_err(|source| failed(&self.path, source))
+        self.writer
+            .write(chunk)
+            .map_err(|source| failed(&self.path, source))
     }
 
     /// Names the kernel's symbols.
@@ -48,7 +53,10 @@ impl NewTrace {
 
     /// A trace in which nothing came is not kept.
     pub(crate) fn finish(self) -> Result<Written, Failure> {
-        let (_, written) = self.writer.finish().map_err(|source| failed(&self.path, source))?;
+        let (_, written) = self
+            .writer
+            .finish()
+            .map_err(|source| failed(&self.path, source))?;
         if written.instructions == 0 {
             let _ = fs::remove_file(&self.path);
         }
@@ -59,10 +67,18 @@ impl NewTrace {
 /// Without a buffer: records are long, and what the writer says was written is then with the kernel.
 pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
     let mut new = OpenOptions::new();
-    new.read(true).write(true).create_new(true).mode(readers.mode()).open(path).map_err(|source| match source.kind() {
-        ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
-        _ => Failure::Output { path: path.to_owned(), source },
-    })
+    new.read(true)
+        .write(true)
+        .create_new(true)
+        .mode(readers.mode())
+        .open(path)
+        .map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
+            _ => Failure::Output {
+                path: path.to_owned(),
+                source,
+            },
+        })
 }
 
 /// A trace that took not even its header is none, and would hold the name.
@@ -72,7 +88,10 @@ pub(super) fn not_begun(path: &Path, source: WriteTraceError) -> Failure {
 }
 
 pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
-    Failure::WriteTrace { path: path.to_owned(), source }
+    Failure::WriteTrace {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
@@ -80,8 +99,9 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let is_redacted = arguments.redaction.redact;
     let Place { path, readers } = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
     let interrupt = Interrupt::watch()?;
-    let mut recorder =
-        session.recorder(new_file(&path, readers)?, is_redacted).map_err(|source| not_begun(&path, source))?;
+    let mut recorder = session
+        .recorder(new_file(&path, readers)?, is_redacted)
+        .map_err(|source| not_begun(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
@@ -89,7 +109,10 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         match written.instructions {
             // The failure is what there is to report.
             0 => drop(fs::remove_file(&path)),
-            kept => say!("what was captured until the failure is kept: {kept} instructions in {}", path.display()),
+            kept => say!(
+                "what was captured until the failure is kept: {kept} instructions in {}",
+                path.display()
+            ),
         }
     }
     let ended = outcome?;
@@ -120,7 +143,11 @@ pub(crate) trait Live {
     fn header(&self) -> TraceHeader;
 
     /// Runs until all has ended, and hands on each chunk.
-    fn run(self, interrupt: &Interrupt, sink: impl FnMut(&mut Chunk) -> Result<(), Failure>) -> Result<Ended, Failure>;
+    fn run(
+        self,
+        interrupt: &Interrupt,
+        sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
+    ) -> Result<Ended, Failure>;
 }
 
 impl Ended {
@@ -143,14 +170,18 @@ impl Ended {
         for (command, status) in self.commands.iter().zip(&summary.statuses) {
             if let Some(status) = status.filter(|status| !status.success()) {
                 let name = redact::shown(words(command), is_redacted).join(" ");
-                say!("'{name}' ended with {}", switchcost_facts::limits::ending(status));
+                say!(
+                    "'{name}' ended with {}",
+                    switchcost_facts::limits::ending(status)
+                );
             }
         }
         if summary.ending == Ending::CommandEnded {
             let is_over = |(_, status): &(&Command, &Option<ExitStatus>)| status.is_some();
             let ended = self.commands.iter().zip(&summary.statuses).find(is_over);
-            let name =
-                ended.map(|(command, _)| redact::shown(words(command), is_redacted).join(" ")).unwrap_or_default();
+            let name = ended
+                .map(|(command, _)| redact::shown(words(command), is_redacted).join(" "))
+                .unwrap_or_default();
             say!(
                 "found that '{name}' had ended after {} switches, need it to go on with the others until the last of those that \
                  were asked for; what was captured until then is kept",
@@ -170,8 +201,17 @@ impl Ended {
         if self.summary.ending == Ending::CommandEnded {
             return Exit::Broken;
         }
-        let failed = self.summary.statuses.iter().flatten().find_map(|status| Exit::of_command(*status));
-        let own = if self.summary.warnings.is_empty() { Exit::Success } else { Exit::Partial };
+        let failed = self
+            .summary
+            .statuses
+            .iter()
+            .flatten()
+            .find_map(|status| Exit::of_command(*status));
+        let own = if self.summary.warnings.is_empty() {
+            Exit::Success
+        } else {
+            Exit::Partial
+        };
         failed.unwrap_or(own)
     }
 }
@@ -179,7 +219,9 @@ impl Ended {
 /// How tasks take turns, from the two flags that say so.
 pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
     match order {
-        OrderFlag::Scheduled => Order::Scheduled { quantum_instructions: quantum },
+        OrderFlag::Scheduled => Order::Scheduled {
+            quantum_instructions: quantum,
+        },
         OrderFlag::AsRun => Order::AsRun,
     }
 }
@@ -192,9 +234,16 @@ pub(crate) struct Session {
 
 impl Session {
     /// A command alone reads what we could; several would take it from each other.
-    pub(crate) fn prepare(arguments: &CaptureArguments, quantum_instructions: u64) -> Result<Session, Failure> {
+    pub(crate) fn prepare(
+        arguments: &CaptureArguments,
+        quantum_instructions: u64,
+    ) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
-        let input = if commands.len() == 1 { Input::Ours } else { Input::Nothing };
+        let input = if commands.len() == 1 {
+            Input::Ours
+        } else {
+            Input::Nothing
+        };
         let order = order(arguments.order, quantum_instructions);
         let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
         session.options.in_pid_namespace = arguments.processes == ProcessesFlag::Own;
@@ -209,7 +258,12 @@ impl Session {
         switches: Option<u64>,
     ) -> Result<Session, Failure> {
         let cpu = Some(cpu.map_or_else(last_cpu, allowed)?);
-        let options = Options { order, cpu, stop_after_switches: switches, ..Options::new(Tool::find()?) };
+        let options = Options {
+            order,
+            cpu,
+            stop_after_switches: switches,
+            ..Options::new(Tool::find()?)
+        };
         Ok(Session { commands, options })
     }
 
@@ -233,7 +287,10 @@ impl Session {
     /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
     /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy.
     fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
-        let _guard = match (self.is_as_run(), self.options.cpu.map(|cpu| (cpu, others(cpu)))) {
+        let _guard = match (
+            self.is_as_run(),
+            self.options.cpu.map(|cpu| (cpu, others(cpu))),
+        ) {
             (true, Some((_, others))) => stay_on(&others),
             (false, Some((cpu, others))) if others.len() == 1 => pin(&[cpu]).ok(),
             _ => None,
@@ -242,7 +299,12 @@ impl Session {
     }
 
     /// The same, straight into a trace.
-    fn record(self, interrupt: &Interrupt, path: &Path, recorder: &mut Recorder<File>) -> Result<Ended, Failure> {
+    fn record(
+        self,
+        interrupt: &Interrupt,
+        path: &Path,
+        recorder: &mut Recorder<File>,
+    ) -> Result<Ended, Failure> {
         self.watch(|commands, options| {
             switchcost_capture::record(commands, options, interrupt.flag(), recorder)
                 .map_err(|failure| of_capture(failure, |source| failed(path, source)))
@@ -250,17 +312,26 @@ impl Session {
     }
 
     /// Captures. This thread and those of the capture stay off the traced CPU where there is another.
-    fn watch(self, capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>) -> Result<Ended, Failure> {
+    fn watch(
+        self,
+        capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>,
+    ) -> Result<Ended, Failure> {
         let _guard = self.options.cpu.and_then(|cpu| stay_on(&others(cpu)));
         let summary = capture(&self.commands, self.options)?;
-        Ok(Ended { commands: self.commands, summary, symbols: KernelSymbols::default() })
+        Ok(Ended {
+            commands: self.commands,
+            summary,
+            symbols: KernelSymbols::default(),
+        })
     }
 }
 
 impl Live for Session {
     fn header(&self) -> TraceHeader {
         let (order, quantum) = match self.options.order {
-            Order::Scheduled { quantum_instructions } => (TraceOrder::Scheduled, Some(quantum_instructions)),
+            Order::Scheduled {
+                quantum_instructions,
+            } => (TraceOrder::Scheduled, Some(quantum_instructions)),
             Order::AsRun => (TraceOrder::AsRun, None),
         };
         TraceHeader {
@@ -291,7 +362,11 @@ impl Live for Session {
 
 /// A command as it is shown.
 pub(super) fn words(command: &Command) -> Vec<String> {
-    command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    command
+        .words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// What is said where the traced programs have the process numbers of the machine.
@@ -343,11 +418,18 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
 
 /// The CPUs that we may run on but for one.
 fn others(cpu: CpuId) -> Vec<CpuId> {
-    switchcost_facts::allowed_cpus(&Root::system()).into_iter().filter(|&other| other != cpu).collect()
+    switchcost_facts::allowed_cpus(&Root::system())
+        .into_iter()
+        .filter(|&other| other != cpu)
+        .collect()
 }
 
 /// Keeps this thread, and those that it starts, on some CPUs as long as the guard lives, if there are any. Without it the
 /// capture is slower, and just as right.
 fn stay_on(cpus: &[CpuId]) -> Option<PinGuard> {
-    if cpus.is_empty() { None } else { pin(cpus).ok() }
+    if cpus.is_empty() {
+        None
+    } else {
+        pin(cpus).ok()
+    }
 }

@@ -3,7 +3,8 @@
 use std::io::{self, Read};
 
 use switchcost_trace::{
-    Chunk, DinExporter, Exported, Exporter, LackeyExporter, PieceSize, ProcessId, ReadTraceError, TraceReader,
+    Chunk, DinExporter, Exported, Exporter, LackeyExporter, PieceSize, ProcessId, ReadTraceError,
+    TraceReader,
 };
 
 use super::look;
@@ -26,15 +27,23 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
             ExportFormat::Lackey => hand_on(&mut reader, LackeyExporter::new(into, only))?,
         };
         if let (Some(process), 0, None) = (only, exported.processes, &loss) {
-            return Ok(Err(Failure::NoProcess { path: arguments.file.clone(), process }));
+            return Ok(Err(Failure::NoProcess {
+                path: arguments.file.clone(),
+                process,
+            }));
         }
         // A part is no result: what is in a file of that name stays.
         Ok(match loss {
-            Some(source) => Err(Failure::ReadTrace { path: arguments.file.clone(), source }),
+            Some(source) => Err(Failure::ReadTrace {
+                path: arguments.file.clone(),
+                source,
+            }),
             None => Ok(exported),
         })
     })?;
-    let Some(exported) = written else { return Ok(Exit::Success) };
+    let Some(exported) = written else {
+        return Ok(Exit::Success);
+    };
     if exported.processes > 1 {
         say!(
             "the addresses of {} processes are in one text, which does not say whose they are: what reads it takes \

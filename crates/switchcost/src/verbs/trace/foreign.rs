@@ -38,15 +38,25 @@ fn one(path: &Path) -> Result<Named, Failure> {
         return Err(Failure::Schedule(path.to_owned()));
     }
     // Who has no name cannot be gone through twice.
-    let records = if path.is_file() { perhaps_zipped(path)? } else { text(path)? };
+    let records = if path.is_file() {
+        perhaps_zipped(path)?
+    } else {
+        text(path)?
+    };
     Ok((name, records))
 }
 
 fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    let failed = |source| Failure::Unzip { path: path.to_owned(), source };
+    let failed = |source| Failure::Unzip {
+        path: path.to_owned(),
+        source,
+    };
     let mut file = open(path)?;
     let mut first = Vec::new();
-    (&mut file).take(ZIP.len() as u64).read_to_end(&mut first).map_err(failed)?;
+    (&mut file)
+        .take(ZIP.len() as u64)
+        .read_to_end(&mut first)
+        .map_err(failed)?;
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     if first != ZIP {
         return Ok(Box::new(buffered(file)));
@@ -61,30 +71,48 @@ fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         paths = listed(&folder.join("trace"))?;
     }
     if paths.is_empty() {
-        return Err(Failure::NoThreads { path: folder.to_owned(), is_raw: folder.join("raw").is_dir() });
+        return Err(Failure::NoThreads {
+            path: folder.to_owned(),
+            is_raw: folder.join("raw").is_dir(),
+        });
     }
     paths.sort();
     Ok(paths)
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::Open { path: folder.to_owned(), source };
+    let failed = |source| Failure::Open {
+        path: folder.to_owned(),
+        source,
+    };
     let entries = fs::read_dir(folder).map_err(failed)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect::<Result<Vec<_>, _>>()?;
-    Ok(paths.into_iter().filter(|path| path.is_file() && is_trace(&name(path))).collect())
+    let paths = entries
+        .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(paths
+        .into_iter()
+        .filter(|path| path.is_file() && is_trace(&name(path)))
+        .collect())
 }
 
 /// `drmemtrace.NAME.PID.ID.trace.zip`, and as it was called before, `NAME.memtrace.gz`.
 fn is_trace(name: &str) -> bool {
-    name.split('.').any(|part| part == "trace" || part == "memtrace")
+    name.split('.')
+        .any(|part| part == "trace" || part == "memtrace")
 }
 
 fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })
+    File::open(path).map_err(|source| Failure::Open {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn buffered(from: impl Read) -> BufReader<impl Read> {
@@ -97,10 +125,21 @@ mod tests {
 
     #[test]
     fn a_trace_is_recognized_by_its_name() {
-        for name in ["drmemtrace.a.b.1.2.trace.zip", "x.trace", "chase.1.2.3.memtrace.sz", "x.trace.gz"] {
+        for name in [
+            "drmemtrace.a.b.1.2.trace.zip",
+            "x.trace",
+            "chase.1.2.3.memtrace.sz",
+            "x.trace.gz",
+        ] {
             assert!(is_trace(name), "{name}");
         }
-        for name in ["cpu_schedule.bin.zip", "funclist.log", "modules.log", "tracer.txt", "a.raw.gz"] {
+        for name in [
+            "cpu_schedule.bin.zip",
+            "funclist.log",
+            "modules.log",
+            "tracer.txt",
+            "a.raw.gz",
+        ] {
             assert!(!is_trace(name), "{name}");
         }
     }

@@ -13,7 +13,10 @@ use crate::messages::say;
 
 pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let mut importer = importer(arguments)?;
-    let failed = |source| Failure::Import { path: arguments.file.clone(), source };
+    let failed = |source| Failure::Import {
+        path: arguments.file.clone(),
+        source,
+    };
     // With the first chunk it is known what the header has to say.
     let mut chunk = Chunk::default();
     let mut step = importer.next_into(&mut chunk);
@@ -37,30 +40,46 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
 }
 
 fn importer(arguments: &ImportArguments) -> Result<Importer<Box<dyn BufRead>>, Failure> {
-    let ImportArguments { from, file, word, cpu, .. } = arguments;
+    let ImportArguments {
+        from,
+        file,
+        word,
+        cpu,
+        ..
+    } = arguments;
     if cpu.is_some() && *from != ForeignFormat::Drmemtrace {
         return Err(Failure::NoCpus(from.to_string()));
     }
-    let failed = |source| Failure::Import { path: file.clone(), source };
+    let failed = |source| Failure::Import {
+        path: file.clone(),
+        source,
+    };
     match from {
         ForeignFormat::Lackey => Ok(Importer::lackey(foreign::text(file)?)),
         ForeignFormat::Din => Importer::din(foreign::text(file)?, word.0).map_err(failed),
         ForeignFormat::ChampSim => Importer::champsim(foreign::text(file)?).map_err(failed),
         ForeignFormat::Gem5 => Importer::gem5(foreign::text(file)?).map_err(failed),
         ForeignFormat::Drmemtrace => {
-            Importer::drmemtrace_files(foreign::records(file)?, cpu.map(|cpu| cpu.0.into())).map_err(failed)
+            Importer::drmemtrace_files(foreign::records(file)?, cpu.map(|cpu| cpu.0.into()))
+                .map_err(failed)
         }
     }
 }
 
 fn header(from: ForeignFormat, importer: &Importer<Box<dyn BufRead>>) -> TraceHeader {
     let arch = importer.arch().unwrap_or(std::env::consts::ARCH);
-    TraceHeader { notes: importer.notes(), ..TraceHeader::new(&from.to_string(), TraceOrder::Imported, arch) }
+    TraceHeader {
+        notes: importer.notes(),
+        ..TraceHeader::new(&from.to_string(), TraceOrder::Imported, arch)
+    }
 }
 
 fn report(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Path) {
     if importer.ignored_lines() > 0 {
-        say!("passed over {} lines that are no events", importer.ignored_lines());
+        say!(
+            "passed over {} lines that are no events",
+            importer.ignored_lines()
+        );
     }
     if instructions == 0 {
         return;

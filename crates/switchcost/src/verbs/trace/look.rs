@@ -14,18 +14,31 @@ use crate::progress::over_file;
 
 /// Opens a trace at its header.
 pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static>, Failure> {
-    let failed = |source| Failure::ReadTrace { path: path.to_owned(), source };
-    let file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
+    let failed = |source| Failure::ReadTrace {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(|source| Failure::Open {
+        path: path.to_owned(),
+        source,
+    })?;
     TraceReader::new(BufReader::with_capacity(1 << 20, over_file(file))).map_err(failed)
 }
 
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
     let summary = switchcost_trace::summarize(open(&arguments.file)?);
-    let text =
-        switchcost_report::trace::render_info(&summary, arguments.form.format, output.style(Verbosity::default()));
+    let text = switchcost_report::trace::render_info(
+        &summary,
+        arguments.form.format,
+        output.style(Verbosity::default()),
+    );
     output.write(&text)?;
-    Ok(if summary.loss.is_some() { Exit::Record } else { Exit::Success })
+    Ok(if summary.loss.is_some() {
+        Exit::Record
+    } else {
+        Exit::Success
+    })
 }
 
 pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
@@ -34,10 +47,17 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     if found.is_sound() {
         check_symbols(&arguments.file)?;
     }
-    let text =
-        switchcost_report::trace::render_check(&found, arguments.form.format, output.style(Verbosity::default()));
+    let text = switchcost_report::trace::render_check(
+        &found,
+        arguments.form.format,
+        output.style(Verbosity::default()),
+    );
     output.write(&text)?;
-    Ok(if found.is_sound() { Exit::Success } else { Exit::Record })
+    Ok(if found.is_sound() {
+        Exit::Success
+    } else {
+        Exit::Record
+    })
 }
 
 /// What stands behind the index; only a file can be read again.
@@ -45,8 +65,13 @@ fn check_symbols(path: &Path) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());
     }
-    let mut file = File::open(path).map_err(|source| Failure::Open { path: path.to_owned(), source })?;
-    switchcost_trace::kernel_symbols(&mut file).map(drop).map_err(|source| lost(path, source))
+    let mut file = File::open(path).map_err(|source| Failure::Open {
+        path: path.to_owned(),
+        source,
+    })?;
+    switchcost_trace::kernel_symbols(&mut file)
+        .map(drop)
+        .map_err(|source| lost(path, source))
 }
 
 pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
@@ -72,5 +97,8 @@ pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
 }
 
 fn lost(path: &Path, source: ReadTraceError) -> Failure {
-    Failure::ReadTrace { path: path.to_owned(), source }
+    Failure::ReadTrace {
+        path: path.to_owned(),
+        source,
+    }
 }

@@ -37,7 +37,10 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
 
 /// Reads a trace to its end: of a part of a program, there is no profile.
 pub(super) fn of_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
-    let failed = |source| Failure::ReadTrace { path: arguments.file.clone(), source };
+    let failed = |source| Failure::ReadTrace {
+        path: arguments.file.clone(),
+        source,
+    };
     let output = Output::claim(arguments.output.as_deref())?;
     let reader = look::open(&arguments.file)?;
     let header = reader.header().clone();
@@ -62,17 +65,31 @@ fn text(profile: &Profile) -> String {
 
 /// Where the profile of a program is looked for.
 pub(crate) fn place_of(build_id: &str) -> Option<PathBuf> {
-    Some(home::state().ok()?.join("profiles").join(format!("{build_id}.json")))
+    Some(
+        home::state()
+            .ok()?
+            .join("profiles")
+            .join(format!("{build_id}.json")),
+    )
 }
 
 /// Leaves a copy where `observe` finds it by the program's build ID. That it cannot be kept takes nothing from the profile.
 fn keep(profile: &Profile) {
-    let Some(path) = profile.program().and_then(|program| place_of(program.build_id.as_deref()?)) else { return };
+    let Some(path) = profile
+        .program()
+        .and_then(|program| place_of(program.build_id.as_deref()?))
+    else {
+        return;
+    };
     let kept = path
         .parent()
         .map_or(Ok(()), std::fs::create_dir_all)
         .map_err(drop)
-        .and_then(|()| Output::claim(Some(&path)).and_then(|output| output.write(&text(profile))).map_err(drop));
+        .and_then(|()| {
+            Output::claim(Some(&path))
+                .and_then(|output| output.write(&text(profile)))
+                .map_err(drop)
+        });
     if kept.is_ok() {
         say!("a copy is kept as {}", path.display());
     }

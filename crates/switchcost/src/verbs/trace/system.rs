@@ -49,7 +49,10 @@ pub(super) fn between_stops(
     path: &Path,
 ) -> Result<Exit, Failure> {
     let system = trials::between_stops(arguments).map_err(CaptureError::from)?;
-    let place = Place { path: path.to_owned(), readers: Readers::AsUsual };
+    let place = Place {
+        path: path.to_owned(),
+        readers: Readers::AsUsual,
+    };
     let trial = Trial { system, place };
     refuse_taken(std::slice::from_ref(&trial))?;
     let interrupt = Interrupt::watch()?;
@@ -59,26 +62,39 @@ pub(super) fn between_stops(
 
 /// Before a guest boots whose trace would have no place.
 fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
-    let is_twice = |place: usize| trials[..place].iter().any(|other| other.place.path == trials[place].place.path);
-    let taken = (0..trials.len()).find(|&place| trials[place].place.path.exists() || is_twice(place));
-    taken.map_or(Ok(()), |place| Err(Failure::Taken(trials[place].place.path.clone())))
+    let is_twice = |place: usize| {
+        trials[..place]
+            .iter()
+            .any(|other| other.place.path == trials[place].place.path)
+    };
+    let taken =
+        (0..trials.len()).find(|&place| trials[place].place.path.exists() || is_twice(place));
+    taken.map_or(Ok(()), |place| {
+        Err(Failure::Taken(trials[place].place.path.clone()))
+    })
 }
 
 fn trace(
     commands: &[Command],
     Trial { system, place }: &Trial,
-    Redaction { redact: is_redacted }: Redaction,
+    Redaction {
+        redact: is_redacted,
+    }: Redaction,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let path = &place.path;
-    let recorder =
-        Recorder::create(new_file(path, place.readers)?, &redact::trace(header(commands, system), is_redacted))
-            .map_err(|source| not_begun(path, source))?;
+    let recorder = Recorder::create(
+        new_file(path, place.readers)?,
+        &redact::trace(header(commands, system), is_redacted),
+    )
+    .map_err(|source| not_begun(path, source))?;
     let captured = capture(commands, system, interrupt, path, recorder);
     // Half a trace of a guest that failed is of no use, and holds the name.
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
-    let names: Vec<String> =
-        commands.iter().map(|command| redact::shown(words(command), is_redacted).join(" ")).collect();
+    let names: Vec<String> = commands
+        .iter()
+        .map(|command| redact::shown(words(command), is_redacted).join(" "))
+        .collect();
     report(&names, &summary, bytes, path);
     Ok(exit(&summary))
 }
@@ -90,8 +106,9 @@ fn capture(
     path: &Path,
     mut recorder: Recorder<fs::File>,
 ) -> Result<(GuestSummary, u64), Failure> {
-    let summary = switchcost_capture::record_system(commands, system, interrupt.flag(), &mut recorder)
-        .map_err(|failure| of_capture(failure, |source| failed(path, source)))?;
+    let summary =
+        switchcost_capture::record_system(commands, system, interrupt.flag(), &mut recorder)
+            .map_err(|failure| of_capture(failure, |source| failed(path, source)))?;
     recorder.name_symbols(summary.symbols.clone());
     let (_, written) = recorder.finish().map_err(|source| failed(path, source))?;
     if written.instructions == 0 {
@@ -109,7 +126,11 @@ fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
     for warning in &summary.warnings {
         say!("{warning}");
     }
-    for (name, status) in names.iter().zip(&summary.statuses).filter(|(_, status)| !status.success()) {
+    for (name, status) in names
+        .iter()
+        .zip(&summary.statuses)
+        .filter(|(_, status)| !status.success())
+    {
         say!("'{name}' ended with {status}");
     }
     let is_interrupted = summary.ending == Ending::Interrupted;
@@ -130,18 +151,33 @@ fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
 }
 
 fn exit(summary: &GuestSummary) -> Exit {
-    let failed = summary.statuses.iter().find_map(|status| Exit::of_command(*status));
-    let own = if summary.warnings.is_empty() { Exit::Success } else { Exit::Partial };
+    let failed = summary
+        .statuses
+        .iter()
+        .find_map(|status| Exit::of_command(*status));
+    let own = if summary.warnings.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Partial
+    };
     failed.unwrap_or(own)
 }
 
 /// No quantum: the guest's own scheduler has it.
 fn header(commands: &[Command], system: &System) -> TraceHeader {
-    let kernel = system.kernel.image.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let kernel = system
+        .kernel
+        .image
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let guest = Guest {
         kernel,
         command_line: system.command_line(),
-        slice_ns: system.slice.map(|slice| u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX)),
+        slice_ns: system
+            .slice
+            .map(|slice| u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX)),
         instructions_per_second: system.instructions_per_second(),
     };
     TraceHeader {

@@ -70,11 +70,28 @@ fn in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit,
             Policy::Fifo,
         )
     };
-    let turns = Turns { case, arm, rounds: arguments.turns, seed: arguments.seed };
+    let turns = Turns {
+        case,
+        arm,
+        rounds: arguments.turns,
+        seed: arguments.seed,
+    };
     turns.check().map_err(Failure::Turns)?;
     let json = serde_json::to_string(&turns).expect("plain data");
     let own_path = std::env::current_exe().map_err(Failure::OwnFile)?;
-    let words = [own_path.into_os_string(), TURNS_ARGUMENT.into(), json.into()];
-    let command = Command { directory: Some(PathBuf::from("/")), ..Command::new(words) };
-    system::between_stops(&[command], &arguments.guest, arguments.redaction, &arguments.output)
+    let words = [
+        own_path.into_os_string(),
+        TURNS_ARGUMENT.into(),
+        json.into(),
+    ];
+    let command = Command {
+        directory: Some(PathBuf::from("/")),
+        ..Command::new(words)
+    };
+    system::between_stops(
+        &[command],
+        &arguments.guest,
+        arguments.redaction,
+        &arguments.output,
+    )
 }

@@ -10,12 +10,43 @@ fn what_differs_by_its_set_up_is_found_judged_and_kept() {
     let (xml, comment) = (place.path("verdicts.xml"), place.path("verdicts.md"));
     for trial in 0..4 {
         let folder = place.path(&format!("runs-{trial}"));
-        let runs = ["--new-with", longer, "-n", "2", "--budget", "1s", "--fail-above", "10%", "--format", "json"];
-        let files = ["--record", text(&folder), "--junit", text(&xml), "--markdown", text(&comment)];
-        let flags = ["--", "--mechanism", "synthetic", "--budget", "250ms", "--max-repetitions", "5"];
+        let runs = [
+            "--new-with",
+            longer,
+            "-n",
+            "2",
+            "--budget",
+            "1s",
+            "--fail-above",
+            "10%",
+            "--format",
+            "json",
+        ];
+        let files = [
+            "--record",
+            text(&folder),
+            "--junit",
+            text(&xml),
+            "--markdown",
+            text(&comment),
+        ];
+        let flags = [
+            "--",
+            "--mechanism",
+            "synthetic",
+            "--budget",
+            "250ms",
+            "--max-repetitions",
+            "5",
+        ];
         let ran = place.run(&[&["ab"], &runs[..], &files, &flags].concat());
         let json = ran.json();
-        assert_eq!(json["order"].as_array().map(Vec::len), Some(4), "{}", ran.stderr);
+        assert_eq!(
+            json["order"].as_array().map(Vec::len),
+            Some(4),
+            "{}",
+            ran.stderr
+        );
         assert!(folder.join("base/002.jsonl").exists() && folder.join("new/002.jsonl").exists());
         let pair = &json["comparison"]["pairs"][0];
         if pair["verdict"] != "slower" {
@@ -24,8 +55,16 @@ fn what_differs_by_its_set_up_is_found_judged_and_kept() {
         assert_eq!(ran.code, 6, "{}", ran.stderr);
         assert!((number(&pair["ratio"]) / 1.5 - 1.0).abs() < 0.1, "{pair}");
         let text = |path| std::fs::read_to_string(path).expect("a file");
-        assert!(text(&xml).contains("<failure type=\"grown\""), "{}", text(&xml));
-        assert!(text(&comment).starts_with("New is slower in the one cost"), "{}", text(&comment));
+        assert!(
+            text(&xml).contains("<failure type=\"grown\""),
+            "{}",
+            text(&xml)
+        );
+        assert!(
+            text(&comment).starts_with("New is slower in the one cost"),
+            "{}",
+            text(&comment)
+        );
         return;
     }
     eprintln!("skipped: four times other tasks disturbed all runs of a side");

@@ -10,7 +10,15 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
     let compared = || {
         measured(&place, "base.jsonl", "2us");
         measured(&place, "new.jsonl", "4us");
-        place.run(&["compare", text(&base), text(&new), "--fail-above", "5%", "--format", "json"])
+        place.run(&[
+            "compare",
+            text(&base),
+            text(&new),
+            "--fail-above",
+            "5%",
+            "--format",
+            "json",
+        ])
     };
     let mut ran = compared();
     // A neighbour may leave no number, or so few that nothing is known: not every time.
@@ -18,7 +26,9 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
         if ran.code == 6 {
             break;
         }
-        [&base, &new].into_iter().for_each(|record| std::fs::remove_file(record).expect("our own record"));
+        [&base, &new]
+            .into_iter()
+            .for_each(|record| std::fs::remove_file(record).expect("our own record"));
         ran = compared();
     }
     let value = ran.json();
@@ -30,20 +40,60 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
         eprintln!("skipped: {}", pair["why"]);
         return;
     }
-    assert_eq!((pair["verdict"].as_str(), ran.code), (Some("slower"), 6), "{value}");
+    assert_eq!(
+        (pair["verdict"].as_str(), ran.code),
+        (Some("slower"), 6),
+        "{value}"
+    );
     let ratio = pair["ratio"].as_f64().expect("a number");
     assert!((1.8..2.2).contains(&ratio), "{ratio}");
     let (page, figures) = (place.path("compare.html"), place.path("figures"));
-    let drawn = place.run(&["compare", text(&base), text(&new), "-o", text(&page), "--fail-above", "5%"]);
-    assert_eq!((drawn.code, drawn.stdout.as_str()), (6, ""), "{}", drawn.stderr);
+    let drawn = place.run(&[
+        "compare",
+        text(&base),
+        text(&new),
+        "-o",
+        text(&page),
+        "--fail-above",
+        "5%",
+    ]);
+    assert_eq!(
+        (drawn.code, drawn.stdout.as_str()),
+        (6, ""),
+        "{}",
+        drawn.stderr
+    );
     let page = std::fs::read_to_string(page).expect("a page");
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("New is slower in the one cost that was compared"));
-    place.run(&["compare", text(&base), text(&new), "--figures", text(&figures)]);
-    let csv = std::fs::read_to_string(figures.join("figure-c1-mechanisms.csv")).expect("the figure's table");
+    assert!(
+        page.starts_with("<!DOCTYPE html>")
+            && page.contains("New is slower in the one cost that was compared")
+    );
+    place.run(&[
+        "compare",
+        text(&base),
+        text(&new),
+        "--figures",
+        text(&figures),
+    ]);
+    let csv = std::fs::read_to_string(figures.join("figure-c1-mechanisms.csv"))
+        .expect("the figure's table");
     assert!(csv.contains(",slower"), "{csv}");
     let over = place.run(&["compare", text(&base), text(&new), "-o", text(&base)]);
-    assert_eq!((over.code, over.stderr.contains("a record is never overwritten")), (2, true), "{}", over.stderr);
+    assert_eq!(
+        (
+            over.code,
+            over.stderr.contains("a record is never overwritten")
+        ),
+        (2, true),
+        "{}",
+        over.stderr
+    );
     let back = place.run(&["compare", text(&new), text(&base), "--fail-above", "5%"]);
     assert_eq!(back.code, 0, "{}", back.stdout);
-    assert!(back.stdout.starts_with("New is faster in the one cost that was compared"), "{}", back.stdout);
+    assert!(
+        back.stdout
+            .starts_with("New is faster in the one cost that was compared"),
+        "{}",
+        back.stdout
+    );
 }

@@ -11,7 +11,9 @@ struct Hog(Child);
 impl Hog {
     fn on(cpu: &str) -> Hog {
         let mut command = Command::new("taskset");
-        command.args(["-c", cpu, "sh", "-c", "while :; do :; done"]).stdout(Stdio::null());
+        command
+            .args(["-c", cpu, "sh", "-c", "while :; do :; done"])
+            .stdout(Stdio::null());
         Hog(command.spawn().expect("taskset is part of util-linux"))
     }
 }
@@ -29,16 +31,30 @@ fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
     let place = Place::alone();
     let cpu = allowed_cpus().last().expect("one CPU").to_string();
     let _hog = Hog::on(&cpu);
-    let ran = place.measure(&["--mechanism", "pipe,futex", "--no-rt", "--cpu", &cpu, "--format", "json"]);
+    let ran = place.measure(&[
+        "--mechanism",
+        "pipe,futex",
+        "--no-rt",
+        "--cpu",
+        &cpu,
+        "--format",
+        "json",
+    ]);
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
     let json = ran.json();
     for result in json["results"].as_array().expect("results") {
         if result["status"] == "not-measured" {
-            assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+            assert!(
+                result["direct_ns"].is_null() && result["handoff_ns"].is_null(),
+                "{result}"
+            );
             eprintln!("skipped: {}", result["why"]);
             continue;
         }
-        assert!(has_flag(result, "beside-others") && number(&result["direct_ns"]["estimate"]) > 0.0, "{result}");
+        assert!(
+            has_flag(result, "beside-others") && number(&result["direct_ns"]["estimate"]) > 0.0,
+            "{result}"
+        );
         let table = place.run(&["report", &place.record()]).stdout;
         assert!(table.contains("measured beside other tasks"), "{table}");
     }
@@ -52,14 +68,24 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
         eprintln!("skipped: there is one CPU");
         return;
     }
-    let result = &place.measure_json(&["--mechanism", "yield", "--placement", "pair"])["results"][0];
+    let result =
+        &place.measure_json(&["--mechanism", "yield", "--placement", "pair"])["results"][0];
     assert_eq!(result["status"], "not-measured", "{result}");
     assert!(has_flag(result, "switch-count"), "{result}");
     // What else runs on a CPU switches, too.
-    let counted =
-        result["why"].as_str().and_then(|why| why.split_once("counted ")?.1.split(' ').next()?.parse::<f64>().ok());
+    let counted = result["why"].as_str().and_then(|why| {
+        why.split_once("counted ")?
+            .1
+            .split(' ')
+            .next()?
+            .parse::<f64>()
+            .ok()
+    });
     assert!(counted.is_some_and(|counted| counted < 0.5), "{result}");
-    assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_null(), "{result}");
+    assert!(
+        result["direct_ns"].is_null() && result["handoff_ns"].is_null(),
+        "{result}"
+    );
 }
 
 /// Whether most of up to eight runs give what was made up, to within these shares: a neighbour of a virtual machine may shift some runs
@@ -72,7 +98,10 @@ fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), Stri
         if is_disturbed(result) || made_up.iter().any(|(name, ..)| result[*name].is_null()) {
             continue;
         }
-        match made_up.iter().find_map(|expected| difference(result, expected)) {
+        match made_up
+            .iter()
+            .find_map(|expected| difference(result, expected))
+        {
             None => recovered += 1,
             Some(difference) => missed.push(difference),
         }
@@ -84,7 +113,11 @@ fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), Stri
         eprintln!("skipped: fewer than four of eight runs were left alone");
         return Ok(());
     }
-    if recovered > missed.len() { Ok(()) } else { Err(missed.join("; ")) }
+    if recovered > missed.len() {
+        Ok(())
+    } else {
+        Err(missed.join("; "))
+    }
 }
 
 fn difference(result: &Value, (name, nanos, share): &(&str, f64, f64)) -> Option<String> {
@@ -104,24 +137,59 @@ fn a_made_up_switch_is_recovered_within_two_percent() {
 fn a_made_up_reload_is_recovered_within_five_percent() {
     // So short a walk loses next to nothing by being interrupted. One of 16 KiB loses up to 0.4 us of its own, where two
     // such arrays just fill a first level: a true cost, and none that was made up.
-    let flags =
-        ["--mechanism", "synthetic", "--size", "4KiB", "--synthetic-switch", "2us", "--synthetic-reload", "5us"];
-    assert_eq!(is_recovered(&flags, &[("indirect_ns", 5000.0, 0.05), ("direct_ns", 2000.0, 0.02)]), Ok(()));
+    let flags = [
+        "--mechanism",
+        "synthetic",
+        "--size",
+        "4KiB",
+        "--synthetic-switch",
+        "2us",
+        "--synthetic-reload",
+        "5us",
+    ];
+    assert_eq!(
+        is_recovered(
+            &flags,
+            &[("indirect_ns", 5000.0, 0.05), ("direct_ns", 2000.0, 0.02)]
+        ),
+        Ok(())
+    );
 }
 
 #[test]
 fn the_condvars_second_switch_is_counted_and_not_assumed() {
     let place = Place::alone();
-    let arguments = ["--mechanism", "mutex-condvar,mutex-condvar-unlocked", "--between", "thread", "--no-rt"];
-    let Some(json) = place.measure_undisturbed(&arguments) else { return };
-    let [locked, unlocked] = [0, 1].map(|case| number(&json["results"][case]["switches_per_handoff"]));
+    let arguments = [
+        "--mechanism",
+        "mutex-condvar,mutex-condvar-unlocked",
+        "--between",
+        "thread",
+        "--no-rt",
+    ];
+    let Some(json) = place.measure_undisturbed(&arguments) else {
+        return;
+    };
+    let [locked, unlocked] =
+        [0, 1].map(|case| number(&json["results"][case]["switches_per_handoff"]));
     // Who is notified under the lock runs into it, and switches once more; who is notified after unlocking does not. A number
     // that is assumed would be the same for both.
-    assert!((0.95..1.5).contains(&unlocked), "{unlocked} a hand-off, notified after unlocking");
-    assert!(locked > 1.3 * unlocked && locked < 2.6, "{locked} a hand-off, notified under the lock");
+    assert!(
+        (0.95..1.5).contains(&unlocked),
+        "{unlocked} a hand-off, notified after unlocking"
+    );
+    assert!(
+        locked > 1.3 * unlocked && locked < 2.6,
+        "{locked} a hand-off, notified under the lock"
+    );
     let result = &json["results"][0];
-    let (direct, handoff) = (number(&result["direct_ns"]["estimate"]), number(&result["handoff_ns"]["estimate"]));
-    assert!((direct * locked / handoff - 1.0).abs() < 0.05, "{direct} x {locked} against {handoff}");
+    let (direct, handoff) = (
+        number(&result["direct_ns"]["estimate"]),
+        number(&result["handoff_ns"]["estimate"]),
+    );
+    assert!(
+        (direct * locked / handoff - 1.0).abs() < 0.05,
+        "{direct} x {locked} against {handoff}"
+    );
 }
 
 #[test]
@@ -132,20 +200,40 @@ fn without_rights_it_runs_and_names_what_it_could_not_have() {
     }
     let place = Place::alone();
     let folder = place.folder();
-    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).expect("own folder");
+    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .expect("own folder");
     // The build folder may lie where others may not look: run a copy.
     let binary = place.path("switchcost");
     std::fs::copy(env!("CARGO_BIN_EXE_switchcost"), &binary).expect("a copy");
     let record = place.path("nobody.jsonl");
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]);
+    command.args([
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps=-all",
+        "--bounding-set=-all",
+    ]);
     command
         .arg(&binary)
-        .args(["measure", "--mechanism", "futex", "--max-repetitions", "6", "--details", "--record"])
+        .args([
+            "measure",
+            "--mechanism",
+            "futex",
+            "--max-repetitions",
+            "6",
+            "--details",
+            "--record",
+        ])
         .arg(&record);
     command.env("XDG_STATE_HOME", folder).env("HOME", folder);
     let ran = ran(command.output().expect("setpriv is part of util-linux"));
     assert!(matches!(ran.code, 0 | 3), "{} {}", ran.code, ran.stderr);
     assert!(ran.stdout.contains("real-time-priority"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("/etc/security/limits.d/switchcost.conf"), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains("/etc/security/limits.d/switchcost.conf"),
+        "{}",
+        ran.stdout
+    );
 }

@@ -11,8 +11,19 @@ fn is_plausible_switch(nanos: f64) -> bool {
 #[test]
 fn a_pipe_is_measured_and_has_every_field() {
     let place = Place::alone();
-    let arguments = ["--mechanism", "pipe", "--size", "0,64KiB", "--stride", "8", "--access", "rmw"];
-    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    let arguments = [
+        "--mechanism",
+        "pipe",
+        "--size",
+        "0,64KiB",
+        "--stride",
+        "8",
+        "--access",
+        "rmw",
+    ];
+    let Some(json) = place.measure_undisturbed(&arguments) else {
+        return;
+    };
     assert_eq!(json["schema"], "switchcost.measure/1");
     assert!(json["host"]["kernel"].is_string());
     let results = json["results"].as_array().expect("results");
@@ -30,15 +41,24 @@ fn a_pipe_is_measured_and_has_every_field() {
     assert!(direct["total_ns"].is_null() && direct["indirect_ns"].is_null());
     let total = &results[1];
     assert_eq!(total["size_bytes"], 65_536);
-    for (result, quantity) in
-        [(direct, "direct_ns"), (direct, "handoff_ns"), (total, "total_ns"), (total, "indirect_ns")]
-    {
+    for (result, quantity) in [
+        (direct, "direct_ns"),
+        (direct, "handoff_ns"),
+        (total, "total_ns"),
+        (total, "indirect_ns"),
+    ] {
         let estimate = &result[quantity];
         let [low, middle, high] = ["low", "estimate", "high"].map(|name| number(&estimate[name]));
         assert!(low <= middle && middle <= high, "{quantity}: {estimate}");
-        assert!(estimate["n"].as_u64().is_some_and(|n| n >= 5) && estimate["method"].is_string(), "{estimate}");
+        assert!(
+            estimate["n"].as_u64().is_some_and(|n| n >= 5) && estimate["method"].is_string(),
+            "{estimate}"
+        );
     }
-    assert!(is_plausible_switch(number(&direct["direct_ns"]["estimate"])), "{direct}");
+    assert!(
+        is_plausible_switch(number(&direct["direct_ns"]["estimate"])),
+        "{direct}"
+    );
     let per_handoff = number(&direct["switches_per_handoff"]);
     assert!((per_handoff - 1.0).abs() < 0.01, "{per_handoff}");
 }
@@ -48,15 +68,32 @@ fn a_pipe_is_measured_and_has_every_field() {
 fn a_working_set_comes_back_behind_a_switch() {
     let place = Place::alone();
     let arguments = ["--size", "256KiB", "--pattern", "chase", "--away", "0,4MiB"];
-    let Some(json) = place.measure_undisturbed(&arguments) else { return };
-    let [left_alone, evicted] = json["results"].as_array().expect("results").as_slice() else { panic!("{json}") };
-    assert_eq!((&left_alone["away_bytes"], &evicted["away_bytes"]), (&Value::from(0), &Value::from(4 << 20)));
+    let Some(json) = place.measure_undisturbed(&arguments) else {
+        return;
+    };
+    let [left_alone, evicted] = json["results"].as_array().expect("results").as_slice() else {
+        panic!("{json}")
+    };
+    assert_eq!(
+        (&left_alone["away_bytes"], &evicted["away_bytes"]),
+        (&Value::from(0), &Value::from(4 << 20))
+    );
     for result in [left_alone, evicted] {
-        assert_eq!(result["reload"]["walks_ns"].as_array().map(Vec::len), Some(5), "{result}");
-        assert!(result["direct_ns"].is_null() && result["handoff_ns"].is_object(), "{result}");
+        assert_eq!(
+            result["reload"]["walks_ns"].as_array().map(Vec::len),
+            Some(5),
+            "{result}"
+        );
+        assert!(
+            result["direct_ns"].is_null() && result["handoff_ns"].is_object(),
+            "{result}"
+        );
     }
     let reload = |result: &Value| number(&result["indirect_reload_ns"]["estimate"]);
-    assert!(reload(evicted) > 2.0 * reload(left_alone) && reload(evicted) > 2_000.0, "{left_alone} {evicted}");
+    assert!(
+        reload(evicted) > 2.0 * reload(left_alone) && reload(evicted) > 2_000.0,
+        "{left_alone} {evicted}"
+    );
     let walk = |place: usize| number(&evicted["reload"]["walks_ns"][place]["estimate"]);
     assert!(walk(0) > 2.0 * walk(1), "what is back is back: {evicted}");
 }
@@ -66,11 +103,16 @@ fn a_working_set_comes_back_behind_a_switch() {
 fn a_task_of_an_executor_walks_as_long_as_any_other() {
     let place = Place::alone();
     let arguments = ["--mechanism", "async", "--size", "256KiB,1MiB"];
-    let Some(json) = place.measure_undisturbed(&arguments) else { return };
+    let Some(json) = place.measure_undisturbed(&arguments) else {
+        return;
+    };
     for result in json["results"].as_array().expect("results") {
         // In nanoseconds, at the 13 GB/s that half a walk surely does not exceed; noise is far below it.
         let half_a_walk = number(&result["size_bytes"]) / 200.0;
-        assert!(number(&result["indirect_reload_ns"]["high"]) > -half_a_walk, "{result}");
+        assert!(
+            number(&result["indirect_reload_ns"]["high"]) > -half_a_walk,
+            "{result}"
+        );
     }
 }
 
@@ -81,7 +123,10 @@ fn across_cpus_it_is_a_hand_off_and_never_a_switch() {
         eprintln!("skipped: there is one CPU");
         return;
     }
-    let Some(json) = place.measure_undisturbed(&["--mechanism", "pipe", "--placement", "pair"]) else { return };
+    let Some(json) = place.measure_undisturbed(&["--mechanism", "pipe", "--placement", "pair"])
+    else {
+        return;
+    };
     let result = &json["results"][0];
     assert!(result["direct_ns"].is_null());
     assert!(has_flag(result, "handoff-across-cpus"), "{result}");

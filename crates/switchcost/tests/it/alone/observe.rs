@@ -14,7 +14,19 @@ fn switches_are_priced_by_what_was_measured_here() {
     let place = Place::alone();
     // Long enough that a neighbour leaves something of it; no calibration is left out: this is the first run.
     let record = place.path("o.json");
-    let json = place.run(&["observe", "--format", "json", "--record", text(&record), "--", "sh", "-c", SLEEPER]).json();
+    let json = place
+        .run(&[
+            "observe",
+            "--format",
+            "json",
+            "--record",
+            text(&record),
+            "--",
+            "sh",
+            "-c",
+            SLEEPER,
+        ])
+        .json();
     let calibration = &json["calibration"];
     if calibration.is_null() {
         println!("skipped: nothing could be measured beside this machine's neighbours");
@@ -22,18 +34,27 @@ fn switches_are_priced_by_what_was_measured_here() {
     }
     let cost = |value: &Value| value.as_f64().expect("a cost");
     let blocked = &calibration["blocked"];
-    assert!(cost(&blocked["low_ns"]) <= cost(&blocked["ns"]) && cost(&blocked["ns"]) <= cost(&blocked["high_ns"]));
+    assert!(
+        cost(&blocked["low_ns"]) <= cost(&blocked["ns"])
+            && cost(&blocked["ns"]) <= cost(&blocked["high_ns"])
+    );
     let direct = &json["all"]["direct_ns"];
     let switches = cost(&json["all"]["switches"]);
     // No switch costs more than one that waits; the interrupts that some came out of have a price of their own.
     let interrupts = &json["all"]["interrupts_ns"];
     let most = switches * cost(&blocked["high_ns"]) * 1.01 + cost(&interrupts["high"]);
-    assert!(cost(&direct["high"]) <= most && cost(&direct["low"]) > 0.0, "{direct}, {interrupts}");
+    assert!(
+        cost(&direct["high"]) <= most && cost(&direct["low"]) > 0.0,
+        "{direct}, {interrupts}"
+    );
     // The second run remembers.
     let again = place.run(&["observe", "--format", "json", "--", "true"]);
     assert_eq!(&again.json()["calibration"], calibration);
     assert!(!again.stderr.contains("measuring"), "{}", again.stderr);
-    profiled(&place, &serde_json::from_slice(&fs::read(record).expect("a record")).expect("of JSON"));
+    profiled(
+        &place,
+        &serde_json::from_slice(&fs::read(record).expect("a record")).expect("of JSON"),
+    );
 }
 
 /// What is known of `sh` is found by its build ID, once there are prices of this processor, and is refused where it is no profile.
@@ -43,25 +64,68 @@ fn profiled(place: &Place, observed: &Value) {
         return;
     }
     let profile = place.path("p.json");
-    let traced = place.run(&["trace", "--profile", text(&profile), "--", "sh", "-c", "true"]);
-    let copy = traced.stderr.split("a copy is kept as ").nth(1).expect("it is reported").trim();
+    let traced = place.run(&[
+        "trace",
+        "--profile",
+        text(&profile),
+        "--",
+        "sh",
+        "-c",
+        "true",
+    ]);
+    let copy = traced
+        .stderr
+        .split("a copy is kept as ")
+        .nth(1)
+        .expect("it is reported")
+        .trim();
     let folder = Path::new(copy).parent().expect("a folder");
     let by = |arguments: &[&str]| {
-        let ran = place.run(&[&["observe", "--format", "json"], arguments, &["--", "sh", "-c", SLEEPER]].concat());
+        let ran = place.run(
+            &[
+                &["observe", "--format", "json"],
+                arguments,
+                &["--", "sh", "-c", SLEEPER],
+            ]
+            .concat(),
+        );
         let json = ran.json();
-        let sh = json["processes"].as_array().expect("processes").iter().find(|process| process["name"] == "sh");
-        (sh.expect("it has switched")["likely_by"].clone(), ran.stderr)
+        let sh = json["processes"]
+            .as_array()
+            .expect("processes")
+            .iter()
+            .find(|process| process["name"] == "sh");
+        (
+            sh.expect("it has switched")["likely_by"].clone(),
+            ran.stderr,
+        )
     };
     let (by_memory, said) = by(&[]);
-    assert!(by_memory != "profile" && said.contains("switchcost measure --prices FILE (a minute)"), "{said}");
-    fs::write(folder.join("../prices.json"), prices(&observed["host"]).to_string()).expect("room");
+    assert!(
+        by_memory != "profile" && said.contains("switchcost measure --prices FILE (a minute)"),
+        "{said}"
+    );
+    fs::write(
+        folder.join("../prices.json"),
+        prices(&observed["host"]).to_string(),
+    )
+    .expect("room");
     assert_eq!(by(&[]).0, "profile");
     assert_eq!(by(&["--profile", text(&profile)]).0, "profile");
     fs::remove_dir_all(folder).expect("it was there");
     assert_ne!(by(&[]).0, "profile");
-    let refused = place.run(&["observe", "--profile", text(&place.path("o.json")), "--", "true"]);
+    let refused = place.run(&[
+        "observe",
+        "--profile",
+        text(&place.path("o.json")),
+        "--",
+        "true",
+    ]);
     assert!(
-        refused.code == 5 && refused.stderr.contains("need a profile (switchcost.profile/1)"),
+        refused.code == 5
+            && refused
+                .stderr
+                .contains("need a profile (switchcost.profile/1)"),
         "{}",
         refused.stderr
     );

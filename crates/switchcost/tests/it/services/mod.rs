@@ -9,7 +9,10 @@ use std::process::Command;
 use crate::common::{Place, count, text};
 use serde_json::Value;
 
-const UNDER_LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/services/under_load.pl");
+const UNDER_LOAD: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/it/services/under_load.pl"
+);
 
 /// A user without rights that every Debian has: PostgreSQL does not run as root.
 const NOBODY: &str = "65534";
@@ -18,7 +21,9 @@ const NOBODY: &str = "65534";
 fn packages() -> Option<PathBuf> {
     let folder = std::env::var_os("SWITCHCOST_SERVICES").map(PathBuf::from);
     if folder.is_none() {
-        println!("skipped: SWITCHCOST_SERVICES names no folder of servers; scripts/services.sh downloads them");
+        println!(
+            "skipped: SWITCHCOST_SERVICES names no folder of servers; scripts/services.sh downloads them"
+        );
     }
     folder
 }
@@ -43,12 +48,45 @@ fn libraries(packages: &Path) -> PathBuf {
 /// programs, which is said. It works in a folder, as the owner of it.
 fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Option<Value> {
     let record = text(&place.path("o.json")).to_owned();
-    let mut command = place.command(&["observe", "--no-calibration", "--record", &record, "-d", "60s", "--"]);
-    if rustix::fs::stat(folder).expect("a folder").st_uid.to_string() == NOBODY {
-        command.args(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--pdeathsig", "TERM"]);
+    let mut command = place.command(&[
+        "observe",
+        "--no-calibration",
+        "--record",
+        &record,
+        "-d",
+        "60s",
+        "--",
+    ]);
+    if rustix::fs::stat(folder)
+        .expect("a folder")
+        .st_uid
+        .to_string()
+        == NOBODY
+    {
+        command.args([
+            "setpriv",
+            "--reuid",
+            NOBODY,
+            "--regid",
+            NOBODY,
+            "--clear-groups",
+            "--pdeathsig",
+            "TERM",
+        ]);
     }
-    command.args(["perl", UNDER_LOAD, &service.socket, service.signal, &service.server, &service.load]);
-    let output = command.env("LD_LIBRARY_PATH", libraries(packages)).current_dir(folder).output().expect("it starts");
+    command.args([
+        "perl",
+        UNDER_LOAD,
+        &service.socket,
+        service.signal,
+        &service.server,
+        &service.load,
+    ]);
+    let output = command
+        .env("LD_LIBRARY_PATH", libraries(packages))
+        .current_dir(folder)
+        .output()
+        .expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let json = place.run(&["report", &record, "--format", "json"]).json();
@@ -56,8 +94,14 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
         println!("skipped: {}", json["not_counted_by"]);
         return None;
     }
-    assert!(json["processes"].as_array().is_some_and(|all| all.iter().any(|it| it["name"] == service.name)), "{json}");
-    let reported = std::fs::read_to_string(folder.join("kernels")).expect("what the kernel has counted");
+    assert!(
+        json["processes"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|it| it["name"] == service.name)),
+        "{json}"
+    );
+    let reported =
+        std::fs::read_to_string(folder.join("kernels")).expect("what the kernel has counted");
     check_counts(&reported, &json);
     Some(json)
 }
@@ -65,31 +109,56 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
 /// Each switch that the kernel has counted, by kind, but for those at the ends of processes: a task that is waited for may not have been
 /// switched from for the last time, be it that it is preempted as it ends, and who has looked at its own counts goes on.
 fn check_counts(reported: &str, json: &Value) {
-    let reported: Vec<u64> = reported.split(' ').filter_map(|number| number.parse().ok()).collect();
-    let [voluntary, involuntary] = reported[..] else { panic!("two numbers: {reported:?}") };
+    let reported: Vec<u64> = reported
+        .split(' ')
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let [voluntary, involuntary] = reported[..] else {
+        panic!("two numbers: {reported:?}")
+    };
     let all = &json["all"];
-    let [switches, observed, tasks] = ["switches", "involuntary", "tasks"].map(|name| count(&all[name]));
-    for (what, reported, observed) in
-        [("voluntary", voluntary, switches - observed), ("involuntary", involuntary, observed)]
-    {
+    let [switches, observed, tasks] =
+        ["switches", "involuntary", "tasks"].map(|name| count(&all[name]));
+    for (what, reported, observed) in [
+        ("voluntary", voluntary, switches - observed),
+        ("involuntary", involuntary, observed),
+    ] {
         // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
         let range = reported - reported / 1000..=reported + reported / 1000 + tasks + 20;
-        assert!(range.contains(&observed), "{what}: {observed} observed, {reported} by the kernel, {tasks} tasks");
+        assert!(
+            range.contains(&observed),
+            "{what}: {observed} observed, {reported} by the kernel, {tasks} tasks"
+        );
     }
-    println!("{switches} switches of {tasks} tasks, the kernel counts {}", voluntary + involuntary);
-    let of_causes: u64 = json["causes"].as_array().expect("causes").iter().map(|cause| count(&cause["switches"])).sum();
+    println!(
+        "{switches} switches of {tasks} tasks, the kernel counts {}",
+        voluntary + involuntary
+    );
+    let of_causes: u64 = json["causes"]
+        .as_array()
+        .expect("causes")
+        .iter()
+        .map(|cause| count(&cause["switches"]))
+        .sum();
     assert_eq!(of_causes, switches, "each has a cause");
     for (what, lost) in json["lost"].as_object().expect("counts") {
-        assert!(count(lost) * 50 <= switches, "{what}: {lost} of {switches} found no room");
+        assert!(
+            count(lost) * 50 <= switches,
+            "{what}: {lost} of {switches} found no room"
+        );
     }
 }
 
 /// Switches for this reason and from this kernel entry.
 fn switches(json: &Value, why: &str, entry: &str) -> u64 {
     let causes = json["causes"].as_array().expect("causes").iter();
-    let is_it =
-        |cause: &&Value| cause["why"] == why && (cause["entry"] == entry || cause["entry"]["system-call"] == entry);
-    causes.filter(is_it).map(|cause| count(&cause["switches"])).sum()
+    let is_it = |cause: &&Value| {
+        cause["why"] == why && (cause["entry"] == entry || cause["entry"]["system-call"] == entry)
+    };
+    causes
+        .filter(is_it)
+        .map(|cause| count(&cause["switches"]))
+        .sum()
 }
 
 /// A port that was free right now.
@@ -107,7 +176,11 @@ fn nginx_under_wrk_waits_for_requests() {
     let paths: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
         .concat();
-    let user = if rustix::process::getuid().is_root() { "user root;" } else { "" };
+    let user = if rustix::process::getuid().is_root() {
+        "user root;"
+    } else {
+        ""
+    };
     let settings = format!(
         "{user} daemon off; pid {folder}/pid; error_log stderr; worker_processes 2;
         events {{ worker_connections 256; }}
@@ -119,12 +192,27 @@ fn nginx_under_wrk_waits_for_requests() {
         name: "nginx",
         socket: port.to_string(),
         signal: "QUIT",
-        server: format!("{} -e stderr -p {folder} -c {folder}/nginx.conf", text(&programs.join("sbin/nginx"))),
-        load: format!("{} -t 1 -c 16 -d 2s http://127.0.0.1:{port}/", text(&programs.join("bin/wrk"))),
+        server: format!(
+            "{} -e stderr -p {folder} -c {folder}/nginx.conf",
+            text(&programs.join("sbin/nginx"))
+        ),
+        load: format!(
+            "{} -t 1 -c 16 -d 2s http://127.0.0.1:{port}/",
+            text(&programs.join("bin/wrk"))
+        ),
     };
-    let Some(json) = found(&place, &packages, &service, place.folder()) else { return };
-    assert!(switches(&json, "blocked", "epoll_wait") > 100, "{}", json["causes"]);
-    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "no server is left");
+    let Some(json) = found(&place, &packages, &service, place.folder()) else {
+        return;
+    };
+    assert!(
+        switches(&json, "blocked", "epoll_wait") > 100,
+        "{}",
+        json["causes"]
+    );
+    assert!(
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_err(),
+        "no server is left"
+    );
 }
 
 #[test]
@@ -137,11 +225,23 @@ fn redis_under_its_benchmark_waits_for_requests() {
         name: "redis-server",
         socket: socket.clone(),
         signal: "TERM",
-        server: format!("{} --port 0 --unixsocket {socket} --save ''", text(&programs.join("redis-server"))),
-        load: format!("{} -s {socket} -c 20 -n 50000 -t set,get -q", text(&programs.join("redis-benchmark"))),
+        server: format!(
+            "{} --port 0 --unixsocket {socket} --save ''",
+            text(&programs.join("redis-server"))
+        ),
+        load: format!(
+            "{} -s {socket} -c 20 -n 50000 -t set,get -q",
+            text(&programs.join("redis-benchmark"))
+        ),
     };
-    let Some(json) = found(&place, &packages, &service, place.folder()) else { return };
-    assert!(switches(&json, "blocked", "epoll_wait") > 1000, "{}", json["causes"]);
+    let Some(json) = found(&place, &packages, &service, place.folder()) else {
+        return;
+    };
+    assert!(
+        switches(&json, "blocked", "epoll_wait") > 1000,
+        "{}",
+        json["causes"]
+    );
     assert!(!Path::new(&socket).exists(), "it has cleaned up");
 }
 
@@ -149,8 +249,12 @@ fn redis_under_its_benchmark_waits_for_requests() {
 fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
     let Some(packages) = packages() else { return };
     let place = Place::new();
-    let versions = std::fs::read_dir(packages.join("usr/lib/postgresql")).expect("a folder for each version");
-    let programs = versions.map(|entry| entry.expect("a folder").path().join("bin")).next().expect("a version");
+    let versions =
+        std::fs::read_dir(packages.join("usr/lib/postgresql")).expect("a folder for each version");
+    let programs = versions
+        .map(|entry| entry.expect("a folder").path().join("bin"))
+        .next()
+        .expect("a version");
     let folder = place.path("postgres");
     std::fs::create_dir(&folder).expect("a folder");
     let is_root = rustix::process::getuid().is_root();
@@ -161,29 +265,55 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
     }
     let folder = text(&folder);
     let programs = text(&programs);
-    let initdb = format!("{programs}/initdb -D {folder}/data -U postgres -A trust --no-sync --locale C -E UTF8");
+    let initdb = format!(
+        "{programs}/initdb -D {folder}/data -U postgres -A trust --no-sync --locale C -E UTF8"
+    );
     let mut command = Command::new("sh");
     if is_root {
         command = Command::new("setpriv");
         command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "sh"]);
     }
-    let made = command.args(["-c", &initdb]).env("LD_LIBRARY_PATH", libraries(&packages)).output().expect("it starts");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let made = command
+        .args(["-c", &initdb])
+        .env("LD_LIBRARY_PATH", libraries(&packages))
+        .output()
+        .expect("it starts");
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
     let service = Service {
         name: "postgres",
         socket: format!("{folder}/.s.PGSQL.5432"),
         signal: "INT",
-        server: format!("{programs}/postgres -D {folder}/data -k {folder} -c listen_addresses= -c fsync=off"),
+        server: format!(
+            "{programs}/postgres -D {folder}/data -k {folder} -c listen_addresses= -c fsync=off"
+        ),
         // It answers before it accepts connections.
         load: format!(
             "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do {programs}/pgbench -h {folder} -U postgres -i -q postgres && break; sleep 0.2; done; \
              {programs}/pgbench -h {folder} -U postgres -n -c 16 -T 3 postgres'"
         ),
     };
-    let Some(json) = found(&place, &packages, &service, Path::new(folder)) else { return };
+    let Some(json) = found(&place, &packages, &service, Path::new(folder)) else {
+        return;
+    };
     // By the clients that it answers, and wherever it is: in its own code, in system calls, and in page faults.
     let preempted = |entry| switches(&json, "preempted-by-woken", entry);
-    assert!(preempted("interrupt") > 100 && preempted("kill") + preempted("futex") > 100, "{}", json["causes"]);
-    assert!(preempted("page-fault") > 0 || !cfg!(target_arch = "x86_64"), "{}", json["causes"]);
-    assert!(switches(&json, "blocked", "epoll_wait") > 1000, "{}", json["causes"]);
+    assert!(
+        preempted("interrupt") > 100 && preempted("kill") + preempted("futex") > 100,
+        "{}",
+        json["causes"]
+    );
+    assert!(
+        preempted("page-fault") > 0 || !cfg!(target_arch = "x86_64"),
+        "{}",
+        json["causes"]
+    );
+    assert!(
+        switches(&json, "blocked", "epoll_wait") > 1000,
+        "{}",
+        json["causes"]
+    );
 }

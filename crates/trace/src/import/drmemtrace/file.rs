@@ -45,15 +45,32 @@ impl<R: BufRead> File<R> {
     pub(super) fn next_record(&mut self, is_core: bool) -> Result<Option<Record>, ImportError> {
         let (place, is_first) = (self.records.place(), self.records.is_at_start());
         let Some(record) = self.records.next()? else {
-            let needed = if is_first { NEEDED_HEADER } else { "a footer (type 26) last" };
-            return if self.is_ended { Ok(None) } else { Err(ImportError::Cut { place, needed }) };
+            let needed = if is_first {
+                NEEDED_HEADER
+            } else {
+                "a footer (type 26) last"
+            };
+            return if self.is_ended {
+                Ok(None)
+            } else {
+                Err(ImportError::Cut { place, needed })
+            };
         };
         if is_first && record.is_of_32_bits() {
-            return Err(ImportError::Architecture { place, found: "a 32-bit program" });
+            return Err(ImportError::Architecture {
+                place,
+                found: "a 32-bit program",
+            });
         }
         let is_header = record.kind == kind::HEADER;
         let is_known = is_header && VERSIONS.contains(&record.address);
-        let unknown = |needed| Err(ImportError::Unknown { place, found: record.described(), needed });
+        let unknown = |needed| {
+            Err(ImportError::Unknown {
+                place,
+                found: record.described(),
+                needed,
+            })
+        };
         if (is_first || is_header) && !is_known {
             return unknown(NEEDED_HEADER);
         }

@@ -1,8 +1,8 @@
 //! What the type of a file says of all of its records: whether they can be read for what they are.
 
 use super::numbers::file_type::{
-    AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY, REGDEPS, TEMPLATES,
-    UNKNOWN, X86_32, X86_64,
+    AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY,
+    REGDEPS, TEMPLATES, UNKNOWN, X86_32, X86_64,
 };
 use crate::import::{ImportError, Location};
 
@@ -15,8 +15,7 @@ const NO_KERNEL_DATA: &str = "the kernel's instructions have no data references 
                               missing, not 0";
 const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic set (regdeps): addresses and lengths are those of the \
                          program, whose architecture it does not say";
-const LATER: &str =
-    "the trace has a file type that this version does not know: what it means is left out of all numbers";
+const LATER: &str = "the trace has a file type that this version does not know: what it means is left out of all numbers";
 
 /// The type of a file, where its records can be read for what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +23,11 @@ pub(super) struct FileType(u64);
 
 impl FileType {
     pub(super) fn new(bits: u64, place: Location) -> Result<FileType, ImportError> {
-        let architectures = [(AARCH64, "aarch64"), (ARM32, "32-bit ARM"), (X86_32, "32-bit x86")];
+        let architectures = [
+            (AARCH64, "aarch64"),
+            (ARM32, "32-bit ARM"),
+            (X86_32, "32-bit x86"),
+        ];
         if let Some((_, found)) = architectures.into_iter().find(|(bit, _)| bits & bit != 0) {
             return Err(ImportError::Architecture { place, found });
         }
@@ -32,7 +35,11 @@ impl FileType {
             return Err(ImportError::Templates { place });
         }
         if bits & (FILTERED | FILTERED_AT_FIRST) != 0 {
-            let until = if bits & FILTERED_AT_FIRST != 0 { "for the first part of the time that" } else { "when" };
+            let until = if bits & FILTERED_AT_FIRST != 0 {
+                "for the first part of the time that"
+            } else {
+                "when"
+            };
             return Err(ImportError::Filtered { place, until });
         }
         Ok(FileType(bits))
@@ -44,18 +51,27 @@ impl FileType {
     }
 
     /// The same as far as it matters here.
-    pub(super) fn agree(before: Option<FileType>, found: FileType, place: Location) -> Result<(), ImportError> {
+    pub(super) fn agree(
+        before: Option<FileType>,
+        found: FileType,
+        place: Location,
+    ) -> Result<(), ImportError> {
         match before {
-            Some(before) if (before.0 ^ found.0) & LOOKED_AT != 0 => {
-                Err(ImportError::Mixed { place, found: found.0, before: before.0 })
-            }
+            Some(before) if (before.0 ^ found.0) & LOOKED_AT != 0 => Err(ImportError::Mixed {
+                place,
+                found: found.0,
+                before: before.0,
+            }),
             _ => Ok(()),
         }
     }
 
     /// The architecture, where it is said.
     pub(super) fn arch(self) -> Option<&'static str> {
-        [(REGDEPS, "regdeps"), (X86_64, "x86_64")].into_iter().find(|(bit, _)| self.0 & bit != 0).map(|(_, name)| name)
+        [(REGDEPS, "regdeps"), (X86_64, "x86_64")]
+            .into_iter()
+            .find(|(bit, _)| self.0 & bit != 0)
+            .map(|(_, name)| name)
     }
 
     /// What to know of all numbers.
@@ -66,6 +82,9 @@ impl FileType {
             (REGDEPS, SYNTHETIC),
             (UNKNOWN, LATER),
         ];
-        notes.into_iter().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, note)| note)
+        notes
+            .into_iter()
+            .filter(move |(bit, _)| self.0 & bit != 0)
+            .map(|(_, note)| note)
     }
 }

@@ -41,7 +41,10 @@ impl<R: BufRead> Records<R> {
             filled if is_first && filled >= 8 && RAW.contains(&bytes[7]) => Err(ImportError::Raw),
             0 => Ok(None),
             RECORD_BYTES => Ok(Some(Record::of(bytes))),
-            _ => Err(ImportError::Cut { place, needed: "a whole record of 12 bytes" }),
+            _ => Err(ImportError::Cut {
+                place,
+                needed: "a whole record of 12 bytes",
+            }),
         }
     }
 }
@@ -49,16 +52,25 @@ impl<R: BufRead> Records<R> {
 impl Record {
     fn of([t0, t1, s0, s1, address @ ..]: [u8; RECORD_BYTES]) -> Record {
         let (kind, size) = (u16::from_le_bytes([t0, t1]), u16::from_le_bytes([s0, s1]));
-        Record { kind, size, address: u64::from_le_bytes(address) }
+        Record {
+            kind,
+            size,
+            address: u64::from_le_bytes(address),
+        }
     }
 
     /// Whether it begins the trace of a 32-bit program: its header has 8 bytes, and is followed by a marker or a thread.
     pub(super) fn is_of_32_bits(&self) -> bool {
         let (version, next) = (self.address as u32, (self.address >> 32) as u16);
-        self.kind == kind::HEADER && (1..=7).contains(&version) && [kind::MARKER, kind::THREAD].contains(&next)
+        self.kind == kind::HEADER
+            && (1..=7).contains(&version)
+            && [kind::MARKER, kind::THREAD].contains(&next)
     }
 
     pub(super) fn described(&self) -> String {
-        format!("a record of type {}, size {} and address {:#x}", self.kind, self.size, self.address)
+        format!(
+            "a record of type {}, size {} and address {:#x}",
+            self.kind, self.size, self.address
+        )
     }
 }

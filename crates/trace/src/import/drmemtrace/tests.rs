@@ -4,7 +4,9 @@ use flate2::{Compression, write::GzEncoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId};
+use crate::{
+    Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId,
+};
 
 /// The records that the public page "DrCacheSim Offline Trace Debugging" shows, type, size and address, with what it
 /// says that they are: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load of 4.
@@ -21,7 +23,12 @@ const FOOTER: (u16, u16, u64) = (0x1a, 0, 0);
 
 fn bytes(records: &[(u16, u16, u64)]) -> Vec<u8> {
     let record = |&(kind, size, address): &(u16, u16, u64)| {
-        [&kind.to_le_bytes()[..], &size.to_le_bytes(), &address.to_le_bytes()].concat()
+        [
+            &kind.to_le_bytes()[..],
+            &size.to_le_bytes(),
+            &address.to_le_bytes(),
+        ]
+        .concat()
     };
     records.iter().flat_map(record).collect()
 }
@@ -41,7 +48,10 @@ fn only(records: &[(u16, u16, u64)]) -> Chunk {
 }
 
 fn message(records: &[(u16, u16, u64)]) -> String {
-    read(&bytes(records)).1.expect("not well-formed").to_string()
+    read(&bytes(records))
+        .1
+        .expect("not well-formed")
+        .to_string()
 }
 
 fn whole(records: &[(u16, u16, u64)]) -> Vec<(u16, u16, u64)> {
@@ -51,13 +61,36 @@ fn whole(records: &[(u16, u16, u64)]) -> Vec<(u16, u16, u64)> {
 #[test]
 fn reads_what_its_documentation_shows() {
     let chunk = only(&[PUBLISHED, &[FOOTER]].concat());
-    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else { panic!("one block") };
-    assert_eq!((block.address, block.bytes, block.instructions), (0x5555_c5db_2e40, 3, 1));
-    let [load] = chunk.references.as_slice() else { panic!("one reference") };
-    assert_eq!((load.address(), load.bytes(), load.is_store(), load.through()), (0x7ffe_d4b5_46ac, 4, false, 2));
+    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else {
+        panic!("one block")
+    };
+    assert_eq!(
+        (block.address, block.bytes, block.instructions),
+        (0x5555_c5db_2e40, 3, 1)
+    );
+    let [load] = chunk.references.as_slice() else {
+        panic!("one reference")
+    };
+    assert_eq!(
+        (
+            load.address(),
+            load.bytes(),
+            load.is_store(),
+            load.through()
+        ),
+        (0x7ffe_d4b5_46ac, 4, false, 2)
+    );
     let name = b"process 211917".to_vec();
     let (task, process, parent) = (TaskId(1), ProcessId(1), TaskId::NONE);
-    assert_eq!(chunk.marks[0].mark, Mark::Birth { task, process, parent, name });
+    assert_eq!(
+        chunk.marks[0].mark,
+        Mark::Birth {
+            task,
+            process,
+            parent,
+            name
+        }
+    );
 }
 
 #[test]
@@ -77,10 +110,19 @@ fn reads_a_packed_file_of_several_members() {
 /// Switches in their order: from, to, whether voluntary, cause.
 fn switches(chunk: &Chunk) -> Vec<(u32, u32, bool, Cause)> {
     let switch = |mark: &Mark| match *mark {
-        Mark::Switch { from, to, is_voluntary, cause } => Some((from.0, to.0, is_voluntary, cause)),
+        Mark::Switch {
+            from,
+            to,
+            is_voluntary,
+            cause,
+        } => Some((from.0, to.0, is_voluntary, cause)),
         _ => None,
     };
-    chunk.marks.iter().filter_map(|placed| switch(&placed.mark)).collect()
+    chunk
+        .marks
+        .iter()
+        .filter_map(|placed| switch(&placed.mark))
+        .collect()
 }
 
 fn births(chunk: &Chunk) -> Vec<(u32, u32)> {
@@ -88,7 +130,11 @@ fn births(chunk: &Chunk) -> Vec<(u32, u32)> {
         Mark::Birth { task, process, .. } => Some((task.0, process.0)),
         _ => None,
     };
-    chunk.marks.iter().filter_map(|placed| birth(&placed.mark)).collect()
+    chunk
+        .marks
+        .iter()
+        .filter_map(|placed| birth(&placed.mark))
+        .collect()
 }
 
 fn assert_sound(chunk: &Chunk) {
@@ -119,9 +165,19 @@ fn threads_become_tasks_and_switches() {
     let unknown = |from, to| (from, to, false, Cause::Unknown);
     assert_eq!(
         switches(&chunk),
-        [unknown(0, 1), unknown(1, 2), unknown(2, 3), unknown(3, 2), (2, 1, true, Cause::Exit)]
+        [
+            unknown(0, 1),
+            unknown(1, 2),
+            unknown(2, 3),
+            unknown(3, 2),
+            (2, 1, true, Cause::Exit)
+        ]
     );
-    let ends: Vec<_> = chunk.marks.iter().filter(|placed| matches!(placed.mark, Mark::Exit { .. })).collect();
+    let ends: Vec<_> = chunk
+        .marks
+        .iter()
+        .filter(|placed| matches!(placed.mark, Mark::Exit { .. }))
+        .collect();
     assert_eq!(ends.len(), 1);
     assert_sound(&chunk);
 }
@@ -147,12 +203,20 @@ fn a_process_does_not_end_with_its_last_thread() {
     ]
     .concat();
     let chunk = only(&whole(&records));
-    assert_eq!(births(&chunk), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 2), (6, 1)]);
+    assert_eq!(
+        births(&chunk),
+        [(1, 1), (2, 1), (3, 1), (4, 1), (5, 2), (6, 1)]
+    );
     let mut table = ProcessTable::default();
     chunk.marks.iter().for_each(|placed| {
         table.follow(&placed.mark);
     });
-    let alive: Vec<_> = table.tasks.keys().filter(|task| table.is_alive(**task)).map(|task| task.0).collect();
+    let alive: Vec<_> = table
+        .tasks
+        .keys()
+        .filter(|task| table.is_alive(**task))
+        .map(|task| task.0)
+        .collect();
     assert_eq!(alive, [5, 6]);
     assert_sound(&chunk);
 }
@@ -177,7 +241,10 @@ fn threads_of_a_core_go_on_behind_footers_and_idle_times() {
     ]
     .concat();
     let chunk = only(&records);
-    assert_eq!((chunk.instructions(), births(&chunk)), (4, vec![(1, 1), (2, 1), (3, 1)]));
+    assert_eq!(
+        (chunk.instructions(), births(&chunk)),
+        (4, vec![(1, 1), (2, 1), (3, 1)])
+    );
     let expected = [
         (0, 1, false, Cause::Unknown),
         (1, 2, true, Cause::Exit),
@@ -188,13 +255,23 @@ fn threads_of_a_core_go_on_behind_footers_and_idle_times() {
     assert_eq!(switches(&chunk), expected);
     assert_sound(&chunk);
     let other = [&PUBLISHED[..3], &[(10, 4, 0), FOOTER, (10, 4, 4), FOOTER]].concat();
-    assert!(message(&other).contains("need the end of the file behind a footer"), "{}", message(&other));
+    assert!(
+        message(&other).contains("need the end of the file behind a footer"),
+        "{}",
+        message(&other)
+    );
 }
 
 #[test]
 fn a_core_that_ran_nothing_is_called_so() {
-    for records in [&[(25, 0, 0), IDLE, FOOTER][..], &[(25, 0, 7), CORE, (22, 8, u64::MAX), IDLE, FOOTER]] {
-        assert_eq!(message(records), "found no instruction, need one: this core ran nothing");
+    for records in [
+        &[(25, 0, 0), IDLE, FOOTER][..],
+        &[(25, 0, 7), CORE, (22, 8, u64::MAX), IDLE, FOOTER],
+    ] {
+        assert_eq!(
+            message(records),
+            "found no instruction, need one: this core ran nothing"
+        );
     }
 }
 
@@ -204,25 +281,47 @@ fn a_reference_of_no_bytes_is_of_unknown_size() {
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
     let mut chunk = Chunk::default();
     assert!(importer.next_into(&mut chunk).expect("well-formed"));
-    let touched: Vec<_> = chunk.references.iter().map(|r| (r.address(), r.bytes(), r.is_store())).collect();
+    let touched: Vec<_> = chunk
+        .references
+        .iter()
+        .map(|r| (r.address(), r.bytes(), r.is_store()))
+        .collect();
     assert_eq!(touched, [(0x7000, 1, true), (0x7000, 1, false)]);
     assert_eq!((chunk.instructions(), importer.unknown_sizes()), (1, 2));
 }
 
 #[test]
 fn every_kind_of_instruction_counts_and_nothing_else() {
-    let instructions: Vec<_> = (10..=16).chain([31, 48, 49]).zip(0..).map(|(kind, n)| (kind, 2, n * 64)).collect();
+    let instructions: Vec<_> = (10..=16)
+        .chain([31, 48, 49])
+        .zip(0..)
+        .map(|(kind, n)| (kind, 2, n * 64))
+        .collect();
     assert_eq!(only(&whole(&instructions)).instructions(), 10);
-    let others: Vec<_> = (2..=9).chain(18..=21).chain([27]).chain(32..=47).map(|kind| (kind, 4, 0x40)).collect();
+    let others: Vec<_> = (2..=9)
+        .chain(18..=21)
+        .chain([27])
+        .chain(32..=47)
+        .map(|kind| (kind, 4, 0x40))
+        .collect();
     let chunk = only(&whole(&[&[(10, 1, 0)], &others[..]].concat()));
     assert_eq!((chunk.instructions(), chunk.references.len()), (1, 0));
 }
 
 #[test]
 fn a_bundle_follows_the_instruction_before() {
-    let chunk = only(&whole(&[(10, 3, 0x100), (17, 3, u64::from_le_bytes([1, 2, 5, 9, 9, 9, 9, 9])), (1, 8, 0x40)]));
-    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else { panic!("one block") };
-    assert_eq!((block.bytes, block.instructions, block.references), (11, 4, 1));
+    let chunk = only(&whole(&[
+        (10, 3, 0x100),
+        (17, 3, u64::from_le_bytes([1, 2, 5, 9, 9, 9, 9, 9])),
+        (1, 8, 0x40),
+    ]));
+    let [block] = chunk.blocks.iter().collect::<Vec<_>>()[..] else {
+        panic!("one block")
+    };
+    assert_eq!(
+        (block.bytes, block.instructions, block.references),
+        (11, 4, 1)
+    );
     assert_eq!(
         message(&whole(&[(10, 3, 0), (17, 9, 0)])),
         "byte 48: found a record of type 17, size 9 and address 0x0, need a bundle of 1 to 8 instructions; is it the \
@@ -233,37 +332,86 @@ fn a_bundle_follows_the_instruction_before() {
 #[test]
 fn a_repeated_instruction_counts_each_time_as_in_lackey() {
     let turn = [(29, 2, 0x100), (0, 1, 0x41), (1, 1, 0x81)];
-    let chunk = only(&whole(&[&[(10, 2, 0x100), (0, 1, 0x40), (1, 1, 0x80)], &turn[..], &turn[..]].concat()));
-    assert_eq!((chunk.instructions(), chunk.references.len(), chunk.blocks.len()), (3, 6, 3));
+    let chunk = only(&whole(
+        &[
+            &[(10, 2, 0x100), (0, 1, 0x40), (1, 1, 0x80)],
+            &turn[..],
+            &turn[..],
+        ]
+        .concat(),
+    ));
+    assert_eq!(
+        (
+            chunk.instructions(),
+            chunk.references.len(),
+            chunk.blocks.len()
+        ),
+        (3, 6, 3)
+    );
 }
 
 fn is_kernel(chunk: &Chunk) -> Vec<bool> {
-    chunk.blocks.iter().map(|block| block.flags.is_kernel()).collect()
+    chunk
+        .blocks
+        .iter()
+        .map(|block| block.flags.is_kernel())
+        .collect()
 }
 
 #[test]
 fn code_between_the_markers_of_a_call_or_a_switch_is_the_kernels() {
     for (begins, ends) in [(27, 28), (34, 35)] {
-        let chunk = only(&whole(&[(10, 2, 0), (28, begins, 0), (10, 2, 2), (28, ends, 0), (10, 2, 4)]));
+        let chunk = only(&whole(&[
+            (10, 2, 0),
+            (28, begins, 0),
+            (10, 2, 2),
+            (28, ends, 0),
+            (10, 2, 4),
+        ]));
         assert_eq!(is_kernel(&chunk), [false, true, false], "{begins}");
     }
-    let preempted =
-        [(28, 27, 1), (10, 2, 2), (22, 4, 7), (10, 2, 8), (22, 4, 0x33bcd), (10, 2, 4), (28, 28, 1), (10, 2, 6)];
-    assert_eq!(is_kernel(&only(&whole(&preempted))), [true, false, true, false], "only the thread that is in the call");
+    let preempted = [
+        (28, 27, 1),
+        (10, 2, 2),
+        (22, 4, 7),
+        (10, 2, 8),
+        (22, 4, 0x33bcd),
+        (10, 2, 4),
+        (28, 28, 1),
+        (10, 2, 6),
+    ];
+    assert_eq!(
+        is_kernel(&only(&whole(&preempted))),
+        [true, false, true, false],
+        "only the thread that is in the call"
+    );
 }
 
 #[test]
 fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
-    let addresses = [0xffff_ffff_8100_0000, 0x40_1000, 0xffff_ffff_ff60_0000, 0xffff_ffff_c000_0000];
+    let addresses = [
+        0xffff_ffff_8100_0000,
+        0x40_1000,
+        0xffff_ffff_ff60_0000,
+        0xffff_ffff_c000_0000,
+    ];
     let chunk = only(&whole(&addresses.map(|address| (10, 4, address))));
-    assert_eq!(is_kernel(&chunk), [true, false, false, true], "the third is the user's: vsyscall");
+    assert_eq!(
+        is_kernel(&chunk),
+        [true, false, false, true],
+        "the third is the user's: vsyscall"
+    );
 }
 
 /// The notes with the first chunk, and the architecture.
 fn said(file_type: u64) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[(28, 9, file_type), (10, 4, 0)]));
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
-    assert!(importer.next_into(&mut Chunk::default()).expect("well-formed"));
+    assert!(
+        importer
+            .next_into(&mut Chunk::default())
+            .expect("well-formed")
+    );
     (importer.notes(), importer.arch())
 }
 
@@ -272,12 +420,23 @@ fn what_a_trace_lacks_is_said_of_all_its_numbers() {
     assert_eq!(said(0xe40), (vec![], Some("x86_64")));
     for (file_type, arch, part) in [
         (0x44, Some("x86_64"), "has no data references"),
-        (0x8040, Some("x86_64"), "the kernel's instructions have no data references"),
+        (
+            0x8040,
+            Some("x86_64"),
+            "the kernel's instructions have no data references",
+        ),
         (0x2_0e00, Some("regdeps"), "DynamoRIO's synthetic set"),
-        (0x8_0040, Some("x86_64"), "a file type that this version does not know"),
+        (
+            0x8_0040,
+            Some("x86_64"),
+            "a file type that this version does not know",
+        ),
     ] {
         let (notes, found) = said(file_type);
-        assert!(notes.len() == 1 && notes[0].contains(part) && found == arch, "{file_type:#x}: {notes:?}, {found:?}");
+        assert!(
+            notes.len() == 1 && notes[0].contains(part) && found == arch,
+            "{file_type:#x}: {notes:?}, {found:?}"
+        );
     }
 }
 
@@ -290,11 +449,17 @@ fn what_cannot_be_read_for_what_it_is_is_refused_by_name() {
         (0x41, "filtered through a cache when it was taken"),
         (0xc0, "filtered through a cache when it was taken"),
         (0x140, "filtered through a cache when it was taken"),
-        (0x2040, "filtered through a cache for the first part of the time that it was taken"),
+        (
+            0x2040,
+            "filtered through a cache for the first part of the time that it was taken",
+        ),
         (0x4240, "found templates of the kernel's code"),
     ] {
         let found = message(&whole(&[(28, 9, file_type), (10, 4, 0)]));
-        assert!(found.contains(part) && found.starts_with("byte 36: "), "{file_type:#x}: {found}");
+        assert!(
+            found.contains(part) && found.starts_with("byte 36: "),
+            "{file_type:#x}: {found}"
+        );
     }
     assert!(message(&[(25, 0, 0x16_0000_0002)]).contains("found a trace of a 32-bit program"));
     assert_eq!(
@@ -314,7 +479,10 @@ fn other_files_are_named_with_what_makes_a_trace_of_them() {
             &b"PK\x03\x04"[..],
             "found a zip file on standard input or in another file, need what is in it: unzip -p FILE | ",
         ),
-        (&[0x04, 0x22, 0x4d, 0x18], "found an lz4 file, need what is in it: lz4 -dc FILE | "),
+        (
+            &[0x04, 0x22, 0x4d, 0x18],
+            "found an lz4 file, need what is in it: lz4 -dc FILE | ",
+        ),
         (&[0x28, 0xb5, 0x2f, 0xfd], "found a zstd file"),
         (
             &[0, 0, 0, 0, 0, 0, 5, 0xc4, 0, 0, 0, 0],
@@ -338,25 +506,53 @@ fn reads_frames_of_snappy() {
 fn thread_file(thread: u64, runs: &[(u64, u64, u64)]) -> Vec<u8> {
     let head = [(25, 0, 7), (28, 9, 0xe40), (22, 8, thread), (24, 8, 50)];
     let run = |&(now, cpu, address): &(u64, u64, u64)| {
-        [(28, 2, now), (28, 3, cpu), (10, 4, address), (0, 8, address + 1), (28, 25, 202), (28, 26, 0)]
+        [
+            (28, 2, now),
+            (28, 3, cpu),
+            (10, 4, address),
+            (0, 8, address + 1),
+            (28, 25, 202),
+            (28, 26, 0),
+        ]
     };
-    bytes(&[&head[..], &runs.iter().flat_map(run).collect::<Vec<_>>(), &[(23, 8, thread), FOOTER]].concat())
+    bytes(
+        &[
+            &head[..],
+            &runs.iter().flat_map(run).collect::<Vec<_>>(),
+            &[(23, 8, thread), FOOTER],
+        ]
+        .concat(),
+    )
 }
 
 fn of_threads(cpu: Option<u64>) -> (Chunk, Vec<String>, Option<ImportError>) {
-    let one = thread_file(1, &[(100, 3, 0x1000), (300, 3, 0x1100), (500, 0x5004, 0x1200)]);
+    let one = thread_file(
+        1,
+        &[(100, 3, 0x1000), (300, 3, 0x1100), (500, 0x5004, 0x1200)],
+    );
     let two = thread_file(2, &[(200, 3, 0x2000), (400, 4, 0x2100), (600, 3, 0x2200)]);
-    let files = vec![("one".to_owned(), one.as_slice()), ("two".to_owned(), two.as_slice())];
+    let files = vec![
+        ("one".to_owned(), one.as_slice()),
+        ("two".to_owned(), two.as_slice()),
+    ];
     let mut importer = Importer::drmemtrace_files(files, cpu).expect("traces");
     let mut chunk = Chunk::default();
     let step = importer.next_into(&mut chunk);
-    let error = step.err().or_else(|| importer.next_into(&mut Chunk::default()).err());
+    let error = step
+        .err()
+        .or_else(|| importer.next_into(&mut Chunk::default()).err());
     (chunk, importer.notes(), error)
 }
 
 #[test]
 fn threads_with_files_of_their_own_take_turns_as_their_time_stamps_say() {
-    let ran = |chunk: &Chunk| chunk.blocks.iter().map(|block| block.address).collect::<Vec<_>>();
+    let ran = |chunk: &Chunk| {
+        chunk
+            .blocks
+            .iter()
+            .map(|block| block.address)
+            .collect::<Vec<_>>()
+    };
     let (all, notes, error) = of_threads(None);
     assert!(error.is_none(), "{error:?}");
     assert_eq!(ran(&all), [0x1000, 0x2000, 0x1100, 0x2100, 0x1200, 0x2200]);
@@ -365,11 +561,20 @@ fn threads_with_files_of_their_own_take_turns_as_their_time_stamps_say() {
     // No CPU switched from one to the other.
     assert_eq!(causes, [&[Cause::Unknown; 5][..], &[Cause::Exit]].concat());
     assert_sound(&all);
-    assert!(notes.len() == 1 && notes[0].contains("its switches are not the machine's"), "{notes:?}");
+    assert!(
+        notes.len() == 1 && notes[0].contains("its switches are not the machine's"),
+        "{notes:?}"
+    );
     let (third, notes, _) = of_threads(Some(3));
-    assert_eq!((ran(&third), notes), (vec![0x1000, 0x2000, 0x1100, 0x2200], vec![]));
+    assert_eq!(
+        (ran(&third), notes),
+        (vec![0x1000, 0x2000, 0x1100, 0x2200], vec![])
+    );
     assert_eq!(third.references.len(), 4);
-    assert_eq!(switches(&third)[1..], [(1, 2), (2, 1), (1, 2)].map(|(from, to)| (from, to, true, Cause::Syscall(202))));
+    assert_eq!(
+        switches(&third)[1..],
+        [(1, 2), (2, 1), (1, 2)].map(|(from, to)| (from, to, true, Cause::Syscall(202)))
+    );
     assert_sound(&third);
     let (fourth, ..) = of_threads(Some(4));
     assert_eq!(ran(&fourth), [0x2100, 0x1200]);
@@ -382,9 +587,15 @@ fn threads_with_files_of_their_own_take_turns_as_their_time_stamps_say() {
 
 #[test]
 fn of_several_files_the_wrong_one_is_named() {
-    let (one, core) = (thread_file(1, &[(1, 1, 0)]), bytes(&[(25, 0, 7), CORE, (10, 4, 0), FOOTER]));
+    let (one, core) = (
+        thread_file(1, &[(1, 1, 0)]),
+        bytes(&[(25, 0, 7), CORE, (10, 4, 0), FOOTER]),
+    );
     let error = |files: &[(&str, &[u8])]| {
-        let files = files.iter().map(|(name, file)| ((*name).to_owned(), *file)).collect();
+        let files = files
+            .iter()
+            .map(|(name, file)| ((*name).to_owned(), *file))
+            .collect();
         let failed = |mut importer: Importer<&[u8]>| loop {
             match importer.next_into(&mut Chunk::default()) {
                 Ok(true) => {}
@@ -436,7 +647,10 @@ fn says_what_is_wrong_and_where() {
          its post-processing; the file is cut. What came before is whole"
     );
     let error = read(&[0x1f, 0x8b, 8, 0]).1.expect("no gzip").to_string();
-    assert!(error.starts_with("found a file that cannot be read at byte 0 ("), "{error}");
+    assert!(
+        error.starts_with("found a file that cannot be read at byte 0 ("),
+        "{error}"
+    );
     assert_eq!(
         message(&whole(&[(0, 4, 0)])),
         "byte 36: found a reference before the first instruction, need the instruction that makes it first"

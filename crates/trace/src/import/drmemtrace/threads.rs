@@ -109,9 +109,13 @@ impl Threads {
     /// The thread has ended, on this CPU or another that it went to; one that never ran was never born.
     pub(super) fn exit(&mut self, thread: u64, is_here: bool, into: &mut Assembler) {
         self.in_kernel.remove(&thread);
-        let Some((task, number)) = self.tasks.remove(&thread) else { return };
+        let Some((task, number)) = self.tasks.remove(&thread) else {
+            return;
+        };
         self.leaving.has_ended |= is_here && task == self.running;
-        let Some(process) = self.processes.get_mut(&number) else { return };
+        let Some(process) = self.processes.get_mut(&number) else {
+            return;
+        };
         process.living -= 1;
         if process.living == 0 {
             process.ended = Some(task);
@@ -122,7 +126,11 @@ impl Threads {
 
     /// Nothing follows.
     pub(super) fn end(&mut self, into: &mut Assembler) {
-        for task in self.processes.values_mut().filter_map(|process| process.ended.take()) {
+        for task in self
+            .processes
+            .values_mut()
+            .filter_map(|process| process.ended.take())
+        {
             into.mark(Mark::Exit { task });
         }
     }
@@ -131,31 +139,50 @@ impl Threads {
     pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let known = self.tasks.get(&self.thread).copied();
         let task = match known {
-            Some((task, process)) if self.process.is_none_or(|reported| reported == process) => task,
+            Some((task, process)) if self.process.is_none_or(|reported| reported == process) => {
+                task
+            }
             _ => self.birth(place, into)?,
         };
         let leaving = std::mem::take(&mut self.leaving);
         if task != self.running || leaving.is_idle {
             let from = std::mem::replace(&mut self.running, task);
             let is_voluntary = leaving.may_block || leaving.has_ended;
-            into.mark(Mark::Switch { from, to: task, is_voluntary, cause: leaving.cause() });
+            into.mark(Mark::Switch {
+                from,
+                to: task,
+                is_voluntary,
+                cause: leaving.cause(),
+            });
         }
         Ok(())
     }
 
     fn birth(&mut self, place: Location, into: &mut Assembler) -> Result<TaskId, ImportError> {
         if self.last_task >= MOST_TASKS {
-            return Err(ImportError::Threads { place, most: MOST_TASKS });
+            return Err(ImportError::Threads {
+                place,
+                most: MOST_TASKS,
+            });
         }
         self.last_task += 1;
         let task = TaskId(self.last_task);
         let number = self.process.unwrap_or_default();
         let next = ProcessId(self.processes.len() as u32 + 1);
-        let process = self.processes.entry(number).or_insert(Process { id: next, living: 0, ended: None });
+        let process = self.processes.entry(number).or_insert(Process {
+            id: next,
+            living: 0,
+            ended: None,
+        });
         process.living += 1;
         self.tasks.insert(self.thread, (task, number));
         let name = format!("process {number}").into_bytes();
-        into.mark(Mark::Birth { task, process: process.id, parent: TaskId::NONE, name });
+        into.mark(Mark::Birth {
+            task,
+            process: process.id,
+            parent: TaskId::NONE,
+            name,
+        });
         if let Some(task) = process.ended.take() {
             into.mark(Mark::Exit { task });
         }

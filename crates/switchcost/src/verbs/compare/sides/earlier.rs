@@ -22,10 +22,19 @@ pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Find
     let newest = runs::measurements().into_iter().rev().take(MOST);
     let is_earlier = |(record, _): &(MeasureRecord, Findings)| {
         let header = &record.header;
-        header.host.is_same_machine(&base.host) && !is_same_run(header, base) && !is_same_run(header, new)
+        header.host.is_same_machine(&base.host)
+            && !is_same_run(header, base)
+            && !is_same_run(header, new)
     };
-    let earlier: Vec<_> = newest.filter_map(|path| read(&path).ok()).filter(is_earlier).collect();
-    if earlier.len() < FEWEST { Vec::new() } else { earlier }
+    let earlier: Vec<_> = newest
+        .filter_map(|path| read(&path).ok())
+        .filter(is_earlier)
+        .collect();
+    if earlier.len() < FEWEST {
+        Vec::new()
+    } else {
+        earlier
+    }
 }
 
 fn is_same_run(a: &Header, b: &Header) -> bool {

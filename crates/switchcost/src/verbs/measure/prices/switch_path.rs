@@ -20,17 +20,27 @@ const STEPS: &str = "48000000";
 
 /// What the other task touches, and how often: the oftener the better, since what is found in a run grows with the preemptions in it, and
 /// its noise does not; a loop has nothing to lose between. Touching more takes as long as a period itself.
-const GROUPS: [(&str, [Bytes; 2]); 2] =
-    [("100us", [Bytes::kib(256), Bytes::mib(1)]), ("250us", [Bytes::mib(4), Bytes::mib(16)])];
+const GROUPS: [(&str, [Bytes; 2]); 2] = [
+    ("100us", [Bytes::kib(256), Bytes::mib(1)]),
+    ("250us", [Bytes::mib(4), Bytes::mib(16)]),
+];
 
 /// Of each footprint that has an interval, and for which there is time; of others it is said.
-pub(super) fn measured(cpu: CpuId, budget: Nanos, interrupt: &Interrupt) -> Result<Vec<SwitchPath>, Failure> {
+pub(super) fn measured(
+    cpu: CpuId,
+    budget: Nanos,
+    interrupt: &Interrupt,
+) -> Result<Vec<SwitchPath>, Failure> {
     let each = Nanos(budget.0 / GROUPS.len() as u64);
     let mut found = Vec::new();
     for (period, away) in &GROUPS {
         match behind(away, period, cpu, each, interrupt) {
             Err(Failure::Inject(Fault::TooLittleTime { .. })) => {
-                say!("the kernel's switch path has no price behind {} and {}: --budget is too short", away[0], away[1]);
+                say!(
+                    "the kernel's switch path has no price behind {} and {}: --budget is too short",
+                    away[0],
+                    away[1]
+                );
             }
             measured => found.extend(measured?),
         }
@@ -46,8 +56,15 @@ fn behind(
     interrupt: &Interrupt,
 ) -> Result<Vec<SwitchPath>, Failure> {
     let folder = tempfile::tempdir().map_err(Failure::Folder)?;
-    let arguments = loop_without_data((away, period), cpu, budget, &folder.path().join("loop.jsonl"))?;
-    let Some(record) = recorded(&arguments, interrupt)? else { return Ok(Vec::new()) };
+    let arguments = loop_without_data(
+        (away, period),
+        cpu,
+        budget,
+        &folder.path().join("loop.jsonl"),
+    )?;
+    let Some(record) = recorded(&arguments, interrupt)? else {
+        return Ok(Vec::new());
+    };
     let findings = switchcost_analysis::injection::analyse(&Injection::read(&record)?);
     Ok(findings
         .footprints
@@ -55,7 +72,12 @@ fn behind(
         .filter_map(|found| {
             let reload = found.reload()?;
             let (ns, low_ns, high_ns) = (reload.estimate, reload.low, reload.high);
-            Some(SwitchPath { away_bytes: found.footprint_bytes, ns, low_ns, high_ns })
+            Some(SwitchPath {
+                away_bytes: found.footprint_bytes,
+                ns,
+                low_ns,
+                high_ns,
+            })
         })
         .collect())
 }
@@ -69,7 +91,11 @@ fn loop_without_data(
     let own = std::env::current_exe().map_err(Failure::OwnFile)?;
     let sizes: Vec<String> = away.iter().map(|size| format!("{}B", size.0)).collect();
     let (own, record) = (own.display().to_string(), record.display().to_string());
-    let (sizes, cpu, budget) = (sizes.join(","), cpu.to_string(), format!("{}ms", budget.0 / 1_000_000));
+    let (sizes, cpu, budget) = (
+        sizes.join(","),
+        cpu.to_string(),
+        format!("{}ms", budget.0 / 1_000_000),
+    );
     let words = [
         "switchcost",
         "inject",

@@ -26,41 +26,72 @@ impl Answer {
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n{more}Connection: close\r\n\r\n",
             body.len()
         );
-        Answer { head: head.into_bytes(), body: if wants_body { body } else { Arc::default() } }
+        Answer {
+            head: head.into_bytes(),
+            body: if wants_body { body } else { Arc::default() },
+        }
     }
 
     fn text(status: &str, more: &str, body: &str) -> Answer {
-        Answer::new(status, TEXT, more, Arc::new(format!("{body}\n").into_bytes()), true)
+        Answer::new(
+            status,
+            TEXT,
+            more,
+            Arc::new(format!("{body}\n").into_bytes()),
+            true,
+        )
     }
 
     pub(super) fn refusing(why: Refused) -> Answer {
         match why {
             Refused::BadRequest => Answer::text("400 Bad Request", "", "not HTTP/1.1"),
-            Refused::ForeignHost => {
-                Answer::text("403 Forbidden", "", "this is none of the host's names; ask by the address, or localhost")
-            }
+            Refused::ForeignHost => Answer::text(
+                "403 Forbidden",
+                "",
+                "this is none of the host's names; ask by the address, or localhost",
+            ),
             Refused::NotFound => Answer::text("404 Not Found", "", "see /metrics and /healthz"),
-            Refused::Method => Answer::text("405 Method Not Allowed", "Allow: GET, HEAD\r\n", "only GET and HEAD"),
+            Refused::Method => Answer::text(
+                "405 Method Not Allowed",
+                "Allow: GET, HEAD\r\n",
+                "only GET and HEAD",
+            ),
             Refused::Body => Answer::text("413 Content Too Large", "", "no bodies"),
             Refused::Slow => Answer::text("408 Request Timeout", "", "a head within 5 s"),
-            Refused::LongHead => Answer::text("431 Request Header Fields Too Large", "", "a head of at most 8 KiB"),
+            Refused::LongHead => Answer::text(
+                "431 Request Header Fields Too Large",
+                "",
+                "a head of at most 8 KiB",
+            ),
         }
     }
 
     pub(super) fn busy() -> Answer {
-        Answer::text("503 Service Unavailable", "Retry-After: 1\r\n", "too many connections")
+        Answer::text(
+            "503 Service Unavailable",
+            "Retry-After: 1\r\n",
+            "too many connections",
+        )
     }
 
     pub(super) fn health(is_well: bool) -> Answer {
         if is_well {
             Answer::text("200 OK", "", "ok")
         } else {
-            Answer::text("503 Service Unavailable", "", "the observation does not go on")
+            Answer::text(
+                "503 Service Unavailable",
+                "",
+                "the observation does not go on",
+            )
         }
     }
 
     pub(super) fn no_snapshot() -> Answer {
-        Answer::text("503 Service Unavailable", "Retry-After: 1\r\n", "nothing was counted yet")
+        Answer::text(
+            "503 Service Unavailable",
+            "Retry-After: 1\r\n",
+            "nothing was counted yet",
+        )
     }
 }
 
@@ -76,7 +107,10 @@ impl Page {
             let findings = switchcost_analysis::observation::analyse(observation);
             Arc::new(metrics(observation, &findings, scraped).into_bytes())
         });
-        Page { plain: text.map_err(Clone::clone), packed: None }
+        Page {
+            plain: text.map_err(Clone::clone),
+            packed: None,
+        }
     }
 
     pub(super) fn answer(&mut self, takes_gzip: bool, wants_body: bool) -> Answer {
@@ -91,7 +125,13 @@ impl Page {
         match self.packed.as_ref().filter(|_| takes_gzip) {
             Some(packed) => {
                 let more = format!("{vary}Content-Encoding: gzip\r\n");
-                Answer::new("200 OK", OPEN_METRICS, &more, Arc::clone(packed), wants_body)
+                Answer::new(
+                    "200 OK",
+                    OPEN_METRICS,
+                    &more,
+                    Arc::clone(packed),
+                    wants_body,
+                )
             }
             None => Answer::new("200 OK", OPEN_METRICS, vary, plain, wants_body),
         }

@@ -41,7 +41,11 @@ pub(super) enum Wish {
 
 impl Connection {
     pub(super) fn new(stream: TcpStream, now: Instant) -> Connection {
-        Connection { stream, phase: Phase::Reading(Vec::new()), deadline: now + TIMEOUT }
+        Connection {
+            stream,
+            phase: Phase::Reading(Vec::new()),
+            deadline: now + TIMEOUT,
+        }
     }
 
     pub(super) fn deadline(&self) -> Instant {
@@ -53,7 +57,11 @@ impl Connection {
     }
 
     pub(super) fn waits_for(&self) -> Option<Asked> {
-        if let Phase::Waiting(asked) = self.phase { Some(asked) } else { None }
+        if let Phase::Waiting(asked) = self.phase {
+            Some(asked)
+        } else {
+            None
+        }
     }
 
     /// What to report.
@@ -71,14 +79,18 @@ impl Connection {
             Phase::Reading(_) => return self.read(own, now),
             Phase::Writing(..) => self.write(now),
             Phase::Lingering(_) => self.pass_over(),
-            Phase::Waiting(_) if flags.intersects(PollFlags::HUP | PollFlags::ERR) => self.phase = Phase::Done,
+            Phase::Waiting(_) if flags.intersects(PollFlags::HUP | PollFlags::ERR) => {
+                self.phase = Phase::Done
+            }
             Phase::Waiting(_) | Phase::Done => {}
         }
         Wish::Nothing
     }
 
     fn read(&mut self, own: SocketAddr, now: Instant) -> Wish {
-        let Phase::Reading(bytes) = &mut self.phase else { return Wish::Nothing };
+        let Phase::Reading(bytes) = &mut self.phase else {
+            return Wish::Nothing;
+        };
         let mut chunk = [0; LONGEST_HEAD];
         let room = LONGEST_HEAD - bytes.len();
         match self.stream.read(&mut chunk[..room]) {
@@ -112,7 +124,9 @@ impl Connection {
     }
 
     fn write(&mut self, now: Instant) {
-        let Phase::Writing(answer, at) = &mut self.phase else { return };
+        let Phase::Writing(answer, at) = &mut self.phase else {
+            return;
+        };
         loop {
             let rest = match at.checked_sub(answer.head.len()) {
                 None => &answer.head[*at..],
@@ -131,12 +145,18 @@ impl Connection {
             }
         }
         let is_shut = self.stream.shutdown(Shutdown::Write).is_ok();
-        self.phase = if is_shut { Phase::Lingering(0) } else { Phase::Done };
+        self.phase = if is_shut {
+            Phase::Lingering(0)
+        } else {
+            Phase::Done
+        };
         self.deadline = now + LINGER;
     }
 
     fn pass_over(&mut self) {
-        let Phase::Lingering(passed) = &mut self.phase else { return };
+        let Phase::Lingering(passed) = &mut self.phase else {
+            return;
+        };
         let mut chunk = [0; LONGEST_HEAD];
         match self.stream.read(&mut chunk) {
             Ok(read) if read > 0 && *passed < MOST_PASSED_OVER => *passed += read,
@@ -150,7 +170,9 @@ impl Connection {
         match self.phase {
             Phase::Waiting(asked) => return Wish::Answer(asked),
             // Who has not said all of it by now has not said HTTP.
-            Phase::Reading(ref bytes) if !bytes.is_empty() => self.give(Answer::refusing(Refused::Slow), now),
+            Phase::Reading(ref bytes) if !bytes.is_empty() => {
+                self.give(Answer::refusing(Refused::Slow), now)
+            }
             _ => self.phase = Phase::Done,
         }
         Wish::Nothing

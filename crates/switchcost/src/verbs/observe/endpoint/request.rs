@@ -73,11 +73,18 @@ fn judge(request: &httparse::Request<'_, '_>, own: SocketAddr) -> Result<Asked, 
         "/healthz" => What::Health,
         _ => return Err(Refused::NotFound),
     };
-    Ok(Asked { what, takes_gzip: takes_gzip(fields), wants_body })
+    Ok(Asked {
+        what,
+        takes_gzip: takes_gzip(fields),
+        wants_body,
+    })
 }
 
 fn values<'a>(fields: &'a [Header<'a>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-    fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value.trim_ascii())
+    fields
+        .iter()
+        .filter(move |field| field.name.eq_ignore_ascii_case(name))
+        .map(|field| field.value.trim_ascii())
 }
 
 fn has_body(fields: &[Header<'_>]) -> bool {
@@ -88,13 +95,19 @@ fn has_body(fields: &[Header<'_>]) -> bool {
 /// The address that we listen at, or this machine by a name that no one else can give to it: a page of a browser that had its own name
 /// point here (DNS rebinding) would send that. The port differs if it is forwarded.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
-    let Ok(host) = std::str::from_utf8(host) else { return false };
+    let Ok(host) = std::str::from_utf8(host) else {
+        return false;
+    };
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port),
         _ => (host, "80"),
     };
-    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    let is_address = |address: IpAddr| address == own.ip() || address.is_loopback() || own.ip().is_unspecified();
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'))
+        .unwrap_or(name);
+    let is_address =
+        |address: IpAddr| address == own.ip() || address.is_loopback() || own.ip().is_unspecified();
     let is_name = bare.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(is_address);
     is_name && port.parse::<u16>().is_ok()
 }
@@ -102,7 +115,10 @@ fn is_own(host: &[u8], own: SocketAddr) -> bool {
 fn takes_gzip(fields: &[Header<'_>]) -> bool {
     let coding = |text: &str| {
         let (name, parameters) = text.split_once(';').unwrap_or((text, ""));
-        let weight = parameters.trim().strip_prefix("q=").map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
+        let weight = parameters
+            .trim()
+            .strip_prefix("q=")
+            .map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
         name.trim().eq_ignore_ascii_case("gzip") && weight.is_some_and(|weight| weight > 0.0)
     };
     values(fields, "accept-encoding")
@@ -128,11 +144,27 @@ mod tests {
 
     #[test]
     fn metrics_and_health_may_be_asked_for() {
-        let metrics = Asked { what: What::Metrics, takes_gzip: false, wants_body: true };
+        let metrics = Asked {
+            what: What::Metrics,
+            takes_gzip: false,
+            wants_body: true,
+        };
         assert_eq!(asked("GET /metrics", HOST), Ok(metrics));
         assert_eq!(asked("GET /metrics?name[]=x", HOST), Ok(metrics));
-        assert_eq!(asked("HEAD /metrics", HOST), Ok(Asked { wants_body: false, ..metrics }));
-        assert_eq!(asked("GET /healthz", HOST), Ok(Asked { what: What::Health, ..metrics }));
+        assert_eq!(
+            asked("HEAD /metrics", HOST),
+            Ok(Asked {
+                wants_body: false,
+                ..metrics
+            })
+        );
+        assert_eq!(
+            asked("GET /healthz", HOST),
+            Ok(Asked {
+                what: What::Health,
+                ..metrics
+            })
+        );
         assert_eq!(asked("GET /", HOST), Err(Refused::NotFound));
         assert_eq!(asked("POST /metrics", HOST), Err(Refused::Method));
         assert_eq!(read("GET /metrics HTTP/1.0\r\n\r\n"), Some(Ok(metrics)));
@@ -141,28 +173,68 @@ mod tests {
     #[test]
     fn gzip_is_given_to_whoever_takes_it() {
         let takes = |value: &str| {
-            asked("GET /metrics", &format!("{HOST}Accept-Encoding: {value}\r\n")).expect("metrics").takes_gzip
+            asked(
+                "GET /metrics",
+                &format!("{HOST}Accept-Encoding: {value}\r\n"),
+            )
+            .expect("metrics")
+            .takes_gzip
         };
         assert_eq!(
-            ["gzip", "deflate, gzip;q=0.5", "GZIP", "br", "gzip;q=0", "identity"].map(takes),
+            [
+                "gzip",
+                "deflate, gzip;q=0.5",
+                "GZIP",
+                "br",
+                "gzip;q=0",
+                "identity"
+            ]
+            .map(takes),
             [true, true, true, false, false, false]
         );
     }
 
     #[test]
     fn bodies_are_refused_whatever_their_length() {
-        for length in ["1", "99999999999", "18446744073709551615", "-1", "x", "+0", "00"] {
+        for length in [
+            "1",
+            "99999999999",
+            "18446744073709551615",
+            "-1",
+            "x",
+            "+0",
+            "00",
+        ] {
             let fields = format!("{HOST}Content-Length: {length}\r\n");
-            assert_eq!(asked("POST /metrics", &fields), Err(Refused::Body), "{length}");
+            assert_eq!(
+                asked("POST /metrics", &fields),
+                Err(Refused::Body),
+                "{length}"
+            );
         }
-        assert_eq!(asked("GET /metrics", &format!("{HOST}Transfer-Encoding: chunked\r\n")), Err(Refused::Body));
+        assert_eq!(
+            asked(
+                "GET /metrics",
+                &format!("{HOST}Transfer-Encoding: chunked\r\n")
+            ),
+            Err(Refused::Body)
+        );
         assert!(asked("GET /metrics", &format!("{HOST}Content-Length: 0\r\n")).is_ok());
     }
 
     #[test]
     fn only_the_address_and_localhost_are_answered() {
         let of = |host: &str| asked("GET /metrics", &format!("Host: {host}\r\n")).is_ok();
-        assert_eq!(["127.0.0.1:9435", "localhost:9435", "LOCALHOST:9435", "[::1]:9435"].map(of), [true; 4]);
+        assert_eq!(
+            [
+                "127.0.0.1:9435",
+                "localhost:9435",
+                "LOCALHOST:9435",
+                "[::1]:9435"
+            ]
+            .map(of),
+            [true; 4]
+        );
         assert_eq!(
             ["127.0.0.1:8080", "127.0.0.1", "localhost:1", "[::1]"].map(of),
             [true; 4],
@@ -182,10 +254,18 @@ mod tests {
             [false; 7]
         );
         assert_eq!(asked("GET /metrics", ""), Err(Refused::BadRequest));
-        assert_eq!(asked("GET /metrics", &format!("{HOST}{HOST}")), Err(Refused::BadRequest));
-        let anywhere =
-            super::read(b"GET /metrics HTTP/1.1\r\nHost: 10.0.0.7:9435\r\n\r\n", "0.0.0.0:9435".parse().expect("one"));
-        assert!(anywhere.is_some_and(|asked| asked.is_ok()), "who listens at all addresses has them all");
+        assert_eq!(
+            asked("GET /metrics", &format!("{HOST}{HOST}")),
+            Err(Refused::BadRequest)
+        );
+        let anywhere = super::read(
+            b"GET /metrics HTTP/1.1\r\nHost: 10.0.0.7:9435\r\n\r\n",
+            "0.0.0.0:9435".parse().expect("one"),
+        );
+        assert!(
+            anywhere.is_some_and(|asked| asked.is_ok()),
+            "who listens at all addresses has them all"
+        );
     }
 
     #[test]
@@ -193,8 +273,16 @@ mod tests {
         assert_eq!(read("GET /metrics HTTP/1.1\r\nHost:"), None);
         let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(LONGEST_HEAD));
         assert_eq!(read(&long), Some(Err(Refused::LongHead)));
-        assert_eq!(asked("GET /metrics", &"a: b\r\n".repeat(MOST_FIELDS + 1)), Err(Refused::LongHead));
-        for odd in ["\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "GET /metrics HTTP/2.0\r\n\r\n", "\u{16}\u{3}\u{1}"] {
+        assert_eq!(
+            asked("GET /metrics", &"a: b\r\n".repeat(MOST_FIELDS + 1)),
+            Err(Refused::LongHead)
+        );
+        for odd in [
+            "\0\0\0\0\r\n\r\n",
+            "GET\r\n\r\n",
+            "GET /metrics HTTP/2.0\r\n\r\n",
+            "\u{16}\u{3}\u{1}",
+        ] {
             assert_eq!(read(odd), Some(Err(Refused::BadRequest)), "{odd:?}");
         }
     }

@@ -35,9 +35,23 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(own: SocketAddr, listener: TcpListener, wakes: PipeReader, shared: Arc<Shared>) -> Server {
+    pub(super) fn new(
+        own: SocketAddr,
+        listener: TcpListener,
+        wakes: PipeReader,
+        shared: Arc<Shared>,
+    ) -> Server {
         let (connections, scraped) = (Vec::with_capacity(MOST), Scraped::default());
-        Server { listener, own, wakes, shared, connections, full_since: None, page: None, scraped }
+        Server {
+            listener,
+            own,
+            wakes,
+            shared,
+            connections,
+            full_since: None,
+            page: None,
+            scraped,
+        }
     }
 
     /// Until the observation is over.
@@ -83,25 +97,40 @@ impl Server {
             files.push(PollFd::new(&self.listener, PollFlags::IN));
         }
         let deadlines = self.connections.iter().map(Connection::deadline);
-        let crowded = self.full_since.map(|since| since + CROWDED).filter(|_| !is_open);
-        let next = deadlines.chain(crowded).min().map_or(LONGEST_WAIT, |next| next.saturating_duration_since(now));
+        let crowded = self
+            .full_since
+            .map(|since| since + CROWDED)
+            .filter(|_| !is_open);
+        let next = deadlines
+            .chain(crowded)
+            .min()
+            .map_or(LONGEST_WAIT, |next| next.saturating_duration_since(now));
         // A millisecond more: not too early.
         let next = next.min(LONGEST_WAIT) + Duration::from_millis(1);
-        let wait = Timespec { tv_sec: next.as_secs() as i64, tv_nsec: i64::from(next.subsec_nanos()) };
+        let wait = Timespec {
+            tv_sec: next.as_secs() as i64,
+            tv_nsec: i64::from(next.subsec_nanos()),
+        };
         if poll(&mut files, Some(&wait)).is_err() {
             return Vec::new();
         }
-        files[..self.connections.len()].iter().map(PollFd::revents).collect()
+        files[..self.connections.len()]
+            .iter()
+            .map(PollFd::revents)
+            .collect()
     }
 
     fn is_crowded(&self, now: Instant) -> bool {
-        self.full_since.is_some_and(|since| now.saturating_duration_since(since) >= CROWDED)
+        self.full_since
+            .is_some_and(|since| now.saturating_duration_since(since) >= CROWDED)
     }
 
     fn accept(&mut self, now: Instant) {
         while self.connections.len() < MOST {
             self.full_since = None;
-            let Ok((stream, _)) = self.listener.accept() else { return };
+            let Ok((stream, _)) = self.listener.accept() else {
+                return;
+            };
             if stream.set_nonblocking(true).is_ok() {
                 self.connections.push(Connection::new(stream, now));
             }
@@ -112,7 +141,9 @@ impl Server {
         }
         // As many as there are places, and then those who have one again.
         for _ in 0..MOST {
-            let Ok((mut stream, _)) = self.listener.accept() else { return };
+            let Ok((mut stream, _)) = self.listener.accept() else {
+                return;
+            };
             let Answer { head, body } = Answer::busy();
             if stream.set_nonblocking(true).is_ok() {
                 let _ = stream.write(&[&head[..], &body[..]].concat());
@@ -136,30 +167,53 @@ impl Server {
     fn metrics(&mut self, asked: Asked, now: Instant, is_late: bool) -> Option<Answer> {
         let snapshot = {
             let mut state = self.shared.lock();
-            let young = state.snapshot.clone().filter(|snapshot| is_young(snapshot, now));
+            let young = state
+                .snapshot
+                .clone()
+                .filter(|snapshot| is_young(snapshot, now));
             state.is_wanted |= young.is_none();
             young.or_else(|| state.snapshot.clone().filter(|_| is_late))
         };
         match snapshot {
-            Some(snapshot) => Some(self.page(&snapshot).answer(asked.takes_gzip, asked.wants_body)),
+            Some(snapshot) => Some(
+                self.page(&snapshot)
+                    .answer(asked.takes_gzip, asked.wants_body),
+            ),
             None => is_late.then(Answer::no_snapshot),
         }
     }
 
     fn page(&mut self, snapshot: &Snapshot) -> &mut Page {
-        if self.page.as_ref().is_none_or(|(taken_at, _)| *taken_at != snapshot.taken_at) {
+        if self
+            .page
+            .as_ref()
+            .is_none_or(|(taken_at, _)| *taken_at != snapshot.taken_at)
+        {
             let page = Page::of(&snapshot.counted, &mut self.scraped);
             self.page = Some((snapshot.taken_at, page));
         }
-        &mut self.page.as_mut().expect("it was made if it was not there").1
+        &mut self
+            .page
+            .as_mut()
+            .expect("it was made if it was not there")
+            .1
     }
 
     fn give_to_those_who_wait(&mut self, now: Instant) {
-        let snapshot = self.shared.lock().snapshot.clone().filter(|snapshot| is_young(snapshot, now));
+        let snapshot = self
+            .shared
+            .lock()
+            .snapshot
+            .clone()
+            .filter(|snapshot| is_young(snapshot, now));
         let Some(snapshot) = snapshot else { return };
         for at in 0..self.connections.len() {
-            let Some(asked) = self.connections[at].waits_for() else { continue };
-            let answer = self.page(&snapshot).answer(asked.takes_gzip, asked.wants_body);
+            let Some(asked) = self.connections[at].waits_for() else {
+                continue;
+            };
+            let answer = self
+                .page(&snapshot)
+                .answer(asked.takes_gzip, asked.wants_body);
             self.connections[at].give(answer, now);
         }
     }

@@ -15,7 +15,8 @@ struct Observed {
 }
 
 fn observed() -> Observed {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/observation_record/small");
     let observation = Observation::read(&path).expect("a record");
     let listener = listen("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let address = listener.local_addr().expect("it has one");
@@ -34,13 +35,19 @@ fn observed() -> Observed {
         drop(endpoint);
         longest.max(began.elapsed())
     };
-    Observed { address, is_over, thread: Some(thread::spawn(look)) }
+    Observed {
+        address,
+        is_over,
+        thread: Some(thread::spawn(look)),
+    }
 }
 
 impl Observed {
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("a time-out");
         stream
     }
 
@@ -61,7 +68,12 @@ impl Observed {
     /// The observation ends at once, and was never held up.
     fn end(mut self) {
         self.is_over.store(true, Relaxed);
-        let longest = self.thread.take().expect("it runs").join().expect("it does not panic");
+        let longest = self
+            .thread
+            .take()
+            .expect("it runs")
+            .join()
+            .expect("it does not panic");
         // On a busy machine a thread may wait for its turn for a while; a client would have held it for seconds.
         assert!(longest < Duration::from_secs(2), "{longest:?}");
     }
@@ -72,7 +84,8 @@ fn metrics_and_health_are_served() {
     let observed = observed();
     let metrics = observed.get("/metrics");
     assert!(
-        metrics.starts_with("HTTP/1.1 200 OK\r\n") && metrics.contains("application/openmetrics-text"),
+        metrics.starts_with("HTTP/1.1 200 OK\r\n")
+            && metrics.contains("application/openmetrics-text"),
         "{metrics}"
     );
     assert!(metrics.trim_end().ends_with("# EOF"), "{metrics}");
@@ -89,10 +102,16 @@ fn packed_metrics_are_the_same() {
     write!(stream, "GET /metrics HTTP/1.1\r\n{fields}\r\n").expect("it reads");
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("an answer");
-    let at = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head") + 4;
+    let at = answer
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .expect("a head")
+        + 4;
     assert!(String::from_utf8_lossy(&answer[..at]).contains("Content-Encoding: gzip\r\n"));
     let mut text = String::new();
-    flate2::read::GzDecoder::new(&answer[at..]).read_to_string(&mut text).expect("a gzip stream");
+    flate2::read::GzDecoder::new(&answer[at..])
+        .read_to_string(&mut text)
+        .expect("a gzip stream");
     assert!(text.trim_end().ends_with("# EOF"), "{text}");
     observed.end();
 }
@@ -101,20 +120,39 @@ fn packed_metrics_are_the_same() {
 fn odd_lengths_and_bodies_that_never_come_are_refused_at_once() {
     let observed = observed();
     for length in ["99999999999", "18446744073709551615", "5", "-7"] {
-        let request =
-            format!("POST /metrics HTTP/1.1\r\nHost: {}\r\nContent-Length: {length}\r\n\r\n", observed.address);
-        assert!(observed.said(request.as_bytes()).starts_with("HTTP/1.1 413 "), "{length}");
+        let request = format!(
+            "POST /metrics HTTP/1.1\r\nHost: {}\r\nContent-Length: {length}\r\n\r\n",
+            observed.address
+        );
+        assert!(
+            observed
+                .said(request.as_bytes())
+                .starts_with("HTTP/1.1 413 "),
+            "{length}"
+        );
     }
-    let long = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\nX: {}", observed.address, "x".repeat(1 << 20));
+    let long = format!(
+        "GET /metrics HTTP/1.1\r\nHost: {}\r\nX: {}",
+        observed.address,
+        "x".repeat(1 << 20)
+    );
     assert!(observed.said(long.as_bytes()).starts_with("HTTP/1.1 431 "));
-    assert!(observed.said(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").starts_with("HTTP/1.1 400 "), "TLS");
+    assert!(
+        observed
+            .said(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+            .starts_with("HTTP/1.1 400 "),
+        "TLS"
+    );
     observed.end();
 }
 
 #[test]
 fn clients_that_do_not_read_and_clients_that_do_not_ask_keep_no_one_waiting() {
     let observed = observed();
-    let request = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", observed.address);
+    let request = format!(
+        "GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n",
+        observed.address
+    );
     let deaf: Vec<TcpStream> = (0..4)
         .map(|_| {
             let mut stream = observed.connect();
@@ -141,9 +179,15 @@ fn a_crowd_of_silent_clients_is_dropped_in_time_and_the_others_are_refused() {
         if !answer.is_empty() {
             break answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "no client is answered");
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "no client is answered"
+        );
     };
-    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("Retry-After"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 503 ") && answer.contains("Retry-After"),
+        "{answer}"
+    );
     let is_served = || {
         (0..100).any(|_| {
             thread::sleep(Duration::from_millis(100));
@@ -160,9 +204,18 @@ fn five_hundred_well_behaved_clients_are_served() {
     let observed = observed();
     let served: usize = thread::scope(|scope| {
         let clients: Vec<_> = (0..50)
-            .map(|_| scope.spawn(|| (0..10).filter(|_| observed.get("/metrics").starts_with("HTTP/1.1 200 ")).count()))
+            .map(|_| {
+                scope.spawn(|| {
+                    (0..10)
+                        .filter(|_| observed.get("/metrics").starts_with("HTTP/1.1 200 "))
+                        .count()
+                })
+            })
             .collect();
-        clients.into_iter().map(|client| client.join().expect("it does not panic")).sum()
+        clients
+            .into_iter()
+            .map(|client| client.join().expect("it does not panic"))
+            .sum()
     });
     assert_eq!(served, 500);
     observed.end();

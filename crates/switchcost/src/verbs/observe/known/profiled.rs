@@ -23,7 +23,10 @@ pub(in crate::verbs::observe) struct Found {
 
 impl Found {
     pub(in crate::verbs::observe) fn read(path: &Path) -> Result<Found, Failure> {
-        Ok(Found { path: path.to_owned(), profile: read_profile(path)? })
+        Ok(Found {
+            path: path.to_owned(),
+            profile: read_profile(path)?,
+        })
     }
 
     fn build_id(&self) -> Option<&str> {
@@ -51,39 +54,60 @@ pub(super) fn find(
         }
     };
     let mut take = |found: &Found| {
-        let command = found.profile.commands.first().map_or(&[][..], Vec::as_slice);
+        let command = found
+            .profile
+            .commands
+            .first()
+            .map_or(&[][..], Vec::as_slice);
         programs.take(found.build_id()?, command, build_ids::of_command)
     };
     let named = named.and_then(|found| {
         let program = take(found);
         if program.is_none() {
-            say!("{} is the profile of a program that was not observed", found.path.display());
+            say!(
+                "{} is the profile of a program that was not observed",
+                found.path.display()
+            );
         }
         Some(profiled(found, &prices, program?))
     });
-    let kept: Vec<KnownReload> = kept.iter().filter_map(|found| Some(profiled(found, &prices, take(found)?))).collect();
+    let kept: Vec<KnownReload> = kept
+        .iter()
+        .filter_map(|found| Some(profiled(found, &prices, take(found)?)))
+        .collect();
     named.into_iter().chain(kept).collect()
 }
 
 /// The profiles in the usual folder of programs that live, and of the command.
 fn usual(programs: &Programs, subject: &Subject) -> Vec<Found> {
     let command = match subject {
-        Subject::Command(words) => build_ids::of_command(&words.iter().map(OsString::from).collect::<Vec<_>>()),
+        Subject::Command(words) => {
+            build_ids::of_command(&words.iter().map(OsString::from).collect::<Vec<_>>())
+        }
         _ => None,
     };
     let ids = programs.living().into_iter().chain(command);
-    ids.filter_map(|id| place_of(&id).filter(|path| path.is_file())).filter_map(|path| read_or_say(&path)).collect()
+    ids.filter_map(|id| place_of(&id).filter(|path| path.is_file()))
+        .filter_map(|path| read_or_say(&path))
+        .collect()
 }
 
 fn read_or_say(path: &Path) -> Option<Found> {
-    Found::read(path).inspect_err(|failure| say!("{failure}")).ok()
+    Found::read(path)
+        .inspect_err(|failure| say!("{failure}"))
+        .ok()
 }
 
 /// The prices of this machine, as it is now.
 fn profiled(found: &Found, prices: &Prices, Program { name, processes }: Program) -> KnownReload {
     KnownReload {
         by: KnownBy::Profile,
-        file: found.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        file: found
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
         processes,
         name,
         points: points(&found.profile, prices),

@@ -33,7 +33,10 @@ impl Programs {
                 programs.living.entry(id).or_default().push(process);
             }
         }
-        programs.ended = tasks.filter(|tasks| tasks.process.is_none()).map(|tasks| tasks.name.clone()).collect();
+        programs.ended = tasks
+            .filter(|tasks| tasks.process.is_none())
+            .map(|tasks| tasks.name.clone())
+            .collect();
         programs
     }
 
@@ -52,10 +55,20 @@ impl Programs {
     ) -> Option<Program> {
         let processes = self.living.remove(build_id).unwrap_or_default();
         let words: Vec<OsString> = command.iter().map(OsString::from).collect();
-        let name = command.first().map(|program| task_name(Path::new(program))).unwrap_or_default();
+        let name = command
+            .first()
+            .map(|program| task_name(Path::new(program)))
+            .unwrap_or_default();
         let has_ended = self.ended.contains(&name) && id_now(&words).as_deref() == Some(build_id);
-        let name = if has_ended { self.ended.take(&name) } else { None };
-        (name.is_some() || !processes.is_empty()).then(|| Program { name: name.unwrap_or_default(), processes })
+        let name = if has_ended {
+            self.ended.take(&name)
+        } else {
+            None
+        };
+        (name.is_some() || !processes.is_empty()).then(|| Program {
+            name: name.unwrap_or_default(),
+            processes,
+        })
     }
 }
 
@@ -80,13 +93,29 @@ mod tests {
         let command = ["/bin/sh".to_owned(), "-c".to_owned()];
         let now = |words: &[OsString]| (words[0] == "/bin/sh").then(|| "abcd".to_owned());
         let mut programs = Programs::default();
-        assert!(programs.take("abcd", &command, now).is_none(), "no process runs it");
+        assert!(
+            programs.take("abcd", &command, now).is_none(),
+            "no process runs it"
+        );
         programs.living.insert("abcd".to_owned(), vec![7, 8]);
-        programs.ended.extend(["sh".to_owned(), "a_name_of_more".to_owned()]);
-        assert!(programs.take("0123", &command, now).is_none(), "it is another program now");
-        let found = programs.take("abcd", &command, now).expect("it was observed");
+        programs
+            .ended
+            .extend(["sh".to_owned(), "a_name_of_more".to_owned()]);
+        assert!(
+            programs.take("0123", &command, now).is_none(),
+            "it is another program now"
+        );
+        let found = programs
+            .take("abcd", &command, now)
+            .expect("it was observed");
         assert_eq!((found.processes, found.name.as_str()), (vec![7, 8], "sh"));
-        assert!(programs.take("abcd", &command, now).is_none(), "the newest record is enough");
-        assert_eq!(task_name(Path::new("/usr/bin/a-name-that-is-long")), "a-name-that-is-");
+        assert!(
+            programs.take("abcd", &command, now).is_none(),
+            "the newest record is enough"
+        );
+        assert_eq!(
+            task_name(Path::new("/usr/bin/a-name-that-is-long")),
+            "a-name-that-is-"
+        );
     }
 }

@@ -12,8 +12,10 @@ const BUDGET: &str = "--virtual-time-budget=120000";
 
 /// The elements of a page when its scripts have run. The browser asks nothing of the network.
 pub(super) fn run(page: &str, folder: &Path) -> Result<String, Failure> {
-    let browser =
-        Browser::find().ok_or_else(|| Failure::NoBrowser { names: NAMES.join(", "), folder: folder.to_owned() })?;
+    let browser = Browser::find().ok_or_else(|| Failure::NoBrowser {
+        names: NAMES.join(", "),
+        folder: folder.to_owned(),
+    })?;
     dump(&browser, page).map_err(|error| Failure::Pictures {
         found: format!("{} to end with: {error}", browser.path().display()),
         needed: "it to draw the page".to_owned(),
@@ -25,5 +27,7 @@ fn dump(browser: &Browser, page: &str) -> io::Result<String> {
     let place = TemporaryFolder::create_in(&std::env::temp_dir())?;
     let html = place.path().join("page.html");
     fs::write(&html, page)?;
-    Ok(browser.open(&html, &[BUDGET, "--dump-dom"], place.path())?.elements)
+    Ok(browser
+        .open(&html, &[BUDGET, "--dump-dom"], place.path())?
+        .elements)
 }

@@ -9,7 +9,10 @@ const SHOWN: usize = 9;
 
 /// What is said of a type or a field, on one line.
 pub(super) fn description(schema: &Value) -> String {
-    schema["description"].as_str().unwrap_or_default().to_owned()
+    schema["description"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The name of a type that has fields.
@@ -17,7 +20,8 @@ pub(super) fn named<'s>(schema: &'s Value, root: &'s Value) -> Option<&'s str> {
     let name = schema["$ref"].as_str()?.rsplit('/').next()?;
     let has_fields = |of: &Value| of["properties"].is_object();
     let of = resolved(schema, root);
-    (has_fields(of) || alternatives(of).any(|branch| has_fields(resolved(branch, root)))).then_some(name)
+    (has_fields(of) || alternatives(of).any(|branch| has_fields(resolved(branch, root))))
+        .then_some(name)
 }
 
 pub(super) fn kind(schema: &Value, root: &Value) -> String {
@@ -28,16 +32,27 @@ pub(super) fn kind(schema: &Value, root: &Value) -> String {
     let schema = resolved(schema, root);
     let mut kinds: Vec<String> = match (&schema["type"], texts.len()) {
         (Value::String(name), 1..=SHOWN) if name == "string" => vec![texts.join("/")],
-        (Value::Array(types), _) => {
-            types.iter().filter_map(Value::as_str).map(|name| of_type(name, schema, root)).collect()
-        }
+        (Value::Array(types), _) => types
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|name| of_type(name, schema, root))
+            .collect(),
         (Value::String(name), _) => vec![of_type(name, schema, root)],
         (_, 1..) => {
-            let one = if texts.len() > SHOWN { "text".to_owned() } else { texts.join("/") };
+            let one = if texts.len() > SHOWN {
+                "text".to_owned()
+            } else {
+                texts.join("/")
+            };
             let is_null = |branch: &Value| kind(branch, root) == "null";
-            [one].into_iter().chain(alternatives(schema).any(is_null).then(|| "null".to_owned())).collect()
+            [one]
+                .into_iter()
+                .chain(alternatives(schema).any(is_null).then(|| "null".to_owned()))
+                .collect()
         }
-        _ => alternatives(schema).map(|branch| kind(branch, root)).collect(),
+        _ => alternatives(schema)
+            .map(|branch| kind(branch, root))
+            .collect(),
     };
     let is_nullable = kinds.iter().any(|kind| kind == "null");
     kinds.retain(|kind| kind != "null");
@@ -47,7 +62,11 @@ pub(super) fn kind(schema: &Value, root: &Value) -> String {
         (true, false) => "any".to_owned(),
         _ => kinds.join("|"),
     };
-    if is_nullable && !kind.ends_with('?') { kind + "?" } else { kind }
+    if is_nullable && !kind.ends_with('?') {
+        kind + "?"
+    } else {
+        kind
+    }
 }
 
 fn of_type(name: &str, schema: &Value, root: &Value) -> String {
@@ -65,7 +84,9 @@ fn list(schema: &Value, root: &Value) -> String {
         Some(items) => items.iter().map(|item| kind(item, root)).collect(),
         None => vec![kind(&schema["items"], root)],
     };
-    let number = schema["minItems"].as_u64().filter(|least| Some(*least) == schema["maxItems"].as_u64());
+    let number = schema["minItems"]
+        .as_u64()
+        .filter(|least| Some(*least) == schema["maxItems"].as_u64());
     match number.filter(|_| kinds.iter().all(|kind| *kind == kinds[0])) {
         Some(number) => format!("[{};{number}]", kinds[0]),
         None => format!("[{}]", kinds.join(",")),
@@ -77,7 +98,9 @@ fn object(schema: &Value, root: &Value) -> String {
         return format!("{{name:{}}}", kind(&schema["additionalProperties"], root));
     }
     let fields = schema["properties"].as_object().into_iter().flatten();
-    let fields: Vec<String> = fields.map(|(name, field)| format!("{name}:{}", kind(field, root))).collect();
+    let fields: Vec<String> = fields
+        .map(|(name, field)| format!("{name}:{}", kind(field, root)))
+        .collect();
     format!("{{{}}}", fields.join(","))
 }
 
@@ -87,7 +110,11 @@ fn texts<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s str> {
         return Vec::new();
     }
     let schema = resolved(schema, root);
-    let listed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let listed = schema["enum"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     let mut found: Vec<&str> = listed.chain(schema["const"].as_str()).collect();
     found.extend(alternatives(schema).flat_map(|branch| texts(branch, root)));
     found

@@ -34,7 +34,9 @@ impl LiveGuest {
         folder: PlacedFolder,
     ) -> Result<LiveGuest, Failure> {
         let mut system = one(arguments, OF_1990).map_err(CaptureError::from)?;
-        system.slice = Some(Duration::from_nanos(quantum_instructions << system.icount_shift));
+        system.slice = Some(Duration::from_nanos(
+            quantum_instructions << system.icount_shift,
+        ));
         system.stop_after_switches = Some(switches);
         system.files = files;
         system.folders = vec![folder];
@@ -57,9 +59,18 @@ impl Live for LiveGuest {
             captured.show(chunk);
             sink(chunk)
         };
-        let summary = switchcost_capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
-            .map_err(|failure| of_capture(failure, |sink| sink))?;
-        let GuestSummary { ending, switches, instructions, statuses, symbols, warnings, .. } = summary;
+        let summary =
+            switchcost_capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
+                .map_err(|failure| of_capture(failure, |sink| sink))?;
+        let GuestSummary {
+            ending,
+            switches,
+            instructions,
+            statuses,
+            symbols,
+            warnings,
+            ..
+        } = summary;
         let summary = Summary {
             ending,
             switches,
@@ -69,6 +80,10 @@ impl Live for LiveGuest {
             no_pid_namespace: None,
             switches_elsewhere: 0,
         };
-        Ok(Ended { commands: self.commands, summary, symbols })
+        Ok(Ended {
+            commands: self.commands,
+            summary,
+            symbols,
+        })
     }
 }

@@ -28,7 +28,8 @@ pub(super) fn of(arguments: &TraceArguments, place: &Place) -> Result<Vec<Trial>
             for slice in one_or_all(&given.slice) {
                 let names = [
                     (guests.kernel.len() > 1).then(|| kernel.map_or_else(String::new, kernel_name)),
-                    (guests.append.len() > 1).then(|| append.map_or_else(String::new, |words| words_name(words))),
+                    (guests.append.len() > 1)
+                        .then(|| append.map_or_else(String::new, |words| words_name(words))),
                     (given.slice.len() > 1).then(|| slice.map_or_else(String::new, slice_name)),
                 ];
                 let system = System {
@@ -40,7 +41,10 @@ pub(super) fn of(arguments: &TraceArguments, place: &Place) -> Result<Vec<Trial>
                     ..guest.clone()
                 };
                 let names: Vec<String> = names.into_iter().flatten().collect();
-                let place = Place { path: named(&place.path, &names), ..*place };
+                let place = Place {
+                    path: named(&place.path, &names),
+                    ..*place
+                };
                 trials.push(Trial { system, place });
             }
         }
@@ -52,13 +56,21 @@ const AS_FAST_AS_CAN_BE: IcountShift = IcountShift(0);
 
 /// One guest for programs that stop themselves and end soon.
 pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestError> {
-    Ok(System { is_between_stops: true, ..one(arguments, AS_FAST_AS_CAN_BE)? })
+    Ok(System {
+        is_between_stops: true,
+        ..one(arguments, AS_FAST_AS_CAN_BE)?
+    })
 }
 
 /// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take where the user says nothing
 /// of it.
 pub(super) fn one(arguments: &GuestArguments, usual: IcountShift) -> Result<System, GuestError> {
-    one_of(arguments, arguments.kernel.first(), arguments.append.first(), usual)
+    one_of(
+        arguments,
+        arguments.kernel.first(),
+        arguments.append.first(),
+        usual,
+    )
 }
 
 fn one_of(
@@ -86,7 +98,11 @@ fn one_of(
 
 /// What is given, or once that nothing is.
 fn one_or_all<T>(given: &[T]) -> Vec<Option<&T>> {
-    if given.is_empty() { vec![None] } else { given.iter().map(Some).collect() }
+    if given.is_empty() {
+        vec![None]
+    } else {
+        given.iter().map(Some).collect()
+    }
 }
 
 /// The path with the names before its ending.
@@ -106,7 +122,11 @@ fn named(path: &Path, names: &[String]) -> PathBuf {
 /// The image's own name, wherever it is; of a package also what it is to be from.
 fn kernel_name(kernel: &OsString) -> String {
     let path = Path::new(kernel);
-    let name = if path.is_file() { path.file_name().unwrap_or_default() } else { kernel };
+    let name = if path.is_file() {
+        path.file_name().unwrap_or_default()
+    } else {
+        kernel
+    };
     words_name(&name.to_string_lossy())
 }
 
@@ -118,8 +138,16 @@ fn slice_name(slice: &Nanos) -> String {
 /// As a part of a file's name that no shell has to quote: `pti=on nosmt` is `pti=on-nosmt`.
 fn words_name(words: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "=._-".contains(letter);
-    let name: String = words.trim().chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
-    if name.is_empty() { "default".to_owned() } else { name }
+    let name: String = words
+        .trim()
+        .chars()
+        .map(|letter| if is_plain(letter) { letter } else { '-' })
+        .collect();
+    if name.is_empty() {
+        "default".to_owned()
+    } else {
+        name
+    }
 }
 
 /// A file that is there is an image; any other word names a package.
@@ -132,8 +160,10 @@ fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> 
         return Ok(Kernel { image });
     }
     let name = named.to_string_lossy().into_owned();
-    let folder =
-        kernels_folder().map_err(|error| GuestError::Package { name: name.clone(), why: error.to_string() })?;
+    let folder = kernels_folder().map_err(|error| GuestError::Package {
+        name: name.clone(),
+        why: error.to_string(),
+    })?;
     switchcost_capture::fetch(&Package { name }, &folder)
 }
 
@@ -142,7 +172,12 @@ fn kernels_folder() -> std::io::Result<PathBuf> {
     let usual = home::cache().map(|cache| cache.join("kernels"));
     usual
         .and_then(|folder| home::make_writable(&folder).map(|()| folder))
-        .or_else(|_| Ok(tempfile::Builder::new().prefix("switchcost-kernels-").tempdir()?.keep()))
+        .or_else(|_| {
+            Ok(tempfile::Builder::new()
+                .prefix("switchcost-kernels-")
+                .tempdir()?
+                .keep())
+        })
 }
 
 #[cfg(test)]
@@ -152,15 +187,30 @@ mod tests {
     #[test]
     fn traces_are_named_after_what_sets_them_apart() {
         let name = |words: &[&str]| {
-            named(Path::new("a/all.sct"), &words.iter().map(|word| words_name(word)).collect::<Vec<_>>())
+            named(
+                Path::new("a/all.sct"),
+                &words
+                    .iter()
+                    .map(|word| words_name(word))
+                    .collect::<Vec<_>>(),
+            )
         };
         assert_eq!(name(&[]), Path::new("a/all.sct"));
         assert_eq!(name(&["pti=on", "3ms"]), Path::new("a/all.pti=on.3ms.sct"));
         assert_eq!(name(&["pti=on nosmt"]), Path::new("a/all.pti=on-nosmt.sct"));
         assert_eq!(name(&["", "a/b"]), Path::new("a/all.default.a-b.sct"));
-        assert_eq!(kernel_name(&"linux-image-cloud-amd64/trixie".into()), "linux-image-cloud-amd64-trixie");
+        assert_eq!(
+            kernel_name(&"linux-image-cloud-amd64/trixie".into()),
+            "linux-image-cloud-amd64-trixie"
+        );
         let image = std::env::current_exe().expect("a file that is there");
-        assert_eq!(Some(kernel_name(&image.clone().into()).as_str()), image.file_name().and_then(|name| name.to_str()));
-        assert_eq!(named(Path::new("trace"), &[slice_name(&Nanos(500_000))]), Path::new("trace.0.5ms"));
+        assert_eq!(
+            Some(kernel_name(&image.clone().into()).as_str()),
+            image.file_name().and_then(|name| name.to_str())
+        );
+        assert_eq!(
+            named(Path::new("trace"), &[slice_name(&Nanos(500_000))]),
+            Path::new("trace.0.5ms")
+        );
     }
 }
