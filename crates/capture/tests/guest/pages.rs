@@ -261,6 +261,11 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     assert_eq!(frame("large-last") - frame("large-first"), (2 << 20) - PAGE);
     assert_eq!(frame("large-first") % (2 << 20), 0);
 
+    check_processes(&reported, &lines);
+}
+
+/// Marks of each process name the frames that the guest's kernel said.
+fn check_processes(reported: &Shown, lines: &[(&str, u64, u64)]) {
     let [first, child, executed] = reported.processes[..] else {
         panic!("three processes: {:?}", reported.processes)
     };
@@ -270,7 +275,7 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
         _ => first,
     };
     let mut wanted: BTreeMap<(ProcessId, u64), Vec<u64>> = BTreeMap::new();
-    for &(name, page, frame) in &lines {
+    for &(name, page, frame) in lines {
         assert_ne!(frame, 0, "{name}");
         let frames = wanted.entry((of(name), page)).or_default();
         if frames.last() != Some(&frame) {

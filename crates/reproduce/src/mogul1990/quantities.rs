@@ -415,6 +415,7 @@ pub(crate) fn quantities() -> Quantities {
     [
         of_one_design(),
         across_designs(),
+        magnitudes(),
         super::reasons::quantities(),
     ]
     .concat()
@@ -582,6 +583,12 @@ fn across_designs() -> Quantities {
                     .concat(),
             )
         }),
+    ]
+}
+
+/// How large costs are, and what they come from.
+fn magnitudes() -> Quantities {
+    vec![
         ("tens-to-hundreds", |r| {
             let terms = (0..SETS.len())
                 .map(|set| microseconds(r, set))

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::common::{Place, Ran, is_root, ran, text, wait_until};
@@ -353,6 +354,16 @@ fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
+fn generate_walks(place: &Place) -> PathBuf {
+    let walks = place.path("walks.sct");
+    let file = text(&walks);
+    let ran = place.run(&[
+        "trace", "walks", "--size", "4KiB", "--turns", "2", "-o", file,
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    walks
+}
+
 #[test]
 fn names_command_no_terminal_and_forge_no_line() {
     let place = Place::new();
@@ -362,22 +373,7 @@ fn names_command_no_terminal_and_forge_no_line() {
     let (empty, absent, design) = (hostile(".sct"), hostile(".jsonl"), hostile(".toml"));
     fs::write(at(&empty), "").expect("a file");
     fs::write(at(&design), "name = \"\x1b[2J\"").expect("a file");
-    let walks = place.path("walks.sct");
-    assert_eq!(
-        place
-            .run(&[
-                "trace",
-                "walks",
-                "--size",
-                "4KiB",
-                "--turns",
-                "2",
-                "-o",
-                text(&walks)
-            ])
-            .code,
-        0
-    );
+    let walks = generate_walks(&place);
     let taken = hostile(".taken");
     fs::write(at(&taken), "").expect("a file");
     let nowhere = OsString::from_vec([hostile("").into_vec(), b"/file".to_vec()].concat());
@@ -440,6 +436,24 @@ fn names_command_no_terminal_and_forge_no_line() {
     ] {
         assert_eq!(lines(&place, words).len(), 1, "{words:?}");
     }
+    for words in [
+        &[
+            word("simulate"),
+            walks.as_os_str(),
+            word("--design"),
+            &design,
+        ][..],
+        &[word("simulate"), walks.as_os_str(), word("--vary"), &vary],
+        &[word("report"), word("--none"), &absent],
+    ] {
+        assert!(!lines(&place, words).is_empty());
+    }
+}
+
+#[test]
+fn arguments_command_no_terminal_and_forge_no_line() {
+    let place = Place::new();
+    let walks = generate_walks(&place);
     for name in ["\x1b[2J\nswitchcost: all is well", "\u{202e}\r\u{9b}31m"] {
         for words in [
             &["man", name][..],
@@ -463,18 +477,6 @@ fn names_command_no_terminal_and_forge_no_line() {
             let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
             assert!(lines(&place, &words).len() > 1, "{words:?}");
         }
-    }
-    for words in [
-        &[
-            word("simulate"),
-            walks.as_os_str(),
-            word("--design"),
-            &design,
-        ][..],
-        &[word("simulate"), walks.as_os_str(), word("--vary"), &vary],
-        &[word("report"), word("--none"), &absent],
-    ] {
-        assert!(!lines(&place, words).is_empty());
     }
 }
 

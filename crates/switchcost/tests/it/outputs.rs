@@ -474,12 +474,15 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
             ran.stderr
         );
         assert!(!Path::new(&record).exists() && !mark.exists(), "{words:?}");
-        assert_eq!(
-            fs::read_to_string(&taken).expect("it stays"),
-            "there",
-            "{words:?}"
-        );
+        let kept = fs::read_to_string(&taken).expect("it stays");
+        assert_eq!(kept, "there", "{words:?}");
     }
+}
+
+#[test]
+fn a_device_takes_several_outputs() {
+    let place = Place::new();
+    let record = place.record();
     let ran = place.measure(&["--mechanism", "fiber", "--out", "/dev/null"]);
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
     let ran = place.run(&[
