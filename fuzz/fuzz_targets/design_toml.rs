@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchcost_cachesim::{read_design, write_design};
+use switchcost_design::{read_design, write_design};
 
 fuzz_target!(|text: &str| {
     if let Ok(design) = read_design(text, "fuzz") {

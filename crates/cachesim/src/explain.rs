@@ -40,7 +40,7 @@ fn because(reason: FallbackReason) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::{shipped, vary};
+    use switchcost_design::{shipped, vary};
 
     use super::explain;
 

@@ -10,26 +10,19 @@ mod attribution;
 mod blocks;
 mod by_process;
 mod causes;
-mod design_file;
 mod explain;
 mod frames;
-mod host_design;
 mod machine;
 mod mappings;
 mod processes;
-pub mod shipped;
 mod side_by_side;
 mod simulator;
 mod sweep;
-mod vary;
 
 pub use attribution::{Names, Object};
-pub use design_file::{DesignError, Location, read_design, write_design};
 pub use explain::explain;
-pub use host_design::{HostDesignError, host_design};
 pub use side_by_side::{NoLastLevel, SideBySide};
 pub use simulator::{Options, Outcome, SimulationError, Simulator};
-pub use vary::{VaryError, vary};
 // Whose types this crate takes and gives.
 pub use {
     switchcost_design as design, switchcost_simulation_result as simulation_result,

@@ -1,28 +1,36 @@
 //! Memory systems to be simulated, as TOML files describe them (`docs/formats/design.md`).
 //!
-//! What comes in: a [`Design`], deserialised or built field by field. What goes out: whether it could be built
-//! ([`Design::check`]), and what its parts are. Nothing here knows how a design is simulated, or what comes of it.
+//! What comes in: a [`Design`], from a file ([`read_design`]), from those that come with the program ([`shipped`]), of this machine
+//! ([`host_design`]), varied ([`vary`]) or built field by field. What goes out: whether it could be built ([`Design::check`]), and what
+//! its parts are. Nothing here knows how a design is simulated, or what comes of it.
 #![doc = include_str!("../README.md")]
 
 mod aside;
 mod check;
 mod error;
+mod file;
+mod host;
 mod pages;
 mod partition;
 mod paths;
+pub mod shipped;
 #[cfg(test)]
 mod tests;
+mod vary;
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use strum::{Display, EnumString};
+use strum::Display;
 use switchcost_units::Bytes;
 
 pub use aside::{StreamBuffers, Streamer, StrideKey, StridePrefetcher, VictimCache, WriteBuffers};
 pub use error::UnrealisableDesign;
+pub use file::{DesignError, Location, read_design, write_design};
+pub use host::{HostDesignError, host_design};
 pub use pages::{PageAllocation, PageOrder};
 pub use partition::{CapacityBitmask, Partition};
+pub use vary::{VaryError, vary};
 
 /// Name and version of the format.
 pub const DESIGN_SCHEMA: &str = "switchcost.design/1";
@@ -58,7 +66,7 @@ pub struct Design {
 }
 
 /// What a level holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Holds {
@@ -83,7 +91,7 @@ impl Holds {
 }
 
 /// Which line of a full set leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Replacement {
@@ -107,7 +115,7 @@ pub enum Replacement {
 }
 
 /// What becomes of a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum WritePolicy {
@@ -118,9 +126,7 @@ pub enum WritePolicy {
 }
 
 /// How a level and the levels nearer to the processor hold the same lines.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Inclusion {
@@ -134,9 +140,7 @@ pub enum Inclusion {
 }
 
 /// Which address chooses the set, or is compared.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum AddressKind {
@@ -148,9 +152,7 @@ pub enum AddressKind {
 }
 
 /// What a switch between address spaces does to a level.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum OnSwitch {
@@ -162,9 +164,7 @@ pub enum OnSwitch {
 }
 
 /// What is fetched before it is asked for.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Prefetch {

@@ -1,7 +1,7 @@
 //! Where pages lie in physical memory.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString};
+use strum::Display;
 use switchcost_units::Bytes;
 
 use crate::size_text;
@@ -22,9 +22,7 @@ pub struct PageAllocation {
 }
 
 /// Which frame the next page gets.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PageOrder {

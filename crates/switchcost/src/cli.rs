@@ -232,7 +232,7 @@ mod tests {
         for name in named().flat_map(|names| names.split(',')) {
             let is_known = ["host", "list"].contains(&name) || name.ends_with(".toml");
             assert!(
-                is_known || switchcost_cachesim::shipped::find(name).is_some(),
+                is_known || switchcost_design::shipped::find(name).is_some(),
                 "{name}"
             );
         }

@@ -5,8 +5,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 
-use switchcost_cachesim::{DesignError, HostDesignError, SimulationError, VaryError};
+use switchcost_cachesim::SimulationError;
 use switchcost_capture::CaptureError;
+use switchcost_design::{DesignError, HostDesignError, VaryError};
 use switchcost_inject::Fault;
 use switchcost_inject::service::ServiceFault;
 use switchcost_measure::PlanError;

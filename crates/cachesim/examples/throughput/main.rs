@@ -9,8 +9,9 @@ use std::fs::File;
 use std::io::BufReader;
 
 use programs::{Dice, chunks};
-use switchcost_cachesim::{Options, Outcome, Simulator, shipped};
+use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
+use switchcost_design::shipped;
 use switchcost_trace::{Chunk, TraceReader, read_ahead};
 
 const CHUNKS: usize = 8;

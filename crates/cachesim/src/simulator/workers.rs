@@ -220,7 +220,7 @@ mod tests {
     #[should_panic(expected = "mid > len")]
     fn a_thread_that_panics_panics_whoever_waits_for_it() {
         let designs = ["mogul-1a", "plain-lru"]
-            .map(|name| crate::shipped::find(name).expect("a shipped design"));
+            .map(|name| switchcost_design::shipped::find(name).expect("a shipped design"));
         let passes = runners(designs.to_vec(), usize::MAX)
             .into_iter()
             .map(|runner| Pass::new(runner, Options::default()));

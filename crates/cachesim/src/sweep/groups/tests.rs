@@ -1,10 +1,9 @@
 use switchcost_design::{
     AddressKind, OnSwitch, Partition, Prefetch, StreamBuffers, Streamer, VictimCache, WriteBuffers,
-    WritePolicy,
+    WritePolicy, read_design, vary,
 };
 
 use super::*;
-use crate::{read_design, vary};
 
 const FIRST: &str = r#"
 schema = "switchcost.design/1"

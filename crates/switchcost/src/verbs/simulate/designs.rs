@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::string::FromUtf8Error;
 
-use switchcost_cachesim::{explain as explain_design, host_design, read_design, shipped, vary};
-use switchcost_design::Design;
+use switchcost_cachesim::explain as explain_design;
+use switchcost_design::{Design, host_design, read_design, shipped, vary};
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_record::printable;

@@ -1,5 +1,5 @@
 use super::*;
-use switchcost_design::{
+use crate::{
     OnSwitch, Prefetch, Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher,
     VictimCache, Ways,
 };
@@ -31,9 +31,9 @@ fn all_combinations_the_last_axis_fastest() {
             "mogul-2a[L1D.size=4KiB,L1D.ways=1]",
             "mogul-2a[L1D.size=4KiB,L1D.ways=2]",
             "mogul-2a[L1D.size=4KiB,L1D.ways=full]",
-            "mogul-2a[L1D.size=8KiB,L1D.ways=1]",
-            "mogul-2a[L1D.size=8KiB,L1D.ways=2]",
-            "mogul-2a[L1D.size=8KiB,L1D.ways=full]",
+            "mogul-2a[L1D.size=8192,L1D.ways=1]",
+            "mogul-2a[L1D.size=8192,L1D.ways=2]",
+            "mogul-2a[L1D.size=8192,L1D.ways=full]",
         ]
     );
     let mut expected = base();
@@ -62,7 +62,7 @@ fn levels_can_be_set_together() {
 
 #[test]
 fn caches_are_addressed_as_manuals_name_it() {
-    use switchcost_design::AddressKind::{Physical, Virtual};
+    use crate::AddressKind::{Physical, Virtual};
     let designs = vary(&base(), &["caches.addressing=vivt,vipt,pipt"]).expect("three");
     assert_eq!(designs[1].name, "mogul-2a[caches.addressing=vipt]");
     let of = |design: &Design| {
@@ -84,7 +84,7 @@ fn caches_are_addressed_as_manuals_name_it() {
     assert_eq!(of(&designs[2]), [(Physical, Physical); 3]);
     assert_eq!(
         error(&["caches.addressing=virtual"]),
-        "caches.addressing: found \"virtual\", need one of vivt, vipt, pipt"
+        "caches.addressing=virtual: write vivt, vipt or pipt"
     );
 }
 
@@ -199,7 +199,7 @@ fn what_stands_beside_a_level_is_numbers_in_the_order_of_a_file() {
     assert_eq!(second.prefetch, Prefetch::NextLine);
     assert_eq!(
         error(&["L1D.victim=4"]),
-        "L1D.victim: found \"4\", need none, or LINES:HIT_CYCLES in whole numbers"
+        "L1D.victim=4: write LINES:HIT_CYCLES in whole numbers, or none"
     );
 }
 
@@ -234,7 +234,7 @@ fn what_has_no_number_stays_as_the_design_has_it() {
 
 #[test]
 fn index_tag_and_ways_of_programs() {
-    use switchcost_design::AddressKind::{Physical, Virtual};
+    use crate::AddressKind::{Physical, Virtual};
     let designs = vary(&base(), &["L2.index=virtual,physical", "L2.tag=physical"]).expect("two");
     let of = |design: &Design| {
         (
@@ -249,7 +249,7 @@ fn index_tag_and_ways_of_programs() {
     );
     assert_eq!(
         error(&["L2.index=physical", "caches.addressing=vipt"]),
-        "L2.addressing: found it twice, need it once; remove one"
+        "L2.index is given twice; remove one"
     );
     let axes = [
         "L2.ways=4",
@@ -259,7 +259,7 @@ fn index_tag_and_ways_of_programs() {
     assert_eq!(designs[0].levels[2].partition, None);
     assert_eq!(
         designs[1].name,
-        "mogul-2a[L2.ways=4,L2.partition=default:3+process:3:8+server:c]"
+        "mogul-2a[L2.ways=4,L2.partition=server:c+process:3:8+default:3]"
     );
     let partition = designs[1].levels[2]
         .partition
@@ -270,6 +270,33 @@ fn index_tag_and_ways_of_programs() {
         error(&["L2.partition=server:1f"]),
         "mogul-2a[L2.partition=server:1f]: level \"L2\": partition: found 1f for \"server\", need a capacity bitmask of one or \
          more of 1 ways: 1 to 1; one bit is one way, as in resctrl's schemata"
+    );
+}
+
+#[test]
+fn a_field_within_a_part_is_a_path() {
+    let axes = [
+        "L1D.streams=4:8:3",
+        "L1I.streams=4:8:3",
+        "L1I.hit_cycles=0,1",
+    ];
+    let base = vary(&base(), &axes).expect("two").remove(0);
+    let designs = vary(&base, &["L1D+L1I.streams.depth=2,4"]).expect("two");
+    let depth = |level: usize| {
+        designs[0].levels[level]
+            .streams
+            .map(|streams| streams.depth)
+    };
+    assert_eq!([depth(0), depth(1), depth(2)], [Some(2), Some(2), None]);
+    assert_eq!(
+        designs[0].name,
+        format!("{}[L1D+L1I.streams.depth=2]", base.name)
+    );
+    assert_eq!(
+        vary(&base, &["L1D.streams=none", "L1D.streams.depth=2"])
+            .expect_err("both")
+            .to_string(),
+        "L1D.streams.depth is given twice; remove one"
     );
 }
 
@@ -287,7 +314,7 @@ fn refuses_what_is_not_of_the_form() {
         assert_eq!(
             error(&[axis]),
             format!(
-                "found {axis:?}, need LEVEL.FIELD=VALUE,VALUE... such as L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
+                "{axis:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
             )
         );
     }
@@ -297,21 +324,21 @@ fn refuses_what_is_not_of_the_form() {
 fn names_the_level_or_field_that_is_not_there() {
     assert_eq!(
         error(&["L1I+L3.size=4KiB"]),
-        "L3.size: found no level or tlb \"L3\" in design \"mogul-2a\", need one of L1I, L1D, L2"
+        "L1I+L3.size: design \"mogul-2a\" has no level or TLB \"L3\"; it has L1I, L1D, L2"
     );
     assert_eq!(
         error(&["L1D.colour=1"]),
-        "L1D.colour: found no field \"colour\" to vary, need one of size, line, ways, replacement, inclusion, \
-         on_switch, hit_cycles, miss_cycles, bus_cycles, index, tag, prefetch, stride, streamer, streams, victim, partition, \
-         addressing"
+        "L1D.colour=1: unknown field `colour`, expected one of `name`, `holds`, `size`, `line`, `ways`, `replacement`, `seed`, \
+         `write`, `write_allocate`, `write_buffers`, `hit_cycles`, `miss_cycles`, `bus_cycles`, `inclusion`, `index`, `tag`, \
+         `on_switch`, `prefetch`, `victim`, `streams`, `stride`, `streamer`, `partition`"
     );
     let xeon = crate::shipped::find("li2007-xeon").expect("shipped");
     assert_eq!(
         vary(&xeon, &["L1D+DTLB.size=4KiB"])
             .expect_err("a TLB has entries")
             .to_string(),
-        "L1D+DTLB.size: found no field \"size\" to vary, need one of entries, page, ways, replacement, on_switch, \
-         hit_cycles, miss_cycles"
+        "L1D+DTLB.size=4KiB: unknown field `size`, expected one of `name`, `holds`, `entries`, `ways`, `page`, \
+         `replacement`, `seed`, `hit_cycles`, `miss_cycles`, `walk_cycles`, `on_switch`"
     );
 }
 
@@ -319,23 +346,24 @@ fn names_the_level_or_field_that_is_not_there() {
 fn names_the_value_that_is_none() {
     assert_eq!(
         error(&["L1D.size=4kb"]),
-        "L1D.size: found '4kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+        "L1D.size=4kb: found '4kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
     );
     assert_eq!(
         error(&["L1D.ways=1,,2"]),
-        "L1D.ways: found \"\", need a number of ways, or full"
+        "L1D.ways=: invalid value: string \"\", expected a number of ways, or \"full\""
     );
     assert_eq!(
         error(&["L1D.replacement=best"]),
-        "L1D.replacement: found \"best\", need one of lru, fifo, random, tree-plru, srrip, drrip, ship"
+        "L1D.replacement=best: unknown variant `best`, expected one of `lru`, `fifo`, `random`, `tree-plru`, `srrip`, `drrip`, \
+         `ship`"
     );
     assert_eq!(
         error(&["L1D.on_switch=lose"]),
-        "L1D.on_switch: found \"lose\", need one of keep, flush"
+        "L1D.on_switch=lose: unknown variant `lose`, expected `keep` or `flush`"
     );
     assert_eq!(
         error(&["L1D.miss_cycles=-1"]),
-        "L1D.miss_cycles: found \"-1\", need a whole number"
+        "L1D.miss_cycles=-1: invalid value: integer `-1`, expected u32"
     );
 }
 
@@ -343,15 +371,15 @@ fn names_the_value_that_is_none() {
 fn refuses_what_is_said_twice() {
     assert_eq!(
         error(&["L1D.size=4KiB,4096"]),
-        "L1D.size=4KiB: found it twice, need it once; remove one"
+        "L1D.size=4096 is given twice; remove one"
     );
     assert_eq!(
         error(&["L1I+L1D.size=4KiB", "L1D.size=8KiB"]),
-        "L1D.size: found it twice, need it once; remove one"
+        "L1D.size is given twice; remove one"
     );
     assert_eq!(
         error(&["L1D+L1D.size=4KiB"]),
-        "L1D.size: found it twice, need it once; remove one"
+        "L1D.size is given twice; remove one"
     );
 }
 
@@ -375,7 +403,7 @@ fn refuses_more_designs_than_anyone_reads() {
     );
     assert_eq!(
         vary(&base(), &axes(64, 65)).expect_err("4160").to_string(),
-        "found 64 x 65 designs, need at most 4096; give fewer values"
+        "64 x 65 designs are too many (at most 4096); give fewer values"
     );
 }
 

@@ -1,9 +1,9 @@
-use proptest::prelude::*;
-use switchcost_design::{
+use crate::{
     AddressKind, Holds, Inclusion, Level, OnSwitch, PageAllocation, PageOrder, Prefetch,
     Replacement, StreamBuffers, Streamer, StrideKey, StridePrefetcher, TlbLevel, VictimCache, Ways,
     WriteBuffers, WritePolicy,
 };
+use proptest::prelude::*;
 
 use super::*;
 

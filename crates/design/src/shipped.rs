@@ -1,8 +1,6 @@
 //! The designs that come with the program: the files of `designs/`, each with its source.
 
-use switchcost_design::Design;
-
-use crate::read_design;
+use crate::{Design, read_design};
 
 const FILES: [(&str, &str); 10] = [
     ("mogul-1a", include_str!("../designs/mogul-1a.toml")),

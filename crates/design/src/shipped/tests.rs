@@ -1,5 +1,5 @@
 use super::*;
-use switchcost_design::{AddressKind, Holds, Inclusion, OnSwitch, Ways, WriteBuffers, WritePolicy};
+use crate::{AddressKind, Holds, Inclusion, OnSwitch, Ways, WriteBuffers, WritePolicy};
 use switchcost_units::Bytes;
 
 #[test]
@@ -72,11 +72,7 @@ fn each_has_the_lines_and_entries_of_its_source() {
     for ((name, lines, entries), listed) in known.into_iter().zip(names()) {
         assert_eq!(name, listed);
         let design = find(name).expect("shipped");
-        let found: Vec<u64> = design
-            .levels
-            .iter()
-            .map(switchcost_design::Level::lines)
-            .collect();
+        let found: Vec<u64> = design.levels.iter().map(crate::Level::lines).collect();
         assert_eq!(found, lines, "{name}");
         let found: Vec<u32> = design.tlbs.iter().map(|tlb| tlb.entries).collect();
         assert_eq!(found, entries, "{name}");

@@ -3,7 +3,7 @@
 //! Sizes are the machine's own. It reports no latencies, policies and ways of its TLBs: those are assumed, and the design's `source` says
 //! so.
 
-use switchcost_design::{
+use crate::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Level, OnSwitch, PageAllocation, PageOrder,
     Replacement, TlbLevel, UnrealisableDesign, Ways,
 };

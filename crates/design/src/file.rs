@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use switchcost_design::{Design, UnrealisableDesign};
+use crate::{Design, UnrealisableDesign};
 use switchcost_record::printable;
 use switchcost_units::Bytes;
 

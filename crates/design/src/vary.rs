@@ -1,0 +1,402 @@
+//! Families of designs for sweeps: `L1D.size=4KiB,8KiB` makes two designs of one.
+//!
+//! An axis is a path into the design as TOML, and the values to set there. The reader of design files judges each value.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::{Design, PageAllocation, PageOrder, Partition, UnrealisableDesign};
+
+/// More than anyone reads; bounds memory.
+const MOST_DESIGNS: usize = 4096;
+/// In place of a level's name: all caches.
+const CACHES: &str = "caches";
+/// In place of a value: the optional part is left out.
+const NONE: &str = "none";
+/// Sets `index` and `tag` together, in the terms of processors' manuals.
+const ADDRESSING: &str = "addressing";
+/// Optional parts that are given as numbers joined by colons. A field that is not listed stays as the design has it.
+const PARTS: [(&str, &[&str]); 5] = [
+    ("victim", &["lines", "hit_cycles"]),
+    ("streams", &["count", "depth", "hit_cycles"]),
+    ("stride", &["entries", "degree", "distance"]),
+    ("streamer", &["entries", "degree", "distance"]),
+    ("write_buffers", &["count", "drain_cycles"]),
+];
+
+/// Why a design cannot be varied. Reads well after "failed to vary the design: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VaryError {
+    /// An axis that has not the form of one.
+    #[error(
+        "{found:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
+    )]
+    Form {
+        /// The text of the axis.
+        found: String,
+    },
+    /// The design has no such level or TLB.
+    #[error("{axis}: design {design:?} has no level or TLB {place:?}; it has {known}")]
+    UnknownPlace {
+        /// The axis without its values.
+        axis: String,
+        /// The unknown name.
+        place: String,
+        /// The design.
+        design: String,
+        /// The names of its levels and TLBs.
+        known: String,
+    },
+    /// The design has no such field, or the field does not take this value.
+    #[error("{axis}={value}: {message}")]
+    Value {
+        /// The axis without its values.
+        axis: String,
+        /// The value.
+        value: String,
+        /// What the reader of designs says of it.
+        message: String,
+    },
+    /// One field has two values, or one value stands twice.
+    #[error("{what} is given twice; remove one")]
+    Twice {
+        /// The field or the value.
+        what: String,
+    },
+    /// The axes make more designs than there may be.
+    #[error("{found} designs are too many (at most {MOST_DESIGNS}); give fewer values")]
+    TooMany {
+        /// The numbers of values, multiplied.
+        found: String,
+    },
+    /// A combination that could not be built.
+    #[error("{design}: {unrealisable}")]
+    Unrealisable {
+        /// The varied design's name.
+        design: String,
+        /// What is wrong with it.
+        unrealisable: Box<UnrealisableDesign>,
+    },
+}
+
+/// A table of the design: a level or a TLB by its number, or the design itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Level(usize),
+    Tlb(usize),
+    Design,
+}
+
+/// A field: its table and the keys to it.
+#[derive(Clone, Debug)]
+struct Path {
+    place: Place,
+    keys: Vec<String>,
+}
+
+/// One value of an axis.
+struct Setting {
+    /// As the name of a varied design says it.
+    label: String,
+    /// `None` removes a field.
+    assignments: Vec<(Path, Option<Value>)>,
+}
+
+/// All combinations of the values that `axes` name, the last axis fastest. Without axes: the design itself.
+///
+/// # Errors
+/// An axis that is not of the form, names what is not there or says something twice; more than 4096 designs; a
+/// combination that could not be built.
+pub fn vary(base: &Design, axes: &[impl AsRef<str>]) -> Result<Vec<Design>, VaryError> {
+    let axes = axes
+        .iter()
+        .map(|text| parse_axis(base, text.as_ref()))
+        .collect::<Result<Vec<_>, _>>()?;
+    check_overlap(base, &axes)?;
+    let count = count_designs(&axes)?;
+    (0..count)
+        .map(|number| build_combination(base, &axes, number))
+        .collect()
+}
+
+fn count_designs(axes: &[Vec<Setting>]) -> Result<usize, VaryError> {
+    let lengths: Vec<usize> = axes.iter().map(Vec::len).collect();
+    let product = lengths.iter().copied().try_fold(1, usize::checked_mul);
+    product
+        .filter(|count| *count <= MOST_DESIGNS)
+        .ok_or_else(|| VaryError::TooMany {
+            found: lengths
+                .iter()
+                .map(usize::to_string)
+                .collect::<Vec<_>>()
+                .join(" x "),
+        })
+}
+
+fn parse_axis(base: &Design, text: &str) -> Result<Vec<Setting>, VaryError> {
+    let form = || VaryError::Form {
+        found: text.to_owned(),
+    };
+    let (axis, values) = text.split_once('=').ok_or_else(form)?;
+    let axis = axis.replace(' ', "");
+    if values.trim().is_empty() || axis.split('.').count() < 2 || axis.split('.').any(str::is_empty)
+    {
+        return Err(form());
+    }
+    let paths = find_paths(base, &axis)?;
+    let mut settings = Vec::new();
+    let mut made = Vec::new();
+    for value in values.split(',').map(str::trim) {
+        let refuse = |message| VaryError::Value {
+            axis: axis.clone(),
+            value: value.to_owned(),
+            message,
+        };
+        let setting = Setting {
+            label: format!("{axis}={value}"),
+            assignments: assign(base, &paths, value).map_err(refuse)?,
+        };
+        let design = build(base, std::iter::once(&setting)).map_err(refuse)?;
+        if made.contains(&design) {
+            return Err(VaryError::Twice {
+                what: setting.label,
+            });
+        }
+        made.push(design);
+        settings.push(setting);
+    }
+    Ok(settings)
+}
+
+/// The fields that an axis names, such as `L1I+L1D.size` or `L2.streams.depth`.
+fn find_paths(base: &Design, axis: &str) -> Result<Vec<Path>, VaryError> {
+    let (names, field) = axis.split_once('.').unwrap_or((axis, ""));
+    let keys: Vec<String> = field.split('.').map(str::to_owned).collect();
+    let places = find_places(base, names).map_err(|place| {
+        let levels = base.levels.iter().map(|level| level.name.as_str());
+        let tlbs = base.tlbs.iter().map(|tlb| tlb.name.as_str());
+        VaryError::UnknownPlace {
+            axis: axis.to_owned(),
+            place,
+            design: base.name.clone(),
+            known: levels.chain(tlbs).collect::<Vec<_>>().join(", "),
+        }
+    })?;
+    let path = |place| Path {
+        place,
+        keys: keys.clone(),
+    };
+    Ok(places.into_iter().map(path).collect())
+}
+
+/// The tables that `names` joins by `+`, or the name that is none.
+fn find_places(base: &Design, names: &str) -> Result<Vec<Place>, String> {
+    if names == CACHES {
+        return Ok((0..base.levels.len()).map(Place::Level).collect());
+    }
+    let find = |name: &str| {
+        let level = base.levels.iter().position(|level| level.name == name);
+        let tlb = || base.tlbs.iter().position(|tlb| tlb.name == name);
+        level
+            .map(Place::Level)
+            .or_else(|| tlb().map(Place::Tlb))
+            .ok_or_else(|| name.to_owned())
+    };
+    names.split('+').map(find).collect()
+}
+
+/// What a value sets, and what has to be there with it.
+fn assign(base: &Design, paths: &[Path], text: &str) -> Result<Vec<(Path, Option<Value>)>, String> {
+    let mut assignments = Vec::new();
+    for path in paths {
+        match path.keys.last().map(String::as_str) {
+            Some(ADDRESSING) => {
+                let kinds = addressing(text, is_first(base, path.place))?;
+                for (key, kind) in ["index", "tag"].into_iter().zip(kinds) {
+                    let keys = vec![key.to_owned()];
+                    assignments.push((Path { keys, ..*path }, Some(kind.into())));
+                }
+            }
+            Some("partition") if text != NONE => {
+                let partition: Partition = text.parse()?;
+                let value = Value::try_from(partition).map_err(|error| error.to_string())?;
+                assignments.push((path.clone(), Some(value)));
+            }
+            Some("partition") => assignments.push((path.clone(), None)),
+            Some(key) => match PARTS.iter().find(|(part, _)| *part == key) {
+                Some(_) if text == NONE => assignments.push((path.clone(), None)),
+                Some((_, fields)) => assignments.extend(assign_part(path, fields, text)?),
+                None => assignments.push((path.clone(), Some(scalar(text)))),
+            },
+            None => {}
+        }
+    }
+    if base.pages.is_none() && assignments.iter().any(|(_, value)| is_physical(value)) {
+        assignments.push((page_allocation_path(), Some(page_allocation()?)));
+    }
+    Ok(assignments)
+}
+
+/// Numbers joined by colons, one a field.
+fn assign_part(
+    path: &Path,
+    fields: &[&str],
+    text: &str,
+) -> Result<Vec<(Path, Option<Value>)>, String> {
+    let numbers: Option<Vec<u32>> = text.split(':').map(|number| number.parse().ok()).collect();
+    let numbers = numbers.filter(|numbers| numbers.len() == fields.len());
+    let numbers = numbers.ok_or_else(|| {
+        let form = fields.join(":").to_uppercase();
+        format!("write {form} in whole numbers, or none")
+    })?;
+    let assignment = |(field, number): (&&str, u32)| {
+        let mut keys = path.keys.clone();
+        keys.push((*field).to_owned());
+        (Path { keys, ..*path }, Some(Value::from(number)))
+    };
+    Ok(fields.iter().zip(numbers).map(assignment).collect())
+}
+
+fn scalar(text: &str) -> Value {
+    let number = text.parse().map(Value::Integer);
+    let truth = |_| text.parse().map(Value::Boolean);
+    number.or_else(truth).unwrap_or_else(|_| Value::from(text))
+}
+
+/// Index and tag of a first level, or of a later one.
+fn addressing(text: &str, is_first: bool) -> Result<[&'static str; 2], String> {
+    match (text, is_first) {
+        // With numbers of address spaces: a kernel line is one for each of them.
+        ("vivt", _) => Ok(["virtual", "virtual"]),
+        ("vipt", true) => Ok(["virtual", "physical"]),
+        ("vipt", false) | ("pipt", _) => Ok(["physical", "physical"]),
+        _ => Err("write vivt, vipt or pipt".to_owned()),
+    }
+}
+
+/// Whether no level before it holds what it holds.
+fn is_first(design: &Design, place: Place) -> bool {
+    let Place::Level(index) = place else {
+        return true;
+    };
+    let own = design.levels[index].holds;
+    !design.levels[..index].iter().any(|before| {
+        let other = before.holds;
+        own.data() && other.data() || own.instructions() && other.instructions()
+    })
+}
+
+fn is_physical(value: &Option<Value>) -> bool {
+    value.as_ref().and_then(Value::as_str) == Some("physical")
+}
+
+fn page_allocation_path() -> Path {
+    Path {
+        place: Place::Design,
+        keys: vec!["pages".to_owned()],
+    }
+}
+
+/// If a design says nothing of pages: the size of today's base pages, and of the DECstation's.
+fn page_allocation() -> Result<Value, String> {
+    let pages = PageAllocation {
+        size: switchcost_units::Bytes::kib(4),
+        order: PageOrder::Random,
+        seed: 0,
+    };
+    Value::try_from(pages).map_err(|error| error.to_string())
+}
+
+/// A field that two axes set would take the last one's value and the name of both.
+fn check_overlap(base: &Design, axes: &[Vec<Setting>]) -> Result<(), VaryError> {
+    let mut seen: Vec<&Path> = Vec::new();
+    for setting in axes.iter().filter_map(|axis| axis.first()) {
+        for (path, _) in &setting.assignments {
+            let name = match path.place {
+                Place::Level(index) => &base.levels[index].name,
+                Place::Tlb(index) => &base.tlbs[index].name,
+                // Several axes may need the same pages.
+                Place::Design => continue,
+            };
+            let is_same = |other: &&Path| {
+                other.place == path.place && other.keys.iter().zip(&path.keys).all(|(a, b)| a == b)
+            };
+            if seen.iter().any(is_same) {
+                return Err(VaryError::Twice {
+                    what: format!("{name}.{}", path.keys.join(".")),
+                });
+            }
+            seen.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn build_combination(
+    base: &Design,
+    axes: &[Vec<Setting>],
+    number: usize,
+) -> Result<Design, VaryError> {
+    let mut rest = number;
+    let mut settings = Vec::with_capacity(axes.len());
+    for axis in axes.iter().rev() {
+        settings.push(&axis[rest % axis.len()]);
+        rest /= axis.len();
+    }
+    settings.reverse();
+    let labels: Vec<&str> = settings
+        .iter()
+        .map(|setting| setting.label.as_str())
+        .collect();
+    let name = match labels.is_empty() {
+        true => base.name.clone(),
+        false => format!("{}[{}]", base.name, labels.join(",")),
+    };
+    let mut design = build(base, settings.iter().copied()).map_err(|message| VaryError::Value {
+        axis: base.name.clone(),
+        value: labels.join(","),
+        message,
+    })?;
+    design.name = name;
+    match design.check() {
+        Ok(()) => Ok(design),
+        Err(error) => Err(VaryError::Unrealisable {
+            design: design.name,
+            unrealisable: Box::new(error),
+        }),
+    }
+}
+
+/// The design with these settings, or what its reader says of them.
+fn build<'a>(base: &Design, settings: impl Iterator<Item = &'a Setting>) -> Result<Design, String> {
+    let mut table = Table::try_from(base).map_err(|error| error.to_string())?;
+    for (path, value) in settings.flat_map(|setting| &setting.assignments) {
+        set_field(&mut table, path, value.clone())
+            .ok_or_else(|| format!("{} is no table", path.keys.join(".")))?;
+    }
+    Design::deserialize(table).map_err(|error| error.message().trim().replace('\n', ", "))
+}
+
+/// `None` if a key on the way to the field is no table.
+fn set_field(design: &mut Table, path: &Path, value: Option<Value>) -> Option<()> {
+    let mut table = match path.place {
+        Place::Level(index) => design.get_mut("level")?.get_mut(index)?.as_table_mut()?,
+        Place::Tlb(index) => design.get_mut("tlb")?.get_mut(index)?.as_table_mut()?,
+        Place::Design => design,
+    };
+    let (last, way) = path.keys.split_last()?;
+    for key in way {
+        let next = table
+            .entry(key.as_str())
+            .or_insert_with(|| Table::new().into());
+        table = next.as_table_mut()?;
+    }
+    match value {
+        Some(value) => table.insert(last.clone(), value),
+        None => table.remove(last),
+    };
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;
