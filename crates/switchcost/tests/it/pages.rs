@@ -189,7 +189,7 @@ fn a_link_that_leads_nowhere_is_found() {
     for (link, is_right) in [
         ("method/README.md", true),
         ("#exit-codes", true),
-        ("../README.md#two-commands", true),
+        ("../README.md#install", true),
         ("../designs", true),
         ("method/readme.md", false),
         ("#exit-code", false),
