@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where a crate depends on a crate that the table of ARCHITECTURE.md ("The arrows") does not give it, where table and crates differ,
+# Fails where a crate depends on a crate that the table of ARCHITECTURE.md ("The map") does not give it, where table and crates differ,
 # and where files of a crate use each other in a circle.
 #
 # Usage: scripts/check-arrows.sh
@@ -10,16 +10,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-target}
 if [ -f "$target/setup.env" ]; then . "$target/setup.env"; fi
 
-# From rows `| `crate` | `other`, ... |` and lines of cargo's tree of depth 1, `0switchcost-crate v0.1.0 (path)`.
+# From rows `| floor | `crate` | purpose | `other`, ... | ... |` and lines of cargo's tree of depth 1, `0switchcost-crate v0.1.0 (path)`.
 cargo tree --workspace --locked --target all --edges normal,build --depth 1 --no-dedupe --prefix depth --format '{p}' | awk '
     function complain(text) { print "check-arrows: " text > "/dev/stderr"; wrong++ }
-    FILENAME == "ARCHITECTURE.md" && /^### / { is_table = /^### The arrows/ }
-    FILENAME == "ARCHITECTURE.md" && is_table && split($0, cell, "|") == 4 && cell[2] ~ /`/ && cell[2] !~ /->/ {
-        gsub(/[` ]/, "", cell[2])
-        count = split(cell[3], names, /`/)
-        for (i = 2; i <= count; i += 2) allowed[cell[2], names[i]] = 1
-        if (cell[3] ~ /all of the above/) for (above in rows) allowed[cell[2], above] = 1
-        rows[cell[2]] = cell[3]
+    FILENAME == "ARCHITECTURE.md" && split($0, cell, "|") == 7 && cell[3] ~ /`/ {
+        gsub(/[` ]/, "", cell[3])
+        count = split(cell[5], names, /`/)
+        for (i = 2; i <= count; i += 2) allowed[cell[3], names[i]] = 1
+        if (cell[5] ~ /all of the above/) for (above in rows) allowed[cell[3], above] = 1
+        rows[cell[3]] = cell[5]
     }
     FILENAME == "ARCHITECTURE.md" { next }
     match($0, /^[01]switchcost[a-z-]*/) {
@@ -28,7 +27,7 @@ cargo tree --workspace --locked --target all --edges normal,build --depth 1 --no
         if (/^0/) {
             crate = name
             crates[crate] = 1
-            if (!(crate in rows)) complain("found crate " crate ", need a row for it in ARCHITECTURE.md, \"The arrows\"")
+            if (!(crate in rows)) complain("found crate " crate ", need a row for it in ARCHITECTURE.md, \"The map\"")
         } else if (crate in rows) {
             arrows++
             if (!((crate, name) in allowed)) complain("found " crate " -> " name ", need that arrow gone: " crate " may use" rows[crate])
