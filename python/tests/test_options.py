@@ -55,7 +55,7 @@ def test_a_value_is_written_as_the_command_line_has_it(form: _options.Form, valu
 @pytest.mark.parametrize(
     ("form", "value", "sentence"),
     [
-        ("value", 0.01, "found 0.01, need a text, a whole number"),
+        ("value", 1.5, "1.5 is no fraction between 0 and 1; write 5% as"),
         ("value", True, "found True"),
         ("commas", ["a,b", "c"], "has a comma, which parts values"),
     ],
@@ -98,3 +98,10 @@ def test_a_bar_is_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: p
         assert watch is not None
         watch(1)
     assert "switchcost measure: 00:00" in capsys.readouterr().err
+
+
+def test_a_fraction_is_a_percentage() -> None:
+    assert _options.words({"confidence": "value", "precision": "value"}, {"confidence": 0.95, "precision": 0.001}) == [
+        "--confidence=95%",
+        "--precision=0.1%",
+    ]

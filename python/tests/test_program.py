@@ -110,3 +110,20 @@ def _environment() -> dict[str, str]:
     import os  # noqa: PLC0415
 
     return {**os.environ, "PYTHONPATH": SOURCE}
+
+
+def test_two_threads_find_the_program_at_once(tmp_path: Path) -> None:
+    there = script(tmp_path / "switchcost", "#!/bin/sh\n")
+    # sysconfig is asked for the first time in a process: only fresh ones can race.
+    text = (
+        "import threading, switchcost\n"
+        "both, found = threading.Barrier(2), []\n"
+        "def find():\n    both.wait()\n    found.append(switchcost.find_program())\n"
+        "threads = [threading.Thread(target=find) for _ in range(2)]\n"
+        "[thread.start() for thread in threads]\n[thread.join() for thread in threads]\n"
+        "print(*found)\n"
+    )
+    environment = {"PATH": str(tmp_path), "PYTHONPATH": SOURCE}
+    for _ in range(10):
+        ran = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True)
+        assert ran.stdout.split() == [str(there)] * 2, ran.stderr

@@ -40,6 +40,16 @@ def test_a_measurement_is_a_table_with_one_type_a_column(measurement: switchcost
     assert types == {"cpus": "string", "size_bytes": "int64", "tail_p99_ns": "double", "why": "string", "total_samples": "int64"}
 
 
+def test_a_measurement_prints_its_numbers(measurement: switchcost.Measurement) -> None:
+    title, head, *rows = str(measurement).splitlines()
+    assert title.startswith("Switches on ")
+    assert head.split()[:2] == ["mechanism", "between"]
+    assert len(rows) == len(measurement.results)
+    direct = next(result.direct_ns for result in measurement.results if result.direct_ns)
+    assert any(str(direct) in row for row in rows)
+    assert measurement.to_arrow(columns=["direct_ns", "mechanism"]).column_names == ["direct_ns", "mechanism"]
+
+
 def test_frames_keep_what_is_not_known(measurement: switchcost.Measurement) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     frame = measurement.to_pandas()

@@ -18,8 +18,8 @@ Path: TypeAlias = "str | os.PathLike[str]"
 Size: TypeAlias = "str | int"
 #: Text with its unit ("30s"), or a time delta.
 Time: TypeAlias = "str | datetime.timedelta"
-#: Text such as "5%": a bare number could be meant either way.
-Percentage: TypeAlias = str
+#: Text such as "5%", or a fraction such as 0.05.
+Percentage: TypeAlias = "str | float"
 
 
 def words(forms: Mapping[str, Form], values: Mapping[str, object]) -> list[str]:
@@ -63,9 +63,17 @@ def text(value: object) -> str:
         return f"{value // datetime.timedelta(microseconds=1)}us"
     if isinstance(value, os.PathLike):
         return str(value)
+    if isinstance(value, float):
+        return _percentage(value)
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
     raise OptionError(f"found {value!r}, need a text, a whole number, a path or a time delta", 2, ())
+
+
+def _percentage(fraction: float) -> str:
+    if not 0 < fraction < 1:
+        raise OptionError(f"{fraction} is no fraction between 0 and 1; write 5% as '5%' or 0.05", 2, ())
+    return f"{100 * fraction:.10g}%"
 
 
 def size(value: object) -> object:

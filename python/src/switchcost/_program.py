@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from .errors import ProgramError
 
 NAME = "switchcost"
 VARIABLE = "SWITCHCOST_PROGRAM"
+
+# sysconfig fills its variables at the first question, and a second thread sees them half filled (Python 3.11).
+_ASKING_SYSCONFIG = threading.Lock()
 
 
 def find_program() -> str:
@@ -27,7 +31,9 @@ def find_program() -> str:
     named = os.environ.get(VARIABLE)
     if named:
         return _of_variable(named)
-    found = next((str(path) for path in _places() if _is_program(path)), None) or shutil.which(NAME)
+    with _ASKING_SYSCONFIG:
+        places = list(_places())
+    found = next((str(path) for path in places if _is_program(path)), None) or shutil.which(NAME)
     if found is None:
         raise ProgramError(
             f"the program {NAME} is not installed beside this package, nor in PATH; for {platform.machine()} with "

@@ -46,19 +46,23 @@ class Report:
         """The version of the program that made the record."""
         return str(self.json["program_version"])
 
-    def to_arrow(self) -> pa.Table:
-        """The rows of the program's CSV, with units in the names of columns; what is not known is null."""
-        return _tables.from_csv(_running.run([*self._again(), "--format=csv"]).output)
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Returns the rows of the program's CSV, or only these columns of them.
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as a frame of pandas, with types of Arrow, so that a number that is not known stays unknown."""
+        Units are in the names of columns. A value that is not known is null.
+        """
+        table = _tables.from_csv(_running.run([*self._again(), "--format=csv"]).output)
+        return table if columns is None else table.select(list(columns))
+
+    def to_pandas(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Returns the table of `to_arrow` as a frame of pandas with types of Arrow: an unknown number stays unknown."""
         pandas = _tables.package("pandas")
-        frame: pd.DataFrame = self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+        frame: pd.DataFrame = self.to_arrow(columns).to_pandas(types_mapper=pandas.ArrowDtype)
         return frame
 
-    def to_polars(self) -> pl.DataFrame:
-        """The same as a frame of Polars."""
-        frame: pl.DataFrame = _tables.package("polars").from_arrow(self.to_arrow())
+    def to_polars(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Returns the table of `to_arrow` as a frame of Polars."""
+        frame: pl.DataFrame = _tables.package("polars").from_arrow(self.to_arrow(columns))
         return frame
 
     def save_page(self, path: str | os.PathLike[str]) -> Path:
@@ -74,6 +78,11 @@ class Report:
         """A title, names of columns, and rows of text: what a person looks for first."""
         return str(self.path), (), ()
 
+    def __str__(self) -> str:
+        """The main numbers as a table of text."""
+        title, names, rows = self._summary()
+        return "\n".join([title, *_aligned([names, *rows])])
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
 
@@ -88,6 +97,12 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> s
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<p>{html.escape(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """One line a row, with columns of one width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _figure(report: Report) -> str:

@@ -51,10 +51,10 @@ class Trace(Report):
         """By cause: `cause`, `is_voluntary`, `switches`."""
         return tuple(self.json["switches"])
 
-    def to_arrow(self) -> pa.Table:
-        """A row for each process: `process`, `name`, `tasks`, `instructions`, `references`."""
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Returns a row for each process: `process`, `name`, `tasks`, `instructions`, `references`."""
         table: pa.Table = _tables.package("pyarrow").Table.from_pylist(self.json["processes"])
-        return table
+        return table if columns is None else table.select(list(columns))
 
     def save_page(self, path: str | os.PathLike[str]) -> Path:
         """A trace has no page; a simulation of it has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 from .._options import Path, listed, text
 from .engine import run
@@ -11,6 +12,17 @@ from .plan import Plan
 from .result import Sweep
 
 __all__ = ["Plan", "Sweep", "sweep"]
+
+
+class SimulateOptions(TypedDict, total=False):
+    """Further options of `simulate` that say what is simulated, as `switchcost.simulate` takes them."""
+
+    interval: int
+    intervals: int
+    in_full: int
+    kernel_touches: bool
+    user_only: bool
+    threads: int
 
 
 def sweep(
@@ -22,7 +34,7 @@ def sweep(
     on: str | None = None,
     designs_a_task: int = 64,
     memory: str | int = "2GiB",
-    **words: object,
+    **words: Unpack[SimulateOptions],
 ) -> Sweep:
     """Simulates each design on each trace, and returns the costs when all tasks have ended. Finished tasks are not run again.
 
