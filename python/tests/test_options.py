@@ -55,7 +55,7 @@ def test_a_value_is_written_as_the_command_line_has_it(form: _options.Form, valu
 @pytest.mark.parametrize(
     ("form", "value", "sentence"),
     [
-        ("value", 1.5, "1.5 is no fraction between 0 and 1; write 5% as"),
+        ("value", 1.5, "found 1.5, need a text, a whole number, a fraction below 1"),
         ("value", True, "found True"),
         ("commas", ["a,b", "c"], "has a comma, which parts values"),
     ],

@@ -32,6 +32,7 @@ from switchcost.errors import (
 )
 from switchcost.sweeps import Plan, sweep, work
 from switchcost.sweeps.command import main
+from switchcost.sweeps.engine import Progress, run
 from switchcost.sweeps.store import Store
 from switchcost.sweeps.task import blocks, cut
 
@@ -120,11 +121,52 @@ def test_a_plan_is_cut_into_every_combination_once() -> None:
 
 
 def test_a_task_that_fails_is_reported_with_its_command_and_the_rest_goes_on(traces: list[Path], tmp_path: Path) -> None:
-    result = sweep(traces[0], ["mogul-1a", "no-such-design"], store=tmp_path)
+    result = sweep(traces[0], "mogul-1a", vary="L1D.ways=1,3", designs_a_task=1, store=tmp_path)
     (failed,) = result.failed
-    assert failed.command.endswith("--design=no-such-design --threads=1")
-    assert "no-such-design" in failed.message
+    assert failed.command.endswith("--vary=L1D.ways=3 --threads=1")
+    assert "need a multiple of line x ways" in failed.message
     assert result.to_arrow().num_rows > 0
+
+
+@pytest.mark.parametrize("words", [{"vary": "L1D.way=1"}, {"vary": "L9.ways=1"}, {"design": "no-such-design"}])
+def test_a_mistake_in_a_design_is_said_once_before_any_task(traces: list[Path], tmp_path: Path, words: dict[str, str]) -> None:
+    outcomes: list[work.Outcome] = []
+    table = {"traces": str(traces[0]), "design": "mogul-1a", "store": str(tmp_path), **words}
+    with pytest.raises(PlanError, match="|".join(re.escape(word.partition(".")[0]) for word in words.values())):
+        run(Plan.of(table, "here"), None, outcomes)
+    assert outcomes == []
+
+
+def test_progress_says_how_long_the_rest_takes() -> None:
+    lines: list[str] = []
+    times = iter([0.0, 4.0, 12.0, 15.0, 400.0, 500.0])
+    progress = Progress(5, lines.append, lambda: next(times))
+    for _ in range(5):
+        progress.count()
+    assert lines == ["2 of 5 tasks ended, about 18 s left", "4 of 5 tasks ended, about 2 min left"]
+
+
+def test_a_task_of_the_list_reads_its_own_trace_alone(
+    traces: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = write_plan(tmp_path, traces)
+    with pytest.raises(SystemExit, match="0"):
+        main([str(plan), "--list"])
+    last = capsys.readouterr().out.splitlines()[-1].split()
+    asked: list[str] = []
+    digest = Store.digest
+    monkeypatch.setattr(Store, "digest", lambda store, path: asked.append(path) or digest(store, path))
+    with pytest.raises(SystemExit, match="0"):
+        main(last[1:])
+    assert set(asked) == {str(traces[-1])}
+
+
+def test_a_pattern_in_an_address_names_its_files(traces: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    table = {"traces": f"file://{traces[0].parent}/walks-*.sct", "design": "mogul-1a", "store": str(tmp_path)}
+    assert [Path(path).name for path in Plan.of(table, "here").traces] == [path.name for path in traces]
+    with pytest.raises(PlanError, match="found no file for the trace file:"):
+        Plan.of({**table, "traces": f"file://{tmp_path}/*.sct"}, "here")
 
 
 @pytest.fixture

@@ -63,17 +63,11 @@ def text(value: object) -> str:
         return f"{value // datetime.timedelta(microseconds=1)}us"
     if isinstance(value, os.PathLike):
         return str(value)
-    if isinstance(value, float):
-        return _percentage(value)
+    if isinstance(value, float) and 0 < value < 1:
+        return f"{100 * value:.10g}%"
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
-    raise OptionError(f"found {value!r}, need a text, a whole number, a path or a time delta", 2, ())
-
-
-def _percentage(fraction: float) -> str:
-    if not 0 < fraction < 1:
-        raise OptionError(f"{fraction} is no fraction between 0 and 1; write 5% as '5%' or 0.05", 2, ())
-    return f"{100 * fraction:.10g}%"
+    raise OptionError(f"found {value!r}, need a text, a whole number, a fraction below 1, a path or a time delta", 2, ())
 
 
 def size(value: object) -> object:

@@ -42,15 +42,15 @@ class PythonError(SwitchcostError, ImportError):
     """This Python is too old."""
 
 
-#: Extras of this package are what installs others that it needs.
-_EXTRAS = ("fsspec", "pandas", "polars", "ray")
+#: The extra of this package that installs another.
+_EXTRAS = {"pyarrow": "arrow", "fsspec": "fsspec", "pandas": "pandas", "polars": "polars", "ray": "ray"}
 
 
 class MissingPackageError(SwitchcostError, ImportError):
     """A package that is no dependency by default is needed for this."""
 
     def __init__(self, package: str) -> None:
-        wanted = f"'switchcost[{package}]'" if package in _EXTRAS else package
+        wanted = f"'switchcost[{_EXTRAS[package]}]'" if package in _EXTRAS else package
         super().__init__(f"this needs the package {package}: pip install {wanted}")
         self._package = package
 

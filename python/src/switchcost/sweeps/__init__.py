@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
@@ -57,4 +58,11 @@ def sweep(
         "memory": memory,
         **{name.replace("_", "-"): value for name, value in words.items()},
     }
-    return run(Plan.of({name: value for name, value in table.items() if value != []}, "the arguments of sweep"), on)
+    plan = Plan.of({name: value for name, value in table.items() if value != []}, "the arguments of sweep")
+    return run(plan, on, tell=_print_progress)
+
+
+def _print_progress(line: str) -> None:
+    """Writes to standard error, as the command does; a notebook shows it."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"switchcost.sweep: {line}\n")

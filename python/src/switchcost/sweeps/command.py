@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .._command import end, say
+from .._version import VERSION
 from .engine import run
 from .estimate import estimate
 from .plan import Plan
 from .result import Sweep
 from .store import Store
-from .task import Task, cut
+from .task import Task, check_designs, cut
 from .work import Outcome, costs, perform
 
 _NAME = "switchcost-sweep"
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"{_NAME} {VERSION}")
     parser.add_argument("plan", type=Path, help="the plan, a TOML file")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--ray", metavar="ADDRESS", help="run on this cluster of Ray: auto, HOST:PORT or ray://HOST:PORT")
@@ -56,34 +58,38 @@ def _do(given: argparse.Namespace) -> int:
     plan = Plan.read(given.plan)
     if given.list or given.dry_run or given.only:
         store = Store(plan.store)
-        return _with_tasks(given, cut(plan, store), store)
+        if given.only:
+            return _run_task(given.only, plan, store)
+        check_designs(plan)
+        return _list_tasks(given, cut(plan, store), store, plan)
     # Ray prints its own worries: only the result goes to standard output.
     with contextlib.redirect_stdout(sys.stderr):
-        result = run(plan, given.ray)
+        result = run(plan, given.ray, tell=lambda line: say(_NAME, line))
     return _told(result)
 
 
-def _with_tasks(given: argparse.Namespace, tasks: list[Task], store: Store) -> int:
-    if given.only:
-        return _only(given.only, tasks, store)
+def _list_tasks(given: argparse.Namespace, tasks: list[Task], store: Store, plan: Plan) -> int:
     if given.dry_run:
         print(estimate(tasks, store))
         return 0
     there = store.names("costs")
     for task in tasks:
         if costs(task) not in there:
-            print(_line(given.plan, task))
+            print(_line(given.plan, task, plan.traces.index(task.trace)))
     return 0
 
 
-def _line(plan: Path, task: Task) -> str:
-    return shlex.join(["switchcost-sweep", str(plan.resolve()), "--only", task.key])
+def _line(plan: Path, task: Task, number: int) -> str:
+    """The number of the trace stands before the key, so that a task reads its own trace alone."""
+    return shlex.join(["switchcost-sweep", str(plan.resolve()), "--only", f"{number}-{task.key}"])
 
 
-def _only(key: str, tasks: list[Task], store: Store) -> int:
-    found = next((task for task in tasks if task.key == key), None)
+def _run_task(name: str, plan: Plan, store: Store) -> int:
+    number, _, key = name.rpartition("-")
+    traces = plan.traces[int(number) :][:1] if number.isdecimal() else plan.traces
+    found = next((task for task in cut(plan, store, traces) if task.key == key), None)
     if found is None:
-        say(_NAME, f"found no task {key} in the plan: it, a trace or the version has changed; list again")
+        say(_NAME, f"the plan has no task {name}: the plan, a trace or the version has changed; list the tasks again")
         return 2
     return _failures([perform(found, store)])
 

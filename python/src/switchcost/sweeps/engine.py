@@ -5,27 +5,37 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import threading
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 
 from ..errors import SwitchcostError
 from .plan import Plan
 from .result import Sweep
 from .store import Store
-from .task import Task, cut
+from .task import Task, check_designs, cut
 from .work import Outcome, costs, perform
 
+_PROGRESS_SECONDS = 10
+_MINUTE = 60
 
-def run(plan: Plan, on: str | None, outcomes: list[Outcome] | None = None) -> Sweep:
-    """Runs what is not done yet, and returns when all has ended. Each outcome is added to `outcomes` as it comes."""
+
+def run(plan: Plan, on: str | None, outcomes: list[Outcome] | None = None, tell: Callable[[str], None] | None = None) -> Sweep:
+    """Runs what is not done yet, and returns when all has ended.
+
+    Each outcome is added to `outcomes` as it comes. `tell` gets a line of progress every ten seconds.
+    """
     store = Store(plan.store)
     tasks = cut(plan, store)
+    check_designs(plan)
     store.sweep_out()
     there = store.names("costs")
     open_tasks = [task for task in tasks if costs(task) not in there]
     outcomes = [] if outcomes is None else outcomes
     outcomes += [Outcome(task.key, "was-done", task.command) for task in tasks if costs(task) in there]
+    progress = Progress(len(open_tasks), tell)
     for outcome in _engine(plan, store, open_tasks, on):
         outcomes.append(outcome)
+        progress.count()
     return Sweep(store, tasks, outcomes)
 
 
@@ -37,6 +47,26 @@ def _engine(plan: Plan, store: Store, tasks: list[Task], on: str | None) -> Iter
     from .on_ray import on_ray  # noqa: PLC0415
 
     return on_ray(tasks, store, on, plan)
+
+
+class Progress:
+    """Says how many of the tasks are done, and how long the rest takes."""
+
+    def __init__(self, tasks: int, tell: Callable[[str], None] | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tasks, self._tell, self._clock = tasks, tell, clock
+        self._done = 0
+        self._start = self._told = clock()
+
+    def count(self) -> None:
+        """Counts a task that ended."""
+        self._done += 1
+        now = self._clock()
+        if self._tell is None or now - self._told < _PROGRESS_SECONDS or self._done == self._tasks:
+            return
+        self._told = now
+        left = (now - self._start) / self._done * (self._tasks - self._done)
+        duration = f"{left:.0f} s" if left < _MINUTE else f"{left / _MINUTE:.0f} min"
+        self._tell(f"{self._done} of {self._tasks} tasks ended, about {duration} left")
 
 
 class _StoppedError(SwitchcostError):

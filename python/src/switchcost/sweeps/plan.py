@@ -12,6 +12,7 @@ from typing import Any
 from .._options import Form
 from .._plan import check_words, table_of, text, within
 from ..errors import PlanError
+from .store import open_file_system
 
 #: Options of `simulate` that say what is simulated.
 SIMULATED: dict[str, Form] = {
@@ -111,11 +112,19 @@ def _flag(value: object, word: str, origin: str) -> bool:
 def _files(pattern: str, folder: Path | None, origin: str) -> list[str]:
     path = within(pattern, folder)
     if "://" in path:
-        return [path]
+        return _remote_files(path, origin) if glob.has_magic(path) else [path]
     found = sorted(glob.glob(path)) if glob.has_magic(path) else [path]  # noqa: PTH207
     if not found or not Path(found[0]).is_file():
         raise PlanError(f"found no file for the trace {pattern} of {origin}")
     return [str(Path(one).resolve()) for one in found]
+
+
+def _remote_files(pattern: str, origin: str) -> list[str]:
+    file_system = open_file_system(pattern)
+    found = sorted(file_system.unstrip_protocol(path) for path in file_system.glob(pattern))
+    if not found:
+        raise PlanError(f"found no file for the trace {pattern} of {origin}")
+    return found
 
 
 def _design(name: str, folder: Path | None, origin: str) -> str:

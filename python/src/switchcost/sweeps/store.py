@@ -81,7 +81,7 @@ class Store:
             return path
         copy = folder / Path(path).name
         try:
-            _file_system(path).get_file(path, str(copy))
+            open_file_system(path).get_file(path, str(copy))
         except Exception as error:  # noqa: BLE001
             raise _refused(path, error, "read") from None
         return str(copy)
@@ -112,7 +112,7 @@ class Store:
 
     @property
     def _remote(self) -> Any:
-        return _file_system(self.address)
+        return open_file_system(self.address)
 
     def _path(self, name: str) -> str:
         return f"{self.address.partition('://')[2]}/{name}"
@@ -140,7 +140,8 @@ def _why(error: Exception) -> str:
     return said or str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _file_system(address: str) -> Any:
+def open_file_system(address: str) -> Any:
+    """Returns the file system of an address, by fsspec."""
     fsspec = _tables.package("fsspec")
     try:
         return fsspec.filesystem(address.partition("://")[0])
@@ -155,7 +156,7 @@ def _digest(path: str) -> str:
     is_remote = "://" in path
     refusals: type[Exception] = Exception if is_remote else OSError
     try:
-        with _file_system(path).open(path) if is_remote else open(path, "rb") as file:  # noqa: PTH123
+        with open_file_system(path).open(path) if is_remote else open(path, "rb") as file:  # noqa: PTH123
             return hashlib.file_digest(file, "sha256").hexdigest()
     except SwitchcostError:
         raise

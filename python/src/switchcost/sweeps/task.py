@@ -7,16 +7,18 @@ import itertools
 import json
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import _running
 from .._options import words
 from .._version import VERSION
-from ..errors import PlanError
+from ..errors import CommandError, PlanError
 from .plan import SIMULATED, Plan
 from .store import Store
 
+_WRONG_USAGE = 2
 #: Name of a field, and its values.
 Axis = tuple[str, tuple[str, ...]]
 
@@ -37,12 +39,28 @@ class Task:
         return shlex.join(["switchcost", "simulate", self.trace, *self.words])
 
 
-def cut(plan: Plan, store: Store) -> list[Task]:
-    """All tasks of a plan, always the same. Who runs them, and how many there are, makes no difference."""
+def cut(plan: Plan, store: Store, traces: Sequence[str] | None = None) -> list[Task]:
+    """Returns all tasks of a plan, always the same, or those of some of its traces. Who runs them makes no difference."""
     axes = [_axis(one) for one in plan.vary]
     options = words(SIMULATED, plan.options)
     groups = [(design, block) for design in plan.design for block in blocks(axes, plan.designs_a_task)]
-    return [_task(trace, store, design, block, options) for trace in plan.traces for design, block in groups]
+    return [
+        _task(trace, store, design, block, options)
+        for trace in (plan.traces if traces is None else traces)
+        for design, block in groups
+    ]
+
+
+def check_designs(plan: Plan) -> None:
+    """Refuses a design or an axis that the program does not know, before any task runs."""
+    firsts = [f"--vary={name}={values[0]}" for name, values in map(_axis, plan.vary)]
+    for design in plan.design:
+        try:
+            _running.run(["simulate", "--explain", f"--design={design}", *firsts])
+        except CommandError as error:
+            if error.code == _WRONG_USAGE:
+                raise PlanError(str(error)) from None
+            raise
 
 
 def blocks(axes: list[Axis], most: int) -> Iterator[list[Axis]]:
