@@ -100,3 +100,22 @@ def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: s
     result.stdout.fnmatch_lines(["*need max_voluntary or max_involuntary with a whole number*"])
     result.stdout.re_match_lines([r".*test_counts: \d+ voluntary, \d+ involuntary; .*"])
     result.assert_outcomes(passed=2, failed=3)
+
+
+def test_what_parallel_processes_report_is_gathered(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        from switchcost import pytest_plugin
+        from switchcost.observing import Observing
+        pytest_plugin.Observing = lambda: Observing(calibration=False)
+        """
+    )
+    pytester.makepyfile(
+        "import time, pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_counts(switches, n): time.sleep(0.01)\n"
+    )
+    is_installed = any(entry.value == PLUGIN for entry in importlib.metadata.entry_points(group="pytest11"))
+    plugins = ["-p", "xdist", *([] if is_installed else ["-p", PLUGIN])]
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *plugins, "-n", "2")
+    result.assert_outcomes(passed=6)
+    for n in range(6):
+        result.stdout.re_match_lines([rf".*test_counts\[{n}\]: \d+ voluntary, \d+ involuntary; .*"])

@@ -194,6 +194,24 @@ def test_the_list_is_run_by_gnu_parallel(traces: list[Path], tmp_path: Path, cap
     assert list(tmp_path.glob("store/.work/*")) == []
 
 
+def test_an_array_of_jobs_takes_its_lines_from_a_saved_list(
+    traces: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = write_plan(tmp_path, traces[:1])
+    with pytest.raises(SystemExit, match="0"):
+        main([str(plan), "--list"])
+    lines = capsys.readouterr().out.splitlines()
+    saved = tmp_path / "tasks"
+    saved.write_text("".join(line.replace("switchcost-sweep", " ".join(COMMAND), 1) + "\n" for line in lines))
+    page = Path(__file__).parents[2] / "docs/python.md"
+    job = re.search(r"--wrap '(.*)'`", page.read_text())
+    assert job is not None
+    for number in range(1, len(lines) + 1):
+        variables = environment() | {"SLURM_ARRAY_TASK_ID": str(number)}
+        subprocess.run(["sh", "-c", job[1]], cwd=tmp_path, env=variables, check=True)
+    assert len(list(tmp_path.glob("store/costs/**/*.parquet"))) == len(lines)
+
+
 def test_a_killed_sweep_goes_on_where_it_was(traces: list[Path], tmp_path: Path) -> None:
     plan = write_plan(tmp_path, traces, designs_a_task=1)
     first = subprocess.Popen([*COMMAND, str(plan)], env=environment())

@@ -75,13 +75,25 @@ class Switches:
         self._whole = self.count
 
 
-_REPORTED = pytest.StashKey[list[Switches]]()
+_REPORTED: pytest.StashKey[list[str]] = pytest.StashKey()
+_PROPERTY = "switches"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the mark known."""
+    """Makes the mark known, and gathers what the tests report, also those that other processes run (pytest-xdist)."""
     config.addinivalue_line("markers", _MARK)
     config.stash[_REPORTED] = []
+    config.pluginmanager.register(_Gatherer(config.stash[_REPORTED]))
+
+
+@dataclass
+class _Gatherer:
+    lines: list[str]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A report has what its test has noted, wherever that ran."""
+        if report.when == "teardown":
+            self.lines += [str(line) for name, line in report.user_properties if name == _PROPERTY]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -118,7 +130,7 @@ def switches(request: pytest.FixtureRequest) -> Iterator[Switches]:
     counted.end()
     if observing is not None:
         _end(observing, counted)
-    request.config.stash[_REPORTED].append(counted)
+    request.node.user_properties.append((_PROPERTY, _line(counted)))
 
 
 def _begun() -> tuple[Observing | None, str | None]:
@@ -141,8 +153,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     reported = config.stash[_REPORTED]
     if reported:
         terminalreporter.section("switches")
-    for counted in reported:
-        terminalreporter.write_line(_line(counted))
+    for line in reported:
+        terminalreporter.write_line(line)
 
 
 def _line(counted: Switches) -> str:

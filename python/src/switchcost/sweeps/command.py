@@ -24,7 +24,7 @@ _EXAMPLES = """\
 examples:
   switchcost-sweep plan.toml                         on the CPUs of this machine
   switchcost-sweep plan.toml --ray auto              on the cluster of Ray that this machine belongs to
-  switchcost-sweep plan.toml --list | parallel       each line is one task, for any engine
+  switchcost-sweep plan.toml --list > tasks          each line is one task, for any engine: parallel < tasks
   switchcost-sweep plan.toml --dry-run               how long, and how many bytes
 
 exit codes: 0 done, 1 an error, 2 wrong usage or plan, 3 some tasks failed
