@@ -94,17 +94,19 @@ fn end(mut timeout: Child, process: u32) {
     assert!(kill.is_ok_and(|status| status.success()) && timeout.wait().is_ok());
 }
 
-/// Observes a program from soon after its start on, for a while: what the kernel has counted meanwhile, and what the observer has.
+/// Observes a program from soon after its start on, for a while: what the kernel has counted meanwhile, what the observer has, and how long
+/// that took in nanoseconds.
 fn observe(
     begin: impl FnOnce() -> Child,
     options: Options,
     time: Duration,
-) -> Option<((u64, u64), Observation)> {
+) -> Option<((u64, u64), Observation, u64)> {
     // It takes a while.
     let mut observer = observer(options)?;
     let timeout = begin();
     let process = of_perl(&timeout).expect("it runs");
     let before = kernels(process);
+    let asked = Instant::now();
     observer.add(&[process]).expect("there is room for one");
     let began = Instant::now();
     while began.elapsed() < time {
@@ -113,6 +115,7 @@ fn observe(
     }
     let totals = observer.totals();
     let counted = observer.finish().expect("the tables are there");
+    let observed_ns = asked.elapsed().as_nanos() as u64;
     let after = kernels(process);
     end(timeout, process);
     let ran = sum(&counted, |tasks| tasks.run_ns.0);
@@ -120,7 +123,8 @@ fn observe(
         totals.run <= Nanos(ran) && ran - totals.run.0 <= 5 * TICK,
         "{totals:?}, in the end {ran}"
     );
-    Some(((after.0 - before.0, after.1 - before.1), counted))
+    let reported = (after.0 - before.0, after.1 - before.1);
+    Some((reported, counted, observed_ns))
 }
 
 fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
@@ -145,10 +149,10 @@ fn who_has_its_cpu_for_all_of_the_observation_has_run_all_the_time() {
     for options in ways().into_iter().filter(|_| has_room()) {
         let begin = || computes(&["chrt", "-f", "1"], 3.0);
         let observed = observe(begin, options, Duration::from_millis(600));
-        let Some(((ran, switches), counted)) = observed else {
+        let Some(((ran, switches), counted, observed_ns)) = observed else {
             return;
         };
-        assert!(ran > 400_000_000, "the kernel gave it a CPU: {ran} ns");
+        assert!(ran > observed_ns / 2, "the kernel gave it a CPU: {ran} ns");
         let own = sum(&counted, |tasks| tasks.run_ns.0);
         assert!(
             own.abs_diff(ran) <= TICK,
@@ -170,11 +174,11 @@ fn who_runs_when_it_begins_and_leaves_its_cpu_later_has_run_until_then() {
     for options in ways().into_iter().filter(|_| has_room()) {
         let begin = || computes(&["chrt", "-f", "1"], 1.0);
         let observed = observe(begin, options, Duration::from_millis(1500));
-        let Some(((ran, switches), counted)) = observed else {
+        let Some(((ran, switches), counted, observed_ns)) = observed else {
             return;
         };
         assert!(
-            ran > 200_000_000 && switches > 0,
+            ran > observed_ns / 8 && switches > 0,
             "it ran, and sleeps: {ran} ns, {switches} switches"
         );
         let own = sum(&counted, |tasks| tasks.run_ns.0);
@@ -204,7 +208,7 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
         let other = of_perl(&spinner).expect("it runs");
         end(spinner, other);
     }
-    let Some(((ran, _), counted)) = observed else {
+    let Some(((ran, _), counted, observed_ns)) = observed else {
         return;
     };
     let (wait, own) = (
@@ -213,8 +217,8 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
     );
     // What is between one look and the next, of what it did not run.
     assert!(
-        wait + own > 550_000_000 && wait + own < 800_000_000,
-        "{wait} ns, and ran {own} (the kernel: {ran}) of 600 ms"
+        wait + own > 550_000_000 && wait + own <= observed_ns,
+        "{wait} ns, and ran {own} (the kernel: {ran}), of 600 ms and at most {observed_ns} ns"
     );
     let shared: u64 = counted
         .pairs
@@ -275,9 +279,12 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     let before = sum(&observer.so_far().expect("it counts"), |tasks| {
         tasks.wait_ns.0
     });
+    let woken = Instant::now();
     lines.write_all(b"b\n").expect("it is in the pipe");
     std::thread::sleep(Duration::from_millis(500));
+    let least = woken.elapsed().as_nanos() as u64 / 5 * 4;
     let counted = observer.finish().expect("the tables are there");
+    let most = woken.elapsed().as_nanos() as u64;
     end(spinner, other);
     victim
         .kill()
@@ -286,8 +293,8 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     // The kernel keeps some of each second for others than real-time tasks.
     let wait = sum(&counted, |tasks| tasks.wait_ns.0) - before;
     assert!(
-        (400_000_000..600_000_000).contains(&wait),
-        "{wait} ns of 500 ms: {:?}",
+        (least..=most).contains(&wait),
+        "{wait} ns, at least {least}, at most {most}: {:?}",
         counted.tasks
     );
     let longest = counted.longest_waits.first().expect("it waited");
@@ -362,17 +369,22 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
 }
 
 /// Whether the CPU time of all that a program starts is what the kernel gives it itself, which it prints in nanoseconds, by all ways.
-/// What is between that and its end is little.
-fn is_the_kernels(script: &str, least: f64) {
+/// What is between that and its end is little. It switches so many times at least.
+fn is_the_kernels(script: &str, switches: u64, least: f64) {
     for options in ways() {
         let Some((reported, counted)) = crate::observed(script, options) else {
             return;
         };
         let kernels: f64 = reported.trim().parse().expect("a number");
+        let counted_switches = sum(&counted, Tasks::switches);
+        assert!(
+            counted_switches >= switches,
+            "{counted_switches} switches of {switches}"
+        );
         let own = sum(&counted, |tasks| tasks.run_ns.0) as f64;
         let share = own / kernels;
         assert!(
-            kernels > 5e7 && (least..1.1).contains(&share),
+            (least..1.1).contains(&share),
             "{own} ns, the kernel: {kernels}; {:?}",
             counted.source
         );
@@ -385,7 +397,7 @@ fn the_cpu_time_of_a_program_that_a_timer_wakes_often_is_the_kernels() {
     // An interrupt begins its run, for the kernel: some microseconds before the switch.
     let script = r#"for (1..6000) { select(undef, undef, undef, 0.0001) }
         open(my $f, "<", "/proc/self/schedstat"); my ($run) = split " ", <$f>; print $run"#;
-    is_the_kernels(script, 0.97);
+    is_the_kernels(script, 6000, 0.97);
 }
 
 #[test]
@@ -393,5 +405,5 @@ fn the_cpu_time_of_many_short_programs_is_the_kernels() {
     let _turn = turn();
     let script = r#"for (1..400) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }
         my @t = times; print 1e9 * ($t[0] + $t[1] + $t[2] + $t[3])"#;
-    is_the_kernels(script, 0.9);
+    is_the_kernels(script, 400, 0.9);
 }

@@ -62,7 +62,7 @@ fn who_runs_on_another_cpu_is_no_neighbour() {
     let ran = by(&counted, process, |pair| pair.ran_ns.0);
     let off = sum(&counted, |tasks| tasks.off_ns.0);
     assert!(
-        off > 1_000_000_000 && ran < 500_000_000,
+        off > 1_000_000_000 && ran < off / 2,
         "it ran for {ran} ns of {off} ns on that CPU"
     );
 }

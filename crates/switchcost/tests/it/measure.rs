@@ -339,12 +339,12 @@ fn a_cache_is_shared_in_turn_and_at_once() {
             eprintln!("skipped: {}", result["why"]);
             continue;
         }
-        // At 100 GB/s and 100 MB/s.
+        // Three loads a cycle at 6 GHz, each of a line; and 100 MB/s.
         let (walk, size) = (
             number(&result["walk_ns"]["estimate"]),
             number(&result["size_bytes"]),
         );
-        assert!(size / 100.0 < walk && walk < size * 10.0, "{result}");
+        assert!(size / 1_152.0 < walk && walk < size * 10.0, "{result}");
         assert!(
             result["direct_ns"].is_null() && result["handoff_ns"].is_null(),
             "{result}"

@@ -1197,6 +1197,7 @@ fn stacks_are_written_for_other_tools_and_read_by_them() {
     let [record, folded, pprof] =
         ["o.json", "o.folded", "o.pb.gz"].map(|name| text(&place.path(name)).to_owned());
     let files = ["--folded", &folded, "--pprof", &pprof];
+    let begun = std::time::Instant::now();
     let ran = observe(
         &place,
         &[
@@ -1219,7 +1220,7 @@ fn stacks_are_written_for_other_tools_and_read_by_them() {
         .expect("they slept");
     let slept: u64 = sleeps.parse().expect("nanoseconds");
     assert!(
-        (100_000_000..400_000_000).contains(&slept),
+        (100_000_000..begun.elapsed().as_nanos() as u64).contains(&slept),
         "{slept} ns of ten sleeps of 10 ms"
     );
     // The same again from the record.
