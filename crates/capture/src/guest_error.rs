@@ -154,7 +154,12 @@ fn last_or_advice(said: &str) -> String {
     if said.is_empty() {
         "it said nothing: give it more --memory, or try another --kernel or --append".to_owned()
     } else {
-        format!("see what it said: {}", in_a_line(said))
+        let memory = if said.contains("Cannot allocate memory") {
+            format!("; {}", switchcost_remedies::for_memory())
+        } else {
+            String::new()
+        };
+        format!("see what it said: {}{memory}", in_a_line(said))
     }
 }
 

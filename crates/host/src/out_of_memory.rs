@@ -3,6 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
 /// The system's allocator. Where it has nothing more to give, the program ends with a message: nothing here continues without.
@@ -40,15 +41,31 @@ fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
 fn end(bytes: usize) -> ! {
     let mut line = Line::default();
     let limits = [Resource::As, Resource::Data].map(|limit| getrlimit(limit).current);
-    let _ = describe(&mut line, bytes, limits);
+    let _ = describe(&mut line, bytes, limits, is_commitment_strict());
     // SAFETY: the bytes are there, and standard error may be closed.
     unsafe { libc::write(libc::STDERR_FILENO, line.bytes.as_ptr().cast(), line.length) };
     // SAFETY: ends the process at once: what would be done at its end may want memory.
     unsafe { libc::_exit(1) }
 }
 
+/// Whether the kernel promises no more memory than there is. Read without an allocation.
+fn is_commitment_strict() -> bool {
+    let mut mode = [0; 1];
+    let file = rustix::fs::open(
+        c"/proc/sys/vm/overcommit_memory",
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
+    file.is_ok_and(|file| rustix::io::read(file, &mut mode).is_ok()) && mode == *b"2"
+}
+
 /// `limits` are of the address space, and of data.
-fn describe(into: &mut impl Write, bytes: usize, limits: [Option<u64>; 2]) -> fmt::Result {
+fn describe(
+    into: &mut impl Write,
+    bytes: usize,
+    limits: [Option<u64>; 2],
+    is_strict: bool,
+) -> fmt::Result {
     write!(
         into,
         "switchcost: failed to go on: found no memory for {bytes} bytes more"
@@ -70,6 +87,13 @@ fn describe(into: &mut impl Write, bytes: usize, limits: [Option<u64>; 2]) -> fm
             into,
             ", need more; raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
              /etc/security/limits.d"
+        );
+    }
+    if is_strict {
+        return writeln!(
+            into,
+            ", need memory that the kernel may promise (vm.overcommit_memory is 2); close other programs, or let it promise more: sudo \
+             sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d"
         );
     }
     writeln!(
@@ -111,21 +135,22 @@ mod tests {
 
     #[test]
     fn the_limit_is_named_where_there_is_one() {
-        let said = |limits| {
+        let said = |limits, is_strict| {
             let mut line = Line::default();
-            describe(&mut line, 67_108_928, limits).expect("it fits");
+            describe(&mut line, 67_108_928, limits, is_strict).expect("it fits");
             String::from_utf8(line.bytes[..line.length].to_vec()).expect("a text")
         };
         assert_eq!(
-            said([Some(307_200_000), None]),
+            said([Some(307_200_000), None], false),
             "switchcost: failed to go on: found no memory for 67108928 bytes more, with the address space limited to 300000 KiB \
              (ulimit -v), need more; raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and \
              data in /etc/security/limits.d\n"
         );
         assert!(
-            said([Some(u64::MAX - 1), Some(u64::MAX - 1)]).ends_with("limits.d\n"),
+            said([Some(u64::MAX - 1), Some(u64::MAX - 1)], true).ends_with("limits.d\n"),
             "the longest"
         );
-        assert!(said([None, None]).contains("need more that is free"));
+        assert!(said([None, None], false).contains("need more that is free"));
+        assert!(said([None, None], true).contains("(vm.overcommit_memory is 2); close"));
     }
 }

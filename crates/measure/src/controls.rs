@@ -8,6 +8,7 @@ use switchcost_host::control::{
 };
 use switchcost_host::memory::{MapType, Memory};
 use switchcost_record::{Control, ControlOutcome, Policy, as_argument};
+use switchcost_remedies::memory_limits;
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
 
@@ -188,13 +189,20 @@ impl TaskControls {
     }
 }
 
+/// Maps memory for a working set, or says why there is none and which limit is in force.
+pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String> {
+    Memory::map(set.size_bytes, map_type, set.pages).map_err(|error| match memory_limits() {
+        Some(limits) => format!("{error}; or {limits}"),
+        None => error.to_string(),
+    })
+}
+
 /// A task's own array, touched and laid out; `None` where it has none of its own.
 pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory>, String> {
     if set.is_empty() || set.sharing == Sharing::Shared {
         return Ok(None);
     }
-    let memory = Memory::map(set.size_bytes, MapType::Private, set.pages)
-        .map_err(|error| error.to_string())?;
+    let memory = map(set, MapType::Private)?;
     prepare(&memory, set, seed);
     if set.pages == Pages::Huge {
         memory.require_huge().map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ use switchcost_record::Mechanism;
 use switchcost_units::Ticks;
 use switchcost_workload::{Sharing, WorkingSet, prepare, walk};
 
-use crate::controls::{ControlGuards, TaskControls, private_array};
+use crate::controls::{ControlGuards, TaskControls, map, private_array};
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::Order;
 
@@ -201,8 +201,7 @@ fn arrays(order: &Order) -> Result<Vec<Memory>, String> {
         return Ok(Vec::new());
     }
     if set.sharing == Sharing::Shared {
-        let memory = Memory::map(set.size_bytes, MapType::Private, set.pages)
-            .map_err(|error| error.to_string())?;
+        let memory = map(&set, MapType::Private)?;
         prepare(&memory, &set, order.seed);
         return Ok(vec![memory]);
     }

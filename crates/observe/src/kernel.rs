@@ -110,7 +110,7 @@ pub enum NoBpf {
         /// What the kernel says.
         why: io::Error,
         /// What is needed, and what helps.
-        remedy: &'static str,
+        remedy: String,
     },
     /// The kernel lacks something, or the rest of what may go wrong.
     #[error(

@@ -1,15 +1,19 @@
 //! Internal to switchcost: what is needed, and what to do, where the operating system refuses something.
 //!
 //! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message behind what was found.
-//! The number of the error alone decides: a full disk, one with faults and a limit on open files are distinguished here and nowhere else.
-//! Pure: no files, no printing.
+//! The number of the error decides: a full disk, one with faults and a limit on open files are distinguished here and nowhere else. Which
+//! limit on memory is in force is read from the kernel's files. No printing.
+
+mod memory;
+
+pub use memory::limits as memory_limits;
 
 use std::io::{self, ErrorKind};
 
 /// Where a file could not be created or written. `place` is what may be chosen instead, such as "another place with --record".
 pub fn for_writing(error: &io::Error, place: &str) -> String {
     if let Some(remedy) = of_limits(error) {
-        return remedy.to_owned();
+        return remedy;
     }
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
@@ -38,7 +42,7 @@ pub fn for_writing(error: &io::Error, place: &str) -> String {
 /// switchcost measure".
 pub fn for_reading(error: &io::Error, file: &str) -> String {
     if let Some(remedy) = of_limits(error) {
-        return remedy.to_owned();
+        return remedy;
     }
     match (error.kind(), number(error)) {
         (ErrorKind::PermissionDenied, _) => {
@@ -73,7 +77,7 @@ pub fn for_channels(error: &io::Error, mechanism: &str) -> String {
             _,
         ) => format!("need the loopback device up; sudo ip link set lo up, or {without}"),
         _ => match of_limits(error) {
-            Some(remedy) => remedy.to_owned(),
+            Some(remedy) => remedy,
             None => format!("need a kernel and rights that allow them; {without}"),
         },
     }
@@ -83,18 +87,20 @@ pub fn for_channels(error: &io::Error, mechanism: &str) -> String {
 /// no more can be said.
 pub fn for_starting(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
+        // A thread whose stack finds no room is refused in the same way.
         Some(libc::EAGAIN) => {
-            "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and \
-                               to make it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup), or that on \
-             memory (ulimit -v, -d)"
-                .to_owned()
+            let memory = memory::limits().map_or(String::new(), |limits| format!("; or {limits}"));
+            format!(
+                "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and to make it \
+                 last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup){memory}"
+            )
         }
         Some(libc::EFBIG) => {
             "need memory that processes share, which counts as a file, to be longer than files may be; raise the limit: ulimit -f \
                               unlimited, and to make it last fsize in /etc/security/limits.d"
                 .to_owned()
         }
-        _ => of_limits(error).unwrap_or(otherwise).to_owned(),
+        _ => of_limits(error).unwrap_or_else(|| otherwise.to_owned()),
     }
 }
 
@@ -114,8 +120,8 @@ fn number(error: &io::Error) -> Option<i32> {
 }
 
 /// What the system has only so much of, whatever it was wanted for; none where it refuses for another reason.
-pub fn of_limits(error: &io::Error) -> Option<&'static str> {
-    Some(match (error.kind(), number(error)) {
+pub fn of_limits(error: &io::Error) -> Option<String> {
+    let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
             "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last nofile in \
              /etc/security/limits.d"
@@ -124,11 +130,15 @@ pub fn of_limits(error: &io::Error) -> Option<&'static str> {
             "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
              fs.file-max=1000000, and to make it last /etc/sysctl.d"
         }
-        (ErrorKind::OutOfMemory, _) => {
-            "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)"
-        }
+        (ErrorKind::OutOfMemory, _) => return Some(for_memory()),
         _ => return None,
-    })
+    };
+    Some(remedy.to_owned())
+}
+
+/// Where there is no more memory to be had: names the limit that is in force.
+pub fn for_memory() -> String {
+    memory::limits().unwrap_or_else(|| "need more free memory; close other programs".to_owned())
 }
 
 #[cfg(test)]
@@ -171,10 +181,7 @@ mod tests {
                 "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
                  fs.file-max=1000000, and to make it last /etc/sysctl.d",
             ),
-            (
-                libc::ENOMEM,
-                "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)",
-            ),
+            (libc::ENOMEM, "need more free memory; close other programs"),
             (
                 libc::ELOOP,
                 "need a link that leads to a file, not to itself; remove the link, or choose another place with -o",
@@ -246,14 +253,10 @@ mod tests {
     #[test]
     fn what_helps_to_start_is_chosen_by_the_error() {
         let limit = "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and to make \
-                     it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup), or that on \
-             memory (ulimit -v, -d)";
+                     it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup)";
         for (number, remedy) in [
             (libc::EAGAIN, limit),
-            (
-                libc::ENOMEM,
-                "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)",
-            ),
+            (libc::ENOMEM, "need more free memory; close other programs"),
             (libc::EPERM, "need all of them; use fewer"),
         ] {
             assert_eq!(
@@ -286,10 +289,7 @@ mod tests {
                 libc::ENETUNREACH,
                 "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism",
             ),
-            (
-                libc::ENOMEM,
-                "need more free memory; close other programs, or raise a limit on it (ulimit -v, -d)",
-            ),
+            (libc::ENOMEM, "need more free memory; close other programs"),
             (
                 libc::ENOSYS,
                 "need a kernel and rights that allow them; leave tcp out of --mechanism",

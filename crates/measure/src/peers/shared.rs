@@ -16,6 +16,7 @@ use super::words::{
     BEGUN, ENDED, HANDOFF_TICKS, INVOLUNTARY, KIND, PROCESS, ROUNDS, SENT_AT, STOP, TEXT,
     TEXT_LENGTH, THREAD, VOLUNTARY, WAKES, WALK_TICKS, WARM_UP, WORDS, word_index,
 };
+use crate::controls::map;
 use crate::experiment::Split;
 
 /// The next command for a peer.
@@ -302,8 +303,7 @@ fn shared_array(case: &Case, seed: u64) -> Result<Option<Memory>, String> {
     if set.sharing == Sharing::Private || set.is_empty() {
         return Ok(None);
     }
-    let memory = Memory::map(set.size_bytes, MapType::Shared, set.pages)
-        .map_err(|error| error.to_string())?;
+    let memory = map(set, MapType::Shared)?;
     prepare(&memory, set, seed);
     if set.pages == Pages::Huge {
         memory.require_huge().map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 use std::io;
 
-use switchcost_remedies::{for_reading, for_writing};
+use switchcost_remedies::{for_reading, for_starting, for_writing};
 
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;
@@ -71,9 +71,7 @@ pub enum WriteTraceError {
         most: usize,
     },
     /// A thread could not be had.
-    #[error(
-        "found no thread or memory to write with ({0}), need both; close other programs, or raise a limit on these (ulimit -u, -v)"
-    )]
+    #[error("found no thread or memory to write with ({error}), {remedy}", error = .0, remedy = for_starting(.0, "need both; close other programs"))]
     Resources(io::Error),
     /// The header is too long or cannot be written as JSON.
     #[error(
@@ -169,9 +167,7 @@ pub enum ReadTraceError {
         before: Before,
     },
     /// A thread or memory could not be had.
-    #[error(
-        "found no thread or memory to decode with ({0}), need both; close other programs, or raise a limit on these (ulimit -u, -v)"
-    )]
+    #[error("found no thread or memory to decode with ({error}), {remedy}", error = .0, remedy = for_starting(.0, "need both; close other programs"))]
     Resources(io::Error),
 }
 

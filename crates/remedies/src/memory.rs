@@ -1,0 +1,88 @@
+//! Which limits on memory are in force for this process, and how each is raised.
+
+use std::fs::read_to_string;
+
+/// Says what limits memory here and how to raise that; `None` where nothing does but the memory that there is.
+pub fn limits() -> Option<String> {
+    let read = |path: &str| read_to_string(path).unwrap_or_default();
+    describe(
+        &read("/proc/self/limits"),
+        &read("/proc/sys/vm/overcommit_memory"),
+        &read("/proc/meminfo"),
+    )
+}
+
+/// The same of what these files hold.
+fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
+    let mut found = Vec::new();
+    for (title, what, flag, name) in [
+        ("Max address space", "address space", "-v", "as"),
+        ("Max data size", "memory for data", "-d", "data"),
+    ] {
+        if let Some(bytes) = soft_limit(limits, title) {
+            found.push(format!(
+                "need more {what} than this process may have ({} KiB); raise the limit: ulimit {flag} unlimited, and to make it \
+                 last {name} in /etc/security/limits.d",
+                bytes >> 10
+            ));
+        }
+    }
+    if overcommit.trim() == "2" {
+        let of = |name| amount(memory, name).unwrap_or_else(|| "?".to_owned());
+        found.push(format!(
+            "need memory that the kernel may promise (vm.overcommit_memory is 2, and {} of {} are promised); close other \
+             programs, or let it promise more: sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d",
+            of("Committed_AS:"),
+            of("CommitLimit:")
+        ));
+    }
+    (!found.is_empty()).then(|| found.join("; or "))
+}
+
+/// In bytes; `None` where it is unlimited or not named.
+fn soft_limit(limits: &str, title: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix(title))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// As the file says it: `123 kB`.
+fn amount(memory: &str, name: &str) -> Option<String> {
+    let line = memory.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNLIMITED: &str = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                             Max data size             unlimited            unlimited            bytes     \n\
+                             Max address space         unlimited            unlimited            bytes     \n";
+    const MEMORY: &str =
+        "MemTotal:       24 kB\nCommitLimit:    12345 kB\nCommitted_AS:   12000 kB\n";
+
+    #[test]
+    fn the_limit_in_force_is_named_with_its_remedy() {
+        assert_eq!(describe(UNLIMITED, "0\n", MEMORY), None);
+        assert_eq!(describe("", "", ""), None);
+        let address = UNLIMITED.replace("space         unlimited", "space         409600000");
+        assert_eq!(
+            describe(&address, "1\n", MEMORY).as_deref(),
+            Some(
+                "need more address space than this process may have (400000 KiB); raise the limit: ulimit -v unlimited, and to make \
+                 it last as in /etc/security/limits.d"
+            )
+        );
+        let data = address.replace("size             unlimited", "size             1024000");
+        assert_eq!(
+            describe(&data, "2\n", MEMORY).as_deref(),
+            Some(
+                "need more address space than this process may have (400000 KiB); raise the limit: ulimit -v unlimited, and to make \
+                 it last as in /etc/security/limits.d; or need more memory for data than this process may have (1000 KiB); raise \
+                 the limit: ulimit -d unlimited, and to make it last data in /etc/security/limits.d; or need memory that the \
+                 kernel may promise (vm.overcommit_memory is 2, and 12000 kB of 12345 kB are promised); close other programs, or \
+                 let it promise more: sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d"
+            )
+        );
+    }
+}
