@@ -18,6 +18,7 @@ pub mod draft;
 mod errno;
 pub mod evidence;
 mod fixed_addresses;
+pub mod foreign_file;
 pub mod held;
 pub mod ipc;
 pub mod jumps;

@@ -4,6 +4,7 @@
 
 mod layout;
 mod mappings;
+mod runtime_code;
 mod sums;
 
 use std::collections::BTreeSet;

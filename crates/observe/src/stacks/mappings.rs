@@ -8,6 +8,8 @@ pub(crate) struct Place {
     /// Path and inode of the file; what the kernel calls memory of its own, such as `[vdso]`; or [`ANONYMOUS`].
     pub(crate) module: (String, u64),
     pub(crate) offset: u64,
+    /// What the program calls the code there that it has made itself.
+    pub(crate) function: Option<String>,
 }
 
 /// What is generated while a program runs is in no file.
@@ -47,8 +49,32 @@ impl Mappings {
         Some(Place {
             module: mapping.module.clone(),
             offset,
+            function: None,
         })
     }
+
+    /// The log of a just-in-time compiler, which its program maps as code to say where it is.
+    pub(crate) fn compiler_log(&self) -> Option<&str> {
+        let mut paths = self
+            .by_end
+            .values()
+            .map(|mapping| mapping.module.0.as_str());
+        paths.find(|path| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            name.strip_prefix("jit-")
+                .and_then(|rest| rest.strip_suffix(".dump"))
+                .is_some_and(|number| number.parse::<u32>().is_ok())
+        })
+    }
+}
+
+/// Whether code that is made while a program runs may be there: memory that no file is behind, or one that was made for it.
+pub(crate) fn is_for_runtime_code(module: &(String, u64)) -> bool {
+    let (path, inode) = module;
+    let is_made = ["/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV"]
+        .iter()
+        .any(|name| path.starts_with(name));
+    is_made || *inode == 0 && path != "[vdso]" && path != "[vsyscall]"
 }
 
 /// `55d0c0000000-55d0c0002000 r-xp 00002000 fe:00 1234    /usr/bin/cat`
@@ -102,5 +128,26 @@ mod tests {
         assert_eq!(at(0x55d0_c000_4000), None, "behind its end");
         assert_eq!(at(0x7f00_0000_0010), Some((ANONYMOUS.to_owned(), 0, 0)));
         assert_eq!(at(0x7ffd_0000_0a10), Some(("[vdso]".to_owned(), 0, 0xa10)));
+        assert_eq!(mappings.compiler_log(), None);
+    }
+
+    #[test]
+    fn code_that_is_made_while_a_program_runs_is_in_no_file_that_is_kept() {
+        let text = "\
+7f0000000000-7f0000001000 r-xp 00000000 fe:00 99 /home/a/jit-x.dump
+7f0000001000-7f0000002000 r-xp 00000000 fe:00 12 /home/a/jit-77.dump
+7f0000003000-7f0000004000 r-xs 00000000 00:01 34 /memfd:doublemapper (deleted)
+";
+        let mappings = Mappings::of(&(TEXT.to_owned() + text));
+        assert_eq!(mappings.compiler_log(), Some("/home/a/jit-77.dump"));
+        let is_made = |address| {
+            let place = mappings.at(address).expect("it is mapped");
+            is_for_runtime_code(&place.module)
+        };
+        assert!(is_made(0x7f00_0000_3000));
+        assert!(!is_made(0x55d0_c000_2010) && !is_made(0x7ffd_0000_0a10));
+        let anonymous = Mappings::of("7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n");
+        let place = anonymous.at(0x7f00_0000_0010).expect("it is mapped");
+        assert!(is_for_runtime_code(&place.module));
     }
 }

@@ -7,11 +7,15 @@ use std::time::{Duration, Instant};
 use switchcost_observation::{Frame, Module, SampledStacks, UserStack};
 
 use super::layout::Sample;
-use super::mappings::{Mappings, Place};
+use super::mappings::{Mappings, Place, is_for_runtime_code};
+use super::runtime_code::RuntimeCode;
 use crate::sums::until_zero;
 
 /// Different stacks kept; samples of others are counted as lost.
 const STACKS: usize = 1 << 16;
+
+/// Programs whose names for code of their own are read.
+const PROGRAMS: usize = 64;
 
 /// Mappings of a process are not read again sooner: an address may be in none.
 const EACH: Duration = Duration::from_millis(10);
@@ -23,7 +27,8 @@ const UNKNOWN: &str = "[unknown]";
 pub(crate) struct Sums {
     mappings: HashMap<u32, (Mappings, Instant)>,
     modules: Numbers<(String, u64)>,
-    frames: Numbers<(u32, u64)>,
+    frames: Numbers<(u32, u64, Option<String>)>,
+    runtime_code: HashMap<u32, RuntimeCode>,
     stacks: BTreeMap<Stack, (u64, u64)>,
     no_room: u64,
 }
@@ -65,12 +70,28 @@ impl Sums {
         let places: Vec<Place> = places.collect();
         let number = |place: Place| {
             let module = self.modules.of(place.module);
-            self.frames.of((module, place.offset))
+            self.frames.of((module, place.offset, place.function))
         };
         places.into_iter().map(number).collect()
     }
 
     fn place(&mut self, process: u32, address: u64) -> Place {
+        let mut place = self.place_in_file(process, address);
+        if is_for_runtime_code(&place.module)
+            && let Some((mappings, _)) = self.mappings.get(&process)
+            && (self.runtime_code.len() < PROGRAMS || self.runtime_code.contains_key(&process))
+        {
+            let code = self.runtime_code.entry(process).or_default();
+            place.function = code.name_at(process, mappings, address).map(str::to_owned);
+            if place.function.is_some() {
+                // Functions move, and their names stay.
+                place.offset = 0;
+            }
+        }
+        place
+    }
+
+    fn place_in_file(&mut self, process: u32, address: u64) -> Place {
         let known =
             |mappings: &HashMap<u32, (Mappings, Instant)>| mappings.get(&process)?.0.at(address);
         if let Some(place) = known(&self.mappings) {
@@ -90,12 +111,14 @@ impl Sums {
         known(&self.mappings).unwrap_or_else(|| Place {
             module: (UNKNOWN.to_owned(), 0),
             offset: 0,
+            function: None,
         })
     }
 
     /// A process is gone; another may get its number.
     pub(crate) fn forget(&mut self, process: u32) {
         self.mappings.remove(&process);
+        self.runtime_code.remove(&process);
     }
 
     pub(crate) fn into_stacks(self, per_second: u64, lost: u64) -> SampledStacks {
@@ -107,10 +130,10 @@ impl Sums {
             switches,
             frames: stack.frames,
         };
-        let frame = |(module, offset)| Frame {
+        let frame = |(module, offset, function)| Frame {
             module,
             offset,
-            function: None,
+            function,
         };
         let mut stacks: Vec<UserStack> = self.stacks.into_iter().map(stack).collect();
         stacks.sort_by_key(|stack| std::cmp::Reverse(stack.switches));
