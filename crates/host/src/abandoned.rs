@@ -20,7 +20,10 @@ pub(crate) fn await_death(file: &File) -> io::Result<()> {
 }
 
 /// Becomes the owner of a file that has a living one no more. False if it has, or the file was removed meanwhile.
-pub(crate) fn take_over(file: &File) -> io::Result<bool> {
+///
+/// # Errors
+/// If the file system has no locks.
+pub fn take_over(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Ok(false),
         taken => {

@@ -4,7 +4,7 @@
 //! `record` types, and owned handles that restore what they changed when dropped. The only room with unsafe code and
 //! raw system calls: each is wrapped here in a safe handle. No experiments, no statistics, no printing.
 
-mod abandoned;
+pub mod abandoned;
 mod audit;
 pub mod clock;
 pub mod context;

@@ -2,14 +2,19 @@
 
 pub(crate) mod core_sharing;
 
+use std::cmp::Ordering;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
 
+use switchcost_host::abandoned::take_over;
 use switchcost_record::Readers;
 use tempfile::TempDir;
-use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
+use time::{OffsetDateTime, PrimitiveDateTime};
 
 use crate::exit::Failure;
 use crate::home::{self, NoHome, make_writable};
@@ -47,17 +52,47 @@ impl Place {
 /// A new name in the usual folder, which is made if need be.
 pub(crate) fn new_name(ending: &str) -> Result<PathBuf, Failure> {
     let folder = usual_folder("runs")?;
-    let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
-    let now = OffsetDateTime::now_utc();
-    let stamp = now
-        .format(&format)
-        .unwrap_or_else(|_| now.unix_timestamp().to_string());
-    Ok(folder.join(format!("{stamp}-{}-{ending}", std::process::id())))
+    let now = name_stamp(OffsetDateTime::now_utc());
+    Ok(folder.join(format!("{now}-{}-{ending}", std::process::id())))
+}
+
+/// How names of records tell a time; they sort by it.
+const NAME_STAMP: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
+
+fn name_stamp(time: OffsetDateTime) -> String {
+    time.format(NAME_STAMP)
+        .unwrap_or_else(|_| time.unix_timestamp().to_string())
 }
 
 /// Where records are looked for: `~/.local/state/switchcost/runs`, whether or not it is there.
 pub(crate) fn folder() -> Result<PathBuf, NoHome> {
     home::state().map(|state| state.join("runs"))
+}
+
+/// Nobody holds a turn for longer, unless it hangs.
+const LONGEST_TURN: Duration = Duration::from_secs(60);
+
+/// Waits for its turn at what one run at a time may do, and holds it as long as the value lives; none if the turn cannot be had, or the wait is
+/// over before.
+pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> {
+    let folder = folder().ok()?;
+    make_writable(&folder).ok()?;
+    let path = folder.with_file_name(format!("{name}.lock"));
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .ok()?;
+    let begun = Instant::now();
+    while !take_over(&file).ok()? {
+        if begun.elapsed() > LONGEST_TURN || is_over() {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Some(file)
 }
 
 /// Where the papers are redone unless a place is named.
@@ -141,15 +176,79 @@ pub(crate) fn short(path: &Path) -> String {
     }
 }
 
-/// The newest record of the usual folder: their names sort by time.
+/// The newest record of the usual folder.
 pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
     let folder = folder().map_err(Failure::NowhereToLook)?;
     let entries = std::fs::read_dir(&folder).map_err(|_| Failure::NoRecord(folder.clone()))?;
     let paths = entries.flatten().map(|entry| entry.path());
     paths
         .filter(|path| is_record(path) && !is_empty(path))
-        .max()
+        .max_by_key(|path| Age::read(path))
         .ok_or(Failure::NoRecord(folder))
+}
+
+/// Says which record of the usual folder is dated in the future: the clock was set back since, or the file was renamed. It counts as older
+/// than all others.
+pub(crate) fn report_future_records() {
+    let mut paths = named("").into_iter();
+    let Some(path) = paths.rfind(|path| Age::read(path).is_future) else {
+        return;
+    };
+    say!(
+        "{} is dated in the future and counts as the oldest record; name it to see it: switchcost report {}",
+        short(&path),
+        switchcost_report::as_argument(&path)
+    );
+}
+
+/// How records of the usual folder are ordered, the newest last.
+#[derive(Debug, PartialEq, Eq)]
+struct Age {
+    is_future: bool,
+    /// The time in the file's name, or else when the file was changed.
+    stamp: String,
+    /// For records of the same second.
+    changed: Option<SystemTime>,
+}
+
+impl Age {
+    fn read(path: &Path) -> Age {
+        let changed = path.metadata().and_then(|file| file.modified()).ok();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Age::new(&name, changed, OffsetDateTime::now_utc())
+    }
+
+    fn new(name: &str, changed: Option<SystemTime>, now: OffsetDateTime) -> Age {
+        let dated = name
+            .get(.."2026-11-24T20-45-31".len())
+            .filter(|stamp| PrimitiveDateTime::parse(stamp, NAME_STAMP).is_ok())
+            .map(str::to_owned);
+        let stamp = dated
+            .or_else(|| Some(name_stamp(changed?.into())))
+            .unwrap_or_default();
+        let is_future = stamp > name_stamp(now);
+        Age {
+            is_future,
+            stamp,
+            changed,
+        }
+    }
+}
+
+impl Ord for Age {
+    fn cmp(&self, other: &Age) -> Ordering {
+        other
+            .is_future
+            .cmp(&self.is_future)
+            .then_with(|| self.stamp.cmp(&other.stamp))
+            .then(self.changed.cmp(&other.changed))
+    }
+}
+
+impl PartialOrd for Age {
+    fn partial_cmp(&self, other: &Age) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// The records of measurements in the usual folder, the newest last.
@@ -171,20 +270,22 @@ fn named(ending: &str) -> Vec<PathBuf> {
         .flatten()
         .flatten()
         .map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| ends_with(path, ending)).collect();
-    paths.sort_unstable();
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|path| is_record(path) && ends_with(path, ending))
+        .collect();
+    paths.sort_by_cached_key(|path| Age::read(path));
     paths
 }
 
 fn ends_with(path: &Path, ending: &str) -> bool {
     path.file_name()
-        .is_some_and(|name| name.to_string_lossy().ends_with(&format!("-{ending}")))
+        .is_some_and(|name| name.to_string_lossy().ends_with(ending))
 }
 
 fn is_record(path: &Path) -> bool {
     [MEASURE, INJECTION, OBSERVATION, SIMULATION]
         .iter()
-        .any(|ending| ends_with(path, ending))
+        .any(|ending| ends_with(path, &format!("-{ending}")))
 }
 
 /// Whether a file is named as records are, wherever it lies, and has something in it. Much else is JSON: of that it takes what begins as an observation.
@@ -201,4 +302,31 @@ pub(crate) fn is_named_as_record(path: &Path) -> bool {
 pub(crate) fn stamp(now: OffsetDateTime) -> String {
     now.format(&Rfc3339)
         .unwrap_or_else(|_| now.unix_timestamp().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_ordered_by_when_they_were_made_and_those_of_the_future_are_the_oldest() {
+        let now = time::macros::datetime!(2026-11-28 12:00 UTC);
+        let changed = |seconds| Some((now + time::Duration::seconds(seconds)).into());
+        let in_order = [
+            ("2027-01-01T00-00-00-7-measure.jsonl", changed(-900)),
+            ("2027-01-01T00-00-00-6-measure.jsonl", changed(-800)),
+            ("from-elsewhere-measure.jsonl", changed(-700)),
+            ("2026-11-28T11-50-00-99999-injection.jsonl", changed(-500)),
+            ("2026-11-28T11-50-00-100-measure.jsonl", changed(-400)),
+            ("2026-11-28T12-00-00-100-measure.jsonl", changed(0)),
+        ];
+        let ages: Vec<Age> = in_order
+            .iter()
+            .map(|(name, changed)| Age::new(name, *changed, now))
+            .collect();
+        assert!(ages.is_sorted(), "{ages:?}");
+        let future = ages.iter().filter(|age| age.is_future).count();
+        assert_eq!(future, 2);
+        assert!(Age::new("later-measure.jsonl", changed(5), now).is_future);
+    }
 }

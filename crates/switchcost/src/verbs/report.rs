@@ -19,7 +19,9 @@ pub(super) use stacks::StackFiles;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let paths = if arguments.record.is_empty() {
-        vec![runs::newest_record()?]
+        let newest = runs::newest_record()?;
+        runs::report_future_records();
+        vec![newest]
     } else {
         arguments.record.clone()
     };

@@ -66,6 +66,31 @@ fn several_records_go_on_one_page_and_behind_each_other_in_the_terminal() {
 }
 
 #[test]
+fn the_newest_record_is_shown_and_not_one_that_is_dated_in_the_future() {
+    let place = Place::new();
+    let runs = place.path("switchcost/runs");
+    fs::create_dir_all(&runs).expect("a folder");
+    let future = runs.join("9027-01-01T00-00-00-7-simulation.parquet");
+    fs::copy(sample("simulation-1.parquet"), &future).expect("copied");
+    for name in ["2026-01-01T00-00-00-9", "2026-01-01T00-00-00-10"] {
+        let record = runs.join(format!("{name}-measure.jsonl"));
+        fs::copy(sample("measure-2.jsonl"), record).expect("copied");
+    }
+    let ran = place.run(&["report"]);
+    assert!(
+        ran.stdout.contains("2026-01-01T00-00-00-10-measure.jsonl"),
+        "{}",
+        ran.stdout
+    );
+    let said = format!("switchcost report {}", future.display());
+    assert!(
+        ran.stderr.contains("is dated in the future") && ran.stderr.contains(&said),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn a_record_is_never_overwritten() {
     let place = Place::new();
     let record = place.path("run.parquet");

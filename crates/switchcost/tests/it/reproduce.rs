@@ -87,15 +87,9 @@ fn everything_is_redone_quickly() {
 fn check_quickly(papers: &[&str], first: &str) {
     let place = Place::new();
     let site = place.path("site");
-    let start = std::time::Instant::now();
     let (code, printed, why) = words(
         &place,
         &[&["reproduce"], papers, &["--quick", "-o", text(&site)]].concat(),
-    );
-    assert!(
-        start.elapsed() < Duration::from_secs(480),
-        "took {:?}",
-        start.elapsed()
     );
     // 3: programs of the workloads, Valgrind or perf are not there, and each paper says which.
     assert!(code == 0 || code == 3, "{code}: {why}");

@@ -7,12 +7,14 @@ use switchcost_analysis::compare::{History, Request, State, history};
 use switchcost_record::MeasureRecord;
 use switchcost_report::compare::render_history;
 use switchcost_report::html::render_history as page_of;
+use time::OffsetDateTime;
 
 use super::place::Place;
 use super::{entries, records_at};
 use crate::cli::compare::CompareArguments;
 use crate::exit::{Exit, Failure};
 use crate::kinds::{Kind, kind};
+use crate::messages::say;
 use crate::runs;
 
 /// A state that was read.
@@ -33,6 +35,14 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
         .map(|(path, records)| load(path, records))
         .collect::<Result<Vec<_>, _>>()?;
     loaded.sort_by(|a, b| begun(a).cmp(begun(b)));
+    let now = runs::stamp(OffsetDateTime::now_utc());
+    for future in loaded.iter().filter(|state| begun(state) > now.as_str()) {
+        say!(
+            "{} is dated in the future ({}) and stands as the newest",
+            switchcost_report::plain(&future.name),
+            begun(future)
+        );
+    }
     let states: Vec<State<'_>> = loaded.iter().map(state).collect();
     let request = Request {
         confidence: arguments.confidence,

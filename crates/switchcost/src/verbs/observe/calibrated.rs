@@ -34,9 +34,15 @@ pub(super) fn find(
         MeasureRecord::read_header(path).is_ok_and(|header| is_of_all(&header, host))
     };
     let read = |path: PathBuf| of(&MeasureRecord::read(&path).ok()?, host).filter(is_whole);
-    let remembered = newest(runs::measurements().into_iter().rev(), could_serve, read);
-    if remembered.is_some() || arguments.no_calibration {
-        return Ok(remembered);
+    let remembered = || newest(runs::measurements().into_iter().rev(), could_serve, read);
+    let known = remembered();
+    if known.is_some() || arguments.no_calibration {
+        return Ok(known);
+    }
+    // Of several that begin at once one measures: together they would disturb one another.
+    let _turn = runs::take_turn("calibration", || interrupt.is_raised());
+    if let Some(known) = remembered() {
+        return Ok(Some(known));
     }
     say!(
         "no measurement of the last day is of this machine as it is now: measuring what a switch costs first (8 s, kept for later)"
