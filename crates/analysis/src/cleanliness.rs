@@ -10,6 +10,8 @@ use switchcost_units::Nanos;
 const FOREIGN_SHARE: u64 = 10;
 /// USER_HZ is 100 on every Linux.
 const STEAL_STEP: Nanos = Nanos::millis(10);
+/// A shorter gap may be what the accounts are late by.
+const LEAST_PAUSE: Nanos = Nanos::millis(20);
 /// Minor faults of a warm process: none but for a stack page or a copied page a task now and then.
 const FAULTS_PER_TASK: u64 = 4;
 const FAULT_SLACK: u64 = 16;
@@ -28,17 +30,45 @@ const USER_SLACK: f64 = 8.0;
 const WAIT_SHARE: u64 = 5;
 
 pub(crate) const FOREIGN_TIME: &str = "foreign-time";
+pub(crate) const PAUSED: &str = "paused";
 pub(crate) const FAULTS: &str = "faults";
 pub(crate) const MIGRATION: &str = "migration";
 pub(crate) const CLOCK_BACKWARDS: &str = "clock-backwards";
 pub(crate) const SWITCH_COUNT: &str = "switch-count";
 pub(crate) const NO_HANDOFFS: &str = "no-handoffs";
 
+/// Time of a window in which no task ran or waited for a CPU, and no other machine had it: a signal had stopped them all, their control group
+/// was frozen, or the machine suspended. On one CPU there is no other such time, but for reading a page; elsewhere it is not known.
+pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
+    let Some(run_delay) = evidence.run_delay_ns.filter(|_| {
+        case.placement.cpus.len() == 1 && case.runtime.is_none() && evidence.major_faults == 0
+    }) else {
+        return Nanos(0);
+    };
+    let accounted = evidence.task_cpu_ns + run_delay + stolen(evidence);
+    let missing = evidence.wall_ns.saturating_sub(accounted);
+    if missing > LEAST_PAUSE {
+        missing
+    } else {
+        Nanos(0)
+    }
+}
+
+/// Stolen time is counted in steps, and may show in the next window only.
+fn stolen(evidence: &Evidence) -> Nanos {
+    evidence
+        .steal_ns
+        .map_or(Nanos(0), |steal| steal + STEAL_STEP)
+}
+
 /// Time of a window that went to other tasks. On one CPU our tasks leave no time unused, so it is what is missing; on CPUs of their own
 /// they never wait for one, so it is what they waited. Without pinning it is not known.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
-        (1, _) => Some(evidence.wall_ns.saturating_sub(evidence.task_cpu_ns)),
+        (1, _) => {
+            let used = evidence.task_cpu_ns + pause(case, evidence);
+            Some(evidence.wall_ns.saturating_sub(used))
+        }
         (cpus, tasks) if cpus >= tasks as usize => evidence.run_delay_ns,
         _ => None,
     }
@@ -68,15 +98,12 @@ fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
 /// by cycle.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
-    // Stolen time is counted in steps, and may show in the next window only.
-    let stolen = evidence
-        .steal_ns
-        .map_or(Nanos(0), |steal| steal + STEAL_STEP);
+    let pause = pause(case, evidence);
     let foreign = time_of_others(case, evidence)
         .unwrap_or_default()
-        .saturating_sub(stolen);
+        .saturating_sub(stolen(evidence));
     let limit = Nanos(
-        evidence.wall_ns.0
+        evidence.wall_ns.saturating_sub(pause).0
             / if case.placement.is_one_cpu() {
                 FOREIGN_SHARE
             } else {
@@ -88,7 +115,8 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
     let reasons = [
         (window.batches.is_empty(), NO_HANDOFFS),
         (evidence.is_clock_backwards, CLOCK_BACKWARDS),
-        (is_foreign && !is_beside, FOREIGN_TIME),
+        (pause.0 > 0, PAUSED),
+        (pause.0 == 0 && is_foreign && !is_beside, FOREIGN_TIME),
         (
             has_faults(
                 evidence,
@@ -100,7 +128,7 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
         (has_migrated(evidence, case), MIGRATION),
         // Somebody else who runs in between makes switches of his own.
         (
-            !is_foreign && has_other_switch_count(window, case),
+            !is_foreign && pause.0 == 0 && has_other_switch_count(window, case),
             SWITCH_COUNT,
         ),
     ];

@@ -5,7 +5,7 @@ use switchcost_record::{
 };
 use switchcost_units::TickRate;
 
-use crate::cleanliness::{reasons_of_window, time_of_others};
+use crate::cleanliness::{pause, reasons_of_window, time_of_others};
 use crate::findings::Excluded;
 
 /// Of more disturbed samples than this, those that look clean are not to be trusted either.
@@ -158,7 +158,10 @@ impl<'a> Judged<'a> {
             .filter_map(|seen| seen.steal_ns)
             .map(|n| n.0 as f64)
             .sum();
-        let wall: f64 = evidence.iter().map(|seen| seen.wall_ns.0 as f64).sum();
+        let wall: f64 = evidence
+            .iter()
+            .map(|seen| seen.wall_ns.saturating_sub(pause(self.case, seen)).0 as f64)
+            .sum();
         if wall > 0.0 {
             (foreign - stolen).max(0.0) / wall
         } else {

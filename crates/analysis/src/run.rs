@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use switchcost_record::{Cycles, End, EndReason, MeasureRecord, Refusal, Rounds};
+use switchcost_units::Nanos;
 
 use crate::at_once;
 use crate::case::{Run, find};
+use crate::cleanliness::pause;
 use crate::curves::curves;
 use crate::findings::{CoreFinding, Findings, Flag, LoadLatency};
 use crate::judged::{Judged, Remedies};
@@ -107,7 +109,32 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
         });
     }
     flags.extend(unusual_rounds(&record.header.plan.rounds));
+    flags.extend(paused(record));
     flags
+}
+
+/// What was measured beside a pause is left out.
+fn paused(record: &MeasureRecord) -> Option<Flag> {
+    let cases = &record.header.plan.cases;
+    let pauses: Vec<Nanos> = record
+        .cycles
+        .iter()
+        .filter_map(|window| Some(pause(cases.get(window.case as usize)?, &window.evidence)))
+        .filter(|pause| pause.0 > 0)
+        .collect();
+    let sum = pauses.iter().fold(Nanos(0), |sum, pause| sum + *pause);
+    let times = match pauses.len() {
+        0 => return None,
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    Some(Flag {
+        name: "paused",
+        detail: format!(
+            "the run was paused {times}, for {sum} (stopped by a signal, frozen with its control group, or suspended): what was \
+             measured beside that is left out"
+        ),
+    })
 }
 
 /// Caches that were emptied, and cores that slept, make other costs.

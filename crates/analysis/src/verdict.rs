@@ -166,6 +166,10 @@ fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
             "the first task was not on its CPU",
             "allow this process its CPUs (taskset -p, cpuset), or choose others with --cpu",
         ),
+        reason::PAUSED => (
+            "the run was stopped, frozen or suspended meanwhile",
+            "measure again, and let it go on",
+        ),
         reason::CLOCK_BACKWARDS => (
             "the clock ran backwards",
             "run it again with the kernel's clock; the CPU's counter is not to be trusted here",

@@ -16,8 +16,8 @@ use crate::clock::{Clock, monotonic, speed_probe};
 use crate::control::current_cpu;
 use crate::usage::own_times;
 use switchcost_facts::interrupts;
-pub(crate) use tasks::parse_switches;
 pub use tasks::{TaskId, TaskWitness};
+pub(crate) use tasks::{parse_run_delay, parse_switches};
 
 /// /proc/interrupts of a machine with hundreds of CPUs and interrupts.
 const TEXT_LIMIT: usize = 1 << 20;

@@ -30,6 +30,7 @@ pub mod noise;
 pub mod out_of_memory;
 mod own_directory;
 pub mod own_proc;
+pub mod pause;
 pub mod perf;
 pub mod removal;
 pub mod restore;

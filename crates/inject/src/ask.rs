@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 
 use switchcost_facts::limits::ending;
 use switchcost_host::clock::monotonic;
+use switchcost_host::pause::{Pause, PauseDetector};
 use switchcost_host::task::{FreshProcess, Waited};
 use switchcost_remedies::for_starting;
 use switchcost_units::Nanos;
@@ -23,25 +24,36 @@ pub(crate) const TIMEOUT: Nanos = Nanos::seconds(5);
 
 /// Runs each run in a fresh process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ProcessExecutor;
+pub struct ProcessExecutor {
+    pause: Pause,
+}
 
 impl Executor for ProcessExecutor {
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer> {
-        ask(order, should_stop).unwrap_or_else(|error| {
+        ask(order, should_stop, &mut self.pause).unwrap_or_else(|error| {
             let remedy = for_starting(&error, "need to start this program anew");
             Some(Answer::Refused(format!("found no run ({error}), {remedy}")))
         })
     }
+
+    fn pause(&self) -> Pause {
+        self.pause
+    }
 }
 
 /// None where it was stopped.
-fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answer>> {
+fn ask(
+    order: &Order,
+    should_stop: &dyn Fn() -> bool,
+    paused: &mut Pause,
+) -> io::Result<Option<Answer>> {
     let mut process = FreshProcess::start(&[INJECTION_ARGUMENT])?;
     process.tell(&serde_json::to_vec(&Request::Twins(Box::new(
         order.clone(),
     )))?)?;
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
+    let mut pauses = PauseDetector::start();
     loop {
         if should_stop() {
             return Ok(None);
@@ -49,7 +61,10 @@ fn ask(order: &Order, should_stop: &dyn Fn() -> bool) -> io::Result<Option<Answe
         if monotonic() >= order.latest + TIMEOUT {
             return Ok(Some(Answer::TooLong));
         }
-        match process.wait_for_output(&mut buffer, GLANCE)? {
+        let (waited, pause) =
+            pauses.detect(GLANCE, || process.wait_for_output(&mut buffer, GLANCE));
+        *paused += pause;
+        match waited? {
             Waited::TimedOut => (),
             Waited::Bytes(count) => text.extend_from_slice(&buffer[..count]),
             Waited::Ended if text.is_empty() => {

@@ -4,6 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_host::clock::monotonic;
+use switchcost_host::pause::Pause;
 use switchcost_injection::{Header, Line, Plan, Run, TwinRun, Way};
 use switchcost_units::{Bytes, Nanos};
 
@@ -21,6 +22,11 @@ const OVERTIME: Nanos = Nanos::seconds(5);
 pub trait Executor {
     /// None where it was stopped.
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer>;
+
+    /// How long its runs were paused from outside so far.
+    fn pause(&self) -> Pause {
+        Pause::default()
+    }
 }
 
 /// How far it is.
@@ -135,6 +141,7 @@ pub fn inject<E: From<Fault>>(
         instruments,
         plan: &header.plan,
         start: monotonic(),
+        paused_before: executor.pause().stopped,
         runs: Vec::new(),
     };
     for block in 0.. {
@@ -144,7 +151,7 @@ pub fn inject<E: From<Fault>>(
             if stop.should_stop() {
                 return Ok(true);
             }
-            if !passes.has_time_for(way) {
+            if !passes.has_time_for(way, executor.pause()) {
                 return Ok(false);
             }
             let preempted = (u64::from(block) + first) % 2;
@@ -173,6 +180,8 @@ struct Passes<'a> {
     instruments: &'a Instruments,
     plan: &'a Plan,
     start: Nanos,
+    /// Before the start.
+    paused_before: Nanos,
     runs: Vec<Run>,
 }
 
@@ -186,13 +195,14 @@ impl Passes<'_> {
     }
 
     /// By the longest of its kind so far.
-    fn has_time_for(&self, way: Way) -> bool {
+    fn has_time_for(&self, way: Way, pause: Pause) -> bool {
         let longest = self
             .of(way)
             .map(|run| run.wall_ns)
             .max()
             .unwrap_or(Nanos(0));
-        self.elapsed() + longest <= self.plan.budget_ns
+        let paused = pause.stopped.saturating_sub(self.paused_before);
+        self.elapsed().saturating_sub(paused) + longest <= self.plan.budget_ns
     }
 
     /// About what such a preemption costs, by the runs so far.
@@ -220,9 +230,11 @@ impl Passes<'_> {
         let began = monotonic();
         let places = self.subject.places(false).map_err(Fault::NoFolder)?;
         let order = self.order(way, preempted, &places);
+        let paused = executor.pause().stopped;
         let Some(answer) = executor.run(&order, should_stop) else {
             return Ok(None);
         };
+        let paused = executor.pause().stopped.saturating_sub(paused);
         let outcomes = outcomes(answer, order.latest.saturating_sub(began))?;
         self.subject.check(&outcomes, &places)?;
         Ok(Some(Run {
@@ -232,7 +244,7 @@ impl Passes<'_> {
             is_moved: way.is_moved,
             preempted,
             since_start_ns: began.saturating_sub(self.start),
-            wall_ns: monotonic().saturating_sub(began),
+            wall_ns: monotonic().saturating_sub(began + paused),
             twins: outcomes.map(|outcome| outcome.run),
         }))
     }

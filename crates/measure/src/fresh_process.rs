@@ -5,6 +5,7 @@ use std::io;
 use switchcost_facts::limits::{ending, may_have_ended};
 use switchcost_host::clock::monotonic;
 use switchcost_host::control::{PinGuard, pin};
+use switchcost_host::pause::PauseDetector;
 use switchcost_host::task::{FreshProcess, Waited};
 use switchcost_remedies::for_starting;
 use switchcost_units::Nanos;
@@ -60,26 +61,35 @@ fn converse(
     let mut lines = Lines::default();
     let mut buffer = [0; 16 << 10];
     let hung_at = monotonic() + PATIENCE;
+    let mut pauses = PauseDetector::start();
+    let mut paused = Nanos(0);
     loop {
         if should_stop() {
             return Ok(RepetitionOutcome::Stopped);
         }
-        if monotonic() >= latest {
+        if monotonic() >= latest + paused {
             return Ok(RepetitionOutcome::Refused(TOO_LATE.to_owned()));
         }
-        match process.wait_for_output(&mut buffer, GLANCE)? {
+        let (waited, pause) =
+            pauses.detect(GLANCE, || process.wait_for_output(&mut buffer, GLANCE));
+        if !pause.is_none() {
+            paused = paused + pause.stopped;
+            take(Message::Paused(pause));
+        }
+        match waited? {
             Waited::Bytes(count) => {
                 for message in lines.add(&buffer[..count])? {
                     match message {
                         Message::Done(rounds) => return Ok(RepetitionOutcome::Done(rounds)),
                         Message::Refused(why) => return Ok(RepetitionOutcome::Refused(why)),
-                        Message::Cycles(_) | Message::Sample(_) | Message::Runtime(_) => {
-                            take(message)
-                        }
+                        Message::Cycles(_)
+                        | Message::Sample(_)
+                        | Message::Runtime(_)
+                        | Message::Paused(_) => take(message),
                     }
                 }
             }
-            Waited::TimedOut if monotonic() < hung_at => {}
+            Waited::TimedOut if monotonic() < hung_at + paused => {}
             Waited::TimedOut => return Ok(RepetitionOutcome::Refused(hung())),
             Waited::Ended => return Ok(RepetitionOutcome::Refused(ended(&process.exit_status()?))),
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use switchcost_host::clock::Clock;
 use switchcost_host::core_clock::CycleEvent;
+use switchcost_host::pause::Pause;
 use switchcost_record::{Arm, Case, Cycles, Rounds, RuntimeRun, Sample};
 use switchcost_units::{Bytes, Nanos, TickRate};
 
@@ -90,4 +91,7 @@ pub enum Message {
     Refused(String),
     /// All batches have been sent.
     Done(BatchRounds),
+    /// The run was stopped, frozen or suspended for a while. Of the executor, not of the repetition.
+    #[serde(skip)]
+    Paused(Pause),
 }

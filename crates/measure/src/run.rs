@@ -7,6 +7,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::core_clock::CycleEvent;
+use switchcost_host::pause::Pause;
 use switchcost_record::{Case, Cycles, EndReason, Header, Line, Refusal};
 use switchcost_units::{Nanos, TickRate};
 
@@ -76,6 +77,9 @@ pub trait Stop {
 
     /// Called before each repetition.
     fn progress(&mut self, progress: Progress);
+
+    /// Called after the run was paused from outside, which takes nothing from its budget.
+    fn resume(&mut self, _pause: Pause) {}
 }
 
 /// What every repetition is given beside its case.
@@ -132,6 +136,7 @@ pub fn measure<E>(
         header,
         instruments,
         start: monotonic(),
+        paused: Nanos(0),
         random,
         cases,
     };
@@ -167,6 +172,8 @@ struct Run<'a> {
     header: &'a Header,
     instruments: Instruments,
     start: Nanos,
+    /// Stopped from outside so far.
+    paused: Nanos,
     random: ChaCha8Rng,
     cases: Vec<CaseState>,
 }
@@ -225,12 +232,13 @@ impl Run<'_> {
             self.start
                 .0
                 .saturating_add(self.header.plan.budget_ns.0.saturating_mul(2))
-                .saturating_add(OVERTIME.0),
+                .saturating_add(OVERTIME.0)
+                .saturating_add(self.paused.0),
         )
     }
 
     fn elapsed(&self) -> Nanos {
-        monotonic().saturating_sub(self.start)
+        monotonic().saturating_sub(self.start + self.paused)
     }
 
     /// The cases to be run next, in random order: all that lack their first repetitions; else those unfinished ones
@@ -264,6 +272,7 @@ impl Run<'_> {
         let (order, latest) = (self.order(case), self.latest_end());
         let start = monotonic();
         let mut broken = Ok(());
+        let mut pause = Pause::default();
         let cycles = &mut self.cases[case].cycles;
         let outcome = executor.repetition(&order, latest, &|| stop.should_stop(), &mut |message| {
             let line = match message {
@@ -273,6 +282,10 @@ impl Run<'_> {
                 }
                 Message::Sample(sample) => Line::Sample(sample),
                 Message::Runtime(run) => Line::Runtime(run),
+                Message::Paused(more) => {
+                    pause += more;
+                    return;
+                }
                 Message::Refused(_) | Message::Done(_) => return,
             };
             if broken.is_ok() {
@@ -280,9 +293,13 @@ impl Run<'_> {
             }
         });
         broken?;
+        if !pause.is_none() {
+            self.paused = self.paused + pause.stopped;
+            stop.resume(pause);
+        }
         let state = &mut self.cases[case];
         state.repetitions += 1;
-        state.spent = state.spent + monotonic().saturating_sub(start);
+        state.spent = state.spent + monotonic().saturating_sub(start + pause.stopped);
         // Of a runtime, what differs from process to process is more than what more cycles would show.
         if state.repetitions == FIRST_REPETITIONS && order.runtime.is_none() {
             state.cycles_ns = cycles_time(state.cycles_ns, state.spent);

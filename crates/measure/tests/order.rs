@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use switchcost_host::clock::{Clock, monotonic};
+use switchcost_host::pause::Pause;
 use switchcost_measure::{
     BatchRounds, Executor, Instruments, Message, Order, Progress, RepetitionOutcome, Stop, measure,
 };
@@ -15,6 +16,7 @@ struct Scripted {
     orders: Vec<(u32, u32, BatchRounds)>,
     latest: Vec<Nanos>,
     refuses: Option<u32>,
+    pause: Pause,
 }
 
 impl Executor for Scripted {
@@ -35,6 +37,9 @@ impl Executor for Scripted {
             return RepetitionOutcome::Refused("found nothing".to_owned());
         }
         take(Message::Cycles(Box::new(window(order))));
+        if !self.pause.is_none() {
+            take(Message::Paused(self.pause));
+        }
         {
             let mut rounds = BatchRounds::default();
             rounds.set(Arm::SwitchDirect, 7);
@@ -64,6 +69,7 @@ struct Patience {
     enough: usize,
     looks_left: Cell<u32>,
     finished: usize,
+    paused: Pause,
 }
 
 impl Stop for Patience {
@@ -78,6 +84,10 @@ impl Stop for Patience {
 
     fn progress(&mut self, progress: Progress) {
         self.finished = progress.finished;
+    }
+
+    fn resume(&mut self, pause: Pause) {
+        self.paused += pause;
     }
 }
 
@@ -117,6 +127,7 @@ fn patience(enough: usize) -> Patience {
         enough,
         looks_left: Cell::new(u32::MAX),
         finished: 0,
+        paused: Pause::default(),
     }
 }
 
@@ -211,6 +222,28 @@ fn no_repetition_may_last_long_behind_the_budget() {
         executor.latest.windows(2).all(|pair| pair[0] == pair[1]),
         "one end for the whole run"
     );
+}
+
+#[test]
+fn a_pause_takes_nothing_from_the_time_that_a_run_has() {
+    let pause = Pause {
+        stopped: Nanos::seconds(100),
+        suspended: Nanos::seconds(7),
+    };
+    let mut executor = Scripted {
+        pause,
+        ..Scripted::default()
+    };
+    let mut stop = patience(3);
+    let (reason, lines) = run(&header(1, 1), &mut executor, &mut stop);
+    assert_eq!((reason, lines.len()), (EndReason::Complete, 3));
+    assert_eq!(stop.paused, pause + pause + pause);
+    let later: Vec<Nanos> = executor
+        .latest
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .collect();
+    assert_eq!(later, [pause.stopped; 2]);
 }
 
 #[test]

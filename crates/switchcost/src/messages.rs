@@ -4,6 +4,7 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
+use switchcost_host::pause::Pause;
 use switchcost_record::printable;
 
 use crate::exit::Failure;
@@ -14,6 +15,14 @@ macro_rules! say {
     ($($words:tt)*) => { $crate::messages::say_text(format_args!($($words)*)) };
 }
 pub(crate) use say;
+
+/// What is said of a run that was paused from outside.
+pub(crate) fn pause_message(pause: Pause) -> String {
+    format!(
+        "the run was paused for {} (stopped by a signal, frozen with its control group, or suspended); its budget does not count that",
+        pause.total()
+    )
+}
 
 /// Says one line.
 pub(crate) fn say_text(message: impl Display) {

@@ -84,6 +84,47 @@ fn time_that_went_to_others_is_seen() {
 }
 
 #[test]
+fn a_pause_is_no_other_load() {
+    let paused = |cpu, run_delay| {
+        move |window: &mut Cycles| {
+            window.evidence.wall_ns = Nanos::millis(3025);
+            window.evidence.task_cpu_ns = cpu;
+            window.evidence.run_delay_ns = Some(run_delay);
+        }
+    };
+    let little = Nanos::millis(10);
+    assert_eq!(reasons(paused(Nanos::millis(25), little)), ["paused"]);
+    assert_eq!(
+        reasons_of(&ordinary(), paused(Nanos::millis(25), little)),
+        ["paused"]
+    );
+    let of_others = Nanos::seconds(3);
+    assert_eq!(
+        reasons(paused(Nanos::millis(25), of_others)),
+        ["foreign-time"],
+        "who waits for a CPU is not paused"
+    );
+    assert_eq!(
+        reasons(paused(Nanos::millis(3005), Nanos(0))),
+        CLEAN,
+        "a tick or two is missing"
+    );
+    assert_eq!(
+        reasons_of(&across_cpus(), paused(Nanos::millis(25), little)),
+        CLEAN,
+        "one of two CPUs idles"
+    );
+    assert_eq!(
+        reasons(|window| {
+            paused(Nanos::millis(25), little)(window);
+            window.evidence.major_faults = 1;
+        }),
+        ["foreign-time", "faults"],
+        "a page was read meanwhile"
+    );
+}
+
+#[test]
 fn tasks_on_cpus_of_their_own_wait_for_none() {
     let waited = |share: u64| {
         move |window: &mut Cycles| {

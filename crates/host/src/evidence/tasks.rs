@@ -155,7 +155,7 @@ fn has_ended(error: &io::Error) -> bool {
 }
 
 /// The second number of /proc/PID/schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst).
-fn parse_run_delay(schedstat: &str) -> Option<Nanos> {
+pub(crate) fn parse_run_delay(schedstat: &str) -> Option<Nanos> {
     schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 

@@ -9,12 +9,21 @@ use switchcost_units::{CpuId, TickRate, Ticks};
 struct Scripted {
     orders: Vec<Order>,
     answer: fn(&Order) -> Option<Answer>,
+    /// In each run.
+    pause: Nanos,
 }
 
 impl Executor for Scripted {
     fn run(&mut self, order: &Order, _: &dyn Fn() -> bool) -> Option<Answer> {
         self.orders.push(order.clone());
         (self.answer)(order)
+    }
+
+    fn pause(&self) -> Pause {
+        Pause {
+            stopped: Nanos(self.pause.0 * self.orders.len() as u64),
+            suspended: Nanos(0),
+        }
     }
 }
 
@@ -115,12 +124,23 @@ struct Ran {
 }
 
 fn ran(budget: Nanos, until: usize, answer: fn(&Order) -> Option<Answer>) -> Ran {
+    ran_with_pauses(Nanos(0), budget, until, answer)
+}
+
+/// With such a pause in each run.
+fn ran_with_pauses(
+    pause: Nanos,
+    budget: Nanos,
+    until: usize,
+    answer: fn(&Order) -> Option<Answer>,
+) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
     let subject =
         Subject::new(vec!["true".into()], folder.path(), None, false).expect("it can be run");
     let mut executor = Scripted {
         orders: Vec::new(),
         answer,
+        pause,
     };
     let mut stop = Count {
         runs: 0,
@@ -195,6 +215,18 @@ fn it_ends_before_the_budget_does() {
 }
 
 #[test]
+fn a_pause_takes_nothing_from_the_budget() {
+    let paused = |pause| {
+        ran_with_pauses(pause, Nanos::millis(10), 20, |order| twins(order, [0, 0]))
+            .runs
+            .len()
+    };
+    assert!(paused(Nanos(0)) < 20);
+    // Of a run that took less there is nothing left.
+    assert_eq!(paused(Nanos::seconds(1)), 20);
+}
+
+#[test]
 fn copies_that_differ_in_a_run_end_it_and_the_runs_before_are_kept() {
     let answer = |order: &Order| twins(order, [0, if order.lost > Nanos(0) { 256 } else { 0 }]);
     let ran = ran(Nanos::seconds(60), usize::MAX, answer);
@@ -215,6 +247,7 @@ fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
         let mut executor = Scripted {
             orders: Vec::new(),
             answer,
+            pause: Nanos(0),
         };
         let found = undisturbed(
             &subject,

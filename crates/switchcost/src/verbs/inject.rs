@@ -15,7 +15,9 @@ use switchcost_host::core_clock;
 use switchcost_host::machine::manifest;
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_host::twin_group::twin_groups;
-use switchcost_inject::{Fault, Instruments, ProcessExecutor, Subject, Undisturbed, undisturbed};
+use switchcost_inject::{
+    Executor, Fault, Instruments, ProcessExecutor, Subject, Undisturbed, undisturbed,
+};
 use switchcost_injection::{End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Timing};
 use switchcost_measure::{PlacementChoice, RequestedControls, wanted_controls};
 use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
@@ -28,7 +30,7 @@ use crate::claims::Claims;
 use crate::cli::inject::{Footprint, InjectArguments};
 use crate::exit::{Exit, Failure};
 use crate::kinds;
-use crate::messages::say;
+use crate::messages::{pause_message, say};
 use crate::output::Output;
 use crate::redact;
 use crate::runs::{self, Place};
@@ -312,7 +314,7 @@ fn record(
     let start = monotonic();
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
     let _away = pin(&others(&host, &[Some(plan.cpu), plan.moves_to])).ok();
-    let mut executor = ProcessExecutor;
+    let mut executor = ProcessExecutor::default();
     let Some((subject, plan, found)) =
         tried(subject, &instruments, plan, &mut executor, interrupt)?
     else {
@@ -350,6 +352,10 @@ fn record(
         &mut |line| Ok::<(), Failure>(writer.append(&line)?),
     )?;
     watcher.finish();
+    let pause = executor.pause();
+    if !pause.is_none() {
+        say!("{}", pause_message(pause));
+    }
     let elapsed_ns = monotonic().saturating_sub(start);
     let end = End {
         is_interrupted,

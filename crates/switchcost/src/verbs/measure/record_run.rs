@@ -3,6 +3,7 @@
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
 use switchcost_host::core_clock::{self, CycleEvent};
+use switchcost_host::pause::Pause;
 use switchcost_host::perf::{System, admit, shares};
 use switchcost_host::usage::switches_of_all;
 use switchcost_measure::{
@@ -18,6 +19,7 @@ use time::OffsetDateTime;
 use super::runtimes::Runtimes;
 use crate::cli::Redaction;
 use crate::earlier::Folder;
+use crate::messages::{pause_message, say};
 use crate::progress::Bar;
 use crate::redact;
 use crate::runs::{Place, core_sharing, stamp};
@@ -240,5 +242,9 @@ impl Stop for Watcher<'_> {
 
     fn progress(&mut self, progress: Progress) {
         self.bar.show(progress);
+    }
+
+    fn resume(&mut self, pause: Pause) {
+        say!("{}", pause_message(pause));
     }
 }

@@ -1,0 +1,176 @@
+//! Pauses of this thread from outside: a signal stopped it (SIGSTOP), its control group was frozen, or the machine was suspended.
+//!
+//! A thread that waits with a timeout and comes back much later was paused, unless it waited for a CPU meanwhile. Suspended time is what
+//! CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
+
+use std::ops::{Add, AddAssign};
+
+use switchcost_units::Nanos;
+
+use crate::clock::{boot_time, monotonic};
+use crate::evidence::parse_run_delay;
+
+/// A wait that comes back later is looked into. Timers are late by less, and a shorter pause costs a run little of its time.
+const LATE: Nanos = Nanos::millis(200);
+
+/// Time that passed while this thread could not go on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pause {
+    /// Stopped or frozen, on CLOCK_MONOTONIC.
+    pub stopped: Nanos,
+    /// Suspended with the machine, in which CLOCK_MONOTONIC stands.
+    pub suspended: Nanos,
+}
+
+impl Pause {
+    /// Whether there was none.
+    pub fn is_none(&self) -> bool {
+        *self == Pause::default()
+    }
+
+    /// Both together.
+    pub fn total(&self) -> Nanos {
+        self.stopped + self.suspended
+    }
+}
+
+impl Add for Pause {
+    type Output = Pause;
+
+    fn add(self, other: Pause) -> Pause {
+        Pause {
+            stopped: self.stopped + other.stopped,
+            suspended: self.suspended + other.suspended,
+        }
+    }
+}
+
+impl AddAssign for Pause {
+    fn add_assign(&mut self, other: Pause) {
+        *self = *self + other;
+    }
+}
+
+/// What the kernel tells of this thread and the machine at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    monotonic: Nanos,
+    boot: Nanos,
+}
+
+impl Moment {
+    fn read() -> Moment {
+        Moment {
+            monotonic: monotonic(),
+            boot: boot_time(),
+        }
+    }
+
+    fn suspended(&self) -> Nanos {
+        self.boot.saturating_sub(self.monotonic)
+    }
+}
+
+/// Finds the pauses among the waits of one thread.
+#[derive(Debug)]
+pub struct PauseDetector {
+    /// How long the thread had waited for a CPU when that was last read; `None` where the kernel does not show it.
+    run_delay: Option<Nanos>,
+}
+
+impl PauseDetector {
+    /// Of the calling thread.
+    pub fn start() -> PauseDetector {
+        PauseDetector {
+            run_delay: own_run_delay(),
+        }
+    }
+
+    /// Waits, which is to take no longer than `longest`, and tells how long the thread was paused meanwhile.
+    pub fn detect<T>(&mut self, longest: Nanos, wait: impl FnOnce() -> T) -> (T, Pause) {
+        let begun = Moment::read();
+        let result = wait();
+        let pause = self.pause(begun, Moment::read(), longest, own_run_delay);
+        (result, pause)
+    }
+
+    /// The kernel's account is read for a late wait alone, since a measurement may be under way on this CPU.
+    fn pause(
+        &mut self,
+        begun: Moment,
+        ended: Moment,
+        longest: Nanos,
+        run_delay: impl FnOnce() -> Option<Nanos>,
+    ) -> Pause {
+        let late = ended.monotonic.saturating_sub(begun.monotonic + longest);
+        let suspended = ended.suspended().saturating_sub(begun.suspended());
+        let mut pause = Pause::default();
+        if suspended > LATE {
+            pause.suspended = suspended;
+        }
+        if late > LATE {
+            let now = run_delay();
+            let waited = now
+                .zip(self.run_delay)
+                .map(|(now, before)| now.saturating_sub(before));
+            self.run_delay = now;
+            let left = late.saturating_sub(waited.unwrap_or(late));
+            pause.stopped = if left > LATE { left } else { Nanos(0) };
+        }
+        pause
+    }
+}
+
+fn own_run_delay() -> Option<Nanos> {
+    parse_run_delay(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pause in a wait for 0.1 s that took so long on both clocks, by a thread that had waited for a CPU so long before and after.
+    fn pause(monotonic: Nanos, boot: Nanos, run_delay: [Option<Nanos>; 2]) -> Pause {
+        let at = |monotonic, boot| Moment { monotonic, boot };
+        let (begun, ahead) = (Nanos::seconds(100), Nanos::seconds(50));
+        let mut detector = PauseDetector {
+            run_delay: run_delay[0],
+        };
+        detector.pause(
+            at(begun, begun + ahead),
+            at(begun + monotonic, begun + ahead + boot),
+            Nanos::millis(100),
+            || run_delay[1],
+        )
+    }
+
+    #[test]
+    fn who_comes_back_late_was_stopped_unless_it_waited_for_a_cpu() {
+        let wait = Nanos::millis(3100);
+        let delay = |ms| Some(Nanos::millis(ms));
+        let stopped = |run_delay| pause(wait, wait, run_delay).stopped;
+        assert_eq!(stopped([delay(40), delay(40)]), Nanos::seconds(3));
+        assert_eq!(stopped([delay(40), delay(1040)]), Nanos::seconds(2));
+        assert_eq!(stopped([delay(40), delay(2940)]), Nanos(0), "but for 0.1 s");
+        assert_eq!(stopped([None, None]), Nanos(0), "its delay is not known");
+        let soon = Nanos::millis(250);
+        assert!(pause(soon, soon, [delay(0), delay(0)]).is_none());
+    }
+
+    #[test]
+    fn a_suspended_machine_is_distinguished_from_a_stopped_thread() {
+        let found = pause(Nanos::millis(100), Nanos::seconds(8), [None, None]);
+        let expected = Pause {
+            stopped: Nanos(0),
+            suspended: Nanos::millis(7900),
+        };
+        assert_eq!(found, expected);
+        assert_eq!(expected.total(), Nanos::millis(7900));
+    }
+
+    #[test]
+    fn a_wait_that_is_in_time_is_no_pause() {
+        let (result, pause) = PauseDetector::start().detect(Nanos::seconds(60), || 7);
+        assert!(result == 7 && pause.is_none(), "{pause:?}");
+    }
+}
