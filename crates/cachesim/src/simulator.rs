@@ -224,6 +224,14 @@ impl Simulator {
         Ok(())
     }
 
+    /// Lets all designs end at the first place in the trace where they can end together, though they were fed with more. Only before the
+    /// end.
+    pub fn stop_early(&self) {
+        if let Passes::OnThreads(workers) = &self.passes {
+            workers.stop_early();
+        }
+    }
+
     /// Ends the last segment and gives the counters. Data, and what evicts lines of others, are added up by name.
     pub fn finish(self, intervals: &mut Vec<Interval>, names: &mut Names<'_>) -> Outcome {
         let ended = match self.passes {

@@ -101,7 +101,7 @@ fn start() -> ExitCode {
     };
     let exit = outcome.unwrap_or_else(|failure| {
         say!("{failure}");
-        failure.exit()
+        signals::told_to_stop().unwrap_or_else(|| failure.exit())
     });
     if exit == Exit::Signal(SIGXCPU as u8) {
         say!("{}", switchcost_host::cpu_limit::REACHED);

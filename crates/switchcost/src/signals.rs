@@ -1,13 +1,25 @@
 //! SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU as a flag: a run that is told to stop keeps what it has, and says so. SIGXFSZ as nothing.
 
-use std::sync::Arc;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
+use signal_hook::low_level::{exit, pipe};
 use switchcost_host::task::is_ignored;
 
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
+
+/// Signals that tell a run to stop.
+const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
+
+/// Who is told to stop has ended within a second: half of it is for a busy machine.
+const LONGEST_ANSWER: Duration = Duration::from_millis(500);
 
 /// From here on a file that may not be so long (`ulimit -f`) is an error of its write, which says what to do, and does not kill. A handler
 /// with nothing to do: a signal that is ignored would also be in the programs that are traced.
@@ -28,6 +40,13 @@ pub(crate) fn outlive() -> std::io::Result<()> {
     signals.try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
 }
 
+/// The exit of a run that was told to stop, whatever it fails at then.
+pub(crate) fn told_to_stop() -> Option<Exit> {
+    WATCHED.get().and_then(Interrupt::exit)
+}
+
+static WATCHED: OnceLock<Interrupt> = OnceLock::new();
+
 /// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: when a terminal closes, both the shell and the
 /// kernel send it to the jobs; or SIGXCPU, which comes each second from the limit on CPU time on.
 #[derive(Clone, Debug)]
@@ -42,10 +61,7 @@ impl Interrupt {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
         switchcost_host::cpu_limit::is_watched().map_err(Failure::Signals)?;
-        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU]
-            .into_iter()
-            .filter(|signal| !is_ignored(*signal))
-        {
+        for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
             // In this order the first signal only raises the flags, and the second finds them raised.
             if ![SIGHUP, SIGXCPU].contains(&signal) {
                 flag::register_conditional_default(signal, Arc::clone(&is_raised))
@@ -55,7 +71,30 @@ impl Interrupt {
             flag::register_usize(signal, Arc::clone(&number), signal as usize)
                 .map_err(Failure::Signals)?;
         }
-        Ok(Interrupt { number, is_raised })
+        let interrupt = Interrupt { number, is_raised };
+        let _ = WATCHED.set(interrupt.clone());
+        Ok(interrupt)
+    }
+
+    /// The same, for what may take long to come to a place where it can stop: then the program ends there, and keeps nothing. What it has
+    /// left to others to put in order they do as if it had been killed.
+    pub(crate) fn watch_in_time() -> Result<Interrupt, Failure> {
+        let interrupt = Interrupt::watch()?;
+        let (mut told, tell) = UnixStream::pair().map_err(Failure::Signals)?;
+        for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
+            let tell = tell.try_clone().map_err(Failure::Signals)?;
+            pipe::register(signal, tell).map_err(Failure::Signals)?;
+        }
+        let number = Arc::clone(&interrupt.number);
+        let end = move || {
+            let _ = told.read_exact(&mut [0]);
+            std::thread::sleep(LONGEST_ANSWER);
+            say!("stopped in the middle: nothing is recorded of what was under way");
+            exit(128 + number.load(SeqCst) as i32);
+        };
+        let started = thread::Builder::new().spawn(end);
+        started.map_err(Failure::Signals)?;
+        Ok(interrupt)
     }
 
     pub(crate) fn is_raised(&self) -> bool {

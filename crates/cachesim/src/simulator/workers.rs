@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use switchcost_simulation_result::Interval;
@@ -20,6 +20,7 @@ const MOST_WORKERS: usize = 64;
 /// All passes. Each goes through the chunks in their order, and no more of them run at a time than are allowed.
 #[derive(Debug)]
 pub(super) struct Workers {
+    turns: Arc<Turns>,
     workers: Vec<Worker>,
     /// Chunks that some pass has not taken yet, the oldest first.
     under_way: VecDeque<Arc<Chunk>>,
@@ -53,6 +54,7 @@ impl Workers {
             workers.push(Worker::start(workers.len(), own, Arc::clone(&turns))?);
         }
         Ok(Workers {
+            turns,
             workers,
             under_way: VecDeque::new(),
             spare: Vec::new(),
@@ -74,6 +76,12 @@ impl Workers {
             let _ = worker.chunks.send((Arc::clone(&chunk), fed));
         }
         self.under_way.push_back(chunk);
+    }
+
+    /// Has all passes leave out chunks that none of them has begun with.
+    pub(super) fn stop_early(&self) {
+        let mut state = self.turns.lock();
+        state.last = state.furthest;
     }
 
     /// Ends all passes once they have taken everything.
@@ -110,12 +118,12 @@ impl Worker {
         let run = move || {
             for (chunk_number, (chunk, fed)) in next.iter().enumerate() {
                 let mut ended = Vec::new();
-                let turn = turns.wait(chunk_number, number);
-                for pass in &mut passes {
-                    pass.feed(&chunk, fed);
-                    pass.take_intervals(&mut ended);
+                if let Some(_turn) = turns.wait(chunk_number, number) {
+                    for pass in &mut passes {
+                        pass.feed(&chunk, fed);
+                        pass.take_intervals(&mut ended);
+                    }
                 }
-                drop(turn);
                 // Whoever gets the intervals of all takes the chunk's memory.
                 drop(chunk);
                 if give.send(ended).is_err() {
@@ -123,7 +131,7 @@ impl Worker {
                 }
             }
             // No more at a time than before, and behind those that have chunks left.
-            let _turn = turns.wait(usize::MAX, number);
+            let _turn = turns.wait(END, number);
             passes.into_iter().map(Pass::finish).collect()
         };
         let thread = std::thread::Builder::new()
@@ -160,9 +168,16 @@ struct Turns {
 #[derive(Debug)]
 struct TurnState {
     free: usize,
+    /// The last chunk that some pass has begun with.
+    furthest: usize,
+    /// The last one that passes take.
+    last: usize,
     /// Chunk and worker.
     waiting: BTreeSet<(usize, usize)>,
 }
+
+/// Stands for the number of a chunk behind the last one.
+const END: usize = usize::MAX;
 
 /// Ends when it is dropped.
 struct Turn<'a>(&'a Turns);
@@ -172,15 +187,22 @@ impl Turns {
         Turns {
             state: Mutex::new(TurnState {
                 free,
+                furthest: 0,
+                last: END,
                 waiting: BTreeSet::new(),
             }),
             has_changed: Condvar::new(),
         }
     }
 
-    fn wait(&self, chunk: usize, worker: usize) -> Turn<'_> {
+    fn lock(&self) -> MutexGuard<'_, TurnState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// None where the chunk is left out.
+    fn wait(&self, chunk: usize, worker: usize) -> Option<Turn<'_>> {
         let own = (chunk, worker);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         state.waiting.insert(own);
         let mut state = self
             .has_changed
@@ -189,20 +211,22 @@ impl Turns {
             })
             .unwrap_or_else(PoisonError::into_inner);
         state.waiting.remove(&own);
-        state.free -= 1;
         // Another turn may be free for the next.
         self.has_changed.notify_all();
-        Turn(self)
+        if chunk != END {
+            if chunk > state.last {
+                return None;
+            }
+            state.furthest = state.furthest.max(chunk);
+        }
+        state.free -= 1;
+        Some(Turn(self))
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .free += 1;
+        self.0.lock().free += 1;
         self.0.has_changed.notify_all();
     }
 }
@@ -215,6 +239,21 @@ mod tests {
     use super::super::runner::runners;
     use super::super::{Options, Pass};
     use super::*;
+
+    #[test]
+    fn who_stops_early_leaves_out_what_none_has_begun_with() {
+        let turns = Arc::new(Turns::new(2));
+        assert!(turns.wait(0, 0).is_some() && turns.wait(1, 0).is_some());
+        let workers = Workers {
+            turns: Arc::clone(&turns),
+            workers: Vec::new(),
+            under_way: VecDeque::new(),
+            spare: Vec::new(),
+        };
+        workers.stop_early();
+        assert!(turns.wait(0, 1).is_some() && turns.wait(1, 1).is_some());
+        assert!(turns.wait(2, 0).is_none() && turns.wait(END, 0).is_some());
+    }
 
     #[test]
     #[should_panic(expected = "mid > len")]

@@ -98,7 +98,7 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
 
 fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let interrupt = Interrupt::watch()?;
+    let interrupt = Interrupt::watch_in_time()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
         return interrupt
             .exit()
@@ -156,6 +156,7 @@ fn feed(
     let mut chunk = Chunk::default();
     loop {
         if interrupt.is_raised() {
+            run.stop_early();
             return Ok(Some("interrupted".to_owned()));
         }
         match next(&mut chunk) {
@@ -192,7 +193,7 @@ pub(crate) fn live(
     keep: Option<&Path>,
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let interrupt = Interrupt::watch()?;
+    let interrupt = Interrupt::watch_in_time()?;
     let is_redacted = arguments.redaction.redact;
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);
     let mut skip = Skip::of(skipped_switches);
@@ -230,6 +231,9 @@ pub(crate) fn live(
         trace
             .iter_mut()
             .for_each(|trace| trace.name_symbols(ended.symbols.clone()));
+    }
+    if interrupt.is_raised() {
+        run.stop_early();
     }
     let kept = trace.map(NewTrace::finish).transpose();
     let incomplete = match &outcome {

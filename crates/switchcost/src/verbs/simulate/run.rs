@@ -212,6 +212,11 @@ impl Run {
         Ok(())
     }
 
+    /// Leaves out what no design has begun with.
+    pub(super) fn stop_early(&self) {
+        self.simulator.stop_early();
+    }
+
     /// Whether nothing was executed so far.
     pub(super) fn is_empty(&self) -> bool {
         !self.has_blocks
