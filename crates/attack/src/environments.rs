@@ -91,12 +91,17 @@ impl Kind for Environments {
         };
         let judged = judge::after(verb, place, &whole, &ran, &bystander);
         Ok(judged
-            .and_then(|()| is_as_promised(environment, &whole, &ran))
+            .and_then(|()| is_as_promised(place, environment, &whole, &ran))
             .into())
     }
 }
 
-fn is_as_promised(environment: &Environment, whole: &Whole, ran: &Ran) -> Result<(), String> {
+fn is_as_promised(
+    place: &Place,
+    environment: &Environment,
+    whole: &Whole,
+    ran: &Ran,
+) -> Result<(), String> {
     if !environment.silent {
         judge::is_explained(ran)?;
     }
@@ -112,15 +117,13 @@ fn is_as_promised(environment: &Environment, whole: &Whole, ran: &Ran) -> Result
             ran.reported()
         ));
     }
-    if environment
+    let forbidden = environment
         .forbids
         .as_ref()
-        .is_some_and(|path| Path::new(path).exists())
-    {
-        return Err(format!(
-            "it made {}",
-            environment.forbids.as_deref().unwrap_or_default()
-        ));
+        .map(|path| place.expanded(path));
+    if let Some(path) = forbidden.filter(|path| Path::new(path).exists()) {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        return Err(format!("it made {path}: {text:?}"));
     }
     // What could not be measured beside a neighbour is another matter.
     let is_same =

@@ -1,6 +1,8 @@
 //! Processes: those that are left, and the one that must be as it was.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,15 +10,14 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Whoever learns that a run is gone has so long to go, too.
 const TIME_TO_GO: Duration = Duration::from_secs(10);
 
-/// Processes that have this in their environment.
-pub(crate) fn marked(mark: &str) -> Vec<i32> {
+/// Processes that have a path below this folder in their environment: those that we start for ourselves have little else of it.
+pub(crate) fn marked(folder: &Path) -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let folder = folder.as_os_str().as_bytes();
     let has_mark = |pid: &i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == mark.as_bytes())
+        environment.windows(folder.len()).any(|text| text == folder)
     };
     numbers.filter(has_mark).collect()
 }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::leftovers::{Condition, marked};
 use crate::whole::Whole;
 
-/// All that runs in a place has this in its environment, with the place's folder.
+/// The program has this in its environment, with the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
 /// A server that has next to nothing to do: a twentieth of a CPU, and some words each hundredth of a second.
@@ -71,7 +71,7 @@ impl Place {
 
     /// Processes of this place, however started.
     pub(crate) fn processes(&self) -> Vec<i32> {
-        marked(&format!("{MARK}={}", self.folder().display()))
+        marked(self.folder())
     }
 
     /// How the process that has nothing to do with it is to be found.
@@ -87,15 +87,18 @@ impl Place {
         }
     }
 
-    /// What is left of temporary files.
+    /// What is left of temporary files, and beside what is compiled.
     pub(crate) fn temporary(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path("tmp"))
-            .into_iter()
-            .flatten()
-            .flatten();
-        entries
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect()
+        let names = |folder: &str| {
+            let entries = fs::read_dir(self.path(folder))
+                .into_iter()
+                .flatten()
+                .flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
+        };
+        let is_draft = |name: &String| name.starts_with("switchcost-");
+        let drafts = names("home/.cache/switchcost/runtimes").filter(is_draft);
+        names("tmp").chain(drafts).collect()
     }
 
     /// A word of a table, with what its placeholders stand for.

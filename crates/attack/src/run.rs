@@ -132,6 +132,7 @@ impl<'a> Run<'a> {
             .env("LANG", "C.UTF-8");
         command
             .env("SHELL", "/bin/sh")
+            .env_remove("XDG_CACHE_HOME")
             .env_remove("NO_COLOR")
             .env_remove("COLUMNS")
             .env_remove("LINES");
