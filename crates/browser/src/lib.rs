@@ -3,14 +3,14 @@
 //! What comes in: a page as a file, flags, and a folder in which the browser may keep whatever it likes. What goes out: the elements
 //! of the page when its scripts have run, and what the browser said. Nothing here knows what is on a page.
 
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use switchcost_host::own_environment::FOLDER;
 use switchcost_host::supervisor::{Program, Report, Setting, Supervisor};
 
 /// What Chromium and its kin are called.
@@ -75,16 +75,11 @@ impl Browser {
             folder.join("stdout"),
             folder.join("stderr"),
         );
-        let setting = Setting {
-            in_pid_namespace: false,
-            shared: None,
-            cpu: None,
-            has_fixed_addresses: false,
-            has_callers_files: false,
-            input: input.into(),
-            output: File::create(&output)?.into(),
-            errors: File::create(&errors)?.into(),
-        };
+        let setting = Setting::new(
+            input.into(),
+            File::create(&output)?.into(),
+            File::create(&errors)?.into(),
+        );
         let mut supervisor = Supervisor::start(&[self.program(page, flags, folder)?], &setting)?;
         supervisor.launch(0)?;
         let ended = wait(&mut supervisor);
@@ -114,16 +109,7 @@ impl Browser {
         let others =
             std::env::vars_os().filter(|(name, _)| !ITS_FOLDERS.iter().any(|own| name == own));
         let variables = others.chain(ITS_FOLDERS.map(|own| (own.into(), folder.into())));
-        let environment = variables.map(|(name, value)| zero_terminated(joined(name, "=", value)));
-        Ok(Program {
-            path: zero_terminated(self.path.clone().into())?,
-            arguments: arguments
-                .into_iter()
-                .map(zero_terminated)
-                .collect::<io::Result<_>>()?,
-            environment: environment.collect::<io::Result<_>>()?,
-            directory: None,
-        })
+        Program::new(arguments, variables.collect(), Some(Path::new(FOLDER)))
     }
 }
 
@@ -144,10 +130,6 @@ fn joined(mut start: OsString, between: &str, end: OsString) -> OsString {
     start.push(between);
     start.push(end);
     start
-}
-
-fn zero_terminated(text: OsString) -> io::Result<CString> {
-    Ok(CString::new(text.into_vec())?)
 }
 
 fn is_root() -> io::Result<bool> {

@@ -373,9 +373,7 @@ fn programs(
         cpu: options.cpu,
         has_fixed_addresses: true,
         has_callers_files: true,
-        input: input?,
-        output: output?,
-        errors: errors?,
+        ..Setting::new(input?, output?, errors?)
     };
     let mut supervisor = supervisor(commands, &options.tool, ring, &setting);
     let mut no_pid_namespace = None;

@@ -1,11 +1,10 @@
 //! How a command becomes a process under Valgrind.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use switchcost_host::supervisor::Program;
+use switchcost_host::supervisor::{Program, Variables};
 
 use crate::command::Command;
 use crate::ring::SLOTS;
@@ -18,10 +17,6 @@ const RING_TEXT: usize = 64;
 const MOST_THREADS: usize = SLOTS + 64;
 /// Valgrind starts this program for each that is executed, whatever named it.
 const LAUNCHER: &str = "VALGRIND_LAUNCHER";
-
-fn zero_terminated(text: OsString) -> io::Result<CString> {
-    Ok(CString::new(text.into_vec())?)
-}
 
 /// A program that runs `command` under `tool`, writing into the ring at `ring`.
 pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result<Program> {
@@ -39,24 +34,17 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
         format!("--ring={ring}"),
         format!("--pad={}", "x".repeat(RING_TEXT.saturating_sub(ring.len()))),
     ];
-    let arguments = std::iter::once(tool.launcher.clone().into_os_string())
+    let words = std::iter::once(tool.launcher.clone().into_os_string())
         .chain(options.map(OsString::from))
-        .chain(command.words.iter().cloned())
-        .map(zero_terminated)
-        .collect::<io::Result<_>>()?;
-    Ok(Program {
-        path: zero_terminated(tool.launcher.clone().into())?,
-        arguments,
-        environment: environment(command, tool)?,
-        directory: command
-            .directory
-            .clone()
-            .map(|folder| zero_terminated(folder.into()))
-            .transpose()?,
-    })
+        .chain(command.words.iter().cloned());
+    Program::new(
+        words,
+        environment(command, tool),
+        command.directory.as_deref(),
+    )
 }
 
-fn environment(command: &Command, tool: &Tool) -> io::Result<Vec<CString>> {
+fn environment(command: &Command, tool: &Tool) -> Variables {
     let own = (
         OsString::from("VALGRIND_LIB"),
         tool.folder.clone().into_os_string(),
@@ -67,12 +55,6 @@ fn environment(command: &Command, tool: &Tool) -> io::Result<Vec<CString>> {
     std::env::vars_os()
         .filter(|(name, _)| !is_replaced(name))
         .chain(added.iter().cloned())
-        .map(|(name, value)| {
-            let mut text = name;
-            text.push("=");
-            text.push(value);
-            zero_terminated(text)
-        })
         .collect()
 }
 

@@ -17,8 +17,8 @@ use rustix::io::Errno;
 use tempfile::{Builder, TempPath};
 
 use crate::abandoned::{is_own, take_over};
+use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
-use crate::watcher::Watcher;
 
 const PREFIX: &[u8] = b".switchcost-";
 /// What makes the name of a draft its own.
@@ -36,7 +36,7 @@ pub struct Draft {
     file: File,
     target: PathBuf,
     /// Where it must have a name from the start.
-    named: Option<(TempPath, Option<Watcher>)>,
+    named: Option<(TempPath, Option<CleanupHelper>)>,
 }
 
 impl Draft {
@@ -74,11 +74,11 @@ impl Draft {
             .permissions(Permissions::from_mode(EVERYBODY));
         let (file, path) = builder.tempfile_in(folder_of(target))?.into_parts();
         own(&file);
-        let watcher = Watcher::start(&std::path::absolute(&path)?).ok();
+        let helper = CleanupHelper::start(&Step::Remove(&std::path::absolute(&path)?)).ok();
         Ok(Draft {
             file,
             target: target.to_owned(),
-            named: Some((path, watcher)),
+            named: Some((path, helper)),
         })
     }
 
@@ -90,11 +90,7 @@ impl Draft {
         self.file.sync_all()?;
         match self.named.take() {
             None => self.name(),
-            Some((path, watcher)) => {
-                path.persist(&self.target)?;
-                watcher.into_iter().for_each(Watcher::dismiss);
-                Ok(())
-            }
+            Some((path, _helper)) => Ok(path.persist(&self.target)?),
         }
     }
 
@@ -130,15 +126,6 @@ impl Draft {
             path,
             AtFlags::SYMLINK_FOLLOW,
         )?)
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if let Some((path, Some(watcher))) = self.named.take() {
-            drop(path);
-            watcher.dismiss();
-        }
     }
 }
 

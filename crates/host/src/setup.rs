@@ -1,7 +1,7 @@
 //! A program under a set-up of its own: shell commands before it, a wrapper around it, and behind it whatever they did undone, however it ends.
 //!
-//! A *keeper* sees to that: this very program, started anew, as [`crate::restorer`] is. What it starts becomes its own when it loses its
-//! parent (PR_SET_CHILD_SUBREAPER); its standard input ends when it is to stop, or the run is gone.
+//! A *keeper* sees to that: this very program, started anew, as a cleanup helper is ([`crate::cleanup`]). Its standard input ends when it
+//! is to stop, or the run is gone.
 
 mod keeper;
 mod settings;
@@ -23,8 +23,11 @@ pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
 /// How often it is asked whether to stop.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
-    tv_nsec: 100_000_000,
+    tv_nsec: 20_000_000,
 };
+
+/// Who is told to stop waits so long for a set-up to be undone.
+const LEFT_AFTER: Duration = Duration::from_millis(600);
 
 /// What is set up around a program; each may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub struct Keeper {
     process: Child,
     /// Its end asks to stop.
     line: Option<ChildStdin>,
+    /// Whether it goes on without us.
+    is_left: bool,
 }
 
 /// Why there is no result of a keeper.
@@ -83,12 +88,17 @@ impl Setup {
             .process_group(0);
         let mut process = command.spawn()?;
         let line = process.stdin.take();
-        Ok(Keeper { process, line })
+        Ok(Keeper {
+            process,
+            line,
+            is_left: false,
+        })
     }
 }
 
 impl Keeper {
-    /// Waits until all is undone; has the program ended as soon as `should_stop`, and where it takes longer than `longest`.
+    /// Waits until all is undone; has the program ended as soon as `should_stop`, and where it takes longer than `longest`. Who is to stop
+    /// does not wait for what takes long to undo: the keeper goes on with it.
     ///
     /// # Errors
     /// Where it took longer.
@@ -98,11 +108,24 @@ impl Keeper {
         longest: Duration,
     ) -> Result<Kept, NotKept> {
         let start = Instant::now();
-        let mut is_late = false;
+        let (mut is_late, mut stopped) = (false, None);
         while !self.has_reported().map_err(NotKept::Failed)? {
             is_late |= self.line.is_some() && start.elapsed() > longest;
-            if is_late || should_stop() {
+            if stopped.is_none() && should_stop() {
+                stopped = Some(Instant::now());
+            }
+            if is_late || stopped.is_some() {
                 self.line = None;
+            }
+            if stopped.is_some_and(|since| since.elapsed() > LEFT_AFTER) {
+                self.is_left = true;
+                return Ok(Kept {
+                    code: None,
+                    complaints: vec![format!(
+                        "process {} goes on undoing it, for a minute at most",
+                        self.process.id()
+                    )],
+                });
             }
         }
         let mut report = String::new();
@@ -131,7 +154,9 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.line = None;
-        let _ = self.process.wait();
+        if !self.is_left {
+            let _ = self.process.wait();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The supervisor is the parent of the programs and inherits their orphans (PR_SET_CHILD_SUBREAPER), so nothing that they
 //! start can get away from it. It reads a pipe that only we write: when we ask it to, or when we are gone, however we
-//! went, it kills its children until it has none. The programs die with the supervisor (PR_SET_PDEATHSIG).
+//! went, it ends its children until it has none. The programs die with the supervisor (PR_SET_PDEATHSIG).
 //!
 //! Programs may live in a PID namespace of their own: then the supervisor is its first process. Process numbers are the same each time
 //! there, and its /proc shows no others; the kernel ends all in it with the supervisor.
@@ -26,7 +26,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 pub(crate) use pid_namespace::PidNamespace;
-pub use program::{Program, Report, Setting};
+pub use program::{Program, Report, Setting, Variables};
 pub use task_files::TaskFiles;
 
 /// The number of the supervisor in a PID namespace of its own: the kernel gives it to the first process.
@@ -118,7 +118,7 @@ impl Supervisor {
         Ok(bytes)
     }
 
-    /// Ends all programs and everything they started, and waits until they are gone.
+    /// Ends all programs and everything they started, and waits until they are gone. What was not heard yet is still reported.
     pub fn dismiss(&mut self) {
         if self.control.take().is_some() {
             let _ = waitpid(Some(self.pid), WaitOptions::empty());

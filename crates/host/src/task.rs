@@ -1,16 +1,18 @@
 //! Processes that end when their parent ends, whatever ends it.
 
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group,
-    set_parent_process_death_signal, waitpid,
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal,
+    waitpid,
 };
 use switchcost_units::Nanos;
 
@@ -24,6 +26,19 @@ pub fn current_tid() -> i32 {
 /// The kernel's number of this process.
 pub fn current_pid() -> i32 {
     getpid().as_raw_nonzero().get()
+}
+
+/// The file of this very program, for those that we start, as long as we live: it may have been moved, removed or replaced by another version.
+pub fn own_program() -> String {
+    format!("/proc/{}/exe", current_pid())
+}
+
+/// The same for a command that may change the user, or what is mounted, before it starts us: by name, while that is still our file.
+pub fn named_own_program() -> String {
+    let file = |path: &Path| path.metadata().ok().map(|facts| (facts.dev(), facts.ino()));
+    let named = std::env::current_exe().ok();
+    let named = named.filter(|named| file(named) == file(Path::new("/proc/self/exe")));
+    named.map_or_else(own_program, |named| named.display().to_string())
 }
 
 /// Stops this process as `kill -STOP` does; returns when it is continued (SIGCONT).
@@ -119,32 +134,6 @@ pub(crate) fn tie(command: &mut Command) {
     let parent = getpid();
     // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
     unsafe { command.pre_exec(move || die_with(parent)) };
-}
-
-/// So soon a program is told to stop.
-const STOP_WITHIN: Duration = Duration::from_millis(50);
-
-/// Runs a program to its end, in a process group of its own that a signal from the terminal does not reach. When
-/// `should_stop` says so, the group is told to end (SIGTERM) once, and waited for. The program is killed when the calling
-/// thread ends.
-pub fn run_tied(command: &mut Command, should_stop: &dyn Fn() -> bool) -> io::Result<ExitStatus> {
-    command.process_group(0);
-    tie(command);
-    let mut child = command.spawn()?;
-    let group = Pid::from_child(&child);
-    let mut is_asked = false;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if !is_asked && should_stop() {
-            // Not SIGINT: who is started in the background of a shell may ignore it. The program has not been waited for,
-            // so the number is still its own.
-            let _ = kill_process_group(group, Signal::TERM);
-            is_asked = true;
-        }
-        std::thread::sleep(STOP_WITHIN);
-    }
 }
 
 /// A child program that talks over its standard input and output; killed and reaped when dropped.
@@ -251,23 +240,6 @@ fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatu
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_program_is_waited_for_and_asked_once_to_stop() {
-        let status =
-            run_tied(Command::new("sh").args(["-c", "exit 7"]), &|| false).expect("a shell");
-        assert_eq!(status.code(), Some(7));
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let ready = folder.path().join("ready");
-        let script = format!(
-            "trap 'exit 9' TERM; : > {}; while :; do sleep 0.01; done",
-            ready.display()
-        );
-        let status = run_tied(Command::new("sh").args(["-c", &script]), &|| ready.exists())
-            .expect("a shell");
-        assert_eq!(status.code(), Some(9));
-        assert!(run_tied(&mut Command::new("/nonexistent"), &|| false).is_err());
-    }
 
     #[test]
     fn the_wait_for_a_child_is_bounded() {

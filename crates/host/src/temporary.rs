@@ -4,7 +4,7 @@
 //! run, as programs may make addresses from the paths of their files. In it are `lock`, which is ours as long as we live (flock),
 //! and `files`, which is for everything else.
 //!
-//! A process of our own waits until the run is gone and removes the folder then ([`crate::removal::watch`]). What that could not do, as
+//! A process of our own waits until the run is gone and removes the folder then ([`crate::cleanup`]). What that could not do, as
 //! where the power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and abandoned:
 //! it has the name and the lock, both belong to this user, and no process holds the lock. Symbolic links are not followed.
 
@@ -17,9 +17,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, openat};
+use rustix::fs::{
+    FlockOperation, Mode, OFlags, StatVfsMountFlags, flock, fstat, open, openat, statvfs,
+};
 
-use crate::watcher::Watcher;
+use crate::cleanup::{CleanupHelper, Step};
 
 const PREFIX: &str = "switchcost-";
 /// No one has so many runs at once.
@@ -43,7 +45,7 @@ pub struct TemporaryFolder {
     whole: PathBuf,
     files: PathBuf,
     lock: File,
-    watcher: Option<Watcher>,
+    helper: Option<CleanupHelper>,
 }
 
 impl TemporaryFolder {
@@ -89,11 +91,18 @@ impl Drop for TemporaryFolder {
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|&lock| lock != self.lock.as_raw_fd());
         let is_removed = abandoned_folder::remove(&self.whole, &self.lock).is_ok();
-        // Otherwise it may take a while, and the watcher goes on with it.
-        if let Some(watcher) = self.watcher.take().filter(|_| is_removed) {
-            watcher.dismiss();
+        // It may take a while.
+        if let Some(helper) = self.helper.take().filter(|_| !is_removed) {
+            helper.release();
         }
     }
+}
+
+/// Whether no program may be started from a folder, or from where it is to be, since its file system is mounted so.
+pub fn is_noexec(folder: &Path) -> bool {
+    let there = folder.ancestors().find(|folder| folder.exists());
+    let facts = there.and_then(|folder| statvfs(folder).ok());
+    facts.is_some_and(|facts| facts.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
 /// None where the name is taken.
@@ -113,13 +122,13 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .push(lock.as_raw_fd());
-    // Without a watcher, the next run removes what a dead one has left.
-    let watcher = Watcher::start(&path).ok();
+    // Without a helper, the next run removes what a dead one has left.
+    let helper = CleanupHelper::start(&Step::Remove(&path)).ok();
     let folder = TemporaryFolder {
         files: path.join(FILES),
         whole: path,
         lock,
-        watcher,
+        helper,
     };
     fs::create_dir(folder.path())?;
     Ok(Some(folder))

@@ -3,17 +3,17 @@
 use std::ffi::OsString;
 use std::io;
 use std::process::{Child, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use switchcost_host::cleanup::{CleanupHelper, Step};
+use switchcost_host::cleanup_steps::end_family;
 use switchcost_host::held::{Held, Parent};
-use switchcost_host::restorer::Restorer;
 
 use crate::backend::Backend;
 use crate::error::ObserveError;
 
 /// A command that is asked to end has so long for it.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_millis(600);
 
 /// When it is dropped, the command has ended: by itself, or since it was asked to.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Command {
     /// Lives as long as we do: the command may ask for a signal at its death.
     parent: Option<Parent>,
     /// Ends the command where we are killed.
-    restorer: Option<Restorer>,
+    helper: Option<CleanupHelper>,
 }
 
 impl Command {
@@ -43,7 +43,7 @@ impl Command {
             is_silent,
             child: None,
             parent: None,
-            restorer: None,
+            helper: None,
         }
     }
 
@@ -74,7 +74,7 @@ impl Command {
         let held = Held::start(command).map_err(refused)?;
         backend.add(&[held.process()])?;
         // Where there is none, a kill of ours leaves the command alone.
-        self.restorer = Restorer::of_command(held.process()).ok();
+        self.helper = CleanupHelper::start(&Step::Command(held.process())).ok();
         let (child, parent) = held.release().map_err(refused)?;
         (self.child, self.parent) = (Some(child), Some(parent));
         Ok(())
@@ -89,7 +89,7 @@ impl Command {
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
         // Waiting fails only for what is no child of ours.
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
-        (self.child, self.restorer) = (None, None);
+        (self.child, self.helper) = (None, None);
         Some(status)
     }
 
@@ -108,11 +108,7 @@ impl Drop for Command {
         let Some(mut child) = self.child.take() else {
             return;
         };
-        let _ = kill_process(Pid::from_child(&child), Signal::TERM);
-        let asked = Instant::now();
-        while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < GRACE {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        end_family(child.id(), GRACE);
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -21,9 +21,9 @@ pub(crate) struct Before {
 }
 
 impl Requests {
-    pub(crate) fn begin(self) -> Result<Before, ObserveError> {
+    pub(crate) fn begin(self, should_stop: &dyn Fn() -> bool) -> Result<Before, ObserveError> {
         let before = if let Requests::Counted(command) = &self {
-            counted(command)?
+            counted(command, should_stop)?
         } else {
             0
         };
@@ -35,12 +35,12 @@ impl Requests {
 }
 
 impl Before {
-    pub(crate) fn end(self) -> Result<Option<u64>, ObserveError> {
+    pub(crate) fn end(self, should_stop: &dyn Fn() -> bool) -> Result<Option<u64>, ObserveError> {
         match &self.requests {
             Requests::Unknown => Ok(None),
             Requests::Known(requests) => Ok(Some(*requests)),
             Requests::Counted(command) => {
-                let (before, after) = (self.before, counted(command)?);
+                let (before, after) = (self.before, counted(command, should_stop)?);
                 let fewer = || ObserveError::FewerRequests {
                     command: command.clone(),
                     before,
@@ -52,9 +52,11 @@ impl Before {
     }
 }
 
-fn counted(command: &str) -> Result<u64, ObserveError> {
-    switchcost_host::counting_command::counted(command).map_err(|found| ObserveError::Requests {
-        command: command.to_owned(),
-        found,
+fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, ObserveError> {
+    switchcost_host::counting_command::counted(command, should_stop).map_err(|found| {
+        ObserveError::Requests {
+            command: command.to_owned(),
+            found,
+        }
     })
 }

@@ -1,5 +1,7 @@
 //! The loop of an observation: who is observed, for how long, and what is informed meanwhile.
 
+use std::time::{Duration, Instant};
+
 use switchcost_facts::{Root, slice_extensions};
 use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions};
 use switchcost_units::Nanos;
@@ -15,6 +17,9 @@ use crate::target::{Next, Target};
 
 /// Between two looks at who has ended: far less than it takes to use up the slots of tasks.
 const TICK: Nanos = Nanos::millis(20);
+
+/// Who stops waits so long for the number of requests.
+const COUNTED_WITHIN: Duration = Duration::from_millis(500);
 
 /// What is to be observed.
 #[derive(Debug)]
@@ -80,7 +85,7 @@ pub fn observe<B: Backend, L: Listener>(
         wants_scheduler_time,
         requests,
     } = task;
-    let requests = requests.begin()?;
+    let requests = requests.begin(&|| listener.should_stop())?;
     let extensions = slice_extensions(root);
     let began = Began {
         at: backend.now(),
@@ -128,7 +133,9 @@ pub fn observe<B: Backend, L: Listener>(
     let throttled = quotas.end(root);
     let own_cpu_time = backend.own_cpu_time();
     // What was observed is kept, with or without them.
-    let requests = requests.end().unwrap_or_else(|why| {
+    let ended = Instant::now();
+    let is_late = || listener.should_stop() && ended.elapsed() > COUNTED_WITHIN;
+    let requests = requests.end(&is_late).unwrap_or_else(|why| {
         listener.notice(Notice::NoRequests(why.to_string()));
         None
     });

@@ -75,19 +75,13 @@ fn start() -> ExitCode {
         );
         return ExitCode::SUCCESS;
     }
-    if let Some(words) = words_behind(switchcost_host::restorer::RESTORER_ARGUMENT) {
-        switchcost_host::restore::restore(&words);
+    if is_first(switchcost_host::cleanup::CLEANUP_ARGUMENT) {
+        let words: Vec<_> = std::env::args_os().skip(2).collect();
+        switchcost_host::cleanup_steps::clean_up(&words);
         return ExitCode::SUCCESS;
     }
     if is_first(switchcost_host::setup::KEEPER_ARGUMENT) {
         return keep_setup();
-    }
-    if let Some(path) = std::env::args_os()
-        .nth(2)
-        .filter(|_| is_first(switchcost_host::watcher::WATCHER_ARGUMENT))
-    {
-        switchcost_host::removal::watch(path.as_ref());
-        return ExitCode::SUCCESS;
     }
     let outcome = match Cli::read() {
         Ok(cli) => run(cli),

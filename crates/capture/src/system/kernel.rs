@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use switchcost_host::own_environment::tool;
 use switchcost_host::temporary::TemporaryFolder;
 
 use crate::guest_error::GuestError;
@@ -87,10 +88,7 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     keep(folder)?;
     let unpacked = TemporaryFolder::create_in(folder).map_err(|error| refuse(error.to_string()))?;
     let root = unpacked.path();
-    run(Command::new("apt-get")
-        .args(["download", &name])
-        .current_dir(root))
-    .map_err(&refuse)?;
+    run(tool("apt-get").args(["download", &name]).current_dir(root)).map_err(&refuse)?;
     let files = fs::read_dir(root)
         .map_err(|error| refuse(error.to_string()))?
         .flatten();
@@ -98,7 +96,7 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|end| end == "deb"));
     let file = file.ok_or_else(|| refuse("it left no file".to_owned()))?;
-    run(Command::new("dpkg").arg("-x").arg(&file).arg(root)).map_err(&refuse)?;
+    run(tool("dpkg").arg("-x").arg(&file).arg(root)).map_err(&refuse)?;
     let (image, called) = image_in(root).ok_or_else(|| refuse("it has no image".to_owned()))?;
     // All else is not needed, and most of it.
     keep(&kept)?;
@@ -139,7 +137,7 @@ const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
 fn package_with_image(name: &str) -> io::Result<String> {
     let mut name = name.to_owned();
     for _ in PARTS {
-        let shown = Command::new("apt-cache")
+        let shown = tool("apt-cache")
             .args(["show", "--no-all-versions", &name])
             .output()?;
         let Some(next) = dependency(&String::from_utf8_lossy(&shown.stdout)) else {

@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use switchcost_host::own_environment::tool;
 
 /// What an interpreter says of itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub(super) fn is_python(program: &Path) -> bool {
 impl Python {
     /// Asks an interpreter; none if it does not answer.
     pub(super) fn of(program: &Path) -> Option<Python> {
-        let asked = Command::new(program)
+        let asked = tool(program)
             .args(["-E", "-s", "-S", "-c", ASK])
             .stdin(Stdio::null())
             .output()

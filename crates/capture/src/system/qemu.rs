@@ -1,15 +1,14 @@
 //! QEMU with a guest in it: how it is started, what it says, and its end.
 
-use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use switchcost_host::own_environment::{FOLDER, tool};
 use switchcost_host::shared_file::SharedFile;
 use switchcost_host::supervisor::{Program, Report as Event, Setting, Supervisor};
 use switchcost_trace::KernelSymbols;
@@ -62,15 +61,7 @@ impl Machine {
             SharedFile::create("switchcost-console", 1)?,
         );
         let arguments = arguments(&qemu, version, system, megabytes, &memory, &root, ring);
-        let program = Program {
-            path: text(qemu.as_os_str().as_bytes())?,
-            arguments: arguments
-                .iter()
-                .map(|argument| text(argument.as_bytes()))
-                .collect::<io::Result<_>>()?,
-            environment: Vec::new(),
-            directory: None,
-        };
+        let program = Program::new(arguments, Vec::new(), Some(Path::new(FOLDER)))?;
         let of = |file: &SharedFile| -> io::Result<OwnedFd> {
             Ok(fs::OpenOptions::new()
                 .write(true)
@@ -79,14 +70,12 @@ impl Machine {
                 .into())
         };
         let setting = Setting {
-            in_pid_namespace: false,
-            shared: None,
-            cpu: None,
             has_fixed_addresses: true,
-            has_callers_files: false,
-            input: fs::File::open("/dev/null")?.as_fd().try_clone_to_owned()?,
-            output: of(&report)?,
-            errors: of(&console)?,
+            ..Setting::new(
+                fs::File::open("/dev/null")?.into(),
+                of(&report)?,
+                of(&console)?,
+            )
         };
         let mut supervisor = Supervisor::start(&[program], &setting)?;
         supervisor.launch(0)?;
@@ -202,10 +191,6 @@ fn refusal(console: &str) -> Option<&str> {
         .map(|start| line[start..].trim_end())
 }
 
-fn text(bytes: &[u8]) -> io::Result<CString> {
-    Ok(CString::new(bytes)?)
-}
-
 /// QEMU of PATH, and its version.
 fn find() -> Result<(PathBuf, Version), GuestError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -217,10 +202,7 @@ fn find() -> Result<(PathBuf, Version), GuestError> {
         .map(|folder| folder.join(QEMU))
         .find(|path| path.is_file());
     let found = found.ok_or_else(|| missing(io::Error::other("not in PATH")))?;
-    let output = std::process::Command::new(&found)
-        .arg("--version")
-        .output()
-        .map_err(missing)?;
+    let output = tool(&found).arg("--version").output().map_err(missing)?;
     match version(&String::from_utf8_lossy(&output.stdout)) {
         // Its interface cannot be distinguished from that of 7.2, and needs what the plugin for 9 does.
         Some((8, _)) => Err(missing(io::Error::other(

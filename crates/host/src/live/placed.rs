@@ -8,15 +8,15 @@ use rustix::time::{ClockId, clock_gettime};
 use switchcost_units::CpuId;
 
 use super::{Census, ThreadId};
+use crate::cleanup::{CleanupHelper, Step};
 use crate::control::cpu_set;
-use crate::restorer::Restorer;
 use switchcost_facts::Root;
 
 /// On one CPU until it is dropped; then, and where this process is killed, it may run where it could before.
 #[derive(Debug)]
 pub struct Placed {
     order: Option<PutBack>,
-    _restorer: Option<Restorer>,
+    _helper: Option<CleanupHelper>,
     allowed: Vec<CpuId>,
 }
 
@@ -40,7 +40,7 @@ impl Placed {
         if allowed == [cpu] {
             return Ok(Placed {
                 order: None,
-                _restorer: None,
+                _helper: None,
                 allowed,
             });
         }
@@ -51,11 +51,11 @@ impl Placed {
             allowed: allowed.clone(),
         };
         // Before anything is changed.
-        let restorer = Restorer::of_affinity(&order.words())?;
+        let helper = CleanupHelper::start(&Step::Affinity(&order.words()))?;
         set(id.thread, &[cpu])?;
         Ok(Placed {
             order: Some(order),
-            _restorer: Some(restorer),
+            _helper: Some(helper),
             allowed,
         })
     }

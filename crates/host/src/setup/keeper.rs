@@ -3,24 +3,20 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
-    set_child_subreaper, wait,
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::settings::Settings;
-use crate::twin::other_children;
+use crate::bounded::{Bounds, Unfinished, run};
+use crate::supervisor::Program;
 
 /// What is asked to end has so long for it.
 const GRACE: Duration = Duration::from_secs(2);
 /// What undoes a set-up is done by then.
 const UNDONE_WITHIN: Duration = Duration::from_secs(60);
-const STEP: Duration = Duration::from_millis(2);
 
 /// Exit code of commands that failed before the program was started, unless they have one of their own.
 const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"\n";
@@ -33,11 +29,16 @@ pub fn keep(words: &[OsString]) -> io::Result<()> {
     let [commands, wrapper, undo, program @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    set_child_subreaper(Some(getpid()))?;
     let before = Settings::now();
-    let mut shell = shell(&script(commands, wrapper), program)?;
-    let status = await_end(&mut shell);
-    end_all(&shell);
+    let bounds = Bounds {
+        longest: Duration::MAX,
+        grace: GRACE,
+        should_stop: &is_abandoned,
+    };
+    let status = match shell(&script(commands, wrapper), program, &bounds) {
+        Err(Unfinished::Refused(error)) => return Err(error),
+        outcome => outcome.ok(),
+    };
     let mut complaints: Vec<String> = undone(undo).err().into_iter().collect();
     complaints.extend(before.put_back());
     let first = status.map_or_else(|| "stopped".to_owned(), |status| code(status).to_string());
@@ -56,36 +57,23 @@ fn script(commands: &OsStr, wrapper: &OsStr) -> OsString {
     script
 }
 
-/// In a process group of its own.
-fn shell(script: &OsStr, arguments: &[OsString]) -> io::Result<Child> {
-    let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(script).arg("sh").args(arguments);
-    command
-        .stdin(Stdio::null())
-        .stdout(log()?)
-        .stderr(log()?)
-        .process_group(0)
-        .spawn()
+/// All that it prints goes to our standard error.
+fn shell(
+    script: &OsStr,
+    arguments: &[OsString],
+    bounds: &Bounds<'_>,
+) -> Result<ExitStatus, Unfinished> {
+    let log = || io::stderr().as_fd().try_clone_to_owned();
+    run(Program::shell(script, arguments)?, log()?, log()?, bounds)
 }
 
-/// None where the line was cut before it ended.
-fn await_end(shell: &mut Child) -> Option<ExitStatus> {
-    let process = pidfd_open(Pid::from_child(shell), PidfdFlags::empty()).ok()?;
-    let stdin = io::stdin();
-    loop {
-        let mut files = [
-            PollFd::new(&process, PollFlags::IN),
-            PollFd::new(&stdin, PollFlags::IN),
-        ];
-        match poll(&mut files, None) {
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => return None,
-            Ok(_) if !files[0].revents().is_empty() => return shell.wait().ok(),
-            // Nothing is ever written to it.
-            Ok(_) => return None,
-        }
-    }
+/// Whether the run has cut the line, or is gone. Nothing is ever written to it.
+fn is_abandoned() -> bool {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut [PollFd::new(&io::stdin(), PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
 fn code(status: ExitStatus) -> i32 {
@@ -95,56 +83,22 @@ fn code(status: ExitStatus) -> i32 {
         .unwrap_or(1)
 }
 
-/// All that the shell has started and that still runs, generation by generation: first asked, then ended.
-fn end_all(shell: &Child) {
-    let start = Instant::now();
-    let mut asked: Vec<i32> = Vec::new();
-    loop {
-        while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
-        let Ok(left) = other_children(&[]) else {
-            return end_group(shell);
-        };
-        if left.is_empty() {
-            return;
-        }
-        let is_over = start.elapsed() > GRACE;
-        for pid in left {
-            if is_over || !asked.contains(&pid) {
-                let _ = Pid::from_raw(pid).map(|pid| {
-                    kill_process(pid, if is_over { Signal::KILL } else { Signal::TERM })
-                });
-                asked.push(pid);
-            }
-        }
-        std::thread::sleep(STEP);
-    }
-}
-
-/// Where the kernel does not list children, as much as has stayed in the group.
-fn end_group(shell: &Child) {
-    let _ = kill_process_group(Pid::from_child(shell), Signal::KILL);
-}
-
 fn undone(undo: &OsStr) -> Result<(), String> {
     if undo.is_empty() {
         return Ok(());
     }
-    let failed = |why: String| format!("failed to undo with '{}': {why}", undo.to_string_lossy());
-    let mut child = shell(undo, &[]).map_err(|error| failed(error.to_string()))?;
-    let start = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(failed(status.to_string())),
-            Ok(None) if start.elapsed() < UNDONE_WITHIN => std::thread::sleep(STEP),
-            Ok(None) => {
-                let _ = child.kill();
-                return Err(failed(format!(
-                    "still under way after {} s",
-                    UNDONE_WITHIN.as_secs()
-                )));
-            }
-            Err(error) => return Err(failed(error.to_string())),
-        }
-    }
+    let bounds = Bounds {
+        longest: UNDONE_WITHIN,
+        grace: Duration::ZERO,
+        should_stop: &|| false,
+    };
+    let why = match shell(undo, &[], &bounds) {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => status.to_string(),
+        Err(why) => why.to_string(),
+    };
+    Err(format!(
+        "failed to undo with '{}': {why}",
+        undo.to_string_lossy()
+    ))
 }

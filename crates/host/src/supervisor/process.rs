@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -149,10 +150,20 @@ fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     }
 }
 
-/// Kills and reaps until there is no child: those of a dying process become ours, and are next.
+/// Ends children and reaps until there is none: those of a dying process become ours, and are next. Each is asked first, once, if they have
+/// time to end.
 fn end_children(state: &mut State<'_>) {
+    let end = Instant::now() + state.setting.grace;
+    let mut asked = Asked([0; MOST_ASKED]);
     loop {
-        kill_children(state);
+        let is_over = Instant::now() >= end;
+        for_each_child(state, |pid| {
+            if is_over {
+                send(pid, Signal::KILL);
+            } else if asked.is_new(pid) {
+                send(pid, Signal::TERM);
+            }
+        });
         loop {
             match reap() {
                 Ok(Some((pid, status))) => drop(report_end(state, pid, status)),
@@ -160,12 +171,34 @@ fn end_children(state: &mut State<'_>) {
                 Err(_) => return,
             }
         }
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// More than that are not asked, but killed in the end.
+const MOST_ASKED: usize = 512;
+
+/// Who has been asked to end, in memory that is there.
+struct Asked([i32; MOST_ASKED]);
+
+impl Asked {
+    fn is_new(&mut self, pid: i32) -> bool {
+        match self
+            .0
+            .iter_mut()
+            .find(|known| **known == 0 || **known == pid)
+        {
+            Some(place) if *place == 0 => {
+                *place = pid;
+                true
+            }
+            _ => false,
+        }
     }
 }
 
 /// Only we reap our children, so their numbers are still their own.
-fn kill_children(state: &State<'_>) {
+fn for_each_child(state: &State<'_>, mut end: impl FnMut(i32)) {
     let mut list = [0; 4096];
     let bytes = child::read_children(&mut list).unwrap_or(0);
     let mut pid = 0;
@@ -173,17 +206,20 @@ fn kill_children(state: &State<'_>) {
         if byte.is_ascii_digit() {
             pid = pid * 10 + i32::from(byte - b'0');
         } else if pid > 0 {
-            kill(pid);
+            end(pid);
             pid = 0;
         }
     }
-    for &pid in state.pids.iter().filter(|&&pid| pid > 0) {
-        kill(pid);
-    }
+    state
+        .pids
+        .iter()
+        .copied()
+        .filter(|&pid| pid > 0)
+        .for_each(end);
 }
 
-fn kill(pid: i32) {
+fn send(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
-        let _ = kill_process(pid, Signal::KILL);
+        let _ = kill_process(pid, signal);
     }
 }

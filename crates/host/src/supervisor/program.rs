@@ -1,8 +1,13 @@
 //! What is asked of a supervisor, and what it reports.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use switchcost_units::CpuId;
 
@@ -21,6 +26,83 @@ pub struct Program {
     pub directory: Option<CString>,
 }
 
+/// Variables of an environment.
+pub type Variables = Vec<(OsString, OsString)>;
+
+impl Program {
+    /// A program by its words, of which the first is a path or a name in PATH.
+    ///
+    /// # Errors
+    /// Where there is none of that name, or a word holds a zero.
+    pub fn new(
+        words: impl IntoIterator<Item = impl Into<OsString>>,
+        environment: Variables,
+        directory: Option<&Path>,
+    ) -> io::Result<Program> {
+        let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+        let path = locate(
+            words.first().map_or(OsStr::new(""), OsString::as_os_str),
+            &environment,
+        )?;
+        let variable = |(name, value): (OsString, OsString)| {
+            let mut text = name;
+            text.push("=");
+            text.push(value);
+            zero_terminated(text)
+        };
+        Ok(Program {
+            path: zero_terminated(path.into())?,
+            arguments: words
+                .into_iter()
+                .map(zero_terminated)
+                .collect::<io::Result<_>>()?,
+            environment: environment
+                .into_iter()
+                .map(variable)
+                .collect::<io::Result<_>>()?,
+            directory: directory
+                .map(|folder| zero_terminated(folder.into()))
+                .transpose()?,
+        })
+    }
+
+    /// A command for the shell, in our environment.
+    ///
+    /// # Errors
+    /// Where it holds a zero.
+    pub fn shell(command: &OsStr, arguments: &[OsString]) -> io::Result<Program> {
+        let first: [OsString; 4] = ["/bin/sh".into(), "-c".into(), command.into(), "sh".into()];
+        Program::new(
+            first.iter().chain(arguments),
+            std::env::vars_os().collect(),
+            None,
+        )
+    }
+}
+
+fn zero_terminated(text: OsString) -> io::Result<CString> {
+    Ok(CString::new(text.into_vec())?)
+}
+
+/// The file of a program: the first in PATH, unless the name is a path.
+fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Ok(program.into());
+    }
+    let path = environment
+        .iter()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, path)| path);
+    let is_program = |file: &PathBuf| {
+        file.metadata()
+            .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path.map_or(OsStr::new(""), OsString::as_os_str))
+        .map(|folder| folder.join(program))
+        .find(is_program)
+        .ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
 /// How all programs are started.
 #[derive(Debug)]
 pub struct Setting<'a> {
@@ -34,12 +116,31 @@ pub struct Setting<'a> {
     pub has_fixed_addresses: bool,
     /// Whether they also have the files that our caller has opened for what it starts.
     pub has_callers_files: bool,
+    /// How long all that is left has to end when it is asked to, before it is killed; killed at once without it.
+    pub grace: Duration,
     /// What they read as standard input.
     pub input: OwnedFd,
     /// What they write as standard output.
     pub output: OwnedFd,
     /// What they write as standard error.
     pub errors: OwnedFd,
+}
+
+impl Setting<'_> {
+    /// Programs that live among all others, and are killed at once.
+    pub fn new(input: OwnedFd, output: OwnedFd, errors: OwnedFd) -> Self {
+        Setting {
+            in_pid_namespace: false,
+            shared: None,
+            cpu: None,
+            has_fixed_addresses: false,
+            has_callers_files: false,
+            grace: Duration::ZERO,
+            input,
+            output,
+            errors,
+        }
+    }
 }
 
 /// What the supervisor reports.

@@ -35,13 +35,10 @@ fn supervisor(
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let setting = Setting {
         in_pid_namespace,
-        shared: None,
         cpu: Some(CpuId(0)),
         has_fixed_addresses: true,
         has_callers_files: true,
-        input: null(),
-        output: writer.into(),
-        errors: null(),
+        ..Setting::new(null(), writer.into(), null())
     };
     match Supervisor::start(programs, &setting) {
         Ok(supervisor) => Some((supervisor, reader)),

@@ -76,6 +76,7 @@ pub fn find(
     counted: &Work,
     work: &str,
     cpus: &[CpuId],
+    should_stop: &dyn Fn() -> bool,
 ) -> Result<Found, ServiceFault> {
     let root = Root::system();
     let before = Census::now(&root);
@@ -86,7 +87,7 @@ pub fn find(
     if seen.is_unyielding {
         return Err(ServiceFault::Unyielding(seen.id.thread));
     }
-    look(seen, &members, counted, cpus)?.check(work)
+    look(seen, &members, counted, cpus, should_stop)?.check(work)
 }
 
 /// Who may be meant by a number: a process with all that it has started, or a thread that does not lead one.
@@ -129,6 +130,7 @@ fn look(
     members: &Members,
     counted: &Work,
     cpus: &[CpuId],
+    should_stop: &dyn Fn() -> bool,
 ) -> Result<Found, ServiceFault> {
     let id = seen.id;
     let mut counter = Counter::start(counted, id.thread, cpus)?;
@@ -138,14 +140,16 @@ fn look(
     let root = Root::system();
     let mut read = || -> Result<(u64, Nanos, KernelSwitches), ServiceFault> {
         Ok((
-            counter.read()?,
+            counter.read(should_stop)?,
             thread.cpu_time().map_err(ended)?,
             thread.switches().map_err(ended)?,
         ))
     };
     let (census, (work, cpu, switches)) = (Census::now(&root), read()?);
     let start = monotonic();
-    std::thread::sleep(LOOK.as_duration());
+    while monotonic().saturating_sub(start) < LOOK && !should_stop() {
+        std::thread::sleep(LOOK.as_duration() / 50);
+    }
     let (work_after, cpu_after, after) = read()?;
     let wall_ns = monotonic().saturating_sub(start);
     let now = Census::now(&root);
@@ -238,8 +242,8 @@ mod tests {
     #[test]
     fn who_is_not_there_is_reported_as_such() {
         let calls = Work::Called(Called::SystemCall("write".to_owned()));
-        let fault =
-            find(u32::MAX, &calls, "syscall:write", &[]).expect_err("no process has that number");
+        let fault = find(u32::MAX, &calls, "syscall:write", &[], &|| false)
+            .expect_err("no process has that number");
         assert_eq!(
             fault.to_string(),
             "found no process 4294967295, need one that runs; see ps -e"

@@ -123,7 +123,7 @@ impl ServiceControl for OnCpu<'_> {
 
     fn counts(&mut self) -> Result<(u64, KernelSwitches), ServiceFault> {
         Ok((
-            self.counter.read()?,
+            self.counter.read(&|| false)?,
             self.thread.switches().map_err(|_| ended(self.order))?,
         ))
     }

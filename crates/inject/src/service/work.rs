@@ -1,7 +1,10 @@
 //! What a service does, as a number that grows.
 
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use switchcost_host::control::pin;
 use switchcost_host::counting_command::counted;
@@ -10,12 +13,16 @@ use switchcost_units::CpuId;
 
 use super::{ServiceFault, Work};
 
+/// How often it is asked whether to stop.
+const GLANCE: Duration = Duration::from_millis(50);
+
 /// Reports how much work was done so far.
 pub(crate) enum Counter {
     Calls(CallCounter),
     Command {
         ask: Sender<()>,
         reply: Receiver<Result<u64, String>>,
+        stop: Arc<AtomicBool>,
         command: String,
     },
 }
@@ -29,12 +36,16 @@ impl Counter {
                 let (ask, asked) = channel();
                 let (tell, reply) = channel();
                 let (words, cpus) = (command.clone(), cpus.to_vec());
+                let stop = Arc::new(AtomicBool::new(false));
+                let is_stopped = Arc::clone(&stop);
                 let serve = move || {
                     // Where there are others.
                     let _pin = pin(&cpus);
                     asked
                         .iter()
-                        .map_while(|()| tell.send(counted(&words)).ok())
+                        .map_while(|()| {
+                            tell.send(counted(&words, &|| is_stopped.load(SeqCst))).ok()
+                        })
                         .for_each(drop);
                 };
                 let spawned = std::thread::Builder::new().spawn(serve);
@@ -44,13 +55,14 @@ impl Counter {
                 Ok(Counter::Command {
                     ask,
                     reply,
+                    stop,
                     command: command.clone(),
                 })
             }
         }
     }
 
-    pub(crate) fn read(&mut self) -> Result<u64, ServiceFault> {
+    pub(crate) fn read(&mut self, should_stop: &dyn Fn() -> bool) -> Result<u64, ServiceFault> {
         match self {
             Counter::Calls(counter) => counter
                 .read()
@@ -58,12 +70,17 @@ impl Counter {
             Counter::Command {
                 ask,
                 reply,
+                stop,
                 command,
             } => {
                 let _ = ask.send(());
-                let reply = reply
-                    .recv()
-                    .unwrap_or_else(|_| Err("no thread that runs it".to_owned()));
+                let reply = loop {
+                    match reply.recv_timeout(GLANCE) {
+                        Ok(reply) => break reply,
+                        Err(RecvTimeoutError::Timeout) => stop.store(should_stop(), SeqCst),
+                        Err(_) => break Err("no thread that runs it".to_owned()),
+                    }
+                };
                 reply.map_err(|found| ServiceFault::Command {
                     command: command.clone(),
                     found,
@@ -87,10 +104,13 @@ mod tests {
         let count = folder.path().join("count").display().to_string();
         let command = format!("echo x >> {count}; wc -l < {count}");
         let mut counter = Counter::start(&Work::Command(command), 1, &[]).expect("a thread");
-        assert_eq!([0; 3].map(|_| counter.read().expect("a number")), [1, 2, 3]);
+        assert_eq!(
+            [0; 3].map(|_| counter.read(&|| false).expect("a number")),
+            [1, 2, 3]
+        );
         let mut counter =
             Counter::start(&Work::Command("echo \u{1b}".to_owned()), 1, &[]).expect("a thread");
-        let why = counter.read().expect_err("no number").to_string();
+        let why = counter.read(&|| false).expect_err("no number").to_string();
         assert!(
             why.starts_with(
                 "found '\\u{1b}' from the command 'echo \\u{1b}' of --work, need a number"

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let folder = Folder::open(arguments.output.as_deref())?;
     let site = site(arguments, &host, folder.measured_cpu())?;
     let interrupt = Interrupt::watch()?;
-    let runner = Runner::new(&folder, &interrupt)?;
+    let runner = Runner::new(&folder, &interrupt);
     let mut done = Vec::new();
     for paper in papers {
         let (records, commands) = runner.all(&paper.steps(&site))?;

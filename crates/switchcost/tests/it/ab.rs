@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{Place, ran, text};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::common::{Place, ran, text, wait_until};
 
 /// A keeper of a set-up, as `ab` starts it for each run; it ends what it keeps when its standard input ends.
 fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -> Child {
@@ -167,4 +169,64 @@ fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     ]);
     assert_eq!(ends.code, 1, "{}", ends.stderr);
     assert!(ends.stderr.contains("do not exit in it"), "{}", ends.stderr);
+}
+
+#[test]
+fn an_upgrade_in_the_middle_changes_nothing() {
+    let place = Place::new();
+    let program = place.path("switchcost");
+    std::fs::copy(env!("CARGO_BIN_EXE_switchcost"), &program).expect("room");
+    let replaced = format!(
+        "rm -f '{0}'; printf '#!/bin/sh\nexit 9\n' > '{0}'; chmod +x '{0}'",
+        text(&program)
+    );
+    let runs = place.path("runs");
+    let mut command = Command::new(&program);
+    command
+        .args(["ab", "--runs", "2", "--budget", "1s", "--base", &replaced])
+        .args(["--record", text(&runs), "--", "--mechanism", "pipe"])
+        .args(["--max-repetitions", "2", "--no-counters"])
+        .env("XDG_STATE_HOME", place.folder());
+    let ran = ran(command.output().expect("it starts"));
+    let records = |side: &str| std::fs::read_dir(runs.join(side)).map_or(0, Iterator::count);
+    assert!(
+        records("base") >= 2 && records("new") >= 2,
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn who_stops_does_not_wait_for_what_takes_long_to_undo() {
+    let place = Place::new();
+    let undo = format!(
+        "while [ ! -e {0}/go-on ]; do sleep 0.01; done; : > {0}/undone",
+        text(place.folder())
+    );
+    let runs = place.path("runs");
+    let words = [
+        "ab",
+        "--record",
+        text(&runs),
+        "--base-undo",
+        &undo,
+        "--new-undo",
+        &undo,
+        "--",
+        "--mechanism",
+        "pipe",
+    ];
+    let mut child = place
+        .command_with_signals(&["--default-signal"], &words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let has_begun = |side: &&str| runs.join(side).join("001.jsonl").exists();
+    wait_until("a run has begun", || ["base", "new"].iter().any(has_begun));
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("our own child");
+    assert_eq!(child.wait().expect("it ends").code(), Some(143));
+    assert!(!place.path("undone").exists());
+    std::fs::write(place.path("go-on"), "").expect("room");
+    wait_until("it is undone", || place.path("undone").exists());
 }

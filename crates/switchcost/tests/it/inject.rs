@@ -525,7 +525,7 @@ fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
             "a real-time task is left"
         );
         assert!(
-            is_gone_soon(&["restore-when-abandoned", &number]),
+            is_gone_soon(&["clean-up-when-abandoned", "--affinity", &number]),
             "who puts it back is left"
         );
         assert_eq!(server.condition(), before);

@@ -11,6 +11,7 @@ use switchcost_analysis::Findings;
 use switchcost_analysis::compare::{Analysed, Arm, Comparison, Request, compare};
 use switchcost_host::clock::monotonic;
 use switchcost_host::setup::{Kept, NotKept, Setup};
+use switchcost_host::task::{named_own_program, own_program};
 use switchcost_measure::sides::{Runs, Side};
 use switchcost_record::{MeasureRecord, WriteRecordError};
 use switchcost_units::Nanos;
@@ -160,7 +161,7 @@ impl<'a> Session<'a> {
             source,
         })?;
         let keeper = arm
-            .start(&self.program(record), output)
+            .start(&self.program(side, record), output)
             .map_err(Failure::OwnFile)?;
         keeper
             .wait(&|| self.interrupt.is_raised(), self.longest())
@@ -179,10 +180,13 @@ impl<'a> Session<'a> {
     }
 
     /// This program anew.
-    fn program(&self, record: &Path) -> Vec<OsString> {
-        let own = std::env::current_exe().map_or_else(|_| "/proc/self/exe".into(), OsString::from);
+    fn program(&self, side: Side, record: &Path) -> Vec<OsString> {
+        let own = match self.arms[side as usize].wrapper.is_empty() {
+            true => own_program(),
+            false => named_own_program(),
+        };
         let words = [
-            own,
+            own.into(),
             "measure".into(),
             "--record".into(),
             record.into(),

@@ -47,7 +47,13 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     check_others(arguments, &host, "the one that the service runs on")?;
     let counted = work::parse(work, number)?;
     check_rights(host.cpus_allowed.first().copied().unwrap_or(CpuId(0)))?;
-    let found = find(number, &counted, work, &host.cpus_allowed)?;
+    let found = find(number, &counted, work, &host.cpus_allowed, &|| {
+        interrupt.is_raised()
+    });
+    if let Some(exit) = interrupt.exit() {
+        return Ok(exit);
+    }
+    let found = found?;
     let mut claims = Claims::default();
     let plan = plan(arguments, &host, &found, &counted, &mut claims)?;
     check_time(&plan)?;

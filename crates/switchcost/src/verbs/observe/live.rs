@@ -7,7 +7,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::widgets::Paragraph;
 use switchcost_analysis::observation::{Findings, ProcessFinding, analyse};
-use switchcost_host::restorer::Restorer;
+use switchcost_host::cleanup::{CleanupHelper, Step};
 use switchcost_observation::Observation;
 use switchcost_observe::{NoBpf, ObserveError};
 use switchcost_report::observe::By;
@@ -60,7 +60,7 @@ impl Order {
 pub(super) struct Live {
     terminal: DefaultTerminal,
     /// Does the same where we are killed.
-    _restorer: Option<Restorer>,
+    _helper: Option<CleanupHelper>,
     order: Order,
     is_paused: bool,
     is_left: bool,
@@ -80,12 +80,12 @@ impl Live {
             )));
         }
         // Where there is none, a kill leaves the terminal as it is then.
-        let restorer = Restorer::of_terminal().ok();
+        let helper = CleanupHelper::start(&Step::Terminal).ok();
         let terminal = ratatui::try_init()
             .map_err(|error| Failure::NoTerminal(format!("found one that refuses ({error})")))?;
         Ok(Live {
             terminal,
-            _restorer: restorer,
+            _helper: helper,
             order: Order::Cost,
             is_paused: false,
             is_left: false,

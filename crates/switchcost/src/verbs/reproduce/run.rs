@@ -1,12 +1,17 @@
 //! Runs a step as a process of its own: the very command that its line says.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{self, ExitStatus, Stdio};
+use std::process::ExitStatus;
+use std::time::Duration;
 
 use switchcost_analysis::simulation::Options;
-use switchcost_host::task::run_tied;
+use switchcost_host::bounded::{self, Bounds, Unfinished};
+use switchcost_host::supervisor::Program;
+use switchcost_host::task::own_program;
 use switchcost_record::MeasureRecord;
 use switchcost_report::reproduce::Command;
 use switchcost_reproduce::{Records, Step};
@@ -53,20 +58,17 @@ fn trace_name(step: &Step) -> String {
         .map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
 }
 
+/// A step that is told to stop has so long to finish its record.
+const GRACE: Duration = Duration::from_millis(700);
+
 pub(super) struct Runner<'a> {
-    program: PathBuf,
     folder: &'a Folder,
     interrupt: &'a Interrupt,
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(folder: &'a Folder, interrupt: &'a Interrupt) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(Failure::OwnFile)?;
-        Ok(Runner {
-            program,
-            folder,
-            interrupt,
-        })
+    pub(super) fn new(folder: &'a Folder, interrupt: &'a Interrupt) -> Self {
+        Runner { folder, interrupt }
     }
 
     /// Runs all steps of which no record is there yet, or one of another command, and reads what they left.
@@ -127,7 +129,7 @@ impl<'a> Runner<'a> {
         }
         let status = self
             .status(step, &draft)
-            .map_err(|error| format!("found no way to run it ({error})"))?;
+            .map_err(|why| format!("found no way to run it ({why})"))?;
         // 3 is done, with reservations: what could not be measured is said in the record.
         if !(status.success() || status.code() == Some(3)) {
             return Err(format!(
@@ -142,26 +144,33 @@ impl<'a> Runner<'a> {
         Ok(path)
     }
 
-    fn status(&self, step: &Step, draft: &Path) -> io::Result<ExitStatus> {
+    fn status(&self, step: &Step, draft: &Path) -> Result<ExitStatus, Unfinished> {
         let printed = File::create(self.folder.printed(step))?;
         let mut words: Vec<String> = step
             .watched_by
             .iter()
             .map(|word| self.placed(step, word))
             .collect();
-        words.push(self.program.to_string_lossy().into_owned());
+        words.push(own_program());
         words.extend(step.arguments.iter().map(|word| self.placed(step, word)));
-        let mut command = process::Command::new(&words[0]);
-        command.args(&words[1..]).stdin(Stdio::null());
-        command
-            .arg(if step.ending() == "sct" {
-                "-o"
-            } else {
-                "--record"
-            })
-            .arg(draft)
-            .stdout(printed);
-        run_tied(&mut command, &|| self.interrupt.is_raised())
+        let to = if step.ending() == "sct" {
+            "-o"
+        } else {
+            "--record"
+        };
+        let draft = [to.into(), draft.as_os_str().to_owned()];
+        let program = Program::new(
+            words.into_iter().map(OsString::from).chain(draft),
+            std::env::vars_os().collect(),
+            None,
+        )?;
+        let bounds = Bounds {
+            longest: Duration::MAX,
+            grace: GRACE,
+            should_stop: &|| self.interrupt.is_raised(),
+        };
+        let errors = io::stderr().as_fd().try_clone_to_owned()?;
+        bounded::run(program, printed.into(), errors, &bounds)
     }
 
     fn placed(&self, step: &Step, word: &str) -> String {

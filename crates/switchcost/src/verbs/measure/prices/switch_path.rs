@@ -88,9 +88,8 @@ fn loop_without_data(
     budget: Nanos,
     record: &Path,
 ) -> Result<InjectArguments, Failure> {
-    let own = std::env::current_exe().map_err(Failure::OwnFile)?;
     let sizes: Vec<String> = away.iter().map(|size| format!("{}B", size.0)).collect();
-    let (own, record) = (own.display().to_string(), record.display().to_string());
+    let record = record.display().to_string();
     let (sizes, cpu, budget) = (
         sizes.join(","),
         cpu.to_string(),
@@ -110,7 +109,12 @@ fn loop_without_data(
         "--record",
         &record,
     ];
-    let command = ["--", &own, switchcost_measure::prices::SPIN_ARGUMENT, STEPS];
+    let command = [
+        "--",
+        "/proc/self/exe",
+        switchcost_measure::prices::SPIN_ARGUMENT,
+        STEPS,
+    ];
     match Cli::try_parse_from(words.iter().chain(&command)).map(|cli| cli.verb) {
         Ok(Verb::Inject(arguments)) => Ok(*arguments),
         other => unreachable!("the verb is inject: {other:?}"),

@@ -1,0 +1,257 @@
+//! Programs of others that are run to their end, or ended before: when it is time, or when we are to stop. With a program ends all that it
+//! has started, also where we are killed ([`crate::supervisor`]).
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::supervisor::{Program, Report, Setting, Supervisor};
+
+/// How often it is asked whether to stop.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// A program that prints more does so without end.
+const MOST_PRINTED: u64 = 1 << 20;
+
+/// Who or what ends a program that does not end by itself.
+pub struct Bounds<'a> {
+    /// How long it may take.
+    pub longest: Duration,
+    /// How long it has to end when it is asked to, before it is killed.
+    pub grace: Duration,
+    /// Whether it is to end now.
+    pub should_stop: &'a dyn Fn() -> bool,
+}
+
+/// Why a program has not ended by itself.
+#[derive(Debug)]
+pub enum Unfinished {
+    /// It was to end; how it did, if it was not killed.
+    Stopped(Option<ExitStatus>),
+    /// It took longer than this.
+    Late(Duration),
+    /// It printed more than anybody reads.
+    Endless,
+    /// It could not be started.
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Unfinished {
+    fn from(error: io::Error) -> Unfinished {
+        Unfinished::Refused(error)
+    }
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfinished::Stopped(_) => f.write_str("interrupted"),
+            Unfinished::Late(longest) => write!(f, "no end within {} s", longest.as_secs_f64()),
+            Unfinished::Endless => f.write_str("more than 1 MiB of output"),
+            Unfinished::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
+/// How a program ended, and what it printed.
+#[derive(Debug)]
+pub struct Printed {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// On standard output, or on both streams.
+    pub text: String,
+}
+
+/// Which streams of a program are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// Standard output; errors go where ours go.
+    Output,
+    /// Both, in one text.
+    Both,
+}
+
+/// Runs a program that reads nothing, with these as standard output and standard error.
+///
+/// # Errors
+/// Where it did not end by itself.
+pub fn run(
+    program: Program,
+    output: OwnedFd,
+    errors: OwnedFd,
+    bounds: &Bounds<'_>,
+) -> Result<ExitStatus, Unfinished> {
+    run_checked(program, output, errors, bounds, &|| false)
+}
+
+/// Runs a program and reads what it prints.
+///
+/// # Errors
+/// Where it did not end by itself.
+pub fn read(
+    program: Program,
+    streams: Streams,
+    bounds: &Bounds<'_>,
+) -> Result<Printed, Unfinished> {
+    let mut file = File::from(
+        memfd_create("switchcost-output", MemfdFlags::CLOEXEC).map_err(io::Error::from)?,
+    );
+    let errors = match streams {
+        Streams::Output => io::stderr().as_fd().try_clone_to_owned()?,
+        Streams::Both => file.try_clone()?.into(),
+    };
+    let output = file.try_clone()?;
+    let is_endless = || {
+        output
+            .metadata()
+            .is_ok_and(|facts| facts.len() > MOST_PRINTED)
+    };
+    let status = run_checked(
+        program,
+        output.try_clone()?.into(),
+        errors,
+        bounds,
+        &is_endless,
+    )?;
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(MOST_PRINTED).read_to_end(&mut bytes)?;
+    Ok(Printed {
+        status,
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+    })
+}
+
+fn run_checked(
+    program: Program,
+    output: OwnedFd,
+    errors: OwnedFd,
+    bounds: &Bounds<'_>,
+    is_endless: &dyn Fn() -> bool,
+) -> Result<ExitStatus, Unfinished> {
+    let setting = Setting {
+        grace: bounds.grace,
+        ..Setting::new(File::open("/dev/null")?.into(), output, errors)
+    };
+    let mut supervisor = Supervisor::start(&[program], &setting)?;
+    supervisor.launch(0)?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = end(&mut supervisor, GLANCE)? {
+            return Ok(status);
+        }
+        if (bounds.should_stop)() {
+            supervisor.dismiss();
+            let status = end(&mut supervisor, Duration::ZERO).ok().flatten();
+            return Err(Unfinished::Stopped(
+                status.filter(|status| status.code().is_some()),
+            ));
+        }
+        if is_endless() {
+            return Err(Unfinished::Endless);
+        }
+        if start.elapsed() > bounds.longest {
+            return Err(Unfinished::Late(bounds.longest));
+        }
+    }
+}
+
+/// How the program has ended, if it has.
+fn end(supervisor: &mut Supervisor, timeout: Duration) -> io::Result<Option<ExitStatus>> {
+    match supervisor.report(timeout)? {
+        Some(Report::Ended { status, .. }) => Ok(Some(status)),
+        Some(Report::Refused { error, .. }) => Err(io::Error::from_raw_os_error(error)),
+        Some(Report::Launched { .. }) | None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn printed(script: &str, longest: Duration, stops: bool) -> Result<Printed, String> {
+        let bounds = Bounds {
+            longest,
+            grace: Duration::ZERO,
+            should_stop: &|| stops,
+        };
+        let program = Program::shell(OsStr::new(script), &[]).expect("plain text");
+        read(program, Streams::Both, &bounds).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_program_that_hangs_forks_or_prints_without_end_is_not_waited_for() {
+        assert_eq!(
+            printed("sleep 60", SHORT, false).expect_err("it hangs"),
+            "no end within 0.05 s"
+        );
+        assert_eq!(
+            printed("sleep 60", LONG, true).expect_err("stopped"),
+            "interrupted"
+        );
+        assert_eq!(
+            printed("yes", LONG, false).expect_err("endless"),
+            "more than 1 MiB of output"
+        );
+        let forked = printed("sleep 60 & echo 1.0; echo 2 >&2", LONG, false).expect("it ends");
+        assert_eq!(
+            (forked.text.as_str(), forked.status.success()),
+            ("1.0\n2\n", true)
+        );
+        assert_eq!(
+            printed("exit 3", LONG, false)
+                .expect("it ends")
+                .status
+                .code(),
+            Some(3)
+        );
+    }
+
+    /// Of programs with this text among their words.
+    fn living(mark: &str) -> usize {
+        let processes = std::fs::read_dir("/proc").expect("mounted").flatten();
+        let words = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        words
+            .filter(|words| String::from_utf8_lossy(words).contains(mark))
+            .count()
+    }
+
+    #[test]
+    fn all_that_a_program_has_started_ends_with_it() {
+        let script = "setsid sh -c 'sleep 71.25; true' & nohup sleep 71.25 & sleep 71.25; true";
+        assert!(printed(script, Duration::from_millis(500), false).is_err());
+        assert_eq!(living("71.25"), 0);
+        assert!(printed("setsid sleep 71.25 & sleep 0.3", LONG, false).is_ok());
+        assert_eq!(living("71.25"), 0);
+    }
+
+    #[test]
+    fn a_program_that_is_asked_to_end_may_say_how_it_did() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ready = folder.path().join("ready");
+        let script = format!(
+            "trap 'exit 9' TERM; : > {}; while :; do sleep 0.01; done",
+            ready.display()
+        );
+        let bounds = Bounds {
+            longest: LONG,
+            grace: LONG,
+            should_stop: &|| ready.exists(),
+        };
+        let program = Program::shell(OsStr::new(&script), &[]).expect("plain text");
+        let Err(Unfinished::Stopped(Some(status))) = read(program, Streams::Both, &bounds) else {
+            panic!("it has ended by itself");
+        };
+        assert_eq!(status.code(), Some(9));
+    }
+}

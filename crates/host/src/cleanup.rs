@@ -1,0 +1,107 @@
+//! The cleanup helper: a process that puts in order what a run leaves that was killed. It is this very program, started anew, in a process
+//! group of its own, where no signal from a terminal reaches it. Its standard input ends when the run is gone.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// First argument with which the program is a helper instead; the step follows.
+pub const CLEANUP_ARGUMENT: &str = "clean-up-when-abandoned";
+
+// With dashes: a test program would take words for names of its tests.
+pub(crate) const REMOVE: &str = "--remove";
+pub(crate) const TERMINAL: &str = "--terminal";
+pub(crate) const COMMAND: &str = "--command";
+pub(crate) const AFFINITY: &str = "--affinity";
+
+/// Until the helper knows how things were.
+const READY_WITHIN: Duration = Duration::from_secs(5);
+
+/// What a helper does when the run is gone.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// Removes a temporary folder or a draft, of which the run holds the lock.
+    Remove(&'a Path),
+    /// Puts the terminal that standard output is back to how it is now.
+    Terminal,
+    /// Ends a process, with what it has started.
+    Command(u32),
+    /// Gives a thread its CPUs back, as these words have it.
+    Affinity(&'a [String]),
+}
+
+impl Step<'_> {
+    fn words(&self) -> Vec<OsString> {
+        match self {
+            Step::Remove(path) => vec![REMOVE.into(), path.into()],
+            Step::Terminal => vec![TERMINAL.into()],
+            Step::Command(process) => vec![COMMAND.into(), process.to_string().into()],
+            Step::Affinity(words) => {
+                let words = words.iter().map(OsString::from);
+                std::iter::once(AFFINITY.into()).chain(words).collect()
+            }
+        }
+    }
+}
+
+/// A helper at work. When it is dropped, there is nothing to put in order any more.
+#[derive(Debug)]
+pub struct CleanupHelper {
+    process: Child,
+    /// Its end is that of the run.
+    line: Option<UnixStream>,
+}
+
+impl CleanupHelper {
+    /// Starts one, and waits until it knows what to do.
+    ///
+    /// # Errors
+    /// Where there is no process to be had.
+    pub fn start(step: &Step<'_>) -> io::Result<CleanupHelper> {
+        let (line, theirs) = UnixStream::pair()?;
+        line.set_read_timeout(Some(READY_WITHIN))?;
+        let stdout = match step {
+            Step::Terminal => Stdio::inherit(),
+            _ => Stdio::null(),
+        };
+        let process = Command::new("/proc/self/exe")
+            .arg0("switchcost")
+            .arg(CLEANUP_ARGUMENT)
+            .args(step.words())
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(stdout)
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut helper = CleanupHelper {
+            process,
+            line: Some(line),
+        };
+        helper
+            .line
+            .iter_mut()
+            .try_for_each(|line| line.read_exact(&mut [0]))?;
+        Ok(helper)
+    }
+
+    /// Has it do its step now; it goes on without us.
+    pub(crate) fn release(mut self) {
+        self.line = None;
+    }
+}
+
+impl Drop for CleanupHelper {
+    fn drop(&mut self) {
+        if self.line.is_some() {
+            // Not by closing the line: it would do its step.
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The main of a cleanup helper: see [`crate::cleanup`].
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+use switchcost_facts::Root;
+
+use crate::abandoned::await_death;
+use crate::cleanup::{AFFINITY, COMMAND, REMOVE, TERMINAL};
+use crate::draft;
+use crate::live::{self, Census};
+use crate::signal_action::SignalAction;
+use crate::temporary::abandoned_folder;
+
+/// A command that is asked to end has so long for it.
+const GRACE: Duration = Duration::from_secs(2);
+/// Programs that are being ended may still write for a while.
+const LONGEST: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(10);
+/// Back from the other screen, with a cursor and without colours.
+const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
+
+/// The process' own main: takes note of how things are, waits until the run is gone, and does the step that the words say.
+pub fn clean_up(words: &[OsString]) {
+    // From the background it may change the terminal only so.
+    // SAFETY: ignored, no handler is called.
+    let _ = unsafe { SignalAction::ignored().set(libc::SIGTTOU) };
+    let Some(step) = words
+        .split_first()
+        .and_then(|(kind, rest)| prepared(kind, rest))
+    else {
+        return;
+    };
+    let mut line = io::stdin().lock();
+    if rustix::io::write(&line, &[1]).is_ok() {
+        let _ = io::copy(&mut line, &mut io::sink());
+        step();
+    }
+}
+
+type Prepared = Box<dyn FnOnce()>;
+
+fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
+    let texts: Vec<String> = words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match (kind.to_str()?, words) {
+        (REMOVE, [path]) => Some(removal(Path::new(path))),
+        (TERMINAL, []) => {
+            let terminal = Terminal::of_stdout()?;
+            Some(Box::new(move || terminal.restore()))
+        }
+        (COMMAND, [_]) => {
+            let process = texts[0].parse().ok()?;
+            // While its parent lives, the number is its own; from here on the handle is.
+            let (_, held) = open(process)?;
+            Some(Box::new(move || {
+                if !has_ended_within(&held, Duration::ZERO) {
+                    end_family(process, GRACE);
+                }
+            }))
+        }
+        (AFFINITY, _) => Some(Box::new(move || live::put_back(&texts))),
+        _ => None,
+    }
+}
+
+/// What is opened while the run lives is surely its own.
+fn removal(path: &Path) -> Prepared {
+    let (lock, draft, path) = (
+        abandoned_folder::open_lock(path),
+        draft::open_own(path),
+        path.to_owned(),
+    );
+    Box::new(move || {
+        if let Ok(lock) = lock {
+            if await_death(&lock).is_ok() {
+                remove(&path, &lock);
+            }
+        } else if let Ok(draft) = draft
+            && await_death(&draft).is_ok()
+        {
+            let _ = fs::remove_file(path);
+        }
+    })
+}
+
+fn remove(path: &Path, lock: &File) {
+    let start = Instant::now();
+    let is_done = |removed: io::Result<()>| {
+        removed.map_or_else(|error| error.kind() == ErrorKind::NotFound, |()| true)
+    };
+    while !is_done(abandoned_folder::remove(path, lock)) && start.elapsed() < LONGEST {
+        std::thread::sleep(PAUSE);
+    }
+}
+
+struct Terminal(Termios);
+
+impl Terminal {
+    fn of_stdout() -> Option<Terminal> {
+        let stdout = io::stdout();
+        if isatty(&stdout) {
+            tcgetattr(stdout).ok().map(Terminal)
+        } else {
+            None
+        }
+    }
+
+    /// Only where it is no longer as it was.
+    fn restore(&self) {
+        let mut stdout = io::stdout();
+        let is_raw = tcgetattr(&stdout).is_ok_and(|now| now.local_modes != self.0.local_modes);
+        if is_raw {
+            let _ = stdout.write_all(AS_BEFORE).and_then(|()| stdout.flush());
+            let _ = tcsetattr(stdout, OptionalActions::Now, &self.0);
+        }
+    }
+}
+
+/// A process and all that it has started and that has a parent among them, held so that their numbers stay theirs.
+fn family(process: u32) -> Vec<(u32, OwnedFd)> {
+    let census = Census::now(&Root::system());
+    census
+        .family(process)
+        .into_iter()
+        .filter_map(open)
+        .collect()
+}
+
+fn open(process: u32) -> Option<(u32, OwnedFd)> {
+    let pid = Pid::from_raw(i32::try_from(process).ok()?)?;
+    Some((process, pidfd_open(pid, PidfdFlags::empty()).ok()?))
+}
+
+/// Ends a command with what it has started: asks all of them, and kills those that are still there after a while, with what they have
+/// started since.
+pub fn end_family(process: u32, grace: Duration) {
+    let deadline = Instant::now() + grace;
+    let asked = family(process);
+    for (_, member) in &asked {
+        let _ = pidfd_send_signal(member, Signal::TERM);
+    }
+    let has_ended = |member: &OwnedFd| {
+        has_ended_within(member, deadline.saturating_duration_since(Instant::now()))
+    };
+    let stubborn = asked.iter().filter(|(_, member)| !has_ended(member));
+    for (_, member) in stubborn.flat_map(|(number, _)| family(*number)) {
+        let _ = pidfd_send_signal(member, Signal::KILL);
+    }
+}
+
+fn has_ended_within(command: &OwnedFd, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        match poll(&mut [PollFd::new(command, PollFlags::IN)], Some(&left)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ended => return ended.is_ok_and(|ended| ended > 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_command_ends_with_what_it_has_started() {
+        for script in [
+            "setsid sleep 74.25 & sleep 74.25; true",
+            "trap '' TERM; setsid sleep 74.25 & while :; do sleep 0.05; done",
+        ] {
+            let mut child = Command::new("sh")
+                .args(["-c", script])
+                .spawn()
+                .expect("a shell");
+            while family(child.id()).len() < 3 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let members = family(child.id());
+            end_family(child.id(), Duration::from_millis(100));
+            child.wait().expect("our child");
+            assert!(
+                members
+                    .iter()
+                    .all(|(_, member)| has_ended_within(member, GRACE))
+            );
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The environment and the folder of tools that we start for ourselves: compilers, interpreters, package managers. What a user has set for
+//! other runs of them, or has lying where we are called, changes nothing of what they do.
+
+use std::ffi::{OsStr, OsString};
+use std::process::Command;
+
+/// Variables that say where things are, who the user is, and how to reach the network. Versions are asked anew, whatever these choose.
+const PASSED_ON: [&str; 26] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "XDG_CACHE_HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "PYENV_ROOT",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "MISE_DATA_DIR",
+    "NVM_DIR",
+    "OPAMROOT",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "ftp_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CARGO_HTTP_CAINFO",
+];
+
+/// Where tools start: only root could have put anything there.
+pub const FOLDER: &str = "/";
+
+/// What tools find in their environment.
+pub fn variables() -> Vec<(OsString, OsString)> {
+    let passed_on = PASSED_ON
+        .iter()
+        .filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
+    passed_on
+        .chain([("LC_ALL".into(), "C.UTF-8".into())])
+        .collect()
+}
+
+/// A tool that starts there, with these alone.
+pub fn tool(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(variables()).current_dir(FOLDER);
+    command
+}
+
+/// Names of variables of the user's that are set, match a pattern such as `GO*`, and are not passed on.
+pub fn left_out(patterns: &[String]) -> Vec<String> {
+    let matches = |name: &str, pattern: &String| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    };
+    let is_left_out = |name: &String| {
+        !PASSED_ON.contains(&name.as_str()) && patterns.iter().any(|pattern| matches(name, pattern))
+    };
+    let mut names: Vec<String> = std::env::vars_os()
+        .filter(|(_, value)| !value.is_empty())
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(is_left_out)
+        .collect();
+    names.sort_unstable();
+    names
+}
