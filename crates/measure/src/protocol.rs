@@ -30,6 +30,8 @@ pub struct Launch {
     pub command: Vec<String>,
     /// The version that was found, which it shall say itself; empty where that is not known.
     pub version: String,
+    /// Whether it runs in an environment and a folder of ours; else in the user's.
+    pub is_in_own_environment: bool,
     /// What is added to its environment, `{cpus}` being the number of CPUs that it may use.
     pub environment: Vec<(String, String)>,
     /// How long it runs before anything counts.

@@ -384,6 +384,7 @@ mod tests {
         let launch = |ms| Launch {
             command: Vec::new(),
             version: String::new(),
+            is_in_own_environment: false,
             environment: Vec::new(),
             warm_up_ns: Nanos::millis(ms),
             most_memory: Bytes(0),

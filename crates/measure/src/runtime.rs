@@ -17,6 +17,7 @@ use switchcost_host::clock::{CpuClock, monotonic};
 use switchcost_host::control::{PinGuard, pin};
 use switchcost_host::conversation::{Conversation, Silence};
 use switchcost_host::evidence::TaskId;
+use switchcost_host::own_environment::tool;
 use switchcost_record::{Arm, CountedHandoffs, KernelSwitches, RuntimeRun, WarmUp, printable};
 use switchcost_units::{Bytes, Nanos, TickRate};
 use switchcost_workload::{Access, Pattern, Sharing};
@@ -352,7 +353,10 @@ fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<Pin
         .command
         .split_first()
         .ok_or(io::ErrorKind::NotFound)?;
-    let mut command = Command::new(program);
+    let mut command = match launch.is_in_own_environment {
+        true => tool(program),
+        false => Command::new(program),
+    };
     command.args(
         arguments
             .iter()

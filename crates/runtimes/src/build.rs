@@ -3,15 +3,16 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
+use switchcost_host::temporary::{TemporaryFolder, is_noexec};
 use switchcost_record::printable;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::find::{Found, find};
 use crate::row::{Sources, filled};
-use crate::{Missing, Row, bounded};
+use crate::tool::{Tool, environment, last_lines};
+use crate::{Missing, Row};
 
 /// A compiler is done within this, also where it downloads first what it compiles.
 const BUILT_WITHIN: Duration = Duration::from_secs(300);
@@ -49,6 +50,7 @@ pub fn prepare(
     }
     let found = find(row, should_stop)?;
     let files = texts(row)?;
+    check_cache(row, cache)?;
     let folder = cache.join(format!("{}-{:016x}", row.name, digest(row, &found, &files)));
     if !folder.is_dir() {
         build(row, &found, &files, &folder, should_stop)?;
@@ -59,6 +61,17 @@ pub fn prepare(
         program: found.program.display().to_string(),
         command: row.start.iter().map(filled).collect(),
     })
+}
+
+/// Where what is compiled could not be started.
+fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
+    if row.build.is_empty() || !is_noexec(cache) {
+        return Ok(());
+    }
+    Err(Missing(format!(
+        "{} is mounted noexec, so the compiled programs cannot run there; set XDG_CACHE_HOME to a folder of another file system",
+        cache.display()
+    )))
 }
 
 /// Names and texts of the sources.
@@ -85,16 +98,11 @@ fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
 
 /// Of all that what is compiled depends on.
 fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
-    xxh3_64(
-        format!(
-            "{found:?}{files:?}{:?}{:?}",
-            row.build, row.build_environment
-        )
-        .as_bytes(),
-    )
+    let environment = environment(&row.build_environment);
+    xxh3_64(format!("{found:?}{files:?}{:?}{environment:?}", row.build).as_bytes())
 }
 
-/// Under another name until it is whole.
+/// In a temporary folder until it is whole, which does not outlive the run.
 fn build(
     row: &Row,
     found: &Found,
@@ -111,20 +119,18 @@ fn build(
     };
     let cache = folder.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(cache).map_err(refused)?;
-    let draft = tempfile::Builder::new()
-        .prefix("draft-")
-        .tempdir_in(cache)
+    let draft = TemporaryFolder::create_in(cache).map_err(refused)?;
+    let [out, temporary] = ["out", "tmp"].map(|name| draft.path().join(name));
+    fs::create_dir(&out)
+        .and_then(|()| fs::create_dir(&temporary))
         .map_err(refused)?;
     files
         .iter()
-        .try_for_each(|(name, text)| fs::write(draft.path().join(name), text))
+        .try_for_each(|(name, text)| fs::write(out.join(name), text))
         .map_err(refused)?;
-    compile(row, found, draft.path(), should_stop)?;
-    match fs::rename(draft.path(), folder) {
-        Ok(()) => {
-            let _ = draft.keep();
-            Ok(())
-        }
+    compile(row, found, &out, &temporary, should_stop)?;
+    match fs::rename(&out, folder) {
+        Ok(()) => Ok(()),
         // Another run was as soon.
         Err(_) if folder.is_dir() => Ok(()),
         Err(error) => Err(refused(error)),
@@ -135,18 +141,25 @@ fn build(
 fn compile(
     row: &Row,
     found: &Found,
-    folder: &Path,
+    out: &Path,
+    temporary: &Path,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<(), Missing> {
     let mut failure = None;
     for words in &row.build {
         let words: Vec<String> = words
             .iter()
-            .map(|word| filled(word, &found.program, Some(folder)))
+            .map(|word| filled(word, &found.program, Some(out)))
             .collect();
-        match run(row, &words, folder, should_stop) {
+        let program = words[0].clone();
+        let tool = Tool {
+            words,
+            added: &row.build_environment,
+            temporary: Some(temporary),
+        };
+        match run(tool, should_stop) {
             Ok(()) => return Ok(()),
-            Err(why) => failure = Some(format!("found {} failing{why}", words[0])),
+            Err(why) => failure = Some(format!("found {program} failing ({why})")),
         }
     }
     match failure {
@@ -161,25 +174,14 @@ fn compile(
 }
 
 /// Why it failed, with the last lines that it printed.
-fn run(
-    row: &Row,
-    words: &[String],
-    folder: &Path,
-    should_stop: &dyn Fn() -> bool,
-) -> Result<(), String> {
-    let mut command = Command::new(&words[0]);
-    command
-        .args(&words[1..])
-        .current_dir(folder)
-        .envs(&row.build_environment);
-    let said =
-        bounded::run(command, BUILT_WITHIN, should_stop).map_err(|error| format!(" ({error})"))?;
-    match said.status.success() {
+fn run(tool: Tool<'_>, should_stop: &dyn Fn() -> bool) -> Result<(), String> {
+    let printed = tool.run(BUILT_WITHIN, should_stop)?;
+    match printed.status.success() {
         true => Ok(()),
         false => Err(format!(
-            " ({}; it printed: {})",
-            said.status,
-            said.last_lines(LAST_LINES)
+            "{}; it printed: {}",
+            printed.status,
+            last_lines(&printed.text, LAST_LINES)
         )),
     }
 }
@@ -223,7 +225,10 @@ mod tests {
         let count = folder.path().join("count");
         let row = shell(
             folder.path(),
-            &format!("echo x >> {}; cp program.sh compiled", count.display()),
+            &format!(
+                "echo x >> {}; cd {{out}}; cp program.sh compiled",
+                count.display()
+            ),
         );
         let prepared = prepare(&row, cache.path(), &|| false).expect("a shell");
         assert!(Path::new(&prepared.command[0]).is_file());

@@ -1,13 +1,13 @@
 //! Whether a runtime is here, and new enough.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use switchcost_record::printable;
 
 use crate::row::filled;
-use crate::{Missing, Row, bounded};
+use crate::tool::{Tool, last_lines};
+use crate::{Missing, Row};
 
 /// A program says its version within this: a virtual machine on a busy host takes a few seconds.
 const VERSION_WITHIN: Duration = Duration::from_secs(20);
@@ -103,24 +103,24 @@ fn version(row: &Row, program: &Path, should_stop: &dyn Fn() -> bool) -> Result<
         .iter()
         .map(|word| filled(word, program, None))
         .collect();
-    let (first, rest) = words.split_first().ok_or("no command asks for it")?;
-    let mut command = Command::new(first);
-    command.args(rest);
-    let said =
-        bounded::run(command, VERSION_WITHIN, should_stop).map_err(|error| error.to_string())?;
-    let no_version = || {
-        let last = said.last_lines(1);
-        if last.is_empty() {
-            said.status.to_string()
-        } else {
-            last.chars().take(80).collect()
-        }
-    };
-    if said.status.success() {
-        number(&said.text).ok_or_else(no_version)
-    } else {
-        Err(no_version())
+    if words.is_empty() {
+        return Err("no command asks for it".to_owned());
     }
+    let tool = Tool {
+        words,
+        added: &row.build_environment,
+        temporary: None,
+    };
+    let printed = tool.run(VERSION_WITHIN, should_stop)?;
+    let found = printed
+        .status
+        .success()
+        .then(|| number(&printed.text))
+        .flatten();
+    found.ok_or_else(|| match last_lines(&printed.text, 1) {
+        last if last.is_empty() => printed.status.to_string(),
+        last => last.chars().take(80).collect(),
+    })
 }
 
 fn number(text: &str) -> Option<String> {
@@ -212,6 +212,19 @@ mod tests {
         assert!(
             none.starts_with("found no no-such-language, need Lang 2.9 or newer: "),
             "{none}"
+        );
+    }
+
+    /// Cargo sets variables for this test.
+    #[test]
+    fn a_version_is_asked_in_a_folder_and_an_environment_of_ours() {
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = "[ \"$PWD$CARGO_MANIFEST_DIR\" = / ] && [ -n \"$PATH\" ] && echo 2.10";
+        let found = find(&row(folder.path(), script), &|| false).map(|found| found.version);
+        assert_eq!(
+            found.map_err(|missing| missing.to_string()),
+            Ok("2.10".to_owned())
         );
     }
 }

@@ -4,11 +4,11 @@
 //! here and new enough, and the command that starts the program, compiled where it has to be. The program speaks the protocol of
 //! `docs/method/runtimes.md`; what it says is for `measure` to hear. No measuring, no statistics, no printing.
 
-mod bounded;
 mod build;
 mod find;
 mod row;
 mod shipped;
+mod tool;
 
 pub use build::{Prepared, prepare};
 pub use row::{Handoff, Row, RowError};

@@ -27,9 +27,12 @@ pub struct Row {
     /// What compiles them: the first command that succeeds; none where nothing is compiled.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// What is added to the environment of these.
+    /// What is added to the environment of these, and of what asks for the version.
     #[serde(default)]
     pub build_environment: BTreeMap<String, String>,
+    /// Variables of the user's that would act on it and are left out; a `*` at the end stands for any ending.
+    #[serde(default)]
+    pub left_out: Vec<String>,
     /// What starts the program.
     pub start: Vec<String>,
     /// What is added to its environment.
@@ -155,6 +158,7 @@ impl Row {
             files: Vec::new(),
             build: Vec::new(),
             build_environment: BTreeMap::new(),
+            left_out: Vec::new(),
             environment: BTreeMap::new(),
             warm_up_ms: 200,
             most_memory_mib: usual_memory(),
@@ -183,6 +187,11 @@ impl Row {
             baseline: handoff.baseline.clone(),
         };
         self.handoffs.iter().map(facts).collect()
+    }
+
+    /// Whether it runs in an environment and a folder of ours: not what a user gives as a command.
+    pub fn is_in_own_environment(&self) -> bool {
+        self.sources != Sources::None
     }
 
     /// The same, found at this program alone.

@@ -21,7 +21,7 @@ const FOLDERS: &[Folder] = folders! {
     "go": "handoffs.go";
     "java": "Handoffs.java";
     "python": "handoffs.py";
-    "node": "handoffs.js";
+    "node": "handoffs.cjs";
     "tokio": "package.toml", "handoffs.rs";
     "cpp": "handoffs.cpp";
     "boost": "handoffs.cpp";

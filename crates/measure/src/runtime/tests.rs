@@ -36,6 +36,7 @@ fn order(script: &str) -> Order {
         runtime: Some(Launch {
             command: words.to_vec(),
             version: "2.10".to_owned(),
+            is_in_own_environment: false,
             environment: Vec::new(),
             warm_up_ns: Nanos::millis(2),
             most_memory: Bytes::mib(64),

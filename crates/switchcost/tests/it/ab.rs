@@ -185,7 +185,7 @@ fn an_upgrade_in_the_middle_changes_nothing() {
     command
         .args(["ab", "--runs", "2", "--budget", "1s", "--base", &replaced])
         .args(["--record", text(&runs), "--", "--mechanism", "pipe"])
-        .args(["--max-repetitions", "2", "--no-counters"])
+        .args(["--max-repetitions", "5", "--no-counters"])
         .env("XDG_STATE_HOME", place.folder());
     let ran = ran(command.output().expect("it starts"));
     let records = |side: &str| std::fs::read_dir(runs.join(side)).map_or(0, Iterator::count);

@@ -304,3 +304,51 @@ fn a_browser_ends_with_the_program_and_leaves_nothing() {
         nothing_is_left(&place, &room);
     }
 }
+
+/// A script that starts processes in its group, in a session of their own, and as orphans.
+const TREE: &str = "setsid sh -c 'sleep 73.25; true' & (sleep 73.25 &); sleep 73.25; true";
+
+fn trees() -> usize {
+    processes_whose("cmdline", |word| word == b"73.25").len()
+}
+
+/// Ends a run when it has started such a tree.
+fn leaves_no_tree(mut command: Command, signal: Signal) {
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = child.expect("it starts");
+    await_that("the tree is there", || trees() >= 3);
+    end(&mut child, signal);
+    assert!(!child.wait().expect("it ends").success());
+    await_that("the tree has ended", || trees() == 0);
+}
+
+#[test]
+fn what_a_command_or_compiler_of_ours_has_started_ends_with_us() {
+    for signal in ENDINGS {
+        let place = Place::new();
+        let counting = [
+            "observe",
+            "--no-calibration",
+            "-p",
+            "1",
+            "-d",
+            "60s",
+            "--rate-cmd",
+            TREE,
+        ];
+        leaves_no_tree(started(&place, &counting), signal);
+        let (row, cache) = (place.path("row.toml"), place.path("cache"));
+        let toml = format!(
+            "name = 'made-up'\ntitle = 'Made up'\nfind = ['sh']\nversion = ['{{program}}', '-c', 'echo 1.0']\nleast = '1'\nfiles = []\n\
+             build = [['sh', '-c', '''{TREE}''']]\nstart = ['{{out}}/none']\nwarm-up-ms = 5\ninstall = 'none'\n\
+             [[handoff]]\nname = 'token'\nwords = 'token'\nclass = 'hand-off'\nbetween = 'user'\nbaseline = 'none'\n"
+        );
+        fs::write(&row, toml).expect("written");
+        let mut compiling = started(&place, &["measure", "--runtime", text(&row)]);
+        compiling.env("XDG_CACHE_HOME", &cache);
+        leaves_no_tree(compiling, signal);
+        await_that("its draft is removed", || {
+            names(&cache.join("switchcost/runtimes")).is_empty()
+        });
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use switchcost_host::own_environment::left_out;
 use switchcost_measure::{Launch, RuntimeSelection};
 use switchcost_record::{Between, Mechanism, RuntimeCase, RuntimeFacts, printable};
 use switchcost_runtimes::{Handoff, Missing, Row, prepare, shipped};
@@ -11,10 +12,14 @@ use switchcost_units::{Bytes, Nanos};
 use crate::cli::measure::MeasureArguments;
 use crate::exit::Failure;
 use crate::home;
+use crate::messages::say;
 use crate::signals::Interrupt;
 
 /// Every runtime there is.
 const ALL: &str = "all";
+
+/// Variables that act on every program.
+const OF_ALL: [&str; 3] = ["LD_*", "MALLOC_*", "GLIBC_TUNABLES"];
 
 /// Rows of what was asked for, each with those of its hand-offs that were.
 #[derive(Debug, Default)]
@@ -59,6 +64,26 @@ impl Chosen {
             .collect()
     }
 
+    /// Variables that would change what is measured.
+    fn name_left_out(&self) {
+        let ours = self.0.iter().filter(|row| row.is_in_own_environment());
+        let patterns: Vec<String> = ours
+            .flat_map(|row| {
+                row.left_out
+                    .iter()
+                    .cloned()
+                    .chain(OF_ALL.map(str::to_owned))
+            })
+            .collect();
+        let names = left_out(&patterns);
+        if !names.is_empty() {
+            say!(
+                "not passed on to the runtimes: {}; a row of your own can set them (--runtime FILE.toml)",
+                printable(&names.join(", "))
+            );
+        }
+    }
+
     /// Finds and compiles each.
     pub(super) fn prepared(&self, interrupt: &Interrupt) -> Result<Runtimes, Failure> {
         let mut runtimes = Runtimes::default();
@@ -68,6 +93,7 @@ impl Chosen {
         let cache = home::cache().map_err(|why| {
             Failure::Selection(format!("{why}, need a folder for what is compiled"))
         })?;
+        self.name_left_out();
         for row in &self.0 {
             let launch = runtimes.add(row, &cache.join("runtimes"), interrupt);
             runtimes.launches.insert(
@@ -96,6 +122,7 @@ impl Runtimes {
         Ok(Launch {
             command: prepared.command,
             version: prepared.version,
+            is_in_own_environment: row.is_in_own_environment(),
             environment: row.environment.clone().into_iter().collect(),
             warm_up_ns: Nanos::millis(row.warm_up_ms),
             most_memory: Bytes::mib(row.most_memory_mib),

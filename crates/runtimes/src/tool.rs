@@ -1,0 +1,66 @@
+//! Toolchains at work: in an environment and a folder of ours, and no longer than they may take.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use switchcost_host::bounded::{Bounds, Printed, Streams, read};
+use switchcost_host::own_environment::{FOLDER, variables};
+use switchcost_host::supervisor::{Program, Variables};
+
+/// A tool of a runtime.
+pub(crate) struct Tool<'a> {
+    /// Its program and arguments.
+    pub(crate) words: Vec<String>,
+    /// What the row adds to its environment.
+    pub(crate) added: &'a BTreeMap<String, String>,
+    /// Where it keeps temporary files.
+    pub(crate) temporary: Option<&'a Path>,
+}
+
+impl Tool<'_> {
+    /// What it prints on either stream, or why it did not end in time.
+    pub(crate) fn run(
+        self,
+        longest: Duration,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<Printed, String> {
+        let temporary = self
+            .temporary
+            .map(|folder| ("TMPDIR".into(), folder.into()));
+        let environment = environment(self.added)
+            .into_iter()
+            .chain(temporary)
+            .collect();
+        let program = Program::new(self.words, environment, Some(Path::new(FOLDER)))
+            .map_err(|error| error.to_string())?;
+        let bounds = Bounds {
+            longest,
+            grace: Duration::ZERO,
+            should_stop,
+        };
+        read(program, Streams::Both, &bounds).map_err(|why| why.to_string())
+    }
+}
+
+/// What a tool finds in its environment.
+pub(crate) fn environment(added: &BTreeMap<String, String>) -> Variables {
+    let added: Variables = added
+        .iter()
+        .map(|(name, value)| (OsString::from(name), value.into()))
+        .collect();
+    let mut environment = variables();
+    environment.retain(|(name, _)| added.iter().all(|(other, _)| other != name));
+    environment.extend(added);
+    environment
+}
+
+/// The last lines of a text in one.
+pub(crate) fn last_lines(text: &str, most: usize) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(most)..].join(" | ")
+}
