@@ -29,6 +29,11 @@ static void thread_ends(ThreadId tid)
 {
     struct task *task = &tasks[tid];
 
+    if (task->slot == NO_SLOT) {
+        /* It was to end before it ran. */
+        task->slot = task->promised_slot;
+        task->promised_slot = NO_SLOT;
+    }
     if (task->slot == NO_SLOT)
         return;
     if (task->has_cpu) {

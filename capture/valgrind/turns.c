@@ -77,11 +77,14 @@ static Bool await_grant(ThreadId tid)
     return True;
 }
 
-/* With the big lock. */
+/* With the big lock. While the thread waited for that, another may have executed a program or ended the process: it has the CPU, speaks for
+   this one, and may have done so. */
 static void begin_turn(ThreadId tid)
 {
     struct task *task = &tasks[tid];
 
+    if (is_started && tasks_is_ending(tid))
+        return;
     task->is_turn_over = False;
     if (is_as_run()) {
         stamps_enter(tid);

@@ -37,7 +37,6 @@ const SHORT_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_STOP: Duration = Duration::from_secs(5);
 /// A task that sleeps so long in the middle of a run was stopped: the others are not to wait for it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-const EXECVE: u32 = 59;
 
 /// The run that is being decoded, or was last.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,8 @@ use crate::protocol::{self, buffer, header, info, slot, state};
 
 /// Tasks that can live at the same time.
 pub(crate) const SLOTS: usize = 2048;
+/// System calls that execute a program: execve, execveat.
+const EXECS: [u32; 2] = [59, 322];
 const BUFFERS: usize = 16;
 /// No one is woken for fewer empty buffers.
 const WORTH_WAKING: usize = BUFFERS / 2;
@@ -346,6 +348,11 @@ impl<'a> Slot<'a> {
 
     pub(crate) fn state(self) -> u32 {
         self.get(slot::STATE)
+    }
+
+    /// Whether it executes a program, and was not seen in that yet.
+    pub(crate) fn is_in_exec(self) -> bool {
+        self.state() == state::IN_SYSCALL && EXECS.contains(&self.get(slot::SYSCALL))
     }
 
     /// As run: its present run began no earlier; 0 without one.

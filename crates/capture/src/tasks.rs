@@ -12,7 +12,6 @@ use crate::scheduler::{Seen, Sighting};
 
 const CLONE: u32 = 56;
 const VFORK: u32 = 58;
-const EXECVE: u32 = 59;
 const SCHED_YIELD: u32 = 24;
 
 /// A task from its claim of a slot until the slot is free again.
@@ -74,7 +73,7 @@ impl Task {
             return Ok(Seen::Running);
         }
         self.follow(slot.get(slot::TID));
-        self.is_in_exec = before == state::IN_SYSCALL && slot.get(slot::SYSCALL) == EXECVE;
+        self.is_in_exec = slot.is_in_exec();
         let is_running = is_running && !self.is_stopped_in_turn;
         self.is_stopped_in_turn &= before == state::QUEUED;
         if before == state::QUEUED && is_running {

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::{AsRun, EXECVE, Halt, LONGEST_SLEEP, Left};
+use super::{AsRun, Halt, LONGEST_SLEEP, Left};
 use crate::decode::Take;
 use crate::probe::Kernel;
-use crate::protocol::{slot, state};
+use crate::protocol::slot;
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     /// Events that no notification announces.
@@ -35,7 +35,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
             return Ok(());
         }
         let place = self.ring.slot(dead);
-        if place.state() == state::IN_SYSCALL && place.get(slot::SYSCALL) == EXECVE {
+        if place.is_in_exec() {
             self.warnings
                 .push(crate::control::lost_in_exec(place.get(slot::PID)));
         }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use switchcost_host::supervisor::TaskFiles;
 
-use super::EXECVE;
 use crate::control::LONGEST_BIRTH;
 use crate::probe::{Kernel, Probe};
 use crate::protocol::{NO_SLOT, slot, state};
@@ -52,12 +51,10 @@ impl<'a> TaskMonitor<'a> {
             .is_some_and(|watch| watch.has_exited)
     }
 
-    pub(crate) fn process(&self, slot: u32) -> u32 {
-        if slot < SLOTS as u32 {
-            self.ring.slot(slot).get(slot::PROCESS_SLOT)
-        } else {
-            slot
-        }
+    /// The number of the process that the task in a slot belongs to. One that executes a program keeps it, and still speaks for the
+    /// threads of its old program.
+    pub(crate) fn process(&self, slot: u32) -> Option<u32> {
+        (slot < SLOTS as u32).then(|| self.ring.slot(slot).get(slot::PID))
     }
 
     /// Whether process `pid`, a command, has been seen.
@@ -80,7 +77,8 @@ impl<'a> TaskMonitor<'a> {
 
     /// Frees the slots of the dead where nothing refers to them.
     pub(crate) fn release(&mut self) {
-        let needed: Vec<u32> = self.living().map(|slot| self.process(slot)).collect();
+        let first = |slot| self.ring.slot(slot).get(slot::PROCESS_SLOT);
+        let needed: Vec<u32> = self.living().map(first).collect();
         for slot in self.used() {
             let place = self.ring.slot(slot);
             if self.has_exited(slot) && place.state() == state::ENDED && !needed.contains(&slot) {
@@ -99,7 +97,7 @@ impl<'a> TaskMonitor<'a> {
             return Ok(Kernel::Gone);
         };
         let place = self.ring.slot(slot);
-        let is_in_exec = place.state() == state::IN_SYSCALL && place.get(slot::SYSCALL) == EXECVE;
+        let is_in_exec = place.is_in_exec();
         let (pid, tid) = (place.get(slot::PID), place.get(slot::TID));
         let probe = match watch.probe.take() {
             Some(probe) if (probe.pid, probe.tid) == (pid, tid) => watch.probe.insert(probe),

@@ -119,10 +119,11 @@ fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
     }
 }
 
-/// Executes itself five times by another thread than its first, while all others make system calls.
+/// Executes itself five times by another thread than its first, while all others make system calls and children.
 const BUSY: &str = r#"
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 extern char **environ;
 static char *next[7] = { "busy" };
@@ -130,6 +131,16 @@ static void *call(void *unused)
 {
     for (;;)
         getppid();
+    return unused;
+}
+static void *make_children(void *unused)
+{
+    for (;;) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, 0, 0);
+    }
     return unused;
 }
 static void *execute(void *unused)
@@ -147,7 +158,7 @@ int main(int count, char **words)
         return 0;
     for (int i = 0; i < count; i++)
         next[i + 1] = "again";
-    if (pthread_create(&thread, 0, call, 0) || pthread_create(&thread, 0, call, 0) || pthread_create(&thread, 0, execute, 0))
+    if (pthread_create(&thread, 0, call, 0) || pthread_create(&thread, 0, make_children, 0) || pthread_create(&thread, 0, execute, 0))
         return 1;
     call(0);
 }
