@@ -95,6 +95,7 @@ static void start(void)
     ring_open(ring_path);
     limits_start(files ? VG_(strtoull10)(files, NULL) : 0);
     execs_start(name, shut);
+    environment_start();
     threads_start();
 }
 

@@ -6,7 +6,7 @@
    into inline writes; hot.c finds those that run most, superblocks.c makes them longer; liveness.c and exits.c leave out of them what
    is mostly not needed. lifecycle.c writes how tasks begin and end. turns.c takes and gives up the virtual CPU, and sleeps.c says
    whether a task has slept meanwhile. syscalls.c and mappings.c report what the kernel does, threads.c what becomes of threads.
-   gathers.c, generated.c, limits.c, execs.c, seccomp.c, tracers.c, namespaces.c, rights.c, forks.c and own_files.c mend what Valgrind does otherwise than the
+   gathers.c, generated.c, limits.c, execs.c, seccomp.c, tracers.c, namespaces.c, rights.c, forks.c, own_files.c and environment.c mend what Valgrind does otherwise than the
    machine. main.c registers the tool. */
 #ifndef SWITCHCOST_H
 #define SWITCHCOST_H
@@ -280,6 +280,9 @@ Bool tracers_answers(UWord number, UWord request, SysRes *result);
 
 /* namespaces.c */
 Bool namespaces_answer(UWord number, UWord a, UWord b, SysRes *result);
+
+/* environment.c */
+void environment_start(void);
 
 /* forks.c */
 void forks_after(UWord number, Bool is_done);
