@@ -60,16 +60,16 @@ impl<R: BufRead> Importer<R> {
     /// Dinero's `din` text. It names no sizes: every instruction and every reference is `word_bytes` long.
     ///
     /// # Errors
-    /// Where `word_bytes` is none of 1 to 255.
+    /// Where `word_bytes` is no power of two up to 128: an address means the word that it lies in.
     pub fn din(from: R, word_bytes: u64) -> Result<Self, ImportError> {
-        let word_bytes = u8::try_from(word_bytes)
+        let bytes = u8::try_from(word_bytes)
             .ok()
-            .filter(|&bytes| bytes > 0)
-            .ok_or(ImportError::Word)?;
+            .filter(|bytes| bytes.is_power_of_two())
+            .ok_or(ImportError::Word(word_bytes))?;
         Ok(Importer::new(
             Format::Din {
                 lines: Lines::new(from),
-                word_bytes,
+                word_bytes: bytes,
             },
             Assembler::with_one_task(),
         ))
@@ -222,8 +222,7 @@ impl<R: BufRead> Importer<R> {
         let of_format = match &self.format {
             Format::Lackey(_) | Format::Din { .. } => Vec::new(),
             Format::ChampSim(_) => vec![champsim::WITHOUT_SIZES],
-            Format::Gem5(packets) if packets.has_fetches => vec![gem5::PACKETS],
-            Format::Gem5(_) => vec![gem5::PACKETS, gem5::WITHOUT_FETCHES],
+            Format::Gem5(packets) => packets.notes(),
             Format::Drmemtrace(records) => records.notes(),
         };
         let made_up = self.assembler.begins_with_data().then_some(MADE_UP);

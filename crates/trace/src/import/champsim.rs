@@ -1,6 +1,7 @@
 //! ChampSim's records of 64 bytes, little-endian, one an instruction (`inc/trace_instruction.h` there): its address (8 bytes), whether it
 //! is a branch and whether that is taken (1 each), registers written (2) and read (4), addresses of memory written (2 of 8) and read (4
-//! of 8), 0 where there is none.
+//! of 8), 0 where there is none. Others write records that are longer, as that of CloudSuite (96 bytes, with four addresses written), which
+//! say nothing of it: they are told by where each record begins.
 
 use std::io::BufRead;
 
@@ -9,6 +10,12 @@ use super::packed::Unpacked;
 use super::{ImportError, Location};
 
 const RECORD_BYTES: usize = 64;
+/// Records of other tracers: their length, and what they are called.
+const OTHERS: [(usize, &str); 2] = [
+    (72, "ChampSim's records of 72 bytes"),
+    (96, "ChampSim's records of 96 bytes, as of CloudSuite"),
+];
+const NEEDED: &str = "ChampSim's record of 64 bytes, with flags of 0 or 1";
 /// The longest instruction of x86.
 const LONGEST: u64 = 15;
 
@@ -30,8 +37,20 @@ struct Instruction {
 
 impl<R: BufRead> ChampSim<R> {
     pub(super) fn new(from: R) -> Result<Self, ImportError> {
+        let records = Unpacked::new(from, "champsim")?;
+        let place = records.place();
+        let are_of = |bytes| are_records(records.start(), bytes);
+        if !are_of(RECORD_BYTES)
+            && let Some((_, found)) = OTHERS.into_iter().find(|(bytes, _)| are_of(*bytes))
+        {
+            return Err(ImportError::Unknown {
+                place,
+                found: found.to_owned(),
+                needed: NEEDED,
+            });
+        }
         Ok(ChampSim {
-            records: Unpacked::new(from, "champsim")?,
+            records,
             last: None,
         })
     }
@@ -67,6 +86,14 @@ impl<R: BufRead> ChampSim<R> {
     }
 }
 
+/// Whether each of the records that the bytes hold, if they have this length, has the flags and an address of an instruction.
+fn are_records(start: &[u8], record_bytes: usize) -> bool {
+    start.len() >= record_bytes
+        && start
+            .chunks_exact(record_bytes)
+            .all(|record| record[..8] != [0; 8] && record[8] <= 1 && record[9] <= 1)
+}
+
 impl Instruction {
     fn of(place: Location, bytes: &[u8; RECORD_BYTES]) -> Result<Self, ImportError> {
         let (words, _) = bytes.as_chunks();
@@ -80,7 +107,7 @@ impl Instruction {
             return Err(ImportError::Unknown {
                 place,
                 found,
-                needed: "ChampSim's record of 64 bytes, with flags of 0 or 1",
+                needed: NEEDED,
             });
         }
         Ok(Instruction {
@@ -117,6 +144,7 @@ impl Instruction {
 #[cfg(test)]
 mod tests {
     use super::super::Importer;
+    use super::RECORD_BYTES;
     use crate::Chunk;
 
     fn record(address: u64, branch: [u8; 2], stores: [u64; 2], loads: [u64; 4]) -> Vec<u8> {
@@ -190,6 +218,24 @@ mod tests {
             text.starts_with(
                 "byte 0: found an instruction at 0x4949494949494949 with the flags 73 and 73"
             ),
+            "{text}"
+        );
+        for longer in [72, 96] {
+            let records = four();
+            let bytes = records.chunks(RECORD_BYTES).flat_map(|record| {
+                let mut record = record.to_vec();
+                record.resize(longer, 0);
+                record
+            });
+            let text = error(&bytes.collect::<Vec<_>>());
+            let wanted = format!("byte 0: found ChampSim's records of {longer} bytes");
+            assert!(text.starts_with(&wanted), "{text}");
+        }
+        let mut tar = vec![0; 512];
+        tar[257..262].copy_from_slice(b"ustar");
+        let text = error(&tar);
+        assert!(
+            text.starts_with("found a tar file") && text.contains("tar -xOf FILE | switchcost"),
             "{text}"
         );
         let packed = error(b"\xfd7zXZ\x00 and so on");

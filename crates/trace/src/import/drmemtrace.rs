@@ -17,7 +17,7 @@ use super::assembler::Assembler;
 use super::lines::harmless;
 use super::{ImportError, Location};
 use file::File;
-use file_type::FileType;
+use file_type::{FIRST_PART, FileType};
 use numbers::{kind, marker};
 use records::Record;
 use threads::Threads;
@@ -28,6 +28,11 @@ const NEEDED_RECORD: &str =
 /// Threads in files of their own take turns here.
 const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
                            as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
+
+const WINDOWS: &str = "the trace was taken in windows: what ran between two of them is missing, and caches are as if nothing had";
+const PHYSICAL: &str = "the trace names physical addresses, which are not read: its addresses are virtual";
+const WAITING: &str = "the trace has waits that keep an order of its scheduler's: they are read as no idle time";
+const LATER: &str = "the trace has markers that this version does not know: what they mean is left out of all numbers";
 
 pub(super) struct Drmemtrace<R: BufRead> {
     files: Vec<File<R>>,
@@ -40,6 +45,8 @@ pub(super) struct Drmemtrace<R: BufRead> {
     threads: Threads,
     has_run: bool,
     was_idle: bool,
+    /// What markers say of all numbers.
+    told: BTreeSet<&'static str>,
 }
 
 impl<R: BufRead> Drmemtrace<R> {
@@ -58,6 +65,7 @@ impl<R: BufRead> Drmemtrace<R> {
             threads: Threads::default(),
             has_run: false,
             was_idle: false,
+            told: BTreeSet::new(),
         })
     }
 
@@ -68,6 +76,7 @@ impl<R: BufRead> Drmemtrace<R> {
             .iter()
             .flat_map(|file_type| file_type.notes())
             .chain(interleaved)
+            .chain(self.told.iter().copied())
             .collect()
     }
 
@@ -216,6 +225,18 @@ impl<R: BufRead> Drmemtrace<R> {
             marker::SYSCALL_TRACE_ENDS => self.threads.in_kernel(false),
             marker::SWITCH_TRACE_BEGINS => self.threads.switching(true),
             marker::SWITCH_TRACE_ENDS => self.threads.switching(false),
+            marker::FILTER_ENDS => {
+                return Err(ImportError::Filtered {
+                    place,
+                    until: FIRST_PART,
+                });
+            }
+            marker::WINDOW
+            | marker::PHYSICAL_ADDRESS
+            | marker::CORE_WAITS
+            | marker::FIRST_LATER..=marker::LAST_RESERVED => {
+                self.told.insert(note_of(record.size));
+            }
             _ if self.is_elsewhere() || self.is_interleaved() => {}
             marker::SYSCALL => self.threads.call(value),
             marker::MAY_BLOCK => self.threads.may_block(),
@@ -326,6 +347,16 @@ impl<R: BufRead> Drmemtrace<R> {
             None if self.was_idle => Err(ImportError::Idle),
             None => Ok(false),
         }
+    }
+}
+
+/// What a marker says of all numbers.
+fn note_of(marker: u16) -> &'static str {
+    match marker {
+        marker::WINDOW => WINDOWS,
+        marker::PHYSICAL_ADDRESS => PHYSICAL,
+        marker::CORE_WAITS => WAITING,
+        _ => LATER,
     }
 }
 

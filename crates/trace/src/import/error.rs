@@ -173,8 +173,8 @@ pub enum ImportError {
         needed: &'static str,
     },
     /// A word size that cannot be.
-    #[error("found a word size outside 1 to 255 bytes, need one inside; din's own is 4")]
-    Word,
+    #[error("{0} bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)")]
+    Word(u64),
     /// The file cannot be read.
     #[error("found a file that cannot be read at {place} ({source}), {}", switchcost_remedies::for_reading(.source, "one that can"))]
     Io {

@@ -12,23 +12,30 @@ const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5
 const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
 /// The header names who requests; a packet has some forty bytes.
 const LONGEST_MESSAGE: u64 = 1 << 20;
-/// Commands, of `MemCmd` there: the same in all its releases, as in its own `decode_packet_trace.py`.
-const READ: u64 = 1;
-const WRITE: u64 = 4;
+/// Commands, of `MemCmd` there, that load: reads, and the reads of atomic instructions. The numbers above 29 are those of releases since 22.1.
+const LOADS: [u64; 3] = [1, 26, 30];
+/// Commands that store: writes, also of a whole line, and the writes of atomic instructions.
+const STORES: [u64; 4] = [4, 16, 27, 32];
+/// The command that loads and stores.
+const SWAP: u64 = 34;
+/// Commands by which a cache asks for a line that it misses: to own it, to have it clean, to share it.
+const LINES: [u64; 3] = [22, 24, 25];
 /// Of the flags of a request.
 const IS_FETCH: u64 = 0x100;
 /// The most bytes of an instruction of a trace.
 const LONGEST_FETCH: u64 = 255;
 
-pub(super) const PACKETS: &str = "the trace is one of gem5's packets: addresses are physical ones, as if one process used them all, and each \
+const BETWEEN_CACHES: &str = "the trace was taken behind a cache: its packets are lines that missed there, not what a program touches";
+const PACKETS: &str = "the trace is one of gem5's packets: addresses are physical ones, as if one process used them all, and each \
                                   instruction fetched is a packet, whatever it holds: CPI is no program's";
-pub(super) const WITHOUT_FETCHES: &str = "the trace has no instruction fetches: instructions are those that its data packets name, of one byte each, \
+const WITHOUT_FETCHES: &str = "the trace has no instruction fetches: instructions are those that its data packets name, of one byte each, \
                                           or made up";
 
 pub(super) struct Gem5<R: BufRead> {
     records: Unpacked<R>,
     has_header: bool,
-    pub(super) has_fetches: bool,
+    has_fetches: bool,
+    has_lines: bool,
     last_pc: Option<u64>,
 }
 
@@ -48,8 +55,19 @@ impl<R: BufRead> Gem5<R> {
             records: Unpacked::new(from, "gem5")?,
             has_header: false,
             has_fetches: false,
+            has_lines: false,
             last_pc: None,
         })
+    }
+
+    /// What to know of all numbers, as far as it was read.
+    pub(super) fn notes(&self) -> Vec<&'static str> {
+        let between_caches = self.has_lines.then_some(BETWEEN_CACHES);
+        let without_fetches = (!self.has_fetches).then_some(WITHOUT_FETCHES);
+        [Some(PACKETS), between_caches, without_fetches]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// Reads one message; false at the end.
@@ -70,9 +88,10 @@ impl<R: BufRead> Gem5<R> {
             return Ok(true);
         }
         let packet = Packet::of(&fields);
-        match packet.command {
-            READ | WRITE if packet.size > 0 => self.put(place, &packet, assembler)?,
-            _ => *ignored += 1,
+        if packet.size > 0 && (packet.loads() || packet.stores()) {
+            self.put(place, &packet, assembler)?;
+        } else {
+            *ignored += 1;
         }
         Ok(true)
     }
@@ -136,6 +155,7 @@ impl<R: BufRead> Gem5<R> {
         packet: &Packet,
         assembler: &mut Assembler,
     ) -> Result<(), ImportError> {
+        self.has_lines |= LINES.contains(&packet.command);
         if packet.flags & IS_FETCH != 0 {
             self.has_fetches = true;
             return assembler.instruction(place, packet.address, packet.size.min(LONGEST_FETCH));
@@ -146,11 +166,25 @@ impl<R: BufRead> Gem5<R> {
             }
             _ => assembler.make_up_instruction(),
         }
-        assembler.reference(place, packet.address, packet.size, packet.command == WRITE)
+        if packet.loads() {
+            assembler.reference(place, packet.address, packet.size, false)?;
+        }
+        if packet.stores() {
+            assembler.reference(place, packet.address, packet.size, true)?;
+        }
+        Ok(())
     }
 }
 
 impl Packet {
+    fn loads(&self) -> bool {
+        self.command == SWAP || LOADS.contains(&self.command) || LINES.contains(&self.command)
+    }
+
+    fn stores(&self) -> bool {
+        self.command == SWAP || STORES.contains(&self.command)
+    }
+
     fn of(fields: &[(u64, u64)]) -> Packet {
         let field = |number: u64| {
             fields
@@ -332,6 +366,26 @@ mod tests {
             (1, 3),
             "one made up: {notes:?}"
         );
+    }
+
+    #[test]
+    fn atomic_commands_load_and_store_and_those_between_caches_are_lines() {
+        // Load-locked, store-conditional, a locked read and write, a swap; a write of a line, then an upgrade, which moves nothing.
+        let commands = [26, 27, 30, 32, 34, 16, 17];
+        let packets = commands.map(|command| packet(command, 64, 8, &[]));
+        let (_, references, ignored, notes) = read(&packets);
+        let stores: Vec<bool> = references.iter().map(|(_, is_store)| *is_store).collect();
+        assert_eq!(
+            (stores, ignored),
+            (vec![false, true, false, true, false, true, true], 1)
+        );
+        let is_of_lines = |notes: &[String]| notes.iter().any(|note| note.contains("are lines"));
+        assert!(!is_of_lines(&notes), "{notes:?}");
+        for command in [22, 24, 25] {
+            let (_, references, _, notes) = read(&[packet(command, 64, 64, &[])]);
+            assert_eq!(references, [(64, false)]);
+            assert!(is_of_lines(&notes), "{notes:?}");
+        }
     }
 
     fn error(bytes: &[u8]) -> String {

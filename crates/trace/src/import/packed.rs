@@ -25,15 +25,32 @@ const PACKED: [(&[u8], &str, &str); 5] = [
 /// A file from its beginning, of which some bytes were looked at.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
+/// So much of what is in a file is looked at before any of it is read.
+const LOOKED_AT: usize = 16 << 10;
+/// Where a tar file names its format.
+const TAR: (usize, &[u8]) = (257, b"ustar");
+
 enum Input<R: BufRead> {
     Plain(Whole<R>),
     Gzip(Box<MultiGzDecoder<Whole<R>>>),
     Snappy(Box<FrameDecoder<Whole<R>>>),
 }
 
+impl<R: BufRead> Read for Input<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Input::Plain(from) => from.read(bytes),
+            Input::Gzip(from) => from.read(bytes),
+            Input::Snappy(from) => from.read(bytes),
+        }
+    }
+}
+
 /// What is in a file that may be packed by gzip or snappy.
 pub(super) struct Unpacked<R: BufRead> {
-    from: Input<R>,
+    from: Chain<Cursor<Vec<u8>>, Input<R>>,
+    /// What ended the look, once what came before is read.
+    failure: Option<io::Error>,
     offset: u64,
 }
 
@@ -46,24 +63,44 @@ impl<R: BufRead> Unpacked<R> {
             source,
         })?;
         first.truncate(filled);
-        if let Some((_, found, unpack)) = PACKED
+        let packed = |(_, found, unpack)| ImportError::Packed {
+            found,
+            unpack,
+            format,
+        };
+        if let Some(other) = PACKED
             .into_iter()
             .find(|(magic, ..)| first.starts_with(magic))
         {
-            return Err(ImportError::Packed {
-                found,
-                unpack,
-                format,
-            });
+            return Err(packed(other));
         }
         let (is_gzip, is_snappy) = (first.starts_with(GZIP), first.starts_with(SNAPPY));
         let whole = Cursor::new(first).chain(from);
-        let from = match (is_gzip, is_snappy) {
+        let mut from = match (is_gzip, is_snappy) {
             (true, _) => Input::Gzip(Box::new(MultiGzDecoder::new(whole))),
             (_, true) => Input::Snappy(Box::new(FrameDecoder::new(whole))),
             _ => Input::Plain(whole),
         };
-        Ok(Unpacked { from, offset: 0 })
+        let mut start = Vec::new();
+        let failure = from
+            .by_ref()
+            .take(LOOKED_AT as u64)
+            .read_to_end(&mut start)
+            .err();
+        let (at, magic) = TAR;
+        if start.get(at..).is_some_and(|rest| rest.starts_with(magic)) {
+            return Err(packed((magic, "a tar file", "tar -xOf")));
+        }
+        Ok(Unpacked {
+            from: Cursor::new(start).chain(from),
+            failure,
+            offset: 0,
+        })
+    }
+
+    /// The first bytes, if nothing was read so far: all there are, or some thousands.
+    pub(super) fn start(&self) -> &[u8] {
+        self.from.get_ref().0.get_ref()
     }
 
     /// Where the next record begins.
@@ -79,10 +116,11 @@ impl<R: BufRead> Unpacked<R> {
     /// Fills `record`; how many bytes there were: fewer at the end alone.
     pub(super) fn fill(&mut self, record: &mut [u8]) -> Result<usize, ImportError> {
         let place = self.place();
-        let filled = match &mut self.from {
-            Input::Plain(from) => fill(from, record),
-            Input::Gzip(from) => fill(from.as_mut(), record),
-            Input::Snappy(from) => fill(from.as_mut(), record),
+        let looked_at = self.from.get_ref().0;
+        let left = looked_at.get_ref().len() as u64 - looked_at.position();
+        let filled = match self.failure.take_if(|_| left < record.len() as u64) {
+            Some(failure) => Err(failure),
+            None => fill(&mut self.from, record),
         };
         let filled = filled.map_err(|source| ImportError::Io { place, source })?;
         self.offset += filled as u64;

@@ -19,7 +19,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     };
     // With the first chunk it is known what the header has to say.
     let mut chunk = Chunk::default();
-    let mut step = importer.next_into(&mut chunk);
+    let mut step = Ok(importer.next_into(&mut chunk).map_err(failed)?);
     let mut trace = NewTrace::create(&arguments.output, &header(arguments.from, &importer))?;
     let outcome = loop {
         match step {

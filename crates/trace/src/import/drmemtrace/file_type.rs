@@ -17,6 +17,9 @@ const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic s
                          program, whose architecture it does not say";
 const LATER: &str = "the trace has a file type that this version does not know: what it means is left out of all numbers";
 
+/// When a trace was filtered whose filter ended.
+pub(super) const FIRST_PART: &str = "for the first part of the time that";
+
 /// The type of a file, where its records can be read for what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileType(u64);
@@ -36,7 +39,7 @@ impl FileType {
         }
         if bits & (FILTERED | FILTERED_AT_FIRST) != 0 {
             let until = if bits & FILTERED_AT_FIRST != 0 {
-                "for the first part of the time that"
+                FIRST_PART
             } else {
                 "when"
             };

@@ -32,13 +32,20 @@ pub(super) mod marker {
     pub(in crate::import) const TIMESTAMP: u16 = 2;
     pub(in crate::import) const CPU: u16 = 3;
     pub(in crate::import) const FILE_TYPE: u16 = 9;
+    pub(in crate::import) const WINDOW: u16 = 14;
+    pub(in crate::import) const PHYSICAL_ADDRESS: u16 = 15;
+    pub(in crate::import) const FILTER_ENDS: u16 = 23;
     pub(in crate::import) const SYSCALL: u16 = 25;
     pub(in crate::import) const MAY_BLOCK: u16 = 26;
     pub(in crate::import) const SYSCALL_TRACE_BEGINS: u16 = 27;
     pub(in crate::import) const SYSCALL_TRACE_ENDS: u16 = 28;
+    pub(in crate::import) const CORE_WAITS: u16 = 32;
     pub(in crate::import) const CORE_IDLE: u16 = 33;
     pub(in crate::import) const SWITCH_TRACE_BEGINS: u16 = 34;
     pub(in crate::import) const SWITCH_TRACE_ENDS: u16 = 35;
+    /// From here on up to those of users: of later releases, or of no meaning here.
+    pub(in crate::import) const FIRST_LATER: u16 = 36;
+    pub(in crate::import) const LAST_RESERVED: u16 = 100;
 }
 
 /// Bits of the file type.

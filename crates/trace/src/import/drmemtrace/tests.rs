@@ -405,7 +405,12 @@ fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
 
 /// The notes with the first chunk, and the architecture.
 fn said(file_type: u64) -> (Vec<String>, Option<&'static str>) {
-    let file = bytes(&whole(&[(28, 9, file_type), (10, 4, 0)]));
+    said_with(&[(28, 9, file_type)])
+}
+
+/// The same with these markers before the first instruction.
+fn said_with(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
+    let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
     assert!(
         importer
@@ -438,6 +443,24 @@ fn what_a_trace_lacks_is_said_of_all_its_numbers() {
             "{file_type:#x}: {notes:?}, {found:?}"
         );
     }
+}
+
+#[test]
+fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
+    for (marker, part) in [
+        (14, "in windows"),
+        (15, "physical addresses, which are not read"),
+        (32, "waits that keep an order"),
+        (36, "markers that this version does not know"),
+    ] {
+        let (notes, _) = said_with(&[(28, marker, 1)]);
+        assert!(notes.len() == 1 && notes[0].contains(part), "{notes:?}");
+    }
+    let known = [0, 2, 3, 10, 12, 18, 25, 26, 30, 31, 33, 101].map(|marker| (28, marker, 1));
+    let (notes, _) = said_with(&known);
+    assert_eq!(notes, <Vec<String>>::new());
+    let ends = message(&whole(&[(10, 4, 0x1000), (28, 23, 0)]));
+    assert!(ends.contains("filtered through a cache for the first part"), "{ends}");
 }
 
 #[test]
