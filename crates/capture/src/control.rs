@@ -15,6 +15,7 @@ use crate::protocol::{NO_SLOT, head, header, state, tag};
 use crate::ring::Ring;
 use crate::scheduler::{Decision, Scheduler, Seen, Switch};
 use crate::tasks::{TaskEvent, Tasks};
+use crate::turns::Turns;
 
 /// How the capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub(crate) struct Control<'a> {
     pub(crate) programs: Programs,
     pub(crate) end_flags: &'a EndFlags,
     pub(crate) stop: &'a AtomicBool,
-    pub(crate) quantum_instructions: u64,
+    pub(crate) turns: Turns,
     pub(crate) stop_after_switches: Option<u64>,
     /// The commands as the user gave them, for messages.
     pub(crate) commands: Vec<String>,
@@ -109,7 +110,7 @@ impl<'a> Control<'a> {
             programs,
             end_flags,
             stop,
-            quantum_instructions: 0,
+            turns: Turns::default(),
             stop_after_switches: None,
             commands: Vec::new(),
             scheduler: Scheduler::default(),
@@ -186,7 +187,10 @@ impl<'a> Control<'a> {
                     continue;
                 }
                 Decision::GoOn(slot) => self.grant(slot, None)?,
-                Decision::Renew(slot) => self.grant(slot, Some(self.quantum_instructions))?,
+                Decision::Renew(slot) => {
+                    let length = self.turns.next_length();
+                    self.grant(slot, Some(length))?;
+                }
                 Decision::Switch(switch) => self.switch(&switch)?,
             }
             wait = Wait::default();
@@ -410,7 +414,8 @@ impl<'a> Control<'a> {
             slots,
             reason(switch.is_voluntary, switch.cause),
         ])?;
-        self.give_turn(switch.to, Some(self.quantum_instructions))
+        let length = self.turns.next_length();
+        self.give_turn(switch.to, Some(length))
     }
 
     /// Births and ends go into the stream before any task continues.

@@ -30,6 +30,7 @@ mod start;
 mod system;
 mod tasks;
 mod tool;
+mod turns;
 
 pub use command::Command;
 pub use control::Ending;

@@ -24,6 +24,7 @@ use crate::remarks::remarks;
 use crate::ring::Ring;
 use crate::start;
 use crate::tool::Tool;
+use crate::turns::Turns;
 
 /// How tasks take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub enum Output {
 pub struct Options {
     /// How tasks take turns.
     pub order: Order,
+    /// Scheduled: seed of the lengths of turns, which then differ from the quantum by up to a sixteenth.
+    pub turn_seed: Option<u64>,
     /// Traced tasks run on this CPU only; the caller is to stay off it where there is another.
     pub cpu: Option<CpuId>,
     /// Programs live in a PID namespace with a /proc of their own, where the kernel allows that, so that process
@@ -97,6 +100,7 @@ impl Options {
     pub fn new(tool: Tool) -> Options {
         Options {
             order: Order::default(),
+            turn_seed: None,
             cpu: None,
             in_pid_namespace: true,
             stop_after_switches: None,
@@ -267,12 +271,12 @@ fn schedule<R: Read>(
 ) -> Result<(Outcome, Option<String>), Failure<R::Error>> {
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
-    let stop_after_switches = options.stop_after_switches;
+    let (stop_after_switches, turn_seed) = (options.stop_after_switches, options.turn_seed);
     let (programs, no_pid_namespace) =
         programs(commands, options, &ring).map_err(CaptureError::from)?;
     let end_flags = EndFlags::default();
     let mut control = Control::new(&ring, programs, &end_flags, stop);
-    control.quantum_instructions = quantum_instructions;
+    control.turns = Turns::new(quantum_instructions, turn_seed);
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
     std::thread::scope(|scope| {

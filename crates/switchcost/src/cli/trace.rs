@@ -15,6 +15,9 @@ use super::{OutputArguments, Redaction, parse_named};
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
 
+/// Seed of the lengths of scheduled turns.
+pub(crate) const TURN_SEED: u64 = 1;
+
 /// In which order the traced tasks run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
@@ -120,10 +123,14 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(crate) redaction: Redaction,
 
-    /// Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000
+    /// Length of a scheduled turn in instructions, which varies by up to a sixteenth; Mogul and Borg 1990 had about 400000
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
+
+    /// Seed of the lengths of scheduled turns: another seed is another order
+    #[arg(long, value_name = "NUMBER", default_value_t = TURN_SEED, conflicts_with = "system", help_heading = "What to trace")]
+    pub(crate) seed: u64,
 
     #[command(flatten)]
     pub(crate) capture: CaptureArguments,

@@ -19,7 +19,7 @@ use switchcost_simulation_result::LIVE;
 use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
-use crate::cli::trace::CaptureArguments;
+use crate::cli::trace::{CaptureArguments, TURN_SEED};
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 use crate::output::Output;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         if arguments.part.is_given() {
             return Err(Failure::LivePart);
         }
-        let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?)?;
+        let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?, TURN_SEED)?;
         return live(
             session,
             &arguments.designs,

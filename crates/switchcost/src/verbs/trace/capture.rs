@@ -95,7 +95,7 @@ pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
-    let session = Session::prepare(&arguments.capture, arguments.quantum)?.with_our_output();
+    let session = Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.with_our_output();
     let is_redacted = arguments.redaction.redact;
     let Place { path, readers } = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
     let interrupt = Interrupt::watch()?;
@@ -237,6 +237,7 @@ impl Session {
     pub(crate) fn prepare(
         arguments: &CaptureArguments,
         quantum_instructions: u64,
+        turn_seed: u64,
     ) -> Result<Session, Failure> {
         let commands = commands(arguments)?;
         let input = if commands.len() == 1 {
@@ -246,6 +247,7 @@ impl Session {
         };
         let order = order(arguments.order, quantum_instructions);
         let mut session = Session::new(commands, order, arguments.cpu, arguments.switches)?;
+        session.options.turn_seed = Some(turn_seed);
         session.options.in_pid_namespace = arguments.processes == ProcessesFlag::Own;
         session.options.input = input;
         Ok(session)
