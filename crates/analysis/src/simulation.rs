@@ -21,6 +21,7 @@ pub mod interval;
 mod kernel;
 mod lengths;
 mod levels;
+mod long_turns;
 mod orders;
 mod overhead;
 mod partitions;

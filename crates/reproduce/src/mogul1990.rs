@@ -232,8 +232,12 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The mean overhead ratio over the trials of a set.
 fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
     let found = each(records, set, design)?;
-    mean(found.iter().filter_map(|design| design.overhead))
-        .ok_or_else(|| "no overhead is available".to_owned())
+    mean(
+        found
+            .iter()
+            .filter_map(|design| design.table_4_overhead.estimate),
+    )
+    .ok_or_else(|| "no overhead is available".to_owned())
 }
 
 /// The mean of a published number over the trials of a combination.

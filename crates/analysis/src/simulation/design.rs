@@ -12,7 +12,8 @@ use super::findings::{Cost, DesignFinding, GroupFinding, Switches};
 use super::group::groups;
 use super::kernel::kernel;
 use super::levels::levels;
-use super::overhead::overhead;
+use super::long_turns::long_turns;
+use super::overhead::{overhead, table_4_overhead};
 use super::partitions::without_process;
 use super::places::{evictors, places};
 use super::programs::processes;
@@ -51,6 +52,13 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     );
     let a_switch = |cycles: f64| (switches > 0.0).then(|| cycles / switches);
     let of_all = |part: f64| (cycles > 0).then(|| part / cycles as f64);
+    let all_lost = sums
+        .cells
+        .iter()
+        .flatten()
+        .flat_map(|cells| cells.iter())
+        .map(|cell| cell.sum.lost())
+        .sum();
     let agarwal = agarwal(head, result, context.turns.mean_others());
     DesignFinding {
         name: result.design.name.clone(),
@@ -68,9 +76,11 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
             .design
             .cycle_ns
             .map(|cycle_ns| cycle_ns.map(|ns| cost.times(ns))),
-        overhead: cost.estimate.and_then(|cost| of_all(cost * switches)),
-        overhead_share: overhead(context, sums, &cost, cut, cycles, switches),
-        lost_share: lost.estimate.and_then(|cost| of_all(cost * switches)),
+        overhead: cost.estimate.and(of_all(excess)),
+        overhead_share: overhead(context, sums, &cost, excess, cycles),
+        table_4_overhead: table_4_overhead(context, sums, &cost, cut, cycles, switches),
+        long_turns: long_turns(context, sums, cut),
+        lost_share: lost.estimate.and(of_all(all_lost)),
         lost_cycles: lost,
         lost_to: result.detail.as_ref().map(|detail| detail.lost_cycles),
         gained_cycles: groups[0].gained_cycles.clone(),

@@ -30,6 +30,8 @@ pub(crate) struct DesignSums {
     pub(crate) program_turns: Vec<u64>,
     /// By class, by the step that segments end in, by the step that the sums are of.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
+    /// By batch, by the interval that segments end in: all of these segments, to their ends.
+    pub(crate) ends: Vec<Option<Box<[Sum]>>>,
     /// The segment under way: each interval once, whichever process ran.
     open: Vec<Interval>,
     /// The same as it was pushed: an exec divides an interval between two programs.
@@ -54,6 +56,7 @@ impl DesignSums {
             program_batches: vec![None; programs],
             program_turns: vec![0; programs],
             survivors: Default::default(),
+            ends: vec![None; BATCHES],
             open: Vec::new(),
             pushed: Vec::new(),
             are_others_known: true,
@@ -195,15 +198,22 @@ impl DesignSums {
         rows[end].resize(steps, Sum::default());
         let (count, length) = (self.intervals, self.length);
         let place = first.cause as usize * BATCHES + batch;
+        let mut whole = Sum::default();
         for interval in &intervals {
             let (slot, sum) = (self.slot(interval), Sum::of(interval));
             self.cell(interval.cause)[slot].add_interval(interval, length);
             let sums =
                 self.batches[place].get_or_insert_with(|| vec![Sum::default(); count + 1].into());
             sums[slot].add(&sum);
+            whole.add(&sum);
             let step = self.step(slot).min(end);
             self.survivors[class][end][step].add(&sum);
         }
+        let ends = self.ends[batch].get_or_insert_with(|| vec![Sum::default(); count + 1].into());
+        ends[(last.number as usize).min(count)].add(&Sum {
+            segments: 1,
+            ..whole
+        });
         let instructions = intervals.iter().fold(0_u64, |sum, interval| {
             sum.saturating_add(interval.instructions)
         });

@@ -690,19 +690,26 @@ pub struct DesignFinding {
     pub first_touch_cycles: Option<f64>,
     /// All cycles lost, no cut-off, [by cause](../method/simulation.md#cycles-lost).
     pub lost_to: Option<LostCycles>,
-    /// Cycles lost times switches over all cycles.
+    /// Cycles lost over all cycles.
     #[serde(rename = "lost_percent", serialize_with = "rows::in_percent")]
     pub lost_share: Option<f64>,
     /// The average cost with the shortest and the longest cycle.
     pub average_cost_ns: Option<[Cost; 2]>,
     /// Where curves are cut off.
     pub cut: Cut,
-    /// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990.
+    /// Excess cycles over all cycles: what Mogul and Borg 1990 call overhead.
     #[serde(rename = "overhead_percent", serialize_with = "rows::in_percent")]
     pub overhead: Option<f64>,
     /// The same with its interval.
     #[serde(skip)]
     pub overhead_share: Cost,
+    /// Average cost times switches over all cycles, as Table 4 of Mogul and Borg 1990 has it: more than the overhead where short turns pay
+    /// less than their share of the average cost.
+    #[serde(skip)]
+    pub table_4_overhead: Cost,
+    /// Excess cycles of a turn that lasts up to the cut-off, to its end.
+    #[serde(skip)]
+    pub long_turns: Cost,
     /// Shared less private, no cut-off, without first touches.
     pub excess_cycles: f64,
     /// The same per switch.
@@ -764,18 +771,22 @@ impl DesignFinding {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
     }
 
-    /// What all turns paid on average, in cycles a switch, where that is well below the cost, which is that of a turn that lasts up to the
-    /// cut-off: most turns are shorter. `None` where it is not, or where first touches are among the cycles.
-    pub fn average_of_short_turns(&self) -> Option<f64> {
+    /// What all turns paid on average, in cycles a switch, where that is well below or above the average cost: short turns then differ from
+    /// long ones, whose cost is [`DesignFinding::long_turns`]. `None` where it is not, or where first touches are among the cycles.
+    pub fn average_of_all_turns(&self) -> Option<f64> {
         let cost = &self.average_cost_cycles;
-        let least = cost.low.or(cost.estimate)?.min(WELL_BELOW * cost.estimate?);
+        let estimate = cost.estimate?;
+        let near = (1.0 - NEAR) * estimate..=(1.0 + NEAR) * estimate;
+        let covered = cost.low.unwrap_or(estimate)..=cost.high.unwrap_or(estimate);
         self.first_touch_cycles?;
-        self.excess_cycles_per_switch.filter(|mean| *mean < least)
+        self.long_turns.estimate?;
+        self.excess_cycles_per_switch
+            .filter(|mean| !near.contains(mean) && !covered.contains(mean))
     }
 }
 
-/// A mean above this share of the cost is as good as the cost.
-const WELL_BELOW: f64 = 0.9;
+/// A mean that differs from the cost by less than this share of it is as good as the cost.
+const NEAR: f64 = 0.1;
 
 /// The name of a class: why a task left the CPU, as Mogul and Borg 1990 group it.
 pub(crate) fn class_of(cause: &SwitchCause) -> usize {

@@ -1,4 +1,4 @@
-//! Average cost times switches over all cycles, with the interval that batches of segments give it.
+//! Shares of all cycles, with the interval that batches of segments give them.
 
 use super::context::Context;
 use super::cost::{SUMS_ONLY, rest, used, with_interval};
@@ -8,9 +8,29 @@ use super::findings::{Cost, Cut};
 use super::group::merged;
 use super::sums::Sum;
 
-/// `cost` is the average cost up to `cut`, `cycles` are all of the shared hierarchy. Without a batch of segments its cycles
-/// and its share of the switches are gone, too.
+/// All excess cycles over all cycles of the shared hierarchy. Without a batch of segments its cycles are gone, too.
 pub(crate) fn overhead(
+    context: &Context<'_>,
+    sums: &DesignSums,
+    cost: &Cost,
+    excess: f64,
+    cycles: u64,
+) -> Cost {
+    let without =
+        |_: &[Sum], batch: &[Sum]| Some(excess - batch.iter().map(Sum::excess).sum::<f64>());
+    share(
+        context,
+        sums,
+        cost,
+        cost.estimate.map(|_| excess),
+        cycles,
+        without,
+    )
+}
+
+/// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990. Where short turns differ from long ones, it is no
+/// share: it may exceed 1. `cost` is the average cost up to `cut`. Without a batch of segments its share of the switches is gone, too.
+pub(crate) fn table_4_overhead(
     context: &Context<'_>,
     sums: &DesignSums,
     cost: &Cost,
@@ -18,11 +38,26 @@ pub(crate) fn overhead(
     cycles: u64,
     switches: f64,
 ) -> Cost {
-    let Some(estimate) = cost
-        .estimate
-        .filter(|_| cycles > 0)
-        .map(|cost| cost * switches / cycles as f64)
-    else {
+    let length = context.head.interval_instructions;
+    let without = |left: &[Sum], batch: &[Sum]| {
+        let segments = |sums: &[Sum]| sums.first().map_or(0, |sum| sum.segments) as f64;
+        let kept = segments(left) / (segments(left) + segments(batch));
+        Some(integral(Sum::excess, left, length, cut.instructions)? * switches * kept)
+    };
+    let paid = cost.estimate.map(|cost| cost * switches);
+    share(context, sums, cost, paid, cycles, without)
+}
+
+/// Some cycles over all `cycles`. `without` are those without a batch of segments, from the sums that are left and those of the batch.
+fn share(
+    context: &Context<'_>,
+    sums: &DesignSums,
+    cost: &Cost,
+    paid: Option<f64>,
+    cycles: u64,
+    without: impl Fn(&[Sum], &[Sum]) -> Option<f64>,
+) -> Cost {
+    let Some(estimate) = paid.filter(|_| cycles > 0).map(|paid| paid / cycles as f64) else {
         return Cost::none(
             cost.why
                 .clone()
@@ -40,25 +75,16 @@ pub(crate) fn overhead(
     let all: Vec<usize> = (0..context.head.causes.len()).collect();
     let (cells, batches) = merged(sums, &all);
     let by_interval: Vec<Sum> = cells.iter().map(|cell| cell.sum).collect();
-    let (length, segments) = (
-        context.head.interval_instructions,
-        by_interval.first().map_or(0, |sum| sum.segments),
-    );
     let without = |batch: &&Vec<Sum>| {
-        let left = rest(&by_interval, batch);
-        let share = left.first()?.segments as f64 / segments as f64;
         let gone = batch
             .iter()
             .fold(0_u64, |sum, part| sum.saturating_add(part.shared));
         let cycles = cycles.checked_sub(gone).filter(|cycles| *cycles > 0)?;
-        Some(
-            integral(Sum::excess, &left, length, cut.instructions)? * switches * share
-                / cycles as f64,
-        )
+        Some(without(&rest(&by_interval, batch), batch)? / cycles as f64)
     };
     with_interval(
         estimate,
-        segments,
+        by_interval.first().map_or(0, |sum| sum.segments),
         &used(&batches),
         without,
         context.options.confidence,

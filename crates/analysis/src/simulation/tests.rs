@@ -1,4 +1,6 @@
 use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use switchcost_simulation_result::{
     ByView, GainedCycles, Interval, OfOthers, PrivateBy, SwitchCause,
 };
@@ -632,6 +634,51 @@ fn survivor_bias_is_seen_where_restless_segments_end_early() {
     );
     assert_eq!(design.survivor_bias.len(), 2, "all, and involuntary");
     assert!(!uniform(100).design().survivor_bias[0].bites);
+}
+
+/// Turns of three lengths in any order, whose excess differs by their length: what long ones pay, and all, is counted one by one.
+#[test]
+fn what_long_turns_pay_and_the_overhead_are_those_of_a_plain_count() {
+    let mut dice = ChaCha8Rng::seed_from_u64(1);
+    for _ in 0..20 {
+        let mut run = Run::new();
+        let excess: [u32; 3] = std::array::from_fn(|_| dice.random_range(0..20));
+        for i in 0..600 {
+            let kind = [0, 0, 0, 1, 2][dice.random_range(0..5)];
+            let length = [5_000, 43_000, 400_000][kind];
+            let falls = |interval| f64::from(excess[kind]) / f64::from(10 * (interval + 1));
+            run.segment(i % 2, QUANTUM, length, 1.5, falls);
+        }
+        let mut turns = vec![(0_u64, 0_i64); 601];
+        for interval in &run.intervals {
+            let turn = &mut turns[interval.segment as usize];
+            let first_touches = interval.of_others.expect("compared").first_touches;
+            let shared = interval.cycles.shared + first_touches;
+            turn.0 += interval.instructions;
+            turn.1 += shared as i64 - interval.cycles.private as i64;
+        }
+        let design = run.design();
+        let before = (design.cut.instructions - 1) / LENGTH * LENGTH;
+        let long: Vec<f64> = turns
+            .iter()
+            .filter(|turn| turn.0 > before)
+            .map(|turn| turn.1 as f64)
+            .collect();
+        let mean = long.iter().sum::<f64>() / long.len() as f64;
+        let found = &design.long_turns;
+        close(found.estimate.expect("known"), mean);
+        assert!(
+            found.low <= Some(mean) && Some(mean) <= found.high,
+            "{found:?}"
+        );
+        let all: f64 = turns.iter().map(|turn| turn.1 as f64).sum();
+        let cycles = design.hierarchies.shared.cycles as f64;
+        close(design.overhead.expect("a share"), all / cycles);
+        close(
+            design.overhead_share.estimate.expect("a share"),
+            all / cycles,
+        );
+    }
 }
 
 #[test]

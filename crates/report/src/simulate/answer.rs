@@ -221,7 +221,11 @@ fn listed(names: &[String]) -> String {
 
 /// The cost of a switch, net.
 fn sentence(design: &DesignFinding) -> String {
-    let cost = &design.average_cost_cycles;
+    let average = design.average_of_all_turns();
+    let cost = match average {
+        Some(_) => &design.long_turns,
+        None => &design.average_cost_cycles,
+    };
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
         return format!(
@@ -229,14 +233,14 @@ fn sentence(design: &DesignFinding) -> String {
             cost.why.as_deref().unwrap_or("no reason is known")
         );
     };
-    if estimate < 0.0 && !cost.is_covering_zero() {
+    if average.is_none() && estimate < 0.0 && !cost.is_covering_zero() {
         return format!(
             "A switch on {name} saves {}: {}.",
             cycles(&cost.as_gain()),
             share_of_all(design)
         );
     }
-    if cost.is_covering_zero() {
+    if average.is_none() && cost.is_covering_zero() {
         return format!("A switch on {name} costs {}.", cycles(cost));
     }
     let time = as_time(estimate, design.cycle_ns);
@@ -248,23 +252,17 @@ fn sentence(design: &DesignFinding) -> String {
     format!(
         "A switch on {name} costs {}{time}{}: {}.",
         cycles(cost),
-        on_average(design),
+        average.map(on_average).unwrap_or_default(),
         share_of_all(design)
     )
 }
 
-/// What all turns paid on average, where most of them are shorter than that of the cost.
-fn on_average(design: &DesignFinding) -> String {
-    let words = |mean| {
-        format!(
-            " where the turn is long, {} on average of all turns",
-            rounded(mean)
-        )
-    };
-    design
-        .average_of_short_turns()
-        .map(words)
-        .unwrap_or_default()
+/// What all turns paid on average, where the cost is that of long ones.
+fn on_average(mean: f64) -> String {
+    format!(
+        " where the turn is long, {} on average of all turns",
+        rounded(mean)
+    )
 }
 
 fn share_of_all(design: &DesignFinding) -> String {

@@ -36,7 +36,6 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             "cycles",
             "CPI",
             "overhead",
-            "all excess",
             "flushed",
             "reload bound",
             "Agarwal",
@@ -46,8 +45,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.prose(
         "net: what a switch costs, lost less gained plus state; lost: reloading lines that others drove out; gained: saved by lines that \
          others brought in again; state: replacement, prefetch, buffers differ, which no process caused; once: saved in all where a \
-         process first asks for what others have loaded, in no other number; overhead: net x switches over all cycles; all excess: \
-         shared less private over all cycles, no cut-off; flushed: each switch empties everything; reload bound: every line once",
+         process first asks for what others have loaded, in no other number; overhead: excess cycles (shared less private, \
+         no cut-off) over all cycles; flushed: each switch empties everything; reload bound: every line once",
     );
     if let Some(words) = beside_time(findings.designs.iter().map(as_if_in_order)) {
         page.prose(words);
@@ -80,7 +79,6 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
         rounded(cycles as f64).into(),
         perhaps(cpi(design)).into(),
         share(design.overhead).into(),
-        share(design.excess_share).into(),
         perhaps(design.flushed_cycles_per_switch).into(),
         rounded(design.reload_bound_cycles as f64).into(),
         agarwal(design).into(),

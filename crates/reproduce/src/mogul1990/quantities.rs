@@ -22,7 +22,7 @@ fn average(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, S
 }
 
 fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
-    costs(records, set, design, |found| &found.overhead_share)
+    costs(records, set, design, |found| &found.table_4_overhead)
 }
 
 // ---- Shares of switches ----

@@ -103,7 +103,11 @@ fn found(
             Cell::or_missing(cost.low, 0, why),
             Cell::or_missing(cost.high, 0, why),
             Cell::number(design.hierarchies.shared.cycles as f64 / 1e6, 0),
-            Cell::or_missing(design.overhead.map(|share| share * 100.0), 2, why),
+            Cell::or_missing(
+                design.table_4_overhead.estimate.map(|share| share * 100.0),
+                2,
+                why,
+            ),
             "here".into(),
         ]);
         steps.push(trial.step);

@@ -169,8 +169,7 @@ fn design(
     let overhead = story.overheads[set][place] * jitter(trial, number + 12);
     design.name = format!("mogul-{}", super::DESIGNS[place]);
     design.average_cost_cycles = about(story.costs[set][place] * jitter(trial, number), number);
-    design.overhead = Some(overhead);
-    design.overhead_share = about(overhead, number + 1);
+    design.table_4_overhead = about(overhead, number + 1);
     design.reload_bound_cycles = story.reload_bound;
     design.instructions = 1_000_000;
     let [saved_private, saved_shared] = if place < 2 {
@@ -246,7 +245,7 @@ fn records(story: &Story, trials: u64) -> Records {
             for (place, design) in with_kernel.designs.iter_mut().enumerate() {
                 let times = story.with_kernel * jitter(trial, set * 12 + place + 30);
                 design.average_cost_cycles = design.average_cost_cycles.times(times);
-                design.overhead_share = design.overhead_share.times(times);
+                design.table_4_overhead = design.table_4_overhead.times(times);
                 let to_programs = design
                     .average_cost_cycles
                     .times(story.to_programs * jitter(trial, place + 40));
@@ -362,7 +361,7 @@ fn trials_that_disagree_are_inconclusive() {
                 .filter(|row| row.benchmark_set == "Timesharing" && row.design == *design);
             let row = of.nth(trial as usize - 1).expect("two trials");
             findings.designs[place].average_cost_cycles = exactly(row.average_cost_cycles);
-            findings.designs[place].overhead_share = exactly(row.overhead_percent / 100.0);
+            findings.designs[place].table_4_overhead = exactly(row.overhead_percent / 100.0);
         }
         found.add_simulated(&name, head, findings);
     }

@@ -97,7 +97,7 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, Stri
 
 fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
     costs_of(&trials(records, set, View::WithKernel)?, design, |found| {
-        &found.overhead_share
+        &found.table_4_overhead
     })
 }
 
@@ -274,7 +274,7 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
             )
         };
         let cycles = |found: &DesignFinding| found.average_cost_cycles.estimate;
-        let percent = |found: &DesignFinding| Some(found.overhead? * 100.0);
+        let percent = |found: &DesignFinding| Some(found.table_4_overhead.estimate? * 100.0);
         row.extend([
             Cell::or_missing(of(&alone, cycles), 0, &why),
             Cell::or_missing(of(&with_kernel, cycles), 0, &why),

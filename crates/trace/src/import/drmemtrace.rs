@@ -30,8 +30,10 @@ const INTERLEAVED: &str = "threads that may have run at once on several CPUs tak
                            as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
 
 const WINDOWS: &str = "the trace was taken in windows: what ran between two of them is missing, and caches are as if nothing had";
-const PHYSICAL: &str = "the trace names physical addresses, which are not read: its addresses are virtual";
-const WAITING: &str = "the trace has waits that keep an order of its scheduler's: they are read as no idle time";
+const PHYSICAL: &str =
+    "the trace names physical addresses, which are not read: its addresses are virtual";
+const WAITING: &str =
+    "the trace has waits that keep an order of its scheduler's: they are read as no idle time";
 const LATER: &str = "the trace has markers that this version does not know: what they mean is left out of all numbers";
 
 pub(super) struct Drmemtrace<R: BufRead> {

@@ -95,7 +95,8 @@ pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
-    let session = Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.with_our_output();
+    let session =
+        Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.with_our_output();
     let is_redacted = arguments.redaction.redact;
     let Place { path, readers } = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
     let interrupt = Interrupt::watch()?;

@@ -18,7 +18,8 @@ use crate::signals::Interrupt;
 
 /// Captures, and keeps nothing but the profile. The programs' own output goes where ours would.
 pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Failure> {
-    let session = Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.with_our_output();
+    let session =
+        Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.with_our_output();
     let output = Output::claim(Some(path))?;
     let is_redacted = arguments.redaction.redact;
     let header = redact::trace(session.header(), is_redacted);

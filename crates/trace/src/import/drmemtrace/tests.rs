@@ -460,7 +460,10 @@ fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
     let (notes, _) = said_with(&known);
     assert_eq!(notes, <Vec<String>>::new());
     let ends = message(&whole(&[(10, 4, 0x1000), (28, 23, 0)]));
-    assert!(ends.contains("filtered through a cache for the first part"), "{ends}");
+    assert!(
+        ends.contains("filtered through a cache for the first part"),
+        "{ends}"
+    );
 }
 
 #[test]

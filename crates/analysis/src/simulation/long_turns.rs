@@ -1,0 +1,45 @@
+//! What a switch costs the turns that last up to the cut-off. The average cost is no turn's: it adds up intervals that different turns
+//! reach, so it is too high or too low where short turns differ from long ones.
+
+use super::context::Context;
+use super::cost::with_interval;
+use super::design_sums::DesignSums;
+use super::findings::{Cost, Cut};
+use super::sums::Sum;
+
+/// Excess cycles of a turn that reaches the last interval before the cut-off, to its end.
+pub(crate) fn long_turns(context: &Context<'_>, sums: &DesignSums, cut: Cut) -> Cost {
+    if cut.is_rounded || cut.instructions == 0 {
+        return Cost::none("not known: the record holds sums over segments");
+    }
+    let last = (cut.instructions - 1) / context.head.interval_instructions.max(1);
+    let last = usize::try_from(last).unwrap_or(usize::MAX);
+    let batches: Vec<Sum> = sums
+        .ends
+        .iter()
+        .flatten()
+        .map(|ends| add_up(ends.iter().skip(last)))
+        .filter(|batch| batch.segments > 0)
+        .collect();
+    let all = add_up(batches.iter());
+    let Some(estimate) = mean(&all) else {
+        return Cost::none("no turn reaches the cut-off");
+    };
+    with_interval(
+        estimate,
+        all.segments,
+        &batches,
+        |batch| mean(&all.less(batch)),
+        context.options.confidence,
+    )
+}
+
+fn add_up<'a>(sums: impl Iterator<Item = &'a Sum>) -> Sum {
+    let mut all = Sum::default();
+    sums.for_each(|sum| all.add(sum));
+    all
+}
+
+fn mean(sum: &Sum) -> Option<f64> {
+    (sum.segments > 0).then(|| sum.excess() / sum.segments as f64)
+}
