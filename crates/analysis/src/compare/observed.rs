@@ -37,8 +37,11 @@ pub fn compare_observations(
     let (base_records, new_records) = (priced(base), priced(new));
     let keys = numbers::keys(&base_records, &new_records);
     let reason = counted_differently(&all);
-    let candidate =
-        |key| candidate(key, &base_records, &new_records, request).unless(reason.as_deref());
+    let of_caches = caches_priced_differently(base_records.iter().chain(&new_records));
+    let candidate = |key: &Key| {
+        let of_caches = of_caches.as_deref().filter(|_| key.has_caches());
+        candidate(key, &base_records, &new_records, request).unless(reason.as_deref().or(of_caches))
+    };
     let candidates = keys.iter().map(candidate).collect();
     let judged = judge_in_halves(candidates, request);
     let run_spread = request.run_spread.map(|share| RunSpread {
@@ -80,6 +83,16 @@ fn counted_differently(all: &[&Observation]) -> Option<String> {
     (ways.len() > 1).then(|| {
         let ways = ways.join(", ");
         format!("switches were counted in different ways ({ways}), which slow them differently; observe all in one way")
+    })
+}
+
+/// What cold caches cost differs with what it is known by, of the same program, too.
+fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Option<String> {
+    let ways: BTreeSet<&str> = all.filter_map(Record::caches_by).collect();
+    let ways: Vec<&str> = ways.into_iter().collect();
+    (ways.len() > 1).then(|| {
+        let ways = ways.join(", ");
+        format!("cold caches were priced in different ways ({ways}); observe all with the same knowledge")
     })
 }
 

@@ -1,6 +1,6 @@
 //! The numbers of one record, and which of them are compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_observation::{Calibration, Lost, Observation, Source};
 
@@ -41,6 +41,13 @@ pub(super) struct Key {
     pub(super) quantity: Quantity,
 }
 
+impl Key {
+    /// Whether cold caches are in it.
+    pub(super) fn has_caches(&self) -> bool {
+        matches!(self.quantity, Quantity::CostShare | Quantity::MostCostShare)
+    }
+}
+
 /// A number of one record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
@@ -55,6 +62,7 @@ pub(super) struct Record {
     source: Source,
     throttled: Number,
     has_lost: bool,
+    caches_by: Option<String>,
 }
 
 impl Record {
@@ -69,11 +77,17 @@ impl Record {
         };
         let has_lost = has_lost(&observation.lost, findings.all.switches);
         Record {
-            findings,
             source: observation.source,
             throttled: throttled(observation),
             has_lost,
+            caches_by: caches_by(observation, &findings),
+            findings,
         }
+    }
+
+    /// What it is that the cost of cold caches is known by.
+    pub(super) fn caches_by(&self) -> Option<&str> {
+        self.caches_by.as_deref()
     }
 
     pub(super) fn has_lost(&self) -> bool {
@@ -119,6 +133,18 @@ impl Record {
 fn has_lost(lost: &Lost, switches: u64) -> bool {
     lost.tasks > 0
         || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
+}
+
+/// Of `inject` and profiles with their files.
+fn caches_by(observation: &Observation, findings: &Findings) -> Option<String> {
+    let by = findings.all.likely_by?;
+    let known = observation.known.iter();
+    let files: BTreeSet<&str> = known
+        .filter(|known| known.by.to_string() == by.to_string())
+        .map(|known| known.file.as_str())
+        .collect();
+    let files: Vec<&str> = files.into_iter().collect();
+    Some(format!("{by} {}", files.join(" ")).trim_end().to_owned())
 }
 
 fn throttled(observation: &Observation) -> Number {

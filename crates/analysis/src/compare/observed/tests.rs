@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use switchcost_observation::{
-    Cost, Histogram, Observation, Pair as Preempted, Source, Subject, Tasks, Throttled,
+    Cost, Histogram, Observation, Pair as Preempted, Reload, Source, Subject, Tasks, Throttled,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -473,6 +473,47 @@ fn what_was_counted_in_different_ways_is_not_compared() {
             );
         }
     }
+}
+
+/// As after the first look at pages on one side, and none on the other.
+#[test]
+fn caches_that_are_priced_in_different_ways_are_not_compared() {
+    let mut random = ChaCha8Rng::seed_from_u64(10);
+    let mut side = || runs(&mut random, 3, 0.01, &[("server", USUAL)]);
+    let (base, mut new) = (side(), side());
+    let with_caches = |side: &mut [Observation]| {
+        for record in side {
+            record.calibration.as_mut().expect("priced").reloads = vec![Reload {
+                size_bytes: Bytes::mib(1),
+                walk_ns: 40_000.0,
+                cost: Cost {
+                    ns: 1_200.0,
+                    low_ns: 1_000.0,
+                    high_ns: 1_400.0,
+                },
+            }];
+        }
+    };
+    let mut base = base;
+    with_caches(&mut base);
+    with_caches(&mut new);
+    let same = judged(&base, &new);
+    assert!(matches!(
+        pair(&same, &Who::All, Quantity::CostShare).outcome,
+        Outcome::Compared { .. }
+    ));
+    let looked_at = &mut new[0].tasks[0];
+    (looked_at.resident_bytes, looked_at.referenced_bytes) =
+        (Some(Bytes::mib(9)), Some(Bytes::kib(8)));
+    let comparison = judged(&base, &new);
+    assert_eq!(
+        why(&comparison, &Who::All, Quantity::CostShare),
+        "cold caches were priced in different ways (memory, pages); observe all with the same knowledge"
+    );
+    assert!(matches!(
+        pair(&comparison, &Who::All, Quantity::DirectShare).outcome,
+        Outcome::Compared { .. }
+    ));
 }
 
 #[test]
