@@ -39,7 +39,7 @@ use serde::Serialize;
 use switchcost_observation::{Calibration, Entry, Observation, OwnCost, Source, Tasks, Why};
 use switchcost_units::Bytes;
 
-pub use advice::{Advice, AtMost, Change};
+pub use advice::{Advice, AtMost, Change, NoAdvice};
 pub use bound::{Far, Limit, Prices};
 pub use calibration::calibration;
 pub use cause_costs::CauseCost;
@@ -91,6 +91,8 @@ pub struct Findings {
     pub prices: Option<Prices>,
     /// What is most likely to help, in this order.
     pub advice: Vec<Advice>,
+    /// Why there is none; null if there is one, and where switching costs too little to need any.
+    pub no_advice: Option<NoAdvice>,
     /// What would change the answer most if it were known better; none where no cost is known.
     pub widest: Option<Widest>,
     /// Upper end of the cost as a share of the CPU time if tasks touch no more than a tenth of their memory between two switches; none
@@ -148,7 +150,7 @@ pub fn analyse(observation: &Observation) -> Findings {
     let processes = processes::find(&priced, &names);
     let causes = causes(observation, &names);
     let neighbours = neighbours::find(observation);
-    let advice = advice::find(observation, &all, &causes, &neighbours);
+    let (advice, no_advice) = advice::find(observation, &all, &causes, &neighbours);
     let has_all = |own: &&OwnCost| own.measured_ns.0 > 0 || observation.source == Source::Proc;
     let own = observation.own_cost.as_ref().filter(has_all);
     let user = own.map_or(0.0, |own| {
@@ -189,6 +191,7 @@ pub fn analyse(observation: &Observation) -> Findings {
         kept_waiting: waits::find(observation),
         prices: priced.prices().cloned(),
         advice,
+        no_advice,
     }
 }
 
@@ -265,6 +268,10 @@ fn widest(observation: &Observation, all: &ProcessFinding) -> Option<Widest> {
         .calibration
         .as_ref()
         .is_some_and(|calibration| has_bound(calibration, observation));
+    // What inject has measured is not narrowed by what is supposed of memory.
+    if all.likely_by == Some(LikelyBy::Inject) {
+        return None;
+    }
     Some(match with_a_tenth(observation, all) {
         _ if !is_bounded => Widest::Bound,
         Some(_) => Widest::Footprint,

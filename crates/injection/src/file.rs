@@ -1,5 +1,5 @@
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -140,6 +140,22 @@ pub fn is_injection(path: &Path) -> bool {
 }
 
 impl Injection {
+    /// Reads the first line of a record.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is no record that this program knows.
+    pub fn read_header(path: &Path) -> Result<Header, ReadInjectionError> {
+        let text = first_line(path).map_err(|source| ReadInjectionError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let record = parse(&text).map_err(|found| ReadInjectionError::Unfit {
+            path: path.to_owned(),
+            found,
+        })?;
+        Ok(record.header)
+    }
+
     /// Reads a record up to its last whole line.
     ///
     /// # Errors
@@ -162,6 +178,13 @@ impl Injection {
         }
         parse(&text).map_err(unfit)
     }
+}
+
+fn first_line(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let file = File::open(path)?.take(LIMIT.0);
+    BufReader::new(file).read_until(b'\n', &mut text)?;
+    Ok(text)
 }
 
 fn parse(text: &[u8]) -> Result<Injection, String> {
@@ -303,6 +326,7 @@ mod tests {
             started_at: "2026-11-26T06:00:00Z".to_owned(),
             command: vec!["gzip".to_owned()],
             build_id: None,
+            script: None,
             seed: 7,
             host,
             clock: ClockFacts {

@@ -32,11 +32,14 @@ pub struct Header {
     pub program_version: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// The command that was run as twins, or the name of the service; hostile text until escaped.
+    /// The command that was run as twins; of a service its name and, if it is an interpreter, its script; hostile text until escaped.
     pub command: Vec<String>,
     /// The build ID of its program in hexadecimal; none where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
+    /// Of an interpreter a digest of what says which script it ran, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
     /// Seed of the order.
     pub seed: u64,
     /// The machine.

@@ -11,12 +11,21 @@ pub struct KnownReload {
     pub by: KnownBy,
     /// In which file.
     pub file: String,
+    /// Of which command, or service; hostile text until escaped. Empty in older records.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// When `inject` began, RFC 3339; empty of a profile.
+    #[serde(default)]
+    pub measured_at: String,
     /// The processes that run this program.
     pub processes: Vec<u32>,
     /// The name of those that have ended, as the kernel keeps it, or nothing; hostile text until escaped.
     pub name: String,
     /// What a switch costs, by what others touched meanwhile and by how long the program then ran; in this order, smallest first.
     pub points: Vec<KnownPoint>,
+    /// What a preemption costs it whose preemptor touches nothing, with the timer's interrupt; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<Cost>,
     /// How many lines it uses at most until it is switched from, by how long that takes, shortest first; empty where that is not known.
     pub most_lines: Vec<KnownLines>,
 }
@@ -58,6 +67,9 @@ pub enum KnownBy {
 pub struct KnownPoint {
     /// What others touched meanwhile.
     pub away_bytes: Bytes,
+    /// How long others had the CPU for it; none of a profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away_ns: Option<Nanos>,
     /// How long the program ran until it was switched from again.
     pub ran_ns: Nanos,
     /// What it cost.

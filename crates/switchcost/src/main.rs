@@ -3,7 +3,6 @@
 // These panic where it cannot be read: `messages` says what there is to say, and `output` prints results.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-mod build_ids;
 mod claims;
 mod cli;
 mod earlier;
@@ -13,6 +12,7 @@ mod kinds;
 mod messages;
 mod output;
 mod prices;
+mod program_id;
 mod progress;
 mod records;
 mod redact;

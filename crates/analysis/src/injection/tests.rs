@@ -24,6 +24,7 @@ pub(super) fn header() -> Header {
         started_at: "2026-11-26T06:00:00Z".to_owned(),
         command: vec!["gzip".to_owned()],
         build_id: None,
+        script: None,
         seed: 7,
         host: host(),
         clock: ClockFacts {

@@ -30,6 +30,7 @@ pub fn points(profile: &Profile, prices: &Prices) -> Vec<KnownPoint> {
             let ran_ns = Nanos((instructions as f64 / USUAL) as u64);
             KnownPoint {
                 away_bytes,
+                away_ns: None,
                 ran_ns,
                 cost: Cost {
                     ns,

@@ -7,7 +7,8 @@ use switchcost_observation::{
 };
 use switchcost_units::Nanos;
 
-use super::{CauseFinding, NeighbourFinding, ProcessFinding, cost, observed, runtimes};
+use super::cost::{self, Range};
+use super::{CauseFinding, NeighbourFinding, ProcessFinding, known, observed, runtimes};
 
 /// Below this share of a workload's CPU time nothing about its switches is worth a change.
 const WORTH: f64 = 0.01;
@@ -97,11 +98,26 @@ pub enum Change {
     },
 }
 
+/// Why there is no advice, though switching costs something.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "why")]
+pub enum NoAdvice {
+    /// Another program takes the CPU, and no CPU is free that one of the two could be given.
+    NoFreeCpu {
+        /// The observed; hostile text until escaped.
+        observed: String,
+        /// The other; hostile text until escaped.
+        other: String,
+    },
+    /// No cause has half of the switches.
+    NoMainCause,
+}
+
 /// The most that a change can win.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AtMost {
-    /// CPU time that the switches concerned cost at their upper end, as a share of all of the observed; none where it is none of
-    /// that which is won.
+    /// CPU time that the switches concerned cost at their upper end, without the system calls that are saved with them, as a share of all of
+    /// the observed; none where it is none of that which is won, or not known.
     pub cpu_share: Option<f64>,
     /// Time for which they could not go on, of all tasks together, in nanoseconds; none where that is not what is won.
     pub waits_ns: Option<u64>,
@@ -112,7 +128,7 @@ pub(super) fn find(
     all: &ProcessFinding,
     causes: &[CauseFinding],
     neighbours: &[NeighbourFinding],
-) -> Vec<Advice> {
+) -> (Vec<Advice>, Option<NoAdvice>) {
     let mut advice: Vec<Advice> = observation
         .throttled
         .iter()
@@ -124,7 +140,10 @@ pub(super) fn find(
             change: Change::Nothing,
             at_most: AtMost::default(),
         });
-        return advice;
+        return (advice, None);
+    }
+    if cost_share(all).is_none_or(|share| share < WORTH) {
+        return (advice, None);
     }
     let counted = Counted {
         observation,
@@ -133,11 +152,29 @@ pub(super) fn find(
         neighbours,
     };
     let candidates = [counted.about_preemptions(), counted.about_waits()];
-    let is_worth_it =
-        |advice: &Advice| advice.at_most.cpu_share.is_some_and(|share| share >= WORTH);
-    advice.extend(candidates.into_iter().flatten().filter(is_worth_it));
-    advice
+    let found = candidates.into_iter().flatten();
+    let worth = found.filter(|(_, cost)| *cost >= WORTH);
+    let before = advice.len();
+    advice.extend(worth.map(|(advice, _)| advice));
+    let is_silent = advice.len() == before;
+    let no_advice = is_silent.then(|| counted.no_advice()).flatten();
+    (advice, no_advice)
 }
+
+/// What switching costs of the CPU time: at most, where that has an end, else what is likely, or directly where no more is known.
+fn cost_share(all: &ProcessFinding) -> Option<f64> {
+    match all.share {
+        Some(share) if share.is_bounded() => Some(share.high),
+        Some(share) => Some(share.likely.unwrap_or(share.low)),
+        None => {
+            let direct = all.direct_share?;
+            Some(direct.likely.unwrap_or(direct.low))
+        }
+    }
+}
+
+/// An advice, and what the switches that it is about cost of the CPU time, as in [`cost_share`].
+type Candidate = (Advice, f64);
 
 /// The time of a group is that of all its tasks. Where others than the observed may be among them, these win at most what they waited for
 /// quotas themselves, of whichever group, where that was counted.
@@ -186,7 +223,7 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    fn about_preemptions(&self) -> Option<Advice> {
+    fn about_preemptions(&self) -> Option<Candidate> {
         if self.share(|why, _| why.is_preemption()) < MOSTLY {
             return None;
         }
@@ -212,7 +249,7 @@ impl Counted<'_> {
             .flatten()
     }
 
-    fn about_waits(&self) -> Option<Advice> {
+    fn about_waits(&self) -> Option<Candidate> {
         let blocked = self
             .causes
             .iter()
@@ -235,7 +272,7 @@ impl Counted<'_> {
     }
 
     /// Threads of a language's runtime sleep by themselves, such as Go's monitor: nothing in the program makes them sleep longer.
-    fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Advice> {
+    fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Candidate> {
         let is_of_the_program = |tasks: &&Tasks| runtimes::kind(tasks).is_none();
         let own = observed(self.observation)
             .filter(is_of_the_program)
@@ -259,20 +296,38 @@ impl Counted<'_> {
 
     /// Another program that takes the CPU from the observed, where its own work has room on CPUs that idle.
     fn separate(&self) -> Option<Change> {
-        let first = self.mostly_preempted_by()?;
-        let idle = self
-            .observation
-            .cpus
-            .iter()
-            .map(|cpu| cpu.idle_ns.0 as f64)
-            .sum::<f64>();
-        let window = self.observation.window_ns.0 as f64;
-        let has_room =
-            idle >= FREE_CPUS * window && idle >= first.ran_ns && self.observation.cpus.len() > 1;
-        (has_room && !self.is_own(first)).then(|| Change::Separate {
+        let first = self.foreign().filter(|first| self.has_room(first))?;
+        Some(Change::Separate {
             observed: first.observed.clone(),
             other: first.other.clone(),
         })
+    }
+
+    /// The program that takes the CPU most, if it is another one.
+    fn foreign(&self) -> Option<&NeighbourFinding> {
+        self.mostly_preempted_by()
+            .filter(|first| !self.is_own(first))
+    }
+
+    fn has_room(&self, other: &NeighbourFinding) -> bool {
+        let cpus = &self.observation.cpus;
+        let idle = cpus.iter().map(|cpu| cpu.idle_ns.0 as f64).sum::<f64>();
+        let window = self.observation.window_ns.0 as f64;
+        idle >= FREE_CPUS * window && idle >= other.ran_ns && cpus.len() > 1
+    }
+
+    fn no_advice(&self) -> Option<NoAdvice> {
+        let is_mostly = |cause: &CauseFinding| cause.share >= MOSTLY;
+        let preempted = self.share(|why, _| why.is_preemption());
+        let foreign = self.foreign().filter(|_| preempted >= MOSTLY);
+        match foreign.filter(|first| !self.has_room(first)) {
+            Some(first) => Some(NoAdvice::NoFreeCpu {
+                observed: first.observed.clone(),
+                other: first.other.clone(),
+            }),
+            None if self.causes.is_empty() || self.causes.iter().any(is_mostly) => None,
+            None => (preempted < MOSTLY).then_some(NoAdvice::NoMainCause),
+        }
     }
 
     /// Whether the observed mostly take the CPU from one another, and more of them could run than got CPUs.
@@ -325,42 +380,45 @@ impl Counted<'_> {
         change: Change,
         is: impl Fn(&Cause) -> bool,
         waits: fn(&Cause) -> u64,
-    ) -> Option<Advice> {
+    ) -> Option<Candidate> {
         self.advice_to(change, |_| true, is, waits)
     }
 
-    /// With what the switches of some tasks and causes cost at most; none where that is not known.
+    /// With what the switches of some tasks and causes cost; none where that is not known.
     fn advice_to(
         &self,
         change: Change,
         is_affected: impl Fn(&&Tasks) -> bool,
         is: impl Fn(&Cause) -> bool,
         waits: fn(&Cause) -> u64,
-    ) -> Option<Advice> {
-        let calibration = self.observation.calibration.as_ref()?;
-        let tasks = || observed(self.observation).filter(&is_affected);
-        let causes = || {
-            tasks()
-                .flat_map(|tasks| &tasks.causes)
-                .filter(|cause| is(cause))
-        };
-        let direct = causes().try_fold(0.0, |sum, cause| {
-            Some(sum + cost::of_cause(cause, calibration)?.high)
-        })?;
-        let (cost, cpu) = (self.all.cost_ns?, self.all.cpu_ns?);
+    ) -> Option<Candidate> {
+        let (mut direct, mut waits_ns) = (Range::NOTHING, 0u64);
+        for tasks in observed(self.observation).filter(&is_affected) {
+            let costs = known::costs(self.observation, tasks)?;
+            for cause in tasks.causes.iter().filter(|cause| is(cause)) {
+                direct = direct.plus(cost::of_cause(cause, costs)?);
+                waits_ns = waits_ns.saturating_add(waits(cause));
+            }
+        }
+        let cpu = self.all.cpu_ns?;
+        let likely = direct.likely.unwrap_or(direct.low);
         // What caches cost belongs to no cause: all of it may be of these. Where nothing but the CPU time bounds it, nothing bounds that.
-        let is_bounded = cost.over(cpu).is_bounded();
-        let most = if is_bounded {
-            cost.high.min(direct + self.all.indirect_ns?.high)
-        } else {
-            cost.high
+        let (share, at_most) = match (self.all.cost_ns, self.all.indirect_ns) {
+            (Some(cost), Some(indirect)) if cost.over(cpu).is_bounded() => {
+                let most = cost.high.min(direct.high + indirect.high) / cpu;
+                (most, Some(most))
+            }
+            (Some(cost), Some(indirect)) => {
+                let likely = likely + indirect.likely.unwrap_or(0.0);
+                (likely / cpu, Some(cost.high / cpu))
+            }
+            _ => (likely / cpu, None),
         };
-        let waits_ns = causes().fold(0u64, |sum, cause| sum.saturating_add(waits(cause)));
         let at_most = AtMost {
-            cpu_share: Some(most / cpu),
+            cpu_share: at_most,
             waits_ns: Some(waits_ns).filter(|waits| *waits > 0),
         };
-        Some(Advice { change, at_most })
+        Some((Advice { change, at_most }, share))
     }
 }
 

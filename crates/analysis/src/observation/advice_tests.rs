@@ -6,7 +6,7 @@ use switchcost_observation::{
 use switchcost_units::{CpuId, Nanos};
 
 use super::tests::{cause, observation, read, reloaded_ns, tasks};
-use super::{Advice, Change, analyse};
+use super::{Advice, Change, NoAdvice, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
 
@@ -79,12 +79,25 @@ fn who_takes_the_cpu_is_to_be_given_another_where_one_idles() {
         "processes of one name are together, as are the kernel's threads"
     );
     assert_eq!(changes(&idle(by_wrk.clone(), WINDOW)), [separate()]);
+    assert_eq!(analyse(&idle(by_wrk.clone(), WINDOW)).no_advice, None);
     // All CPUs are taken; or what idles has no room for the other; or what the CPUs did is not known.
-    assert_eq!(changes(&idle(by_wrk.clone(), WINDOW / 4)), []);
+    let no_cpu = NoAdvice::NoFreeCpu {
+        observed: "worker".to_owned(),
+        other: "wrk".to_owned(),
+    };
     let mut longer = by_wrk.clone();
     longer.pairs[0].ran_ns = Nanos(WINDOW);
-    assert_eq!(changes(&idle(longer, WINDOW)), []);
-    assert_eq!(changes(&by_wrk), []);
+    for taken in [
+        idle(by_wrk.clone(), WINDOW / 4),
+        idle(longer, WINDOW),
+        by_wrk,
+    ] {
+        let found = analyse(&taken);
+        assert_eq!(
+            (found.advice, found.no_advice),
+            (vec![], Some(no_cpu.clone()))
+        );
+    }
 }
 
 #[test]
@@ -146,7 +159,12 @@ fn of_everybody_no_other_program_is_of_ones_own() {
 
 #[test]
 fn slices_that_end_are_to_be_longer_and_no_others() {
-    let by_wrk = |why| preempted(why, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
+    let by_wrk = |why| {
+        let mut observed = preempted(why, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
+        // Often enough to be worth a change.
+        observed.tasks[0].run_ns = Nanos(30_000_000);
+        observed
+    };
     assert_eq!(changes(&by_wrk(Why::SliceEnded)), [Change::LongerSlices]);
     assert_eq!(changes(&by_wrk(Why::PreemptedByWoken)), []);
     assert_eq!(changes(&by_wrk(Why::PreemptedByQueued)), []);
@@ -405,4 +423,45 @@ fn what_can_win_too_little_is_not_advised() {
     let found = analyse(&observation(half_and_half));
     assert!(found.all.share.expect("priced").high > 0.01);
     assert_eq!(found.advice, []);
+}
+
+#[test]
+fn what_has_no_upper_end_is_advised_on_by_what_is_likely() {
+    let of = |switches, run_ns| {
+        let mut unbounded = preempted(Why::SliceEnded, Entry::Interrupt, Vec::new());
+        let tasks = &mut unbounded.tasks[0];
+        tasks.causes[0].switches = switches;
+        (tasks.involuntary, tasks.run_ns) = (switches, Nanos(run_ns));
+        unbounded
+            .calibration
+            .as_mut()
+            .expect("it is priced")
+            .loads
+            .clear();
+        let found = analyse(&unbounded);
+        assert!(found.all.share.is_some_and(|share| !share.is_bounded()));
+        found.advice
+    };
+    assert_eq!(of(100, 1_000_000_000), []);
+    let [advice] = of(10_000, 100_000_000)
+        .try_into()
+        .expect("a tenth of it is for switches");
+    assert_eq!(
+        (advice.change, advice.at_most.cpu_share),
+        (Change::LongerSlices, Some(1.0))
+    );
+}
+
+#[test]
+fn where_no_cause_has_half_of_the_switches_that_is_why_there_is_no_advice() {
+    let third = |call: &str| cause(Why::Blocked, Entry::SystemCall(call.to_owned()), 500);
+    let found = analyse(&observation(tasks(vec![
+        third("read"),
+        third("write"),
+        third("recvfrom"),
+    ])));
+    assert_eq!(
+        (found.advice, found.no_advice),
+        (vec![], Some(NoAdvice::NoMainCause))
+    );
 }

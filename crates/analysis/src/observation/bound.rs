@@ -70,6 +70,8 @@ pub enum Limit {
     Profile,
     /// The CPU time of the task until its next switch.
     Turn,
+    /// The upper end of what `inject` measured.
+    Inject,
 }
 
 /// What a task may have in the caches.

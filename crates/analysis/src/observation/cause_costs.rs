@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Calibration, Tasks, Why};
+use switchcost_observation::{Observation, Tasks, Why};
 
 use super::Range;
-use super::cost;
+use super::{cost, known};
 
 /// Switches for one reason, and what they cost directly.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
@@ -26,9 +26,9 @@ impl CauseCost {
 }
 
 /// The switches of some tasks together, the most frequent cause first.
-pub(super) fn find(tasks: &[&Tasks], calibration: Option<&Calibration>) -> Vec<CauseCost> {
+pub(super) fn find(tasks: &[&Tasks], observation: &Observation) -> Vec<CauseCost> {
     let mut sums: BTreeMap<Option<Why>, CauseCost> = BTreeMap::new();
-    for cost in tasks.iter().flat_map(|tasks| of(tasks, calibration)) {
+    for cost in tasks.iter().flat_map(|tasks| of(tasks, observation)) {
         sums.entry(cost.why)
             .and_modify(|sum| sum.add(cost))
             .or_insert(cost);
@@ -41,9 +41,10 @@ pub(super) fn find(tasks: &[&Tasks], calibration: Option<&Calibration>) -> Vec<C
     found
 }
 
-fn of(tasks: &Tasks, calibration: Option<&Calibration>) -> Vec<CauseCost> {
+fn of(tasks: &Tasks, observation: &Observation) -> Vec<CauseCost> {
+    let costs = known::costs(observation, tasks);
     if tasks.causes.is_empty() {
-        let direct_ns = calibration.and_then(|known| cost::direct(tasks, known));
+        let direct_ns = costs.and_then(|costs| cost::direct(tasks, costs));
         return vec![CauseCost {
             why: None,
             switches: tasks.switches(),
@@ -53,7 +54,7 @@ fn of(tasks: &Tasks, calibration: Option<&Calibration>) -> Vec<CauseCost> {
     let causes = tasks.causes.iter().map(|cause| CauseCost {
         why: Some(cause.why),
         switches: cause.switches,
-        direct_ns: calibration.and_then(|known| cost::of_cause(cause, known)),
+        direct_ns: costs.and_then(|costs| cost::of_cause(cause, costs)),
     });
     causes.collect()
 }

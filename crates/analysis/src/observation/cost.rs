@@ -85,27 +85,36 @@ impl DirectCosts {
     }
 }
 
+/// What a switch costs on a machine, and a preemption of one program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs<'a> {
+    pub(super) calibration: &'a Calibration,
+    /// One with an interrupt, as it was measured on the program itself.
+    pub(super) preemption: Option<Cost>,
+}
+
 /// What the switches of tasks cost directly; none where the machine's costs are not known.
-pub(super) fn direct(tasks: &Tasks, calibration: &Calibration) -> Option<Range> {
+pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() {
+        let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked.as_ref()?, preempted(calibration)?);
         let involuntary = tasks.involuntary as f64;
-        let interrupt = Interrupt::of(calibration)?.times(involuntary).perhaps();
+        let interrupt = Interrupt::of(costs)?.times(involuntary).perhaps();
         return Some(
             times(blocked, tasks.voluntary as f64)
                 .plus(times(&between, involuntary))
                 .plus(interrupt),
         );
     }
-    sum(tasks, |cause| of_cause(cause, calibration))
+    sum(tasks, |cause| of_cause(cause, costs))
 }
 
 /// Of the direct cost, that of the interrupts out of which the tasks were preempted; none where causes are not known.
-pub(super) fn interrupts(tasks: &Tasks, calibration: &Calibration) -> Option<Range> {
+pub(super) fn interrupts(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() && tasks.involuntary > 0 {
         return None;
     }
-    sum(tasks, |cause| of_interrupt(cause, calibration))
+    sum(tasks, |cause| of_interrupt(cause, costs))
 }
 
 fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
@@ -116,20 +125,21 @@ fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
 }
 
 /// What the switches of one cause cost directly; none where the machine's costs are not known.
-pub(super) fn of_cause(cause: &Cause, calibration: &Calibration) -> Option<Range> {
+pub(super) fn of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
+    let calibration = costs.calibration;
     let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
     let each = match cause.why {
         Why::Yielded => calibration.yielded.unwrap_or(between),
         why if why.is_involuntary() => between,
         _ => blocked,
     };
-    Some(times(&each, cause.switches as f64).plus(of_interrupt(cause, calibration)?))
+    Some(times(&each, cause.switches as f64).plus(of_interrupt(cause, costs)?))
 }
 
 /// The interrupts of the switches of one cause. A time slice ends at a tick, which comes without a switch as well: it costs something
 /// only where the kernel sets a timer for it. A task that is woken by a system call needs none.
-fn of_interrupt(cause: &Cause, calibration: &Calibration) -> Option<Range> {
-    let interrupts = Interrupt::of(calibration)?.times(cause.switches as f64);
+fn of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
+    let interrupts = Interrupt::of(costs)?.times(cause.switches as f64);
     Some(match (cause.why, &cause.entry) {
         (Why::SliceEnded, _) => interrupts.perhaps(),
         (why, Entry::Interrupt) if why.is_involuntary() && why != Why::Yielded => interrupts,
@@ -142,16 +152,23 @@ struct Interrupt(Range);
 
 impl Interrupt {
     /// `measure` reports both switches of a preemption together with the interrupt, halved. Likely the one away has its half; at most it
-    /// has all but the least that the other takes, which waits. Without an upper end where preemption was not measured.
-    fn of(calibration: &Calibration) -> Option<Interrupt> {
+    /// has all but the least that the other takes, which waits. `inject` has measured the part of the program itself. Without an upper end
+    /// where preemption was not measured.
+    fn of(costs: Costs<'_>) -> Option<Interrupt> {
+        let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
-        Some(Interrupt(match calibration.preempted {
-            Some(half) => Range {
+        Some(Interrupt(match (costs.preemption, calibration.preempted) {
+            (Some(own), _) => Range {
+                low: (own.low_ns - between.high_ns).max(0.0),
+                likely: Some((own.ns - between.ns).max(0.0)),
+                high: (own.high_ns - between.low_ns).max(0.0),
+            },
+            (None, Some(half)) => Range {
                 low: 0.0,
                 likely: Some((half.ns - between.ns).max(0.0)),
                 high: (2.0 * half.high_ns - blocked.low_ns.max(0.0) - between.high_ns).max(0.0),
             },
-            None => Range {
+            (None, None) => Range {
                 low: 0.0,
                 likely: Some(0.0),
                 high: f64::INFINITY,

@@ -1,6 +1,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks};
+use switchcost_observation::{
+    Cost, KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks,
+};
+
+use super::cost::Costs;
 
 /// What the likely part of the caches is made of, the best first.
 #[derive(
@@ -46,6 +50,16 @@ pub(super) fn of<'a>(observation: &'a Observation, tasks: &Tasks) -> Known<'a> {
     }
 }
 
+/// What switches cost these tasks directly; none where that of the machine is not known.
+pub(super) fn costs<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<Costs<'a>> {
+    Some(Costs {
+        calibration: observation.calibration.as_ref()?,
+        preemption: of(observation, tasks)
+            .likely
+            .and_then(|known| known.preemption),
+    })
+}
+
 /// The most lines that are used within so long, where that is known.
 pub(super) fn most_lines(most: &[KnownLines], ran_ns: f64) -> f64 {
     most.iter()
@@ -64,18 +78,32 @@ impl LikelyBy {
     }
 }
 
-/// What a switch likely costs, by what others touched and how long the program then ran: in straight lines between what is known, from
-/// nothing on. Who runs for shorter than any that is known has lost as much less; beyond the last it is as there.
-pub(super) fn likely(points: &[KnownPoint], away_bytes: f64, ran_ns: f64) -> f64 {
+/// What others did meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Away {
+    /// They had the CPU for so long, in nanoseconds.
+    Ns(f64),
+    /// They touched so much.
+    Bytes(f64),
+}
+
+/// What a switch costs, by what others did and how long the program then ran: in straight lines between what is known, from nothing on. Who
+/// runs for shorter than any that is known has lost as much less; beyond the last it is as there.
+pub(super) fn cost(points: &[KnownPoint], away: Away, ran_ns: f64, of: fn(&Cost) -> f64) -> f64 {
     let mut of_away: Vec<(f64, f64)> = Vec::new();
     for same in points.chunk_by(|a, b| a.away_bytes == b.away_bytes) {
         let over_time: Vec<(f64, f64)> = same
             .iter()
-            .map(|point| (point.ran_ns.0 as f64, point.cost.ns))
+            .map(|point| (point.ran_ns.0 as f64, of(&point.cost)))
             .collect();
-        of_away.push((same[0].away_bytes.0 as f64, between(&over_time, ran_ns)));
+        let at = match away {
+            Away::Ns(_) => same[0].away_ns.map_or(f64::INFINITY, |ns| ns.0 as f64),
+            Away::Bytes(_) => same[0].away_bytes.0 as f64,
+        };
+        of_away.push((at, between(&over_time, ran_ns)));
     }
-    between(&of_away, away_bytes)
+    let (Away::Ns(at) | Away::Bytes(at)) = away;
+    between(&of_away, at)
 }
 
 fn between(points: &[(f64, f64)], at: f64) -> f64 {
@@ -91,7 +119,6 @@ fn between(points: &[(f64, f64)], at: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_observation::Cost;
     use switchcost_units::{Bytes, Nanos};
 
     use super::*;
@@ -99,6 +126,7 @@ mod tests {
     fn point(kib: u64, us: u64, ns: f64) -> KnownPoint {
         KnownPoint {
             away_bytes: Bytes::kib(kib),
+            away_ns: Some(Nanos(kib * 10)),
             ran_ns: Nanos(us * 1_000),
             cost: Cost {
                 ns,
@@ -116,7 +144,12 @@ mod tests {
             point(64, 200, 1_500.0),
             point(128, 200, 3_500.0),
         ];
-        let of = |kib: f64, us: f64| likely(&points, kib * 1_024.0, us * 1_000.0);
+        let of = |kib: f64, us: f64| {
+            let [bytes, ns] = [Away::Bytes(kib * 1_024.0), Away::Ns(kib * 10.0)]
+                .map(|away| cost(&points, away, us * 1_000.0, |cost| cost.ns));
+            assert_eq!(bytes, ns);
+            bytes
+        };
         assert_eq!(
             [
                 of(64.0, 100.0),
@@ -130,7 +163,7 @@ mod tests {
             (of(96.0, 200.0), of(1e6, 1e6), of(0.0, 200.0)),
             (2_500.0, 3_500.0, 0.0)
         );
-        assert_eq!(likely(&[], 1.0, 1.0), 0.0);
+        assert_eq!(cost(&[], Away::Bytes(1.0), 1.0, |cost| cost.ns), 0.0);
     }
 
     #[test]

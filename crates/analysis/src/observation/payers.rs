@@ -41,7 +41,7 @@ pub enum Of {
 pub struct Bounds {
     /// Lower end.
     pub low: f64,
-    /// What is likely; none where it is not known.
+    /// What is likely; none where it is not known, or there is no upper end.
     pub likely: Option<f64>,
     /// Upper end; none where no bound is known but the CPU time itself.
     pub high: Option<f64>,
@@ -81,10 +81,11 @@ fn payer(found: &ProcessFinding, seconds: f64) -> Option<Payer<'_>> {
 
 fn bounds(range: Range, most: Option<f64>) -> Bounds {
     let is_bound = |high: &f64| most.is_none_or(|most| *high < NO_BOUND * most);
+    let high = Some(range.high).filter(is_bound);
     Bounds {
         low: range.low,
-        likely: range.likely,
-        high: Some(range.high).filter(is_bound),
+        likely: range.likely.filter(|_| high.is_some()),
+        high,
     }
 }
 

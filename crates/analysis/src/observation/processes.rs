@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Calibration, Observation, Pair, Source, Tasks};
+use switchcost_observation::{Observation, Pair, Source, Tasks};
 
 use super::cost::{self, Range};
 use super::pools::Names;
@@ -108,10 +108,6 @@ impl Priced<'_> {
                 .and_then(|calibration| Reloading::of(calibration, &observation.host)),
             forgotten: forgotten(observation),
         }
-    }
-
-    fn calibration(&self) -> Option<&Calibration> {
-        self.observation.calibration.as_ref()
     }
 
     pub(super) fn prices(&self) -> Option<&Prices> {
@@ -292,8 +288,9 @@ fn finding(
     };
     // Bounds may be more than all that they ran.
     let no_more = |cost: Range| if cpu > 0.0 { cost.up_to(cpu) } else { cost };
-    let direct = together(&|tasks| cost::direct(tasks, priced.calibration()?)).map(no_more);
-    let interrupts = together(&|tasks| cost::interrupts(tasks, priced.calibration()?)).map(no_more);
+    let costs = |tasks: &Tasks| known::costs(priced.observation, tasks);
+    let direct = together(&|tasks| cost::direct(tasks, costs(tasks)?)).map(no_more);
+    let interrupts = together(&|tasks| cost::interrupts(tasks, costs(tasks)?)).map(no_more);
     let reloaded: Option<Vec<Reloaded>> =
         tasks.iter().map(|tasks| priced.reloaded(tasks)).collect();
     let indirect = reloaded.as_ref().map(|all| {
@@ -337,7 +334,7 @@ fn finding(
                 .iter()
                 .fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))
         }),
-        causes: cause_costs::find(tasks, priced.calibration()),
+        causes: cause_costs::find(tasks, priced.observation),
     }
 }
 

@@ -1,12 +1,13 @@
-use switchcost_observation::{Calibration, KnownLines, KnownReload, Tasks};
+use switchcost_observation::{Calibration, Cost, KnownBy, KnownLines, KnownReload, Tasks};
 use switchcost_record::{CacheKind, HostManifest};
 use switchcost_units::{Bytes, Nanos};
 
 use super::bound::{AtMost, Bound, Footprint, Limit, Prices};
-use super::cost::{Range, direct};
+use super::cost::{Costs, Range, direct};
 use super::curve::Curve;
-use super::known::{self, Known, LikelyBy};
+use super::known::{self, Away, Known, LikelyBy};
 use super::turns::{self, Limited, Returns};
+use End::{Least, Most, Usual};
 
 /// What is known of reloading on this machine.
 pub(super) struct Reloading<'a> {
@@ -57,32 +58,63 @@ impl Reloading<'_> {
         known: Known<'_>,
         loses_translations: bool,
     ) -> Option<Reloaded> {
-        let direct = direct(tasks, self.calibration)?;
-        let likely = known.likely.map_or_else(
-            || self.in_order(tasks, direct),
-            |known| self.as_known(tasks, direct, known),
-        );
-        let each = direct.over(tasks.switches().max(1) as f64);
-        let limited = self.at_most(
+        let direct = direct(
             tasks,
-            each,
-            known.most,
-            self.memory(tasks, loses_translations),
-        );
+            Costs {
+                calibration: self.calibration,
+                preemption: known.likely.and_then(|known| known.preemption),
+            },
+        )?;
+        let (cost, limited) = match known.likely {
+            Some(known) if known.by == KnownBy::Inject => self.as_injected(tasks, direct, known),
+            likely => {
+                let likely = likely.map_or_else(
+                    || self.in_order(tasks, direct),
+                    |known| self.as_known(tasks, direct, known, Usual, |cost| cost.ns),
+                );
+                let each = direct.over(tasks.switches().max(1) as f64);
+                let memory = self.memory(tasks, loses_translations);
+                let limited = self.at_most(tasks, each, known.most, memory);
+                let cost = Range {
+                    low: 0.0,
+                    likely: Some(likely),
+                    high: turns::sum(&limited).max(likely),
+                };
+                (cost, limited)
+            }
+        };
         let most = turns::sum(&limited);
         // What the tasks did not run for, they did not reload in.
         let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
-        let cost = Range {
-            low: 0.0,
-            likely: Some(likely),
-            high: most.max(likely),
-        }
-        .up_to(room);
+        let cost = cost.up_to(room);
         Some(Reloaded {
             limited: within(limited, most, cost.high),
             by: LikelyBy::of(tasks, known.likely),
             cost,
         })
+    }
+
+    /// The interval that `inject` found, where others touched what its preemptor did in the time that they had.
+    fn as_injected(
+        &self,
+        tasks: &Tasks,
+        direct: Range,
+        known: &KnownReload,
+    ) -> (Range, Vec<Limited>) {
+        let likely = self.as_known(tasks, direct, known, Usual, |cost| cost.ns);
+        let low = self.as_known(tasks, direct, known, Least, |cost| cost.low_ns.max(0.0));
+        let high = self.as_known(tasks, direct, known, Most, |cost| cost.high_ns.max(0.0));
+        let cost = Range {
+            low: low.min(likely),
+            likely: Some(likely),
+            high: high.max(likely),
+        };
+        let limited = Limited {
+            by: Limit::Inject,
+            switches: tasks.switches(),
+            ns: cost.high,
+        };
+        (cost, vec![limited])
     }
 
     /// The most that returns may have cost, whatever the task did then; or if it runs as its profile does, where there is one and that is
@@ -122,24 +154,42 @@ impl Reloading<'_> {
         let run = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0);
         let turn = self.curve.walked_in(run / tasks.switches().max(1) as f64);
         let touched = tasks
-            .referenced_bytes
+            .usually_referenced_bytes
+            .or(tasks.referenced_bytes)
             .or(tasks.resident_bytes)
             .map_or(f64::INFINITY, |bytes| bytes.0 as f64);
         let touched = touched.min(self.last_level).min(turn);
         let reload = |bytes: f64| self.curve.at(bytes, |reload| reload.cost.ns);
-        behind_all(tasks, |usual| match usual {
+        behind_all(tasks, Usual, |usual| match usual {
             Some(usual) => reload(touched.min(self.curve.walked_in(usual))).min(usual),
             None => reload(touched),
         })
     }
 
-    /// As it is known of the program, where others walked in order for as long as they had.
-    fn as_known(&self, tasks: &Tasks, direct: Range, known: &KnownReload) -> f64 {
+    /// As it is known of the program, where others touched memory for as long as they had: as fast as `inject` does, or walking in order.
+    /// At most the time until the next switch takes nothing from it.
+    fn as_known(
+        &self,
+        tasks: &Tasks,
+        direct: Range,
+        known: &KnownReload,
+        end: End,
+        of: fn(&Cost) -> f64,
+    ) -> f64 {
         let run = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0);
-        let turn = run / tasks.switches().max(1) as f64;
-        behind_all(tasks, |usual| {
-            let away = usual.map_or(f64::INFINITY, |usual| self.curve.walked_in(usual));
-            known::likely(&known.points, away, turn)
+        let turn = match end {
+            Most => f64::INFINITY,
+            Usual | Least => run / tasks.switches().max(1) as f64,
+        };
+        let is_timed = known.points.iter().all(|point| point.away_ns.is_some());
+        behind_all(tasks, end, |others| {
+            let others = others.unwrap_or(f64::INFINITY);
+            let away = if is_timed {
+                Away::Ns(others)
+            } else {
+                Away::Bytes(self.curve.walked_in(others))
+            };
+            known::cost(&known.points, away, turn, of)
         })
     }
 
@@ -175,11 +225,24 @@ fn returns(tasks: &Tasks) -> Returns {
         .collect()
 }
 
+/// Which end of a bucket.
+#[derive(Clone, Copy)]
+enum End {
+    Least,
+    Usual,
+    Most,
+}
+
 /// The sum over all returns of a cost by how long others ran, which after a move to another core is none.
-fn behind_all(tasks: &Tasks, cost: impl Fn(Option<f64>) -> f64) -> f64 {
+fn behind_all(tasks: &Tasks, end: End, cost: impl Fn(Option<f64>) -> f64) -> f64 {
     let behind = |(from, to, count): (Nanos, Option<Nanos>, u64)| {
-        let usual = to.map_or(from.0 as f64, |to| (from.0 as f64 + to.0 as f64) / 2.0);
-        count as f64 * cost(Some(usual))
+        let from = from.0 as f64;
+        let others = match (end, to) {
+            (Least, _) => from,
+            (Usual, to) => to.map_or(from, |to| (from + to.0 as f64) / 2.0),
+            (Most, to) => to.map_or(f64::INFINITY, |to| to.0 as f64),
+        };
+        count as f64 * cost(Some(others))
     };
     let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
     let moved = if moves > 0 {

@@ -1,6 +1,6 @@
 use switchcost_observation::{Entry, Observation, Why};
 
-use super::{cost, observed};
+use super::{cost, known, observed};
 
 /// The switches of tasks for one cause: who, why, where; for tools that show stacks.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,6 @@ pub struct Stack<'a> {
 
 /// All causes of the observed, without the kernel's threads.
 pub fn stacks(observation: &Observation) -> Vec<Stack<'_>> {
-    let calibration = observation.calibration.as_ref();
     let causes = observed(observation)
         .flat_map(|tasks| tasks.causes.iter().map(move |cause| (tasks, cause)));
     causes
@@ -38,7 +37,8 @@ pub fn stacks(observation: &Observation) -> Vec<Stack<'_>> {
             switches: cause.switches,
             off_ns: cause.off_ns.0,
             wait_ns: cause.wait_ns.0,
-            direct_ns: calibration.and_then(|known| cost::of_cause(cause, known)?.likely),
+            direct_ns: known::costs(observation, tasks)
+                .and_then(|costs| cost::of_cause(cause, costs)?.likely),
         })
         .collect()
 }

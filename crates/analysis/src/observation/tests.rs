@@ -458,6 +458,7 @@ fn likely_is_a_reload_of_what_was_touched_as_far_as_there_was_time_to_touch_it()
 fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
     let point = |away_bytes, ns| KnownPoint {
         away_bytes,
+        away_ns: None,
         ran_ns: Nanos(1_000),
         cost: cost(ns, 0.0),
     };
@@ -466,9 +467,12 @@ fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
         KnownReload {
             by,
             file: String::new(),
+            command: Vec::new(),
+            measured_at: String::new(),
             processes: vec![u32::from(name == "worker") + 6],
             name: String::new(),
             points,
+            preemption: None,
             most_lines: Vec::new(),
         }
     };
@@ -492,6 +496,51 @@ fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
     // Of a process that lives it is known by its number.
     observed.known[2].processes = vec![8];
     assert_eq!(of(&observed).0, Some(LikelyBy::Profile));
+}
+
+#[test]
+fn after_inject_its_interval_is_the_range() {
+    let point = |kib, away_ns, ns| KnownPoint {
+        away_bytes: Bytes::kib(kib),
+        away_ns: Some(Nanos(away_ns)),
+        ran_ns: Nanos(1_000),
+        cost: cost(ns, 0.1 * ns),
+    };
+    let mut observed = observation(busy(tasks(vec![cause(
+        Why::PreemptedByWoken,
+        Entry::Interrupt,
+        100,
+    )])));
+    let without = analyse(&observed);
+    observed.known = vec![KnownReload {
+        by: KnownBy::Inject,
+        file: String::new(),
+        command: Vec::new(),
+        measured_at: String::new(),
+        processes: vec![7],
+        name: String::new(),
+        points: vec![point(64, 512, 700.0), point(128, 768, 900.0)],
+        preemption: Some(cost(5_000.0, 500.0)),
+        most_lines: Vec::new(),
+    }];
+    let found = analyse(&observed);
+    let range = found.all.indirect_ns.expect("it is priced");
+    // Others ran for 512 to 768 ns, in the middle of which 96 KiB are touched.
+    assert_eq!(
+        [range.low, range.likely.expect("known"), range.high].map(f64::round),
+        [63_000.0, 80_000.0, 99_000.0]
+    );
+    assert_eq!(
+        (found.widest, found.all.limits[0].by),
+        (Some(Widest::Direct), Limit::Inject)
+    );
+    // The interrupt is measured on the program itself: with the switch it is 5 us.
+    let direct = found.all.direct_ns.expect("it is priced");
+    assert!(
+        is_near(direct.likely.expect("known"), 500_000.0),
+        "{direct:?}"
+    );
+    assert_ne!(Some(direct), without.all.direct_ns);
 }
 
 #[test]

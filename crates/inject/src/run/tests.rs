@@ -94,6 +94,7 @@ fn header(plan: Plan) -> Header {
         started_at: String::new(),
         command: Vec::new(),
         build_id: None,
+        script: None,
         seed: 3,
         host,
         clock: ClockFacts {

@@ -1,7 +1,9 @@
 use switchcost_analysis::observation::{
-    Advice, Change, Findings, LikelyBy, Limit, NO_BOUND, ProcessFinding, Range, Widest,
+    Advice, Change, Findings, LikelyBy, Limit, NO_BOUND, NoAdvice, ProcessFinding, Range, Widest,
 };
-use switchcost_observation::{Observation, Source, Subject};
+use switchcost_observation::{KnownBy, KnownReload, Observation, Source, Subject};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::entry::Tone;
 use crate::page::Page;
@@ -32,9 +34,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     let mut text = cost(observation, findings);
     text += &format!(" {}", often(observation, findings));
     if let (Some(requests), Some(switches)) = (observation.requests, findings.switches_a_request) {
-        let cost = findings.cost_a_request_ns.map_or(String::new(), |range| {
-            format!(", {} of CPU time", of_times(range))
-        });
+        let cost = of_a_request(observation, findings);
         text += &format!(
             " Each of {} requests took {} switches{cost}.",
             count(requests),
@@ -43,6 +43,9 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     }
     if observation.requests == Some(0) {
         text += " No request was counted meanwhile: what each cost is not known.";
+    }
+    if let Some(no_advice) = &findings.no_advice {
+        text += &format!(" {}", not_advised(no_advice));
     }
     // Of what costs too little to matter that was said already.
     let advice = findings
@@ -53,6 +56,21 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
         text += &format!(" {}", advised(advice));
     }
     text
+}
+
+/// Of what has no upper end the direct part alone.
+fn of_a_request(observation: &Observation, findings: &Findings) -> String {
+    let all = &findings.all;
+    let both = findings
+        .cost_a_request_ns
+        .filter(|_| all.share.is_some_and(|share| share.is_bounded()));
+    let requests = observation.requests.unwrap_or(0).max(1) as f64;
+    let direct = all.direct_ns.map(|direct| direct.over(requests));
+    match (both, direct) {
+        (Some(both), _) => format!(", {} of CPU time", of_times(both)),
+        (None, Some(direct)) => format!(", {} of CPU time directly", of_times(direct)),
+        (None, None) => String::new(),
+    }
 }
 
 /// Children of the observed that were there before and switch more often than they do.
@@ -96,25 +114,27 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     let who = subject(&observation.subject);
     let all = &findings.all;
     if all.is_negligible() {
-        return negligible(&who, findings);
+        return negligible(&who, observation, findings);
     }
-    match (all.share, all.direct_share, all.indirect_share) {
+    let both = all.share.filter(Range::is_bounded);
+    match (both, all.direct_share, all.indirect_share) {
         (Some(range), Some(direct), Some(indirect)) => {
             let direct = share(Some(direct.likely.unwrap_or(direct.high)));
             format!(
                 "Switching costs {who} {} of the CPU time{}: {direct} directly, {}.",
                 of_range(range),
                 in_cpus(all.cost_cpus, observation),
-                of_caches(range, indirect, all)
+                of_caches(indirect, all, observation)
             )
         }
         (_, Some(direct), _) => {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switching costs {who} {} of the CPU time{}, directly; what reloading caches costs is not known here.",
+                "Switching directly costs {who} {} of the CPU time{}. Cold caches: not known; `{}` measures them.",
                 of_range(direct),
-                in_cpus(direct_cpus, observation)
+                in_cpus(direct_cpus, observation),
+                injecting(observation, findings)
             )
         }
         _ => format!(
@@ -124,37 +144,99 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// `0.63 % for reloading caches if memory is walked in order, by pages (0 to 19 % in any order)`, `4.2 % for reloading caches, by profile (0
-/// to 9.1 % if it runs as profiled)`.
-fn of_caches(both: Range, indirect: Range, found: &ProcessFinding) -> String {
-    let source = match found.likely_by {
+/// How what cold caches cost is found out: of what was observed, or of the process that pays most.
+fn injecting(observation: &Observation, findings: &Findings) -> String {
+    if let Subject::Command(words) = &observation.subject {
+        let command = plain(&words.join(" ")).into_owned();
+        let is_plain = words.iter().all(|word| is_plain_word(word)) && command.len() <= LONGEST;
+        return if is_plain {
+            format!("switchcost inject -- {command}")
+        } else {
+            format!("switchcost inject -- {} ...", subject(&observation.subject))
+        };
+    }
+    let process = match &observation.subject {
+        Subject::Processes(processes) if processes.len() == 1 => processes.first().copied(),
+        _ => {
+            let mut own = findings.processes.iter().filter(|found| !found.is_kernel);
+            own.find_map(|found| found.process)
+        }
+    };
+    let process = process.map_or_else(|| "PID".to_owned(), |process| process.to_string());
+    format!("switchcost inject -p {process} --work ...")
+}
+
+/// Whether a shell takes a word as it is.
+fn is_plain_word(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);
+    !word.is_empty() && word.chars().all(is_plain)
+}
+
+/// `0.63 % for cold caches if memory is walked in order, by pages (0 to 19 % in any order)`, `4.2 % for cold caches (3.2 to 5.1 %), by
+/// inject of `python3 w.py`, yesterday`.
+fn of_caches(indirect: Range, found: &ProcessFinding, observation: &Observation) -> String {
+    let likely = indirect.likely.map_or(String::new(), |likely| {
+        format!("{} for cold caches", share(Some(likely)))
+    });
+    let ends = format!("{} to {}", number(indirect.low), share(Some(indirect.high)));
+    let supposed = match found.likely_by {
+        Some(LikelyBy::Inject) => return format!("{likely} ({ends}), {}", by_inject(observation)),
         Some(by @ (LikelyBy::Pages | LikelyBy::Memory)) => {
             format!(" if memory is walked in order, by {by}")
         }
         Some(by) => format!(", by {by}"),
         None => String::new(),
     };
-    let likely = indirect.likely.map_or(String::new(), |likely| {
-        format!("{} for reloading caches{source} ", share(Some(likely)))
-    });
-    if both.is_bounded() {
-        let is_profiled = found
-            .limits
-            .iter()
-            .any(|limited| limited.by == Limit::Profile);
-        let supposed = if is_profiled {
-            "if it runs as profiled"
-        } else {
-            "in any order"
-        };
-        format!("{likely}(0 to {} {supposed})", share(Some(indirect.high)))
+    let is_profiled = found
+        .limits
+        .iter()
+        .any(|limited| limited.by == Limit::Profile);
+    let holds_for = if is_profiled {
+        "if it runs as profiled"
     } else {
-        format!("{likely}(in any order: no bound is known but the CPU time itself)")
+        "in any order"
+    };
+    format!("{likely}{supposed} ({ends} {holds_for})")
+}
+
+/// `by inject of `python3 w.py`, yesterday`; of several how many.
+fn by_inject(observation: &Observation) -> String {
+    let serves = |known: &&KnownReload| {
+        let mut own = observation.tasks.iter();
+        known.by == KnownBy::Inject && own.any(|tasks| known.is_of(tasks.process, &tasks.name))
+    };
+    let known: Vec<&KnownReload> = observation.known.iter().filter(serves).collect();
+    match known.as_slice() {
+        [one] if !one.command.is_empty() => {
+            let days = days_between(&one.measured_at, &observation.started_at);
+            let day = match days {
+                Some(0) => ", today".to_owned(),
+                Some(1) => ", yesterday".to_owned(),
+                Some(days) if days > 1 => format!(", {days} days before"),
+                _ => String::new(),
+            };
+            format!("by inject of `{}`{day}", name(&one.command.join(" ")))
+        }
+        [_] | [] => "by inject".to_owned(),
+        several => format!("by inject of {} programs", count(several.len() as u64)),
     }
 }
 
+/// From one day to the other.
+fn days_between(first: &str, second: &str) -> Option<i32> {
+    let day = |stamp: &str| {
+        let at = OffsetDateTime::parse(stamp, &Rfc3339).ok()?;
+        Some(at.to_julian_day())
+    };
+    Some(day(second)? - day(first)?)
+}
+
 /// A share of a small CPU time says nothing.
-fn negligible(who: &str, findings: &Findings) -> String {
+fn negligible(who: &str, observation: &Observation, findings: &Findings) -> String {
+    let by = match findings.all.likely_by {
+        Some(LikelyBy::Inject) => format!(", {}", by_inject(observation)),
+        _ => String::new(),
+    };
     let a_second = |range: Range| of_times(range.over(findings.seconds));
     match (
         findings.all.cost_ns.or(findings.all.direct_ns),
@@ -162,7 +244,7 @@ fn negligible(who: &str, findings: &Findings) -> String {
     ) {
         (Some(cost), _) => {
             format!(
-                "Switching costs {who} {} of CPU time a second: too little to matter.",
+                "Switching costs {who} {} of CPU time a second{by}: too little to matter.",
                 a_second(cost)
             )
         }
@@ -199,15 +281,20 @@ pub(super) fn cpus(value: f64) -> String {
 }
 /// `4.1 % (3.2 to 6.0 %)`, without what is likely `3.2 to 6.0 %`, and without an upper end `4.1 % (3.2 % or more)`.
 fn of_range(range: Range) -> String {
-    let low = share(Some(range.low));
     let ends = if range.is_bounded() {
-        format!("{low} to {}", share(Some(range.high)))
+        format!("{} to {}", number(range.low), share(Some(range.high)))
     } else {
-        format!("{low} or more")
+        format!("{} or more", share(Some(range.low)))
     };
     range.likely.map_or(ends.clone(), |likely| {
         format!("{} ({ends})", share(Some(likely)))
     })
+}
+
+/// A share whose unit follows with the next.
+fn number(value: f64) -> String {
+    let text = share(Some(value));
+    text.strip_suffix(" %").unwrap_or(&text).to_owned()
 }
 
 /// `4.1 us (3.2 to 6.0 us)`.
@@ -275,17 +362,34 @@ fn advised(advice: &Advice) -> String {
         Change::FewerLocks => waits("waiting for locks"),
         _ => waits("waiting for a CPU"),
     };
+    let beside = match &advice.change {
+        Change::MoreForEachWakeUp { .. }
+        | Change::FewerWakeUps { .. }
+        | Change::SleepLonger { .. } => "; fewer system calls save more",
+        _ => "",
+    };
     let wins = match advice.at_most.cpu_share.filter(|share| *share < NO_BOUND) {
         Some(cpu) => format!(
-            "That wins at most {} of its CPU time{waits}.",
+            "Fewer switches save at most {} of its CPU time{waits}{beside}.",
             share(Some(cpu))
         ),
-        None => "What that wins at most is not known.".to_owned(),
+        None => format!("How much fewer switches save is not known{beside}."),
     };
     format!(
         "Most likely to help: {}. {wins}",
         what_to_change(&advice.change)
     )
+}
+
+fn not_advised(why: &NoAdvice) -> String {
+    match why {
+        NoAdvice::NoFreeCpu { observed, other } => format!(
+            "No advice: {} takes the CPU from {}, and no CPU is free for either.",
+            name(other),
+            name(observed)
+        ),
+        NoAdvice::NoMainCause => "No advice: no cause has half of the switches.".to_owned(),
+    }
 }
 
 fn of_a_quota(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option<u64>) -> String {

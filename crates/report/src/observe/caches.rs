@@ -62,6 +62,7 @@ fn limit(by: Limit) -> &'static str {
         Limit::Others => "what others could evict in the time that they had",
         Limit::Profile => "the lines that its profile uses until the next switch",
         Limit::Turn => "the CPU time until the next switch",
+        Limit::Inject => "the upper end of what inject measured",
     }
 }
 

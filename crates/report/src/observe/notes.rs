@@ -56,7 +56,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(unfollowed(observation));
     notes.extend(observation.throttled.iter().filter_map(joined));
     notes.extend(neighbours::longest(observation));
-    let is_worth_narrowing = |_: &Widest| !findings.all.is_negligible();
+    // Of what has no upper end the answer has it.
+    let has_end = findings.all.share.is_some_and(|share| share.is_bounded());
+    let is_worth_narrowing =
+        |widest: &Widest| !findings.all.is_negligible() && (has_end || *widest != Widest::Reload);
     let widest = findings.widest.filter(is_worth_narrowing);
     notes.extend(widest.map(|widest| answer::widest(widest, findings.with_a_tenth)));
     notes.extend(of_interrupts(findings));

@@ -90,15 +90,9 @@ fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
     }
 }
 
-fn runtimes_grid(found: &[ProcessFinding], label: fn(&ProcessFinding) -> String) -> Grid {
+fn runtimes_grid(found: &[ProcessFinding], labelled: fn(&ProcessFinding) -> String) -> Grid {
     // Of the columns of those who pay as many as leave room for the names.
-    let rows = found
-        .iter()
-        .map(|of| process_row(label(of), of).into_iter().take(5).collect());
-    Grid::with_one_line_a_row(1)
-        .left([""])
-        .right(["switches/s", "involuntary", "CPU", "cost"])
-        .with_rows(rows)
+    grid(found, labelled, 4)
 }
 
 /// Kinds of threads of runtimes on one screen.
@@ -127,23 +121,31 @@ fn add_payers(
             found.len(),
         ),
     );
-    let grid = Grid::with_one_line_a_row(1)
+    page.grid(&grid(rows, label, usize::MAX));
+}
+
+/// A row for each that pays. A column has numbers for a tenth of the switches or more; of these the first few are shown.
+fn grid(rows: &[ProcessFinding], label: fn(&ProcessFinding) -> String, most: usize) -> Grid {
+    let sum = |has: &dyn Fn(&ProcessFinding) -> bool| -> f64 {
+        let counted = rows.iter().filter(|found| has(found));
+        counted.map(|found| found.switches as f64).sum()
+    };
+    let is_shown = |of: &Of| sum(&|found| of(found).is_some()) >= 0.1 * sum(&|_| true);
+    let columns = COLUMNS.iter().filter(|(_, of)| is_shown(of)).take(most);
+    let row = |found: &ProcessFinding| {
+        let cells = columns
+            .clone()
+            .map(|(_, of)| of(found).unwrap_or_else(|| NO_NUMBER.to_owned()));
+        [label(found)]
+            .into_iter()
+            .chain(cells)
+            .map(Entry::from)
+            .collect()
+    };
+    Grid::with_one_line_a_row(1)
         .left([""])
-        .right([
-            "switches/s",
-            "involuntary",
-            "CPU",
-            "cost",
-            "CPUs",
-            "directly",
-            "at most",
-            "wait p99",
-        ])
-        .with_rows(
-            rows.iter()
-                .map(|process| process_row(label(process), process)),
-        );
-    page.grid(&grid);
+        .right(columns.clone().map(|(head, _)| *head))
+        .with_rows(rows.iter().map(row))
 }
 
 pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
@@ -159,25 +161,37 @@ pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
     }
 }
 
-fn process_row(label: String, found: &ProcessFinding) -> Vec<Entry> {
-    let cells = [
-        label,
-        rounded(found.per_second),
-        share(Some(found.involuntary_share)),
-        share(found.cpus),
+/// The text of a cell; none where there is no number.
+type Of = fn(&ProcessFinding) -> Option<String>;
+
+/// What is shown of each that pays. A cost without an upper end is the direct one alone.
+const COLUMNS: [(&str, Of); 8] = [
+    ("switches/s", |found| Some(rounded(found.per_second))),
+    ("involuntary", |found| {
+        Some(share(Some(found.involuntary_share)))
+    }),
+    ("CPU", |found| found.cpus.map(|cpus| share(Some(cpus)))),
+    ("cost", |found| {
+        bounded(found)?.likely.map(|likely| share(Some(likely)))
+    }),
+    ("CPUs", |found| {
+        let cost = bounded(found).and(found.cost_cpus)?;
+        cost.likely.map(cpus)
+    }),
+    ("directly", |found| found.direct_share.map(ends)),
+    ("at most", |found| {
+        bounded(found).map(|range| share(Some(range.high)))
+    }),
+    ("wait p99", |found| {
         found
-            .share
-            .and_then(|range| range.likely)
-            .map_or(NO_NUMBER.to_owned(), |likely| share(Some(likely))),
-        found
-            .cost_cpus
-            .and_then(|range| range.likely)
-            .map_or(NO_NUMBER.to_owned(), cpus),
-        found.direct_share.map_or(NO_NUMBER.to_owned(), ends),
-        at_most(found.share),
-        quantile(found.wait, |wait| wait.p99_ns),
-    ];
-    cells.into_iter().map(Entry::from).collect()
+            .wait
+            .map(|wait| quantile(Some(wait), |wait| wait.p99_ns))
+    }),
+];
+
+/// What switching costs with cold caches, where that has an upper end.
+fn bounded(found: &ProcessFinding) -> Option<Range> {
+    found.share.filter(Range::is_bounded)
 }
 
 /// ` = 7 in 3f2a91c07b5d`: what the process is called in its own namespace, and its container or control group.
@@ -213,13 +227,6 @@ fn ends(range: Range) -> String {
         return format!(">= {low}");
     }
     format!("{} to {high}", low.strip_suffix(" %").unwrap_or(&low))
-}
-
-/// The upper end with caches, where something bounds it.
-fn at_most(range: Option<Range>) -> String {
-    range
-        .filter(Range::is_bounded)
-        .map_or(NO_NUMBER.to_owned(), |range| share(Some(range.high)))
 }
 
 fn quantile(latency: Option<Latency>, of: fn(&Latency) -> Option<f64>) -> String {

@@ -25,13 +25,13 @@ use switchcost_units::{Bytes, CpuId, Nanos};
 use time::OffsetDateTime;
 
 use super::report::{Loaded, show_loaded};
-use crate::build_ids;
 use crate::claims::Claims;
 use crate::cli::inject::{Footprint, InjectArguments};
 use crate::exit::{Exit, Failure};
 use crate::kinds;
 use crate::messages::{pause_message, say};
 use crate::output::Output;
+use crate::program_id::ProgramId;
 use crate::redact;
 use crate::runs::{self, Place};
 use crate::signals::Interrupt;
@@ -327,12 +327,16 @@ fn record(
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
+    let (build_id, script) = ProgramId::of_command(&arguments.command)
+        .map(ProgramId::into_parts)
+        .unzip();
     let header = Header {
         schema: INJECTION_FORM.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
         command: redact::shown(words, redaction),
-        build_id: build_ids::of_command(&arguments.command),
+        build_id,
+        script: script.flatten(),
         seed: arguments.seed.unwrap_or_else(super::seed_of_now),
         host: redact::host(host, redaction),
         clock,

@@ -16,7 +16,7 @@ const LONGEST_BUDGET: &str = "1s";
 const LONGEST_DEFAULT: &str = "18s";
 
 /// Columns that are there only where there is something to say.
-const OPTIONAL: [&str; 2] = ["notes", "+-"];
+const OPTIONAL: [&str; 3] = ["notes", "+-", "directly"];
 
 /// A command line of a page, and the output that the page shows.
 #[derive(Debug, PartialEq)]

@@ -24,19 +24,17 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 fn draw(all: &[Payer<'_>]) -> Option<Figure> {
     let payers = &all[..all.len().min(MOST_ROWS)];
-    let scale = Scale::of(
-        payers
-            .iter()
-            .flat_map(|payer| ends(payer.cost))
-            .reduce(f64::max)?,
-    );
+    let farthest = payers.iter().flat_map(ends).reduce(f64::max)?;
+    let scale = Scale::of(farthest);
+    // Beyond all ends that are known.
+    let beyond = BEYOND * farthest;
     let mut traces: Vec<Box<dyn Trace>> = parts(payers)
         .into_iter()
         .enumerate()
         .map(|(place, of)| bars(payers, of, place, scale))
         .collect();
-    traces.push(ranges(payers, scale));
-    traces.extend(open_ends(payers, scale));
+    traces.push(ranges(payers, scale, beyond));
+    traces.extend(open_ends(payers, scale, beyond));
     traces.extend(likely(payers, scale));
     let names: Vec<String> = payers
         .iter()
@@ -56,14 +54,14 @@ fn draw(all: &[Payer<'_>]) -> Option<Figure> {
 
 fn caption(all: &[Payer<'_>], drawn: &[Payer<'_>]) -> String {
     let mut text =
-        "Bars: what is likely, as CPU time a second: the direct cost of the switches of each cause, and reloading \
-                    caches, which belongs to no cause. Lines: from the least to the most that it all may be."
+        "Bars: what is likely, as CPU time a second: the direct cost of the switches of each cause, and cold \
+                    caches, which belong to no cause. Lines: from the least to the most that it all may be."
             .to_owned();
     if drawn.iter().any(|payer| payer.cost.high.is_none()) {
-        text += " An arrow: no upper end is known but the program's CPU time itself.";
+        text += " An arrow: what cold caches cost is not known, and the line has no end.";
     }
     if drawn.iter().any(|payer| payer.found.indirect_ns.is_none()) {
-        text += " Without a part for reloading caches: what that costs is not known there.";
+        text += " Without a part for cold caches: what they cost is not known there.";
     }
     if all.len() > drawn.len() {
         text += &format!(
@@ -74,9 +72,12 @@ fn caption(all: &[Payer<'_>], drawn: &[Payer<'_>]) -> String {
     text
 }
 
-fn ends(cost: Bounds) -> impl Iterator<Item = f64> {
-    [Some(cost.low), cost.likely, cost.high]
-        .into_iter()
+/// All ends that are known, of its parts, too.
+fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
+    let costs = payer.parts.iter().map(|part| part.cost);
+    costs
+        .chain([payer.cost])
+        .flat_map(|cost| [Some(cost.low), cost.likely, cost.high])
         .flatten()
 }
 
@@ -96,7 +97,7 @@ fn name(of: Of) -> &'static str {
     match of {
         Of::Cause(why) => why.in_words(),
         Of::AnyCause => "directly, whatever the cause",
-        Of::Reloading => "reloading caches",
+        Of::Reloading => "cold caches",
     }
 }
 
@@ -140,15 +141,14 @@ fn range(cost: Bounds) -> String {
     )
 }
 
-/// A line for each program from the lower to the upper end; to what is likely where there is no upper end.
-fn ranges(payers: &[Payer<'_>], scale: Scale) -> Box<dyn Trace> {
+/// A line without an end goes so far beyond the farthest end of all.
+const BEYOND: f64 = 1.1;
+
+/// A line for each program from the lower to the upper end; beyond the ends of all where there is none.
+fn ranges(payers: &[Payer<'_>], scale: Scale, beyond: f64) -> Box<dyn Trace> {
     let (mut x, mut y, mut hovers) = (Vec::new(), Vec::new(), Vec::new());
     for (row, payer) in payers.iter().enumerate() {
-        let high = payer
-            .cost
-            .high
-            .or(payer.cost.likely)
-            .unwrap_or(payer.cost.low);
+        let high = payer.cost.high.unwrap_or(beyond);
         let text = hover(payer, "together", payer.cost);
         x.extend([
             Some(scale.value(payer.cost.low)),
@@ -173,14 +173,8 @@ fn ranges(payers: &[Payer<'_>], scale: Scale) -> Box<dyn Trace> {
         .hover_template("%{hovertext}<extra></extra>")
 }
 
-fn open_ends(payers: &[Payer<'_>], scale: Scale) -> Option<Box<dyn Trace>> {
-    let open = |payer: &Payer<'_>| {
-        payer
-            .cost
-            .high
-            .is_none()
-            .then(|| payer.cost.likely.unwrap_or(payer.cost.low))
-    };
+fn open_ends(payers: &[Payer<'_>], scale: Scale, beyond: f64) -> Option<Box<dyn Trace>> {
+    let open = |payer: &Payer<'_>| payer.cost.high.is_none().then_some(beyond);
     marks(
         payers,
         scale,

@@ -65,13 +65,7 @@ fn a_program_pays_for_each_of_its_causes_and_for_reloading() {
         .collect();
     assert_eq!(
         about,
-        [
-            "all",
-            "end of time slice",
-            "waits",
-            "yields",
-            "reloading caches"
-        ],
+        ["all", "end of time slice", "waits", "yields", "cold caches"],
         "{costs}"
     );
     assert!(

@@ -24,12 +24,12 @@ use super::{
     Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show,
     timings, work,
 };
-use crate::build_ids;
 use crate::cli::inject::InjectArguments;
 use crate::exit::{Exit, Failure};
 use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
+use crate::program_id::{self, ProgramId};
 use crate::redact;
 use crate::runs::{self, Place};
 
@@ -156,12 +156,17 @@ fn record(
     let redaction = run.arguments.redaction.redact;
     let allowed =
         allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
+    let process = run.found.id.process;
+    let (build_id, script) = ProgramId::of_process(process)
+        .map(ProgramId::into_parts)
+        .unzip();
     let header = Header {
         schema: INJECTION_FORM.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: runs::stamp(now),
-        command: vec![run.found.name.clone()],
-        build_id: build_ids::of_process(run.found.id.process),
+        command: redact::shown(command(&run.found), redaction),
+        build_id,
+        script: script.flatten(),
         seed: run.arguments.seed.unwrap_or_else(crate::verbs::seed_of_now),
         host: redact::host(host, redaction),
         clock,
@@ -196,6 +201,15 @@ fn record(
     }))?;
     writer.sync()?;
     Ok(())
+}
+
+/// Its name, and of an interpreter what says which script it runs.
+fn command(found: &Found) -> Vec<String> {
+    let script = program_id::script_of_process(found.id.process);
+    let script = script
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    [found.name.clone()].into_iter().chain(script).collect()
 }
 
 fn service(run: &Run<'_>, allowed: Vec<CpuId>, is_redacted: bool) -> Service {

@@ -2,67 +2,120 @@
 
 use std::path::Path;
 
-use switchcost_injection::Injection;
+use switchcost_analysis::Estimate;
+use switchcost_analysis::injection::{FootprintFinding, analyse, doubt};
+use switchcost_injection::{Header, Injection};
 use switchcost_observation::{Cost, KnownBy, KnownPoint, KnownReload};
 use switchcost_record::HostManifest;
+use switchcost_units::Nanos;
 
 use super::programs::{Program, Programs};
-use crate::build_ids;
+use crate::program_id::ProgramId;
 use crate::runs;
 use crate::verbs::observe::calibrated::is_same;
 
-/// Records looked at, the newest.
-const RECORDS: usize = 32;
+/// Records of which the header is read, the newest.
+const MOST_HEADERS: usize = 512;
 
+/// From the newest record of each program that has something to say: what was cut off, and a control, hides no older one.
 pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownReload> {
-    let found = |path: &std::path::PathBuf| {
-        let record = Injection::read(path).ok()?;
-        let is_here = is_same(&record.header.host, host);
-        let program = record.header.build_id.as_deref().filter(|_| is_here)?;
-        injected(
-            &record,
-            path,
-            programs.take(program, &record.header.command, build_ids::of_command)?,
-        )
-    };
-    runs::injections()
-        .iter()
-        .rev()
-        .take(RECORDS)
-        .filter_map(found)
-        .collect()
+    let mut known = Vec::new();
+    for path in runs::injections().iter().rev().take(MOST_HEADERS) {
+        let Some((header, program)) = served(path, &programs, host) else {
+            continue;
+        };
+        let Some(found) = Injection::read(path).ok().as_ref().and_then(costs) else {
+            continue;
+        };
+        programs.remove(&program);
+        known.push(injected(header, found, path, program));
+    }
+    known
 }
 
-/// None where it was not found what cold caches cost, or what was found cannot be.
-fn injected(record: &Injection, path: &Path, program: Program) -> Option<KnownReload> {
-    let ran_ns = record.header.plan.period_ns;
-    let point = |found: &switchcost_analysis::injection::FootprintFinding| {
-        let reload = found.reload()?;
-        let cost = Cost {
-            ns: reload.estimate.max(0.0),
-            low_ns: reload.low,
-            high_ns: reload.high,
-        };
-        Some(KnownPoint {
-            away_bytes: found.footprint_bytes,
-            ran_ns,
-            cost,
-        })
-    };
-    let findings = switchcost_analysis::injection::analyse(record);
-    if switchcost_analysis::injection::doubt(record, &findings).is_some() {
+/// Whom a record could serve, by its header.
+fn served(path: &Path, programs: &Programs, host: &HostManifest) -> Option<(Header, Program)> {
+    let header = Injection::read_header(path).ok()?;
+    if header.plan.preempts_nobody || !is_same(&header.host, host) {
         return None;
     }
-    let points: Vec<KnownPoint> = findings.footprints.iter().filter_map(point).collect();
-    let file = path.file_name()?.to_string_lossy().into_owned();
-    let Program { name, processes } = program;
-    (!points.is_empty()).then_some(KnownReload {
+    let id = ProgramId {
+        build_id: header.build_id.clone()?,
+        script: header.script.clone(),
+    };
+    let program = programs.find(&id, &header.command, ProgramId::of_command)?;
+    Some((header, program))
+}
+
+fn injected(
+    header: Header,
+    Costs { preemption, points }: Costs,
+    path: &Path,
+    Program { name, processes }: Program,
+) -> KnownReload {
+    KnownReload {
         by: KnownBy::Inject,
-        file,
+        file: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        command: header.command,
+        measured_at: header.started_at,
         processes,
         name,
         points,
+        preemption,
         most_lines: Vec::new(),
+    }
+}
+
+/// What a preemption costs.
+#[derive(Debug, PartialEq)]
+struct Costs {
+    /// With nothing touched; none of a service.
+    preemption: Option<Cost>,
+    /// Cold caches, by footprint and period.
+    points: Vec<KnownPoint>,
+}
+
+/// None where that was not found, is of a run that did not come to its end, or cannot be.
+fn costs(record: &Injection) -> Option<Costs> {
+    let is_whole = record.end.as_ref().is_some_and(|end| !end.is_interrupted);
+    let findings = analyse(record);
+    if !is_whole || doubt(record, &findings).is_some() {
+        return None;
+    }
+    let first = (record.header.plan.period_ns, &findings.footprints);
+    let periods = findings.periods.iter().skip(1);
+    let further = periods.map(|period| (period.period_ns, &period.footprints));
+    let mut points = Vec::new();
+    for (ran_ns, footprints) in [first].into_iter().chain(further) {
+        points.extend(footprints.iter().filter_map(|found| point(found, ran_ns)));
+    }
+    points.sort_by_key(|point| (point.away_bytes, point.ran_ns));
+    let direct = findings.direct().and_then(|found| found.cost_ns.as_ref());
+    (!points.is_empty()).then(|| Costs {
+        preemption: direct.map(cost),
+        points,
+    })
+}
+
+fn cost(found: &Estimate) -> Cost {
+    Cost {
+        ns: found.estimate.max(0.0),
+        low_ns: found.low,
+        high_ns: found.high,
+    }
+}
+
+fn point(found: &FootprintFinding, ran_ns: Nanos) -> Option<KnownPoint> {
+    let reload = found.reload().filter(|_| found.footprint_bytes.0 > 0)?;
+    Some(KnownPoint {
+        away_bytes: found.footprint_bytes,
+        away_ns: found.away_ns.map(|ns| Nanos(ns as u64)),
+        ran_ns,
+        cost: cost(reload),
     })
 }
 
@@ -70,21 +123,30 @@ fn injected(record: &Injection, path: &Path, program: Program) -> Option<KnownRe
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_result_that_cannot_be_is_not_used() {
+    fn record() -> Injection {
         let path =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
-        let mut record = Injection::read(&path).expect("a record of this version");
-        let program = || Program {
-            name: "gzip".to_owned(),
-            processes: vec![7],
-        };
-        assert!(injected(&record, &path, program()).is_some());
+        Injection::read(&path).expect("a record of this version")
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_is_not_used() {
+        let mut record = record();
+        assert!(costs(&record).is_some());
         // As if more touched cost less.
         record
             .runs
             .iter_mut()
             .for_each(|run| run.footprint = 1 - run.footprint.min(1));
-        assert_eq!(injected(&record, &path, program()), None);
+        assert_eq!(costs(&record), None);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_not_used() {
+        let mut record = record();
+        record.end.as_mut().expect("it is whole").is_interrupted = true;
+        assert_eq!(costs(&record), None);
+        record.end = None;
+        assert_eq!(costs(&record), None);
     }
 }

@@ -1,18 +1,19 @@
 //! What profiles say of observed programs, at the prices of this machine: the profile that is named, and those in the usual folder.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use switchcost_analysis::model::{most_lines, points};
-use switchcost_observation::{KnownBy, KnownReload, Subject};
+use switchcost_observation::{KnownBy, KnownReload};
 use switchcost_profile::{Prices, Profile, read_profile};
 use switchcost_record::HostManifest;
 
 use super::programs::{Program, Programs};
-use crate::build_ids;
 use crate::exit::Failure;
 use crate::messages::say;
 use crate::prices;
+use crate::program_id::ProgramId;
 use crate::verbs::trace::profile::place_of;
 
 /// A profile, and where it was found.
@@ -29,18 +30,26 @@ impl Found {
         })
     }
 
-    fn build_id(&self) -> Option<&str> {
-        self.profile.program()?.build_id.as_deref()
+    fn command(&self) -> &[String] {
+        self.profile.commands.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// Of the program that was traced, and of an interpreter the script that its command still starts.
+    fn id(&self) -> Option<ProgramId> {
+        let words: Vec<OsString> = self.command().iter().map(OsString::from).collect();
+        Some(ProgramId {
+            build_id: self.profile.program()?.build_id.clone()?,
+            script: ProgramId::of_command(&words).and_then(|id| id.script),
+        })
     }
 }
 
 pub(super) fn find(
     mut programs: Programs,
     named: Option<&Found>,
-    subject: &Subject,
     host: &HostManifest,
 ) -> Vec<KnownReload> {
-    let kept = usual(&programs, subject);
+    let kept = usual(&programs);
     if named.is_none() && kept.is_empty() {
         return Vec::new();
     }
@@ -53,41 +62,31 @@ pub(super) fn find(
             return Vec::new();
         }
     };
-    let mut take = |found: &Found| {
-        let command = found
-            .profile
-            .commands
-            .first()
-            .map_or(&[][..], Vec::as_slice);
-        programs.take(found.build_id()?, command, build_ids::of_command)
-    };
-    let named = named.and_then(|found| {
-        let program = take(found);
-        if program.is_none() {
-            say!(
+    let mut known = Vec::new();
+    for found in named.into_iter().chain(&kept) {
+        let program = found
+            .id()
+            .and_then(|id| programs.find(&id, found.command(), ProgramId::of_command));
+        match program {
+            Some(program) => {
+                programs.remove(&program);
+                known.push(profiled(found, &prices, program));
+            }
+            None if named.is_some_and(|named| named.path == found.path) => say!(
                 "{} is the profile of a program that was not observed",
                 found.path.display()
-            );
+            ),
+            None => (),
         }
-        Some(profiled(found, &prices, program?))
-    });
-    let kept: Vec<KnownReload> = kept
-        .iter()
-        .filter_map(|found| Some(profiled(found, &prices, take(found)?)))
-        .collect();
-    named.into_iter().chain(kept).collect()
+    }
+    known
 }
 
 /// The profiles in the usual folder of programs that live, and of the command.
-fn usual(programs: &Programs, subject: &Subject) -> Vec<Found> {
-    let command = match subject {
-        Subject::Command(words) => {
-            build_ids::of_command(&words.iter().map(OsString::from).collect::<Vec<_>>())
-        }
-        _ => None,
-    };
-    let ids = programs.living().into_iter().chain(command);
-    ids.filter_map(|id| place_of(&id).filter(|path| path.is_file()))
+fn usual(programs: &Programs) -> Vec<Found> {
+    let ids: BTreeSet<&str> = programs.ids().map(|id| id.build_id.as_str()).collect();
+    ids.into_iter()
+        .filter_map(|id| place_of(id).filter(|path| path.is_file()))
         .filter_map(|path| read_or_say(&path))
         .collect()
 }
@@ -108,9 +107,12 @@ fn profiled(found: &Found, prices: &Prices, Program { name, processes }: Program
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned(),
+        command: found.command().to_vec(),
+        measured_at: String::new(),
         processes,
         name,
         points: points(&found.profile, prices),
+        preemption: None,
         most_lines: most_lines(&found.profile),
     }
 }

@@ -1,12 +1,12 @@
-//! Programs that were observed, by their build IDs.
+//! Programs that were observed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use switchcost_observation::Observation;
+use switchcost_observation::{Observation, Subject};
 
-use crate::build_ids;
+use crate::program_id::{self, ProgramId, Started, is_interpreter};
 
 /// Processes whose programs are looked at.
 const PROCESSES: usize = 64;
@@ -17,10 +17,12 @@ const NAME: usize = 15;
 /// Programs that were observed, and of which nothing was found yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Programs {
-    /// Processes that live, by the build IDs of their programs.
-    living: BTreeMap<String, Vec<u32>>,
+    /// Processes that live, by their programs.
+    living: BTreeMap<ProgramId, Vec<u32>>,
     /// Names of tasks that have ended.
     ended: BTreeSet<String>,
+    /// What the command started that was observed, and how its task may be called.
+    command: Option<(ProgramId, [String; 2])>,
 }
 
 impl Programs {
@@ -29,7 +31,7 @@ impl Programs {
         let tasks = observation.tasks.iter().filter(|tasks| !tasks.is_kernel);
         let processes: BTreeSet<u32> = tasks.clone().filter_map(|tasks| tasks.process).collect();
         for process in processes.into_iter().take(PROCESSES) {
-            if let Some(id) = build_ids::of_process(process) {
+            if let Some(id) = ProgramId::of_process(process) {
                 programs.living.entry(id).or_default().push(process);
             }
         }
@@ -37,38 +39,50 @@ impl Programs {
             .filter(|tasks| tasks.process.is_none())
             .map(|tasks| tasks.name.clone())
             .collect();
+        if let Subject::Command(words) = &observation.subject {
+            programs.command = command(&to_words(words));
+        }
         programs
     }
 
-    /// The build IDs of those that live.
-    pub(super) fn living(&self) -> Vec<String> {
-        self.living.keys().cloned().collect()
+    /// All programs of which nothing was found yet.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &ProgramId> {
+        let command = self.command.iter().map(|(id, _)| id);
+        self.living.keys().chain(command)
     }
 
-    /// Whose program has this build ID. Of one that has ended only its name is left: it is that of the command, if that is still the same
-    /// program by now.
-    pub(super) fn take(
-        &mut self,
-        build_id: &str,
+    /// Those of this program. Of one that has ended only its name is left: it is that of the command that was observed; or that of this
+    /// command, if it still starts the same program, and no interpreter, whose name says nothing.
+    pub(super) fn find(
+        &self,
+        id: &ProgramId,
         command: &[String],
-        id_now: impl Fn(&[OsString]) -> Option<String>,
+        id_now: impl Fn(&[OsString]) -> Option<ProgramId>,
     ) -> Option<Program> {
-        let processes = self.living.remove(build_id).unwrap_or_default();
-        let words: Vec<OsString> = command.iter().map(OsString::from).collect();
-        let name = command
-            .first()
-            .map(|program| task_name(Path::new(program)))
-            .unwrap_or_default();
-        let has_ended = self.ended.contains(&name) && id_now(&words).as_deref() == Some(build_id);
-        let name = if has_ended {
-            self.ended.take(&name)
-        } else {
-            None
+        let processes = self.living.get(id).cloned().unwrap_or_default();
+        let by_name = || {
+            let name = task_name(OsStr::new(command.first()?));
+            let is_told = self.ended.contains(&name) && !is_interpreter(OsStr::new(&name));
+            (is_told && id_now(&to_words(command)).as_ref() == Some(id)).then_some(name)
+        };
+        let name = match &self.command {
+            Some((observed, names)) if observed == id => names
+                .iter()
+                .find(|name| self.ended.contains(*name))
+                .cloned(),
+            _ => by_name(),
         };
         (name.is_some() || !processes.is_empty()).then(|| Program {
             name: name.unwrap_or_default(),
             processes,
         })
+    }
+
+    /// Leaves out those of which something was found.
+    pub(super) fn remove(&mut self, program: &Program) {
+        self.living
+            .retain(|_, processes| *processes != program.processes);
+        self.ended.remove(&program.name);
     }
 }
 
@@ -79,8 +93,20 @@ pub(super) struct Program {
     pub(super) processes: Vec<u32>,
 }
 
-fn task_name(program: &Path) -> String {
-    let name = program.file_name().unwrap_or_default().as_encoded_bytes();
+fn command(words: &[OsString]) -> Option<(ProgramId, [String; 2])> {
+    let Started { id, file, .. } = program_id::started(words)?;
+    Some((id, [task_name(words.first()?), task_name(&file)]))
+}
+
+fn to_words(words: &[String]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+fn task_name(program: &OsStr) -> String {
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or_default()
+        .as_encoded_bytes();
     String::from_utf8_lossy(&name[..name.len().min(NAME)]).into_owned()
 }
 
@@ -88,34 +114,59 @@ fn task_name(program: &Path) -> String {
 mod tests {
     use super::*;
 
+    fn id(build_id: &str, script: Option<&str>) -> ProgramId {
+        ProgramId {
+            build_id: build_id.to_owned(),
+            script: script.map(str::to_owned),
+        }
+    }
+
     #[test]
-    fn a_program_is_found_by_its_build_id_and_one_that_ended_by_its_name_too() {
-        let command = ["/bin/sh".to_owned(), "-c".to_owned()];
-        let now = |words: &[OsString]| (words[0] == "/bin/sh").then(|| "abcd".to_owned());
+    fn a_program_is_found_by_its_id_and_one_that_ended_by_its_name_too() {
+        let command = ["/bin/xz".to_owned(), "-c".to_owned()];
+        let now = |words: &[OsString]| (words[0] == "/bin/xz").then(|| id("abcd", None));
         let mut programs = Programs::default();
         assert!(
-            programs.take("abcd", &command, now).is_none(),
+            programs.find(&id("abcd", None), &command, now).is_none(),
             "no process runs it"
         );
-        programs.living.insert("abcd".to_owned(), vec![7, 8]);
+        programs.living.insert(id("abcd", None), vec![7, 8]);
         programs
             .ended
-            .extend(["sh".to_owned(), "a_name_of_more".to_owned()]);
+            .extend(["xz".to_owned(), "a_name_of_more".to_owned()]);
         assert!(
-            programs.take("0123", &command, now).is_none(),
+            programs.find(&id("0123", None), &command, now).is_none(),
             "it is another program now"
         );
         let found = programs
-            .take("abcd", &command, now)
+            .find(&id("abcd", None), &command, now)
             .expect("it was observed");
-        assert_eq!((found.processes, found.name.as_str()), (vec![7, 8], "sh"));
+        assert_eq!((&found.processes, found.name.as_str()), (&vec![7, 8], "xz"));
+        programs.remove(&found);
         assert!(
-            programs.take("abcd", &command, now).is_none(),
+            programs.find(&id("abcd", None), &command, now).is_none(),
             "the newest record is enough"
         );
         assert_eq!(
-            task_name(Path::new("/usr/bin/a-name-that-is-long")),
+            task_name(OsStr::new("/usr/bin/a-name-that-is-long")),
             "a-name-that-is-"
         );
+    }
+
+    #[test]
+    fn the_name_of_an_interpreter_tells_no_script() {
+        let of = |script| id("abcd", Some(script));
+        let command = ["python3".to_owned(), "a.py".to_owned()];
+        let now = |_: &[OsString]| Some(id("abcd", Some("a")));
+        let mut programs = Programs {
+            ended: ["python3".to_owned()].into(),
+            ..Programs::default()
+        };
+        assert!(programs.find(&of("a"), &command, now).is_none());
+        programs.living.insert(of("b"), vec![7]);
+        programs.command = Some((of("b"), ["w.py".to_owned(), "python3".to_owned()]));
+        assert!(programs.find(&of("a"), &command, now).is_none());
+        let found = programs.find(&of("b"), &command, now).expect("the command");
+        assert_eq!((found.processes, found.name.as_str()), (vec![7], "python3"));
     }
 }

@@ -1,0 +1,469 @@
+//! Which runs are of one program: by it what is known of one run serves another.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// Programs whose work is what a script tells them, without the digits of a version.
+const INTERPRETERS: [&str; 45] = [
+    "ash",
+    "awk",
+    "bash",
+    "beam.smp",
+    "bun",
+    "csh",
+    "dash",
+    "deno",
+    "dotnet",
+    "erl",
+    "fish",
+    "gawk",
+    "groovy",
+    "guile",
+    "java",
+    "julia",
+    "ksh",
+    "ld-linux-x86-64.so",
+    "ld-linux-aarch64.so",
+    "lua",
+    "luajit",
+    "make",
+    "mawk",
+    "mksh",
+    "mono",
+    "nawk",
+    "node",
+    "nodejs",
+    "octave",
+    "perl",
+    "php",
+    "php-fpm",
+    "pwsh",
+    "pypy",
+    "python",
+    "qemu-x86_64",
+    "R",
+    "racket",
+    "Rscript",
+    "ruby",
+    "sbcl",
+    "sh",
+    "tclsh",
+    "tcsh",
+    "zsh",
+];
+
+/// Programs that are many: the name they are started by says which.
+const MULTI_CALL: [&str; 3] = ["busybox", "coreutils", "toybox"];
+
+/// After these the next word is all that says which script it is.
+const SCRIPT_OPTIONS: [&str; 2] = ["-jar", "-m"];
+
+/// A script may be for a script, and so on; the kernel follows as many.
+const MOST_SCRIPTS: usize = 5;
+
+/// So much of each file tells it from others.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A script is looked for among so many words.
+const MOST_WORDS: usize = 64;
+
+/// A program, as far as what one run of it costs is known of another: its file, and of an interpreter the script.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ProgramId {
+    /// Of the file that is executed.
+    pub(crate) build_id: String,
+    /// A digest of the words that say what an interpreter runs, and of the files that they name.
+    pub(crate) script: Option<String>,
+}
+
+/// The program that a command starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Started {
+    pub(crate) id: ProgramId,
+    /// How many of the words say which program it is.
+    pub(crate) telling: usize,
+    /// The name of the file that is executed: the kernel calls the task so, unless by the first word.
+    pub(crate) file: OsString,
+}
+
+impl ProgramId {
+    /// Of the program that a command starts: of a script that of its interpreter.
+    pub(crate) fn of_command(words: &[OsString]) -> Option<ProgramId> {
+        started(words).map(|started| started.id)
+    }
+
+    /// Of the program that a process runs.
+    pub(crate) fn of_process(process: u32) -> Option<ProgramId> {
+        of_process(process).map(|started| started.id)
+    }
+
+    pub(crate) fn into_parts(self) -> (String, Option<String>) {
+        (self.build_id, self.script)
+    }
+}
+
+/// What a command starts, through the scripts and `env` that it begins with.
+pub(crate) fn started(words: &[OsString]) -> Option<Started> {
+    let folder = Place::own()?;
+    let mut words = words.to_vec();
+    for _ in 0..MOST_SCRIPTS {
+        words = without_env(words)?;
+        let path = program(words.first()?)?;
+        let Some(interpreter) = interpreter(&path) else {
+            return of(&path, &path, &words, &folder);
+        };
+        let rest = words.split_off(1);
+        words = interpreter;
+        words.push(path.into_os_string());
+        words.extend(rest);
+    }
+    None
+}
+
+/// What a process runs, and the words that it was started with.
+fn of_process(process: u32) -> Option<Started> {
+    let folder = PathBuf::from(format!("/proc/{process}"));
+    let words = words_of_process(process)?;
+    let file = fs::read_link(folder.join("exe")).ok()?;
+    of(
+        &folder.join("exe"),
+        &file,
+        &words,
+        &Place {
+            root: folder.join("root"),
+            working: folder.join("cwd"),
+            name: fs::read_link(folder.join("cwd")).ok()?,
+        },
+    )
+}
+
+/// The words of a process that say which program it is, after its first.
+pub(crate) fn script_of_process(process: u32) -> Vec<OsString> {
+    let telling = of_process(process).map_or(0, |started| started.telling);
+    let words = words_of_process(process).unwrap_or_default();
+    words.into_iter().take(telling).skip(1).collect()
+}
+
+fn words_of_process(process: u32) -> Option<Vec<OsString>> {
+    let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    Some(line.split(|byte| *byte == 0).map(to_word).collect())
+}
+
+fn to_word(bytes: &[u8]) -> OsString {
+    OsString::from_vec(bytes.to_vec())
+}
+
+/// Where the files are that a program's words name.
+struct Place {
+    root: PathBuf,
+    working: PathBuf,
+    /// How the working directory is called there.
+    name: PathBuf,
+}
+
+impl Place {
+    fn own() -> Option<Place> {
+        let working = std::env::current_dir().ok()?;
+        Some(Place {
+            root: "/".into(),
+            name: working.clone(),
+            working,
+        })
+    }
+
+    /// The regular file that a word names.
+    fn open(&self, word: &OsStr) -> Option<File> {
+        let path = match Path::new(word).strip_prefix("/") {
+            Ok(below) => self.root.join(below),
+            Err(_) => self.working.join(word),
+        };
+        let is_file = fs::metadata(&path).is_ok_and(|facts| facts.is_file());
+        is_file.then(|| File::open(path).ok())?
+    }
+}
+
+/// `program` is where the file can be read, `file` what it is called.
+fn of(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<Started> {
+    let build_id = switchcost_symbols::build_id(program)?;
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let name = file.file_name()?.as_bytes();
+    let name = to_word(name.strip_suffix(b" (deleted)").unwrap_or(name));
+    let (script, telling) = script(&name, words, place);
+    Some(Started {
+        id: ProgramId { build_id, script },
+        telling,
+        file: Path::new(words.first()?).file_name()?.to_owned(),
+    })
+}
+
+/// The digest of what tells which script an interpreter runs, none of any other program; and how many words tell which program it is.
+fn script(name: &OsStr, words: &[OsString], place: &Place) -> (Option<String>, usize) {
+    let words = &words[..words.len().min(MOST_WORDS)];
+    let called = |at: usize| words.get(at).and_then(|word| Path::new(word).file_name());
+    let is_many =
+        |name: Option<&OsStr>| name.is_some_and(|name| MULTI_CALL.iter().any(|of| name == *of));
+    let (first, applet) = match () {
+        () if !is_many(Some(name)) => (0, None),
+        () if is_many(called(0)) => (1, called(1)),
+        () => (0, called(0)),
+    };
+    let of = &words[first.min(words.len())..];
+    let is_told = is_interpreter(applet.unwrap_or(name)) || names_script(of, place);
+    if !is_told && applet.is_none() {
+        return (None, 1);
+    }
+    let telling = if is_told { telling(of, place) } else { 1 };
+    let digest = digest(applet, &of[..telling.min(of.len())], place);
+    (Some(digest), first + telling)
+}
+
+/// Whether the kernel or a shell knows a program by this name as one that runs scripts.
+pub(crate) fn is_interpreter(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    INTERPRETERS.contains(&name)
+}
+
+/// Whether one of the words after the first is a script, whatever it is for.
+fn names_script(words: &[OsString], place: &Place) -> bool {
+    let is_script = |word: &OsString| {
+        let mut start = [0; 2];
+        let file = place.open(word);
+        file.is_some_and(|mut file| file.read_exact(&mut start).is_ok()) && &start == b"#!"
+    };
+    words.iter().skip(1).any(is_script)
+}
+
+/// How many words tell which script it is: to the first file that is no value of an option; without one all of them.
+fn telling(words: &[OsString], place: &Place) -> usize {
+    for at in 1..words.len() {
+        let (before, word) = (words[at - 1].to_string_lossy(), &words[at]);
+        let may_be_value = at > 1 && before.starts_with('-') && !before.contains('=');
+        let is_script = !word.as_bytes().starts_with(b"-")
+            && !may_be_value
+            && !Path::new(word).file_name().is_some_and(is_interpreter)
+            && place.open(word).is_some();
+        if is_script || SCRIPT_OPTIONS.contains(&before.as_ref()) {
+            return at + 1;
+        }
+    }
+    words.len()
+}
+
+/// Of all words but the first, as what the file has in it where one names a file; without a file of where they are started, too.
+fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
+    let mut digest = Xxh3::new();
+    digest.update(applet.unwrap_or_default().as_bytes());
+    let mut has_file = false;
+    for word in words.iter().skip(1) {
+        digest.update(b"\0");
+        match place.open(word) {
+            Some(file) => {
+                has_file = true;
+                let mut contents = Vec::new();
+                let _ = file.take(MOST_BYTES).read_to_end(&mut contents);
+                digest.update(&contents);
+            }
+            None => digest.update(word.as_bytes()),
+        }
+    }
+    if !has_file && words.len() > 1 {
+        digest.update(b"\0");
+        digest.update(place.name.as_os_str().as_bytes());
+    }
+    format!("{:016x}", digest.digest())
+}
+
+/// What follows `env` and the variables that it sets; none if it is told anything else.
+fn without_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
+    while words
+        .first()
+        .is_some_and(|word| Path::new(word).file_name() == Some(OsStr::new("env")))
+    {
+        words.remove(0);
+        while let Some(word) = words.first().cloned() {
+            let text = word.to_str().unwrap_or_default();
+            if let Some(split) = text.strip_prefix("-S") {
+                let split: Vec<OsString> = split.split_whitespace().map(OsString::from).collect();
+                words.splice(..1, split);
+            } else if text.starts_with('-') {
+                return None;
+            } else if text.contains('=') {
+                words.remove(0);
+            } else {
+                break;
+            }
+        }
+    }
+    Some(words)
+}
+
+/// The words that a script's first line puts before it; none of what is no script.
+fn interpreter(path: &Path) -> Option<Vec<OsString>> {
+    let mut start = Vec::new();
+    let is_file = fs::metadata(path).is_ok_and(|facts| facts.is_file());
+    let file = is_file.then(|| File::open(path).ok())??;
+    // The kernel reads no more.
+    file.take(256).read_to_end(&mut start).ok()?;
+    let line = start
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let line = line.trim_ascii();
+    let end = line
+        .iter()
+        .position(u8::is_ascii_whitespace)
+        .unwrap_or(line.len());
+    let (program, argument) = (&line[..end], line[end..].trim_ascii());
+    let argument = (!argument.is_empty()).then(|| to_word(argument));
+    Some([to_word(program)].into_iter().chain(argument).collect())
+}
+
+/// The file that is executed, as execvp(3) looks for it.
+fn program(name: &OsString) -> Option<PathBuf> {
+    if name.to_string_lossy().contains('/') {
+        return std::path::absolute(name).ok();
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_command_and_the_process_of_it_are_one_program() {
+        let own = std::env::current_exe().expect("it runs");
+        let id = ProgramId::of_command(&[own.into_os_string()]);
+        assert_eq!(ProgramId::of_process(std::process::id()), id);
+        assert_eq!(
+            program(&OsString::from("sh")).and_then(|path| path.file_name().map(OsString::from)),
+            Some("sh".into())
+        );
+        assert_eq!(
+            (
+                ProgramId::of_command(&words("no-such-program")),
+                ProgramId::of_command(&[])
+            ),
+            (None, None)
+        );
+    }
+
+    /// A folder with two scripts that differ, and a file that is none.
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in [
+            ("a.py", "print(1)\n"),
+            ("b.py", "print(2)\n"),
+            ("again.py", "print(1)\n"),
+            ("data", "data"),
+            ("python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n"),
+            ("s.odd", "#!/opt/odd\n"),
+            ("t.odd", "#!/opt/odd\n# another\n"),
+        ] {
+            fs::write(folder.path().join(name), text).expect("a file");
+        }
+        folder
+    }
+
+    #[test]
+    fn of_an_interpreter_the_script_tells_the_program_and_what_is_given_to_it_does_not() {
+        let folder = folder();
+        let place = Place {
+            root: "/".into(),
+            working: folder.path().to_owned(),
+            name: "/here".into(),
+        };
+        let elsewhere = Place {
+            root: "/".into(),
+            working: folder.path().to_owned(),
+            name: "/there".into(),
+        };
+        let of = |name: &str, line: &str| script(OsStr::new(name), &words(line), &place).0;
+        let is_same = |name: &str, one: &str, other: &str| of(name, one) == of(name, other);
+        for (name, one, other) in [
+            (
+                "python3.11",
+                "python3 a.py",
+                "python3.11 ./a.py --fast data",
+            ),
+            ("python3.11", "python3 a.py", "python3 again.py"),
+            (
+                "python3.11",
+                "python3 -m http.server 80",
+                "python3 -m http.server 81",
+            ),
+            ("java", "java -jar a.py 1", "java -jar a.py 2"),
+            (
+                "node",
+                "node --max-old-space-size=9 a.py 1",
+                "node --max-old-space-size=9 a.py 2",
+            ),
+            ("busybox", "busybox gzip data", "gzip a.py"),
+            ("xz", "xz -T1 data", "xz -9 a.py"),
+            ("odd", "odd s.odd 1", "odd s.odd 2"),
+        ] {
+            assert!(is_same(name, one, other), "{one}, {other}");
+        }
+        for (name, one, other) in [
+            ("python3.11", "python3 a.py", "python3 b.py"),
+            (
+                "python3.11",
+                "python3 -W ignore a.py",
+                "python3 -W ignore b.py",
+            ),
+            ("python3.11", "python3 -m a", "python3 -m b"),
+            ("dash", "sh -c one", "sh -c two"),
+            ("bash", "bash python3 a.py", "bash python3 b.py"),
+            ("java", "java -cp a.py One", "java -cp a.py Two"),
+            ("java", "java One", "java Two"),
+            ("node", "node -r ./data a.py", "node -r ./data b.py"),
+            ("busybox", "busybox gzip data", "busybox xz data"),
+            ("busybox", "sh a.py", "sh b.py"),
+            ("odd", "odd s.odd", "odd t.odd"),
+        ] {
+            assert!(!is_same(name, one, other), "{one}, {other}");
+        }
+        assert_eq!(of("xz", "xz -T1 data"), None);
+        let module = |place| script(OsStr::new("python3"), &words("python3 -m a"), place).0;
+        assert_ne!(
+            module(&place),
+            module(&elsewhere),
+            "a module of another folder"
+        );
+    }
+
+    #[test]
+    fn what_a_script_is_for_and_what_env_starts_is_what_is_executed() {
+        let lines = [
+            ("/usr/bin/env A=1 python3 a.py", Some("python3 a.py")),
+            ("env -S python3 a.py", Some("python3 a.py")),
+            ("xz env", Some("xz env")),
+            ("env -i xz", None),
+        ];
+        for (line, expected) in lines {
+            assert_eq!(without_env(words(line)), expected.map(words), "{line}");
+        }
+        let folder = folder();
+        let of = |name: &str| interpreter(&folder.path().join(name));
+        assert_eq!((of("python3"), of("a.py")), (Some(words("/bin/sh")), None));
+        fs::write(folder.path().join("u"), "#! /usr/bin/env -S python3 -u\n").expect("a file");
+        assert_eq!(
+            of("u"),
+            Some(vec!["/usr/bin/env".into(), "-S python3 -u".into()])
+        );
+    }
+}
