@@ -8,12 +8,11 @@
 #   --of PROGRAM  a program that is there instead of one that is built for the packages; for tests
 #   by default all kinds are made
 #
-# Wheels and the archive hold a program that is linked statically, with the C library of the machine that builds it: it needs none
-# where it runs. The .deb holds the program of `make dist`, for this release of Debian and newer ones. Each is packed from what
-# `make install` leaves in a folder, so that where things lie beside the program is known in one place.
+# All hold one program, compiled once. It is linked statically with the C library of the machine that builds it, and needs none where it
+# runs. Each package is packed from what `make install` leaves in a folder, so that where things lie beside the program is known in one
+# place.
 #
-# For arm64 all hold the program that is linked statically, and there is nothing that captures: those tools follow programs of x86-64. On
-# another machine it takes Rust's standard library for it (scripts/rustc-for-arm64.sh), a C compiler and library (packages
+# For arm64 there is nothing that captures: those tools follow programs of x86-64. On another machine it takes Rust's standard library for it (scripts/rustc-for-arm64.sh), a C compiler and library (packages
 # gcc-aarch64-linux-gnu and libc6-dev-arm64-cross), and qemu-user-static, which runs the program where it prints its manual.
 #
 # Exit codes: 0 made (their names on stdout), 1 something could not be made, 2 wrong usage.
@@ -120,10 +119,7 @@ static_program() {
 # Once for all that is made of it.
 stage_static() {
     [ "${is_staged:-no}" = no ] || return 0
-    # Not kept in `program`, which would then be that of the .deb, too.
-    local linked=$program
-    [ -n "$linked" ] || linked=$(static_program)
-    stage static "$linked"
+    stage static "${program:-$(static_program)}"
     is_staged=yes
 }
 
@@ -158,13 +154,10 @@ make_archive() {
 make_deb() {
     [ -x "$tools/bin/cargo-deb" ] || cargo install --quiet --locked --root "$tools" cargo-deb >&2
     local of_target=()
-    if [ $has_capture = no ]; then
-        [ -n "$program" ] || program=$(static_program)
-        of_target=(--target "$rust_target" --variant arm64)
-    elif [ -z "$program" ]; then
-        make --no-print-directory dist >&2
-    fi
-    stage deb "${program:-$target/dist/switchcost}"
+    [ $has_capture = yes ] || of_target=(--target "$rust_target" --variant arm64)
+    stage_static
+    rm -rf "${packages:?}/deb"
+    cp -a "$packages/static" "$packages/deb"
     copyright > "$packages/deb/copyright"
     overrides > "$packages/deb/overrides"
     printf '%s\n\n%s\n\n -- %s  %s\n' "switchcost ($version-1) unstable; urgency=medium" '  * Changes are listed in CHANGELOG.md of the source.' \
@@ -175,17 +168,17 @@ make_deb() {
 
 # What lintian finds and is as it should be.
 overrides() {
+    cat << 'END'
+# For all releases: it may have been built on another.
+switchcost: statically-linked-binary [usr/bin/switchcost]
+# It needs no other package.
+switchcost: empty-field Depends
+END
     if [ $has_capture = yes ]; then cat << 'END'
 # Valgrind's core has no C library, the launcher starts it in its place, and a guest has none but those of its programs.
 switchcost: statically-linked-binary [usr/libexec/switchcost/*]
 # Valgrind's own, as it is in the package valgrind.
 switchcost: shared-library-lacks-prerequisites [usr/libexec/switchcost/vgpreload_core-amd64-linux.so]
-END
-    else cat << 'END'
-# For all releases: it may have been built on another.
-switchcost: statically-linked-binary [usr/bin/switchcost]
-# It needs no other package.
-switchcost: empty-field Depends
 END
     fi
     cat << 'END'

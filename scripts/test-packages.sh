@@ -97,8 +97,14 @@ deb_in() {
     [ -n "$mirror" ] || skip 'found no source of Debian in the lists of apt'
     debootstrap --variant=minbase "$release" "$tree" "$mirror" || return 1
     cp "$packages"/switchcost_*_"$arch.deb" "$tree/root/package.deb"
-    in_tree "$tree" sh -c 'apt-get install -y --no-install-recommends /root/package.deb' || return 1
-    in_tree "$tree" sh -c "$JOBS" jobs /usr/bin/switchcost "$WITH_CAPTURE" && in_tree "$tree" sh -c 'dpkg -P switchcost && ! ls -d /usr/libexec/switchcost'
+    # Over an earlier version, which is this one under another number and with one file more.
+    dpkg-deb -R "$tree/root/package.deb" "$scratch/earlier" || return 1
+    sed -i 's/^Version: .*/Version: 0.0.1-1/' "$scratch/earlier/DEBIAN/control"
+    mkdir -p "$scratch/earlier/usr/libexec/switchcost" && touch "$scratch/earlier/usr/libexec/switchcost/gone"
+    dpkg-deb -b "$scratch/earlier" "$tree/root/earlier.deb" && rm -rf "$scratch/earlier" || return 1
+    in_tree "$tree" sh -c 'apt-get install -y --no-install-recommends /root/earlier.deb && apt-get install -y --no-install-recommends /root/package.deb &&
+        ! ls /usr/libexec/switchcost/gone' || return 1
+    in_tree "$tree" sh -c "$JOBS" jobs /usr/bin/switchcost "$WITH_CAPTURE" && in_tree "$tree" sh -c 'dpkg -P switchcost && ! find / -xdev -name "switchcost*" | grep .'
 }
 
 lintian_is_content() {
