@@ -468,6 +468,7 @@ _TRACE: dict[str, Form] = {
     "profile": "value",
     "redact": "flag",
     "quantum": "value",
+    "seed": "value",
     "with_": "repeated",
     "order": "value",
     "processes": "value",
@@ -493,6 +494,7 @@ def trace(
     profile: Path | None = None,
     redact: bool = False,
     quantum: int | None = None,
+    seed: int | None = None,
     with_: str | Sequence[str] = (),
     order: TraceOrder | None = None,
     processes: TraceProcesses | None = None,
@@ -519,7 +521,9 @@ def trace(
             reused after a cut.
         redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
             made from it.
-        quantum: Length of a scheduled turn in instructions; Mogul and Borg 1990 had about 400000 [default: 400000].
+        quantum: Length of a scheduled turn in instructions, which varies by up to a sixteenth; Mogul and Borg 1990 had
+            about 400000 [default: 400000].
+        seed: Seed of the lengths of scheduled turns: another seed is another order [default: 1].
         with_: Another command that runs beside the first; may be given several times.
         order: The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each
             time) [default: scheduled].
