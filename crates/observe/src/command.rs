@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::error::ObserveError;
 
 /// A command that is asked to end has so long for it.
-const GRACE: Duration = Duration::from_millis(600);
+const GRACE: Duration = Duration::from_millis(400);
 
 /// When it is dropped, the command has ended: by itself, or since it was asked to.
 #[derive(Debug)]
