@@ -4,9 +4,10 @@ use std::io;
 
 use switchcost_facts::limits::{ending, may_have_ended};
 use switchcost_host::clock::monotonic;
-use switchcost_host::control::{PinGuard, pin};
+use switchcost_host::control::{PinGuard, StepsBelowTop, pin, set_policy};
 use switchcost_host::pause::PauseDetector;
 use switchcost_host::task::{FreshProcess, Waited};
+use switchcost_record::Policy;
 use switchcost_remedies::for_starting;
 use switchcost_units::Nanos;
 
@@ -19,9 +20,8 @@ pub const REPETITION_ARGUMENT: &str = "serve-one-repetition";
 /// A repetition takes well below a second, with the largest sets some tens; beyond this something hangs.
 const PATIENCE: Nanos = Nanos::seconds(180);
 
-/// Why a repetition was ended at the latest time that its run allows.
-const TOO_LATE: &str = "found a repetition still under way when the run had taken twice its budget and 5 s, need one that \
-                        ends; raise --budget, or use a smaller --size, fewer --tasks or a shorter --pause";
+/// Below all tasks that are measured.
+const SET_UP: StepsBelowTop = StepsBelowTop(50);
 
 /// How often the wait for a repetition looks whether it should stop.
 const GLANCE: Nanos = Nanos::millis(100);
@@ -56,7 +56,13 @@ fn converse(
 ) -> io::Result<RepetitionOutcome> {
     // Before the start: what ran elsewhere counts for some 300 ms.
     let _beside = stay_beside(order);
+    // Beside ten loops a repetition of 10 ms took 600 ms to start and set up as an ordinary process.
+    let urgent = order
+        .has_real_time
+        .then(|| set_policy(Policy::Fifo, SET_UP).ok())
+        .flatten();
     let mut process = FreshProcess::start(&[REPETITION_ARGUMENT])?;
+    drop(urgent);
     process.tell(&serde_json::to_vec(order)?)?;
     let mut lines = Lines::default();
     let mut buffer = [0; 16 << 10];
@@ -68,7 +74,7 @@ fn converse(
             return Ok(RepetitionOutcome::Stopped);
         }
         if monotonic() >= latest + paused {
-            return Ok(RepetitionOutcome::Refused(TOO_LATE.to_owned()));
+            return Ok(RepetitionOutcome::TooLate);
         }
         let (waited, pause) =
             pauses.detect(GLANCE, || process.wait_for_output(&mut buffer, GLANCE));

@@ -63,6 +63,8 @@ pub struct Order {
     pub repetition_ns: Nanos,
     /// Rounds found by an earlier repetition.
     pub rounds: BatchRounds,
+    /// Whether the run has real-time priority for some of its cases. The process is then started and set up under it, whatever else runs.
+    pub has_real_time: bool,
     /// Whether to lock memory.
     pub locks_memory: bool,
     /// What counts the core's cycles beside each batch.

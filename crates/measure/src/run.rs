@@ -23,8 +23,12 @@ const MOSTLY_SET_UP: u64 = 3;
 /// than a neighbour mostly has a part of the core for.
 const OF_WARM_UP: u64 = 4;
 
-/// A repetition under way may end behind the budget, unless the run has by then taken twice its budget and this.
-const OVERTIME: Nanos = Nanos::seconds(5);
+/// A repetition under way may take so much longer than the budget, and a quarter of it. What it has measured by then is kept.
+const OVERTIME: Nanos = Nanos::seconds(2);
+
+/// Why a case that was ended with the budget has no result.
+const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
+                        shorter --pause";
 
 /// A case that was refused so often in a row is given up.
 const REFUSALS: u32 = 2;
@@ -41,6 +45,8 @@ pub enum RepetitionOutcome {
     Refused(String),
     /// It was told to stop.
     Stopped,
+    /// It had not ended at the latest time for it.
+    TooLate,
 }
 
 /// Runs one repetition at a time.
@@ -228,10 +234,12 @@ impl Run<'_> {
 
     /// When the last repetition has to end.
     fn latest_end(&self) -> Nanos {
+        let budget = self.header.plan.budget_ns.0;
+        let most = budget.saturating_add(budget / 4);
         Nanos(
             self.start
                 .0
-                .saturating_add(self.header.plan.budget_ns.0.saturating_mul(2))
+                .saturating_add(most)
                 .saturating_add(OVERTIME.0)
                 .saturating_add(self.paused.0),
         )
@@ -306,6 +314,12 @@ impl Run<'_> {
         }
         match outcome {
             RepetitionOutcome::Stopped => return Ok(false),
+            RepetitionOutcome::TooLate if !state.cycles.is_empty() => {}
+            RepetitionOutcome::TooLate => sink(Line::Refusal(Refusal {
+                case: case as u32,
+                repetition: order.repetition,
+                why: TOO_LATE.to_owned(),
+            }))?,
             RepetitionOutcome::Done(rounds) => {
                 state.rounds = rounds;
                 state.refusals = 0;
@@ -345,6 +359,7 @@ impl Run<'_> {
             batch_ns,
             repetition_ns: state.cycles_ns,
             rounds: state.rounds,
+            has_real_time: plan.cases.iter().any(|case| case.policy.is_real_time()),
             locks_memory: self.instruments.locks_memory,
             core_counter: self.instruments.core_counter,
             counters: if runtime.is_some() {

@@ -67,6 +67,7 @@ impl Turns {
             batch_ns: Nanos(0),
             repetition_ns: Nanos(0),
             rounds: BatchRounds::default(),
+            has_real_time: false,
             locks_memory: true,
             core_counter: None,
             counters: Vec::new(),

@@ -30,6 +30,7 @@ fn order(script: &str) -> Order {
         batch_ns: Nanos::micros(100),
         repetition_ns: Nanos(0),
         rounds: BatchRounds::default(),
+        has_real_time: false,
         locks_memory: false,
         core_counter: None,
         counters: Vec::new(),

@@ -11,7 +11,7 @@ use switchcost_measure::{
 };
 use switchcost_record::{
     ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line,
-    MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter, Plan, SelfTest, WriteRecordError,
+    MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter, Plan, Policy, SelfTest, WriteRecordError,
 };
 use switchcost_units::{CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
@@ -219,7 +219,11 @@ fn look_at_latencies(
     clock: Clock,
 ) -> Result<(), WriteRecordError> {
     let cpu = header.plan.cpus().first().copied();
-    let latencies = measure_latencies(clock, cpu, &latency_plan(&header.host));
+    let mut policies = header.plan.cases.iter().map(|case| case.policy);
+    let policy = policies
+        .find(|policy| policy.is_real_time())
+        .unwrap_or(Policy::Other);
+    let latencies = measure_latencies(clock, cpu, policy, &latency_plan(&header.host));
     latencies
         .into_iter()
         .try_for_each(|latency| writer.append(&Line::Latency(latency)))
