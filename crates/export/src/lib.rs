@@ -13,7 +13,7 @@ mod stacks;
 mod testing;
 mod user_stacks;
 
-pub use metrics::{Scraped, metrics};
+pub use metrics::{Scraped, metrics, prometheus_text};
 pub use perfetto::{Clocks, Perfetto};
 pub use pprof::pprof;
 pub use stacks::folded;

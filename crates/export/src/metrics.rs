@@ -95,8 +95,13 @@ struct Series {
 #[derive(Clone, Debug)]
 struct All(Vec<Series>);
 
-/// The text of an answer to a scrape.
-pub fn metrics(observation: &Observation, findings: &Findings, scraped: &mut Scraped) -> String {
+/// The text of an answer to a scrape, of what was counted up to a moment in seconds since 1970.
+pub fn metrics(
+    observation: &Observation,
+    findings: &Findings,
+    unix_seconds: f64,
+    scraped: &mut Scraped,
+) -> String {
     let sums = by_label(&findings.names, |name| scraped.label(name));
     let ends: Vec<f64> = ends_ns().collect();
     let (off, wait) = (
@@ -125,6 +130,12 @@ pub fn metrics(observation: &Observation, findings: &Findings, scraped: &mut Scr
         ),
         lost(observation),
         own(findings),
+        gauge(
+            "snapshot_timestamp",
+            "When this was counted, since 1970: a busy observer may give the last snapshot again",
+            Unit::Seconds,
+            Some(unix_seconds),
+        ),
     ];
     all.iter_mut()
         .for_each(|series| scraped.keep_counts(series));
@@ -248,17 +259,46 @@ fn lost(observation: &Observation) -> Series {
 }
 
 fn own(findings: &Findings) -> Series {
-    let values = findings
-        .own_share
+    gauge(
+        "observer_cpu",
+        "What observing takes, as a share of one CPU",
+        Unit::Ratios,
+        findings.own_share,
+    )
+}
+
+fn gauge(name: &'static str, help: &'static str, unit: Unit, value: Option<f64>) -> Series {
+    let values = value
         .into_iter()
-        .map(|share| (Vec::new(), Value::Gauge(share)))
+        .map(|value| (Vec::new(), Value::Gauge(value)))
         .collect();
     Series {
-        name: "observer_cpu",
-        help: "What observing takes, as a share of one CPU",
-        unit: Some(Unit::Ratios),
+        name,
+        help,
+        unit: Some(unit),
         values,
     }
+}
+
+/// The same in the text format 0.0.4 of Prometheus: a counter is declared by the name of its samples, and units and an end are not written.
+pub fn prometheus_text(open_metrics: &str) -> String {
+    let counters: BTreeSet<&str> = open_metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
+        .collect();
+    let mut text = String::with_capacity(open_metrics.len());
+    for line in open_metrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some("UNIT" | "EOF"), ..) => continue,
+            (Some("#"), Some(kind), Some(name), Some(rest)) if counters.contains(name) => {
+                text += &format!("# {kind} {name}_total {rest}");
+            }
+            _ => text += line,
+        }
+        text.push('\n');
+    }
+    text
 }
 
 impl Collector for All {

@@ -1,11 +1,39 @@
 use switchcost_analysis::observation::analyse;
 use switchcost_observation::Observation;
 
-use super::{Scraped, metrics};
+use super::{Scraped, metrics, prometheus_text};
 use crate::testing::{large, small};
 
 fn scrape(observation: &Observation, scraped: &mut Scraped) -> String {
-    metrics(observation, &analyse(observation), scraped)
+    metrics(observation, &analyse(observation), 1_796_000_000.5, scraped)
+}
+
+#[test]
+fn the_older_text_format_declares_each_counter_by_the_name_of_its_samples() {
+    let open_metrics = scrape(&small(), &mut Scraped::default());
+    assert!(open_metrics.contains("\nswitchcost_snapshot_timestamp_seconds{} 1796000000.5\n"));
+    let text = prometheus_text(&open_metrics);
+    let samples = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(samples(&text), samples(&open_metrics));
+    let comments: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    let is_declaration = |line: &&&str| line.starts_with("# HELP ") || line.starts_with("# TYPE ");
+    assert_eq!(
+        comments.iter().filter(is_declaration).count(),
+        comments.len()
+    );
+    let counters = comments
+        .iter()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"));
+    let mut count = 0;
+    for name in counters {
+        assert!(text.contains(&format!("# HELP {name} ")), "{name}");
+        assert!(text.contains(&format!("\n{name}{{")), "{name}");
+        count += 1;
+    }
+    assert!(count >= 3, "{text}");
 }
 
 #[test]

@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 
 use switchcost_observation::Observation;
 use switchcost_observe::NoBpf;
+use time::OffsetDateTime;
 
 use crate::exit::Failure;
 use crate::messages::say;
 use server::Server;
 
 /// Connections that may wait to be accepted; the kernel may take fewer.
-const BACKLOG: i32 = 1024;
+const BACKLOG: i32 = 4096;
 /// Snapshots take no more than one part in so many of the observer's time.
 const SELDOM: u32 = 10;
 
@@ -49,6 +50,8 @@ struct State {
 #[derive(Clone)]
 struct Snapshot {
     taken_at: Instant,
+    /// The same moment in seconds since 1970, for whoever looks at its age.
+    unix_seconds: f64,
     counted: Arc<Result<Observation, String>>,
 }
 
@@ -134,7 +137,11 @@ impl Endpoint {
         let taken_at = Instant::now();
         {
             let mut state = self.shared.lock();
-            state.snapshot = Some(Snapshot { taken_at, counted });
+            state.snapshot = Some(Snapshot {
+                taken_at,
+                unix_seconds: OffsetDateTime::now_utc().unix_timestamp_nanos() as f64 / 1e9,
+                counted,
+            });
             state.is_wanted = false;
         }
         self.next_at = taken_at + began.elapsed() * SELDOM;

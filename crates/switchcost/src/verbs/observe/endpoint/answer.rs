@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use switchcost_export::{Scraped, metrics};
-use switchcost_observation::Observation;
+use switchcost_export::{Scraped, metrics, prometheus_text};
 
-use super::request::Refused;
+use super::Snapshot;
+use super::request::{Asked, Form, Refused};
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// A head of its own, and a body that others may have, too.
@@ -95,46 +96,66 @@ impl Answer {
     }
 }
 
-/// A snapshot as it is served, made once for all who ask.
+/// A snapshot as it is served, written once for all who ask.
 pub(super) struct Page {
-    plain: Result<Arc<Vec<u8>>, String>,
+    open_metrics: Result<Body, String>,
+    prometheus: Result<Body, String>,
+}
+
+struct Body {
+    plain: Arc<Vec<u8>>,
     packed: Option<Arc<Vec<u8>>>,
 }
 
 impl Page {
-    pub(super) fn of(counted: &Result<Observation, String>, scraped: &mut Scraped) -> Page {
-        let text = counted.as_ref().map(|observation| {
+    pub(super) fn new(snapshot: &Snapshot, scraped: &mut Scraped) -> Page {
+        let open_metrics = snapshot.counted.as_ref().as_ref().map(|observation| {
             let findings = switchcost_analysis::observation::analyse(observation);
-            Arc::new(metrics(observation, &findings, scraped).into_bytes())
+            metrics(observation, &findings, snapshot.unix_seconds, scraped)
         });
+        let prometheus = open_metrics.as_deref().map(prometheus_text);
+        let body = |text: Result<String, &String>| text.map(Body::new).map_err(Clone::clone);
         Page {
-            plain: text.map_err(Clone::clone),
+            prometheus: body(prometheus.map_err(|why| *why)),
+            open_metrics: body(open_metrics),
+        }
+    }
+
+    pub(super) fn answer(&mut self, asked: Asked) -> Answer {
+        let (kind, body) = match asked.form {
+            Form::OpenMetrics => (OPEN_METRICS, &mut self.open_metrics),
+            Form::Prometheus => (PROMETHEUS, &mut self.prometheus),
+        };
+        let vary = "Vary: Accept, Accept-Encoding\r\n";
+        match body {
+            Ok(body) => match asked.takes_gzip.then(|| body.packed()).flatten() {
+                Some(packed) => {
+                    let more = format!("{vary}Content-Encoding: gzip\r\n");
+                    Answer::new("200 OK", kind, &more, packed, asked.wants_body)
+                }
+                None => {
+                    let plain = Arc::clone(&body.plain);
+                    Answer::new("200 OK", kind, vary, plain, asked.wants_body)
+                }
+            },
+            Err(why) => Answer::text("500 Internal Server Error", "", why),
+        }
+    }
+}
+
+impl Body {
+    fn new(text: String) -> Body {
+        Body {
+            plain: Arc::new(text.into_bytes()),
             packed: None,
         }
     }
 
-    pub(super) fn answer(&mut self, takes_gzip: bool, wants_body: bool) -> Answer {
-        let plain = match &self.plain {
-            Ok(text) => Arc::clone(text),
-            Err(why) => return Answer::text("500 Internal Server Error", "", why),
-        };
-        if takes_gzip && self.packed.is_none() {
-            self.packed = packed(&plain).map(Arc::new);
+    fn packed(&mut self) -> Option<Arc<Vec<u8>>> {
+        if self.packed.is_none() {
+            self.packed = packed(&self.plain).map(Arc::new);
         }
-        let vary = "Vary: Accept-Encoding\r\n";
-        match self.packed.as_ref().filter(|_| takes_gzip) {
-            Some(packed) => {
-                let more = format!("{vary}Content-Encoding: gzip\r\n");
-                Answer::new(
-                    "200 OK",
-                    OPEN_METRICS,
-                    &more,
-                    Arc::clone(packed),
-                    wants_body,
-                )
-            }
-            None => Answer::new("200 OK", OPEN_METRICS, vary, plain, wants_body),
-        }
+        self.packed.clone()
     }
 }
 

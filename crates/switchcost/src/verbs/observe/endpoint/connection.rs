@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::request::{self, Asked, LONGEST_HEAD, Refused};
 
 /// For a head, and for taking an answer.
-const TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// For a snapshot; then the last one is given.
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
 /// For clients that keep sending after their request: closing at once would take the answer away from it.
@@ -22,6 +22,7 @@ const MOST_PASSED_OVER: usize = 64 << 10;
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
     phase: Phase,
+    phase_began_at: Instant,
     deadline: Instant,
 }
 
@@ -44,12 +45,33 @@ impl Connection {
         Connection {
             stream,
             phase: Phase::Reading(Vec::new()),
+            phase_began_at: now,
             deadline: now + TIMEOUT,
         }
     }
 
     pub(super) fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// Since when the other end has been expected to act; none while it is our turn.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = matches!(self.phase, Phase::Reading(_) | Phase::Lingering(_));
+        is_idle.then_some(self.phase_began_at)
+    }
+
+    /// Ends a connection whose place another one needs. A request that is still on its way is answered all the same: with 503.
+    pub(super) fn give_way(mut self) {
+        if matches!(self.phase, Phase::Reading(_)) {
+            let Answer { head, body } = Answer::busy();
+            let _ = self.stream.write(&[&head[..], &body[..]].concat());
+        }
+    }
+
+    fn begin(&mut self, phase: Phase, now: Instant, limit: Duration) {
+        self.phase = phase;
+        self.phase_began_at = now;
+        self.deadline = now + limit;
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -113,13 +135,11 @@ impl Connection {
 
     /// Until there is a newer snapshot.
     pub(super) fn wait(&mut self, asked: Asked, now: Instant) {
-        self.phase = Phase::Waiting(asked);
-        self.deadline = now + FOR_A_SNAPSHOT;
+        self.begin(Phase::Waiting(asked), now, FOR_A_SNAPSHOT);
     }
 
     pub(super) fn give(&mut self, answer: Answer, now: Instant) {
-        self.phase = Phase::Writing(answer, 0);
-        self.deadline = now + TIMEOUT;
+        self.begin(Phase::Writing(answer, 0), now, TIMEOUT);
         self.write(now);
     }
 
@@ -145,12 +165,12 @@ impl Connection {
             }
         }
         let is_shut = self.stream.shutdown(Shutdown::Write).is_ok();
-        self.phase = if is_shut {
+        let phase = if is_shut {
             Phase::Lingering(0)
         } else {
             Phase::Done
         };
-        self.deadline = now + LINGER;
+        self.begin(phase, now, LINGER);
     }
 
     fn pass_over(&mut self) {

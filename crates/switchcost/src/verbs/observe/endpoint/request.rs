@@ -13,6 +13,7 @@ const MOST_FIELDS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) what: What,
+    pub(super) form: Form,
     pub(super) takes_gzip: bool,
     /// GET, not HEAD.
     pub(super) wants_body: bool,
@@ -22,6 +23,14 @@ pub(super) struct Asked {
 pub(super) enum What {
     Metrics,
     Health,
+}
+
+/// How metrics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    OpenMetrics,
+    /// The text format 0.0.4 of Prometheus, which all its readers take.
+    Prometheus,
 }
 
 /// Why nothing is given, as a status of HTTP.
@@ -75,6 +84,7 @@ fn judge(request: &httparse::Request<'_, '_>, own: SocketAddr) -> Result<Asked, 
     };
     Ok(Asked {
         what,
+        form: form(fields),
         takes_gzip: takes_gzip(fields),
         wants_body,
     })
@@ -113,17 +123,32 @@ fn is_own(host: &[u8], own: SocketAddr) -> bool {
 }
 
 fn takes_gzip(fields: &[Header<'_>]) -> bool {
-    let coding = |text: &str| {
-        let (name, parameters) = text.split_once(';').unwrap_or((text, ""));
-        let weight = parameters
-            .trim()
-            .strip_prefix("q=")
-            .map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
-        name.trim().eq_ignore_ascii_case("gzip") && weight.is_some_and(|weight| weight > 0.0)
+    weight(fields, "accept-encoding", "gzip") > Some(0.0)
+}
+
+/// OpenMetrics for whoever asks for it by name, and not less than for plain text.
+fn form(fields: &[Header<'_>]) -> Form {
+    let open_metrics = weight(fields, "accept", "application/openmetrics-text");
+    let text = weight(fields, "accept", "text/plain").unwrap_or(0.0);
+    match open_metrics {
+        Some(weight) if weight > 0.0 && weight >= text => Form::OpenMetrics,
+        _ => Form::Prometheus,
+    }
+}
+
+/// The largest weight that a field of the request gives to a name in its list; none if the name is not in it.
+fn weight(fields: &[Header<'_>], field: &str, wanted: &str) -> Option<f32> {
+    let weight_of = |item: &str| {
+        let mut parts = item.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let weight = parts.find_map(|parameter| parameter.strip_prefix("q="));
+        let weight = weight.map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
+        weight.filter(|_| name.eq_ignore_ascii_case(wanted))
     };
-    values(fields, "accept-encoding")
+    values(fields, field)
         .filter_map(|value| std::str::from_utf8(value).ok())
-        .any(|v| v.split(',').any(coding))
+        .flat_map(|value| value.split(',').filter_map(weight_of))
+        .reduce(f32::max)
 }
 
 #[cfg(test)]
@@ -146,6 +171,7 @@ mod tests {
     fn metrics_and_health_may_be_asked_for() {
         let metrics = Asked {
             what: What::Metrics,
+            form: Form::Prometheus,
             takes_gzip: false,
             wants_body: true,
         };
@@ -192,6 +218,37 @@ mod tests {
             .map(takes),
             [true, true, true, false, false, false]
         );
+    }
+
+    #[test]
+    fn open_metrics_are_given_to_whoever_accepts_them() {
+        let form = |accept: &str| {
+            asked("GET /metrics", &format!("{HOST}Accept: {accept}\r\n"))
+                .expect("metrics")
+                .form
+        };
+        let of_prometheus = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
+                             application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,*/*;q=0.2";
+        for (accept, given) in [
+            (of_prometheus, Form::OpenMetrics),
+            ("application/openmetrics-text", Form::OpenMetrics),
+            (
+                "Application/OpenMetrics-Text; version=1.0.0, text/plain;q=0.5",
+                Form::OpenMetrics,
+            ),
+            ("text/plain", Form::Prometheus),
+            ("text/plain;version=0.0.4;q=1,*/*;q=0.1", Form::Prometheus),
+            (
+                "text/plain, application/openmetrics-text;q=0.3",
+                Form::Prometheus,
+            ),
+            ("application/openmetrics-text;q=0", Form::Prometheus),
+            ("*/*", Form::Prometheus),
+            ("text/html", Form::Prometheus),
+            ("", Form::Prometheus),
+        ] {
+            assert_eq!(form(accept), given, "{accept}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The thread of the endpoint: it waits for whichever client is next, and no call of it blocks but that wait.
 
-use std::io::{PipeReader, Read, Write};
+use std::io::{ErrorKind, PipeReader, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,9 +14,10 @@ use super::request::{Asked, What};
 use super::{Shared, Snapshot};
 
 /// Clients at a time.
-pub(super) const MOST: usize = 16;
-/// Where all places are taken for so long, clients are refused; a crowd that is served at once has come and gone by then.
-const CROWDED: Duration = Duration::from_millis(250);
+pub(super) const MOST: usize = 256;
+/// If all places are taken, the client that has been idle for longest gives way to the next one, but not before this time: its request may
+/// be on its way.
+const LEAST_TURN: Duration = Duration::from_millis(500);
 /// A snapshot as young as this is given to any client.
 const YOUNG: Duration = Duration::from_millis(250);
 /// From one look at everything to the next, at most.
@@ -28,7 +29,8 @@ pub(super) struct Server {
     wakes: PipeReader,
     shared: Arc<Shared>,
     connections: Vec<Connection>,
-    full_since: Option<Instant>,
+    /// No client is accepted before.
+    accepts_at: Instant,
     /// The snapshot that the page is of.
     page: Option<(Instant, Page)>,
     scraped: Scraped,
@@ -41,14 +43,14 @@ impl Server {
         wakes: PipeReader,
         shared: Arc<Shared>,
     ) -> Server {
-        let (connections, scraped) = (Vec::with_capacity(MOST), Scraped::default());
+        let (connections, scraped) = (Vec::new(), Scraped::default());
         Server {
             listener,
             own,
             wakes,
             shared,
             connections,
-            full_since: None,
+            accepts_at: Instant::now(),
             page: None,
             scraped,
         }
@@ -86,7 +88,8 @@ impl Server {
     /// What has come for each connection.
     fn wait(&self) -> Vec<PollFlags> {
         let now = Instant::now();
-        let is_open = self.connections.len() < MOST || self.is_crowded(now);
+        let opens_at = self.opens_at();
+        let is_open = opens_at.is_some_and(|at| at <= now);
         let mut files: Vec<PollFd<'_>> = self
             .connections
             .iter()
@@ -97,12 +100,8 @@ impl Server {
             files.push(PollFd::new(&self.listener, PollFlags::IN));
         }
         let deadlines = self.connections.iter().map(Connection::deadline);
-        let crowded = self
-            .full_since
-            .map(|since| since + CROWDED)
-            .filter(|_| !is_open);
         let next = deadlines
-            .chain(crowded)
+            .chain(opens_at.filter(|_| !is_open))
             .min()
             .map_or(LONGEST_WAIT, |next| next.saturating_duration_since(now));
         // A millisecond more: not too early.
@@ -120,34 +119,46 @@ impl Server {
             .collect()
     }
 
-    fn is_crowded(&self, now: Instant) -> bool {
-        self.full_since
-            .is_some_and(|since| now.saturating_duration_since(since) >= CROWDED)
+    /// When the next client may be accepted; none if that depends on our answers.
+    fn opens_at(&self) -> Option<Instant> {
+        if self.connections.len() < MOST {
+            return Some(self.accepts_at);
+        }
+        let (_, since) = self.longest_idle()?;
+        Some(self.accepts_at.max(since + LEAST_TURN))
+    }
+
+    fn longest_idle(&self) -> Option<(usize, Instant)> {
+        let idle = self.connections.iter().enumerate();
+        idle.filter_map(|(at, connection)| Some((at, connection.idle_since()?)))
+            .min_by_key(|(_, since)| *since)
     }
 
     fn accept(&mut self, now: Instant) {
-        while self.connections.len() < MOST {
-            self.full_since = None;
-            let Ok((stream, _)) = self.listener.accept() else {
-                return;
-            };
-            if stream.set_nonblocking(true).is_ok() {
-                self.connections.push(Connection::new(stream, now));
+        while self.opens_at().is_some_and(|at| at <= now) {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if self.connections.len() >= MOST {
+                        self.make_room();
+                    }
+                    if stream.set_nonblocking(true).is_ok() {
+                        self.connections.push(Connection::new(stream, now));
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                // There are no descriptors left, and the client goes on waiting.
+                Err(_) => {
+                    self.make_room();
+                    self.accepts_at = now + LEAST_TURN;
+                }
             }
         }
-        self.full_since = self.full_since.or(Some(now));
-        if !self.is_crowded(now) {
-            return;
-        }
-        // As many as there are places, and then those who have one again.
-        for _ in 0..MOST {
-            let Ok((mut stream, _)) = self.listener.accept() else {
-                return;
-            };
-            let Answer { head, body } = Answer::busy();
-            if stream.set_nonblocking(true).is_ok() {
-                let _ = stream.write(&[&head[..], &body[..]].concat());
-            }
+    }
+
+    fn make_room(&mut self) {
+        if let Some((at, _)) = self.longest_idle() {
+            self.connections.swap_remove(at).give_way();
         }
     }
 
@@ -175,10 +186,7 @@ impl Server {
             young.or_else(|| state.snapshot.clone().filter(|_| is_late))
         };
         match snapshot {
-            Some(snapshot) => Some(
-                self.page(&snapshot)
-                    .answer(asked.takes_gzip, asked.wants_body),
-            ),
+            Some(snapshot) => Some(self.page(&snapshot).answer(asked)),
             None => is_late.then(Answer::no_snapshot),
         }
     }
@@ -189,7 +197,7 @@ impl Server {
             .as_ref()
             .is_none_or(|(taken_at, _)| *taken_at != snapshot.taken_at)
         {
-            let page = Page::of(&snapshot.counted, &mut self.scraped);
+            let page = Page::new(snapshot, &mut self.scraped);
             self.page = Some((snapshot.taken_at, page));
         }
         &mut self
@@ -211,9 +219,7 @@ impl Server {
             let Some(asked) = self.connections[at].waits_for() else {
                 continue;
             };
-            let answer = self
-                .page(&snapshot)
-                .answer(asked.takes_gzip, asked.wants_body);
+            let answer = self.page(&snapshot).answer(asked);
             self.connections[at].give(answer, now);
         }
     }
