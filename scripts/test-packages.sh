@@ -56,7 +56,7 @@ cd "$(mktemp -d)"; export XDG_STATE_HOME=$PWD
 # Neighbours may leave no number (3), which is an answer; anything else is none.
 "$1" measure --mechanism pipe --between process --budget 2s > measured || [ $? -eq 3 ]
 grep "^A switch between\|not measured" measured
-"$1" observe --no-calibration -- sh -c "for i in 1 2 3 4 5; do true; done" > observed
+"$1" observe --no-calibration -- sh -c "for i in 1 2 3 4 5; do true; done" 2> observed
 grep "There w[ea]" observed
 "$1" trace walks --size 64KiB --turns 4 -o walks.sct
 "$1" simulate walks.sct --design zen4-epyc-9004 > simulated

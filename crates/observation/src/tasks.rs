@@ -20,6 +20,9 @@ pub struct Tasks {
     /// The runtime of a language that is linked into their program and gives its threads no names: `Go`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
+    /// Whether their process has speculation restricted for itself (prctl, seccomp), so that each of its switches costs more than is priced.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restricts_speculation: bool,
     /// How many tasks.
     pub count: u64,
     /// Whether they are the kernel's own threads.
@@ -72,6 +75,7 @@ impl Tasks {
             control_group: None,
             name,
             runtime: None,
+            restricts_speculation: false,
             count: 0,
             is_kernel: false,
             voluntary: 0,

@@ -9,11 +9,22 @@ use switchcost_host::cleanup::{CleanupHelper, Step};
 use switchcost_host::cleanup_steps::end_family;
 use switchcost_host::held::{Held, Parent};
 
-use crate::backend::Backend;
 use crate::error::ObserveError;
+use crate::kernel::NoBpf;
 
 /// A command that is asked to end has so long for it.
 const GRACE: Duration = Duration::from_millis(400);
+
+/// Where the standard streams of a command lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// To ours.
+    Ours,
+    /// To ours, but standard output to our standard error: ours is for the result.
+    OutputToError,
+    /// Nowhere: the terminal is drawn on.
+    Nowhere,
+}
 
 /// When it is dropped, the command has ended: by itself, or since it was asked to.
 #[derive(Debug)]
@@ -21,8 +32,7 @@ pub struct Command {
     words: Vec<OsString>,
     /// In the record, and in what is said.
     shown: Vec<String>,
-    /// Its output goes nowhere: the terminal is drawn on.
-    is_silent: bool,
+    streams: Streams,
     child: Option<Child>,
     /// Lives as long as we do: the command may ask for a signal at its death.
     parent: Option<Parent>,
@@ -32,7 +42,7 @@ pub struct Command {
 
 impl Command {
     /// A command of at least one word, not yet started.
-    pub fn new(words: Vec<OsString>, is_silent: bool) -> Command {
+    pub fn new(words: Vec<OsString>, streams: Streams) -> Command {
         let shown = words
             .iter()
             .map(|word| word.to_string_lossy().into_owned())
@@ -40,7 +50,7 @@ impl Command {
         Command {
             words,
             shown,
-            is_silent,
+            streams,
             child: None,
             parent: None,
             helper: None,
@@ -53,26 +63,32 @@ impl Command {
         self
     }
 
-    /// Starts it. It is held until it is observed, so that not one of its switches is missed.
-    pub(crate) fn start(&mut self, backend: &mut impl Backend) -> Result<(), ObserveError> {
+    /// Starts it. It is held until `observe` has been given its process, so that not one of its switches is missed.
+    pub(crate) fn start(
+        &mut self,
+        observe: impl FnOnce(u32) -> Result<(), NoBpf>,
+    ) -> Result<(), ObserveError> {
         let (program, arguments) = self.words.split_first().ok_or(ObserveError::NoCommand)?;
         let mut command = std::process::Command::new(program);
         command.args(arguments);
-        if self.is_silent {
-            command
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-        } else {
-            // Standard output is for what we say.
-            command.stdout(duplicate(&io::stderr()));
+        match self.streams {
+            Streams::Ours => {}
+            Streams::OutputToError => {
+                command.stdout(duplicate(&io::stderr()));
+            }
+            Streams::Nowhere => {
+                command
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null());
+            }
         }
         let refused = |source| ObserveError::Start {
             program: program.clone(),
             source,
         };
         let held = Held::start(command).map_err(refused)?;
-        backend.add(&[held.process()])?;
+        observe(held.process())?;
         // Where there is none, a kill of ours leaves the command alone.
         self.helper = CleanupHelper::start(&Step::Command(held.process())).ok();
         let (child, parent) = held.release().map_err(refused)?;

@@ -49,7 +49,7 @@ mod target;
 mod totals;
 
 pub use backend::Backend;
-pub use command::Command;
+pub use command::{Command, Streams};
 pub use error::ObserveError;
 pub use kernel::NoBpf;
 pub use notice::Notice;

@@ -110,6 +110,12 @@ impl Memory {
             .is_some_and(|program| program.is_of_go)
     }
 
+    pub(crate) fn restricts_speculation(&self, process: u32) -> bool {
+        self.programs
+            .get(&process)
+            .is_some_and(|program| program.restricts_speculation)
+    }
+
     /// The most that it touched in a tenth of a second.
     pub(crate) fn referenced_of(&self, process: u32) -> Option<Bytes> {
         self.referenced.get(&process).copied()
@@ -197,6 +203,8 @@ struct Program {
     since: Instant,
     /// What it touched of its own pages, look by look.
     touched: Vec<Bytes>,
+    looks: u32,
+    restricts_speculation: bool,
 }
 
 impl Program {
@@ -224,9 +232,41 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
                 is_of_go: is_of_go(process),
                 since: Instant::now(),
                 touched: Vec::new(),
+                looks: 0,
+                restricts_speculation: false,
             },
         );
     }
+    if let Some(program) = programs.get_mut(&process) {
+        program.looks += 1;
+        // A program mostly restricts itself when it begins; to read all that the kernel says of it takes longer than the other looks.
+        if program.looks.is_power_of_two() {
+            let status = fs::read_to_string(format!("/proc/{process}/status"));
+            program.restricts_speculation |= status.is_ok_and(|text| restricts_speculation(&text));
+        }
+    }
+}
+
+/// Whether a process has speculation restricted for itself alone, by prctl or seccomp, so that the kernel changes the processor's mode at
+/// its switches.
+fn restricts_speculation(status: &str) -> bool {
+    const RESTRICTED: [(&str, [&str; 2]); 2] = [
+        (
+            "Speculation_Store_Bypass:",
+            ["thread mitigated", "thread force mitigated"],
+        ),
+        (
+            "SpeculationIndirectBranch:",
+            ["conditional disabled", "conditional force disabled"],
+        ),
+    ];
+    let is_restricted = |line: &str| {
+        RESTRICTED.iter().any(|(name, states)| {
+            let state = line.strip_prefix(name).map(str::trim);
+            state.is_some_and(|state| states.contains(&state))
+        })
+    };
+    status.lines().any(is_restricted)
 }
 
 /// Go's linker leaves this section in every program, stripped or not.
@@ -306,6 +346,33 @@ mod tests {
             own: Bytes::kib(8),
         };
         assert_eq!(Referenced::parse(maps), found);
+    }
+
+    #[test]
+    fn speculation_is_restricted_by_what_the_task_asked_for_and_not_for_all() {
+        for (status, is_restricted) in [
+            ("Speculation_Store_Bypass:\tthread force mitigated\n", true),
+            (
+                "Speculation_Store_Bypass:\tthread mitigated\nSpeculationIndirectBranch:\talways enabled\n",
+                true,
+            ),
+            (
+                "Speculation_Store_Bypass:\tthread vulnerable\nSpeculationIndirectBranch:\tconditional force disabled\n",
+                true,
+            ),
+            (
+                "Speculation_Store_Bypass:\tthread vulnerable\nSpeculationIndirectBranch:\tconditional enabled\n",
+                false,
+            ),
+            (
+                "Speculation_Store_Bypass:\tglobally mitigated\nSpeculationIndirectBranch:\talways disabled\n",
+                false,
+            ),
+            ("Speculation_Store_Bypass:\tvulnerable\n", false),
+            ("Name:\tthread mitigated\n", false),
+        ] {
+            assert_eq!(restricts_speculation(status), is_restricted, "{status}");
+        }
     }
 
     #[test]

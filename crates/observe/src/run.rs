@@ -7,6 +7,7 @@ use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensi
 use switchcost_units::Nanos;
 
 use crate::backend::Backend;
+use crate::command::Command;
 use crate::error::ObserveError;
 use crate::kernel::NoBpf;
 use crate::moments::Moments;
@@ -26,6 +27,8 @@ const COUNTED_WITHIN: Duration = Duration::from_millis(500);
 pub struct Task {
     /// Who.
     pub target: Target,
+    /// A command that runs meanwhile and is not part of the target: the observation ends with it.
+    pub companion: Option<Command>,
     /// For how long; none until they have ended, or as is usual for those that do not.
     pub duration: Option<Nanos>,
     /// Whether it goes on until it is stopped.
@@ -80,6 +83,7 @@ pub fn observe<B: Backend, L: Listener>(
 ) -> Result<Observation, L::Error> {
     let Task {
         mut target,
+        mut companion,
         duration,
         is_endless,
         wants_scheduler_time,
@@ -93,24 +97,34 @@ pub fn observe<B: Backend, L: Listener>(
     };
     let older = target.older_children(root);
     target.begin(root, &mut backend)?;
+    if let Some(command) = &mut companion {
+        command.start(|_| Ok(()))?;
+    }
     listener.began()?;
-    let usual = target.usual_duration().filter(|_| !is_endless);
+    let usual = target
+        .usual_duration()
+        .filter(|_| !is_endless && companion.is_none());
     let limit = duration.or(usual).unwrap_or(Nanos(u64::MAX));
     // Who has not switched yet may not be known to the backend.
     let mut quotas = Quotas::begin(root, began.at, &(&backend.processes() | &target.numbers()));
     let mut moments = Moments::begin(began.at);
     loop {
         let elapsed = backend.now().saturating_sub(began.at);
-        if listener.should_stop()
-            || elapsed >= limit
-            || !goes_on(
-                &mut target,
-                duration.is_some(),
-                root,
-                &mut backend,
-                listener,
-            )?
-        {
+        if listener.should_stop() || elapsed >= limit {
+            break;
+        }
+        let is_target_there = goes_on(
+            &mut target,
+            duration.is_some(),
+            root,
+            &mut backend,
+            listener,
+        )?;
+        let is_over = match &mut companion {
+            Some(command) => has_ended(command, listener),
+            None => !is_target_there,
+        };
+        if is_over {
             break;
         }
         backend.tick();
@@ -175,6 +189,16 @@ fn goes_on<L: Listener>(
             goes_on
         }
     })
+}
+
+/// Whether a companion has ended; if it has failed, that is reported.
+fn has_ended<L: Listener>(command: &mut Command, listener: &mut L) -> bool {
+    let status = command.take_end();
+    if let Some(status) = status.filter(|status| !status.success()) {
+        let words = command.shown().to_vec();
+        listener.notice(Notice::CommandFailed { words, status });
+    }
+    command.has_ended()
 }
 
 fn extensions_between(((granted, yielded), now): ((u64, u64), (u64, u64))) -> SliceExtensions {

@@ -61,6 +61,7 @@ impl Sums {
         if memory.is_of_go(task.tgid) {
             sum.runtime = Some(GO.to_owned());
         }
+        sum.restricts_speculation |= memory.restricts_speculation(task.tgid);
         sum.resident_bytes = sum.resident_bytes.max(memory.resident_of(task.tgid));
         sum.referenced_bytes = sum.referenced_bytes.max(memory.referenced_of(task.tgid));
         sum.usually_referenced_bytes = sum

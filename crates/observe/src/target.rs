@@ -113,7 +113,7 @@ impl Target {
         backend: &mut impl Backend,
     ) -> Result<(), ObserveError> {
         match self {
-            Target::Command(command) => command.start(backend)?,
+            Target::Command(command) => command.start(|process| backend.add(&[process]))?,
             Target::Processes(processes) => backend.add(processes)?,
             Target::Group(group) => group.begin(root, backend)?,
             Target::All => backend.add_all(),

@@ -58,6 +58,12 @@ pub(crate) fn json(value: &(impl Serialize + JsonSchema)) -> String {
     plain_json(&json) + "\n"
 }
 
+/// The same on one line.
+pub(crate) fn json_line(value: &(impl Serialize + JsonSchema)) -> String {
+    let json = serde_json::to_string(value).expect("every key of every map is text");
+    plain_json(&json) + "\n"
+}
+
 /// Rows of equally many fields as CSV that is safe to print, and to open with a spreadsheet.
 pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());

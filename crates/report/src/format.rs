@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use strum::{Display, EnumIter, EnumString};
 
-use crate::for_programs::{Table, csv, json};
+use crate::for_programs::{Table, csv, json, json_line};
 use crate::page::Page;
 use crate::style::Style;
 
@@ -15,6 +15,8 @@ pub enum Format {
     Table,
     /// One object with a schema name; for programs.
     Json,
+    /// The same on one line, as a part of JSON Lines.
+    Jsonl,
     /// A row for each result under one line of names, units in the names; for spreadsheets.
     Csv,
 }
@@ -40,6 +42,7 @@ pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style)
             page.finish()
         }
         Format::Json => json(&report.document()),
+        Format::Jsonl => json_line(&report.document()),
         Format::Csv => report
             .tables()
             .into_iter()
@@ -58,6 +61,7 @@ mod tests {
         for (format, text) in [
             (Format::Table, "table"),
             (Format::Json, "json"),
+            (Format::Jsonl, "jsonl"),
             (Format::Csv, "csv"),
         ] {
             assert_eq!(format.to_string(), text);

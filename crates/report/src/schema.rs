@@ -17,6 +17,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         of_document::<measure::json::Report<'_>>(),
         of_document::<observe::json::Report<'_>>(),
+        of_document::<observe::interval::Interval<'_>>(),
         of::<Observation>(switchcost_observation::OBSERVATION_FORM),
         of_document::<inject::json::Report<'_>>(),
         of::<switchcost_profile::Profile>(switchcost_profile::PROFILE_SCHEMA),

@@ -211,9 +211,13 @@ pub(crate) enum Failure {
     #[error("failed to write stacks of tasks and causes: {0}")]
     NoStacks(String),
     #[error(
-        "failed to show it live: {0}, need a terminal to draw on; leave out --live, or run it in one (TERM says which it is)"
+        "--live needs a terminal, and {0}; for a line of JSON each second use --every 1s, for one report leave out --live"
     )]
     NoTerminal(String),
+    #[error(
+        "--every prints lines of JSON, not --format {0}; leave out --format, or write --format jsonl"
+    )]
+    LinesFormat(switchcost_report::Format),
     #[error(
         "failed to listen on {address}: {why}, need an address of this machine and a port that is free; choose another with --listen"
     )]
@@ -313,7 +317,7 @@ pub(crate) enum Failure {
     )]
     RecordOfSeveral(usize),
     #[error(
-        "failed to simulate {0} traces: found another order, a shared last level or live among what is asked for, need traces alone; \
+        "failed to simulate {0} traces: found another order or a shared last level, need traces alone; \
              simulate them one by one"
     )]
     SeveralTraces(usize),
@@ -487,6 +491,7 @@ impl Failure {
                 | Failure::SeveralTraces(_)
                 | Failure::Listen { .. }
                 | Failure::NoTerminal(_)
+                | Failure::LinesFormat(_)
                 | Failure::NoDesign(..)
                 | Failure::Design(_)
                 | Failure::DesignEncoding { .. }

@@ -5,7 +5,7 @@ mod destination;
 mod trap;
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use switchcost_host::draft::Draft;
@@ -28,6 +28,7 @@ pub(crate) struct Output {
 
 enum Sink {
     Stdout,
+    Stderr,
     /// A device, a FIFO, what a process has open.
     Stream(File),
     File(Draft),
@@ -37,6 +38,11 @@ impl Output {
     pub(crate) const STDOUT: Output = Output {
         name: None,
         sink: Sink::Stdout,
+    };
+    /// For the report on a command, which has standard output for itself.
+    pub(crate) const STDERR: Output = Output {
+        name: None,
+        sink: Sink::Stderr,
     };
 
     pub(crate) fn claim(path: Option<&Path>) -> Result<Output, Failure> {
@@ -55,10 +61,10 @@ impl Output {
 
     /// Writes the text: all of it, or, into a file, nothing.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
-        let text = if matches!(self.sink, Sink::Stdout) {
-            terminal::shown(text, &io::stdout())
-        } else {
-            text.to_owned()
+        let text = match self.sink {
+            Sink::Stdout => terminal::shown(text, &io::stdout()),
+            Sink::Stderr => terminal::shown(text, &io::stderr()),
+            Sink::Stream(_) | Sink::File(_) => text.to_owned(),
         };
         self.write_bytes(text.as_bytes())
     }
@@ -83,6 +89,9 @@ impl Output {
             Sink::Stdout => quiet_about_a_closed_pipe(pour(io::stdout().lock(), write))
                 .map_err(failed)?
                 .transpose(),
+            Sink::Stderr => quiet_about_a_closed_pipe(pour(io::stderr().lock(), write))
+                .map_err(failed)?
+                .transpose(),
             Sink::Stream(file) => quiet_about_a_closed_pipe(pour(file, write))
                 .map_err(failed)?
                 .transpose(),
@@ -92,10 +101,17 @@ impl Output {
 
     /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
     pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
-        let is_terminal = matches!(self.sink, Sink::Stdout) && io::stdout().is_terminal();
+        let terminal = match self.sink {
+            Sink::Stdout => Some(console::Term::stdout()),
+            Sink::Stderr => Some(console::Term::stderr()),
+            Sink::Stream(_) | Sink::File(_) => None,
+        };
+        let width = terminal
+            .filter(console::Term::is_term)
+            .map(|terminal| terminal.size().1);
+        let is_terminal = width.is_some();
         let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && terminal::without_cursor().is_none();
-        let width = is_terminal.then(|| console::Term::stdout().size().1);
         Style {
             is_coloured: is_terminal && wants_colour,
             width,

@@ -1,5 +1,6 @@
 //! Where records are kept unless a place is named, and who may read them.
 
+pub(crate) mod calibrations;
 pub(crate) mod core_sharing;
 
 use std::cmp::Ordering;

@@ -13,7 +13,7 @@ from .errors import CommandError, SwitchcostError
 from .observation import Observation
 
 _BEGUN = "switchcost: observing "
-#: A calibration takes 8 s, where none is at hand.
+#: A calibration takes 8 s, where none is at hand; on a busy machine twice that.
 _SECONDS_TO_BEGIN = 120
 _CTRL_C = 130
 

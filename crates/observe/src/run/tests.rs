@@ -181,6 +181,7 @@ fn observed(
     let (is_endless, wants_scheduler_time, requests) = (false, false, Requests::Unknown);
     let task = Task {
         target,
+        companion: None,
         duration,
         is_endless,
         wants_scheduler_time,
@@ -402,7 +403,7 @@ fn quota_from_the_start() -> Script {
 fn command(script: &str) -> Target {
     Target::Command(crate::Command::new(
         ["sh", "-c", script].map(Into::into).to_vec(),
-        true,
+        crate::Streams::Nowhere,
     ))
 }
 

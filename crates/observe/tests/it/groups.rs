@@ -116,6 +116,7 @@ fn observed_of(
         Target::group(&Root::system(), &group.folder.to_string_lossy()).expect("it is one");
     let task = Task {
         target,
+        companion: None,
         duration: Some(Nanos::seconds(60)),
         is_endless: false,
         wants_scheduler_time: false,

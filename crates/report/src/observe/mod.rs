@@ -4,6 +4,7 @@ mod answer;
 mod caches;
 mod csv;
 mod figures;
+pub(crate) mod interval;
 pub(crate) mod json;
 mod neighbours;
 mod notes;
@@ -18,6 +19,7 @@ use switchcost_analysis::observation::Findings;
 use switchcost_observation::Observation;
 
 pub(crate) use answer::name;
+pub use interval::render_interval;
 
 use crate::for_programs::{Document, Table};
 use crate::format::{InEveryFormat, written};

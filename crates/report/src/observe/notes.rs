@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use switchcost_analysis::observation::{Findings, Widest};
 use switchcost_observation::{Observation, SampledStacks, Source, Subject, Throttled};
 
@@ -64,6 +66,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(widest.map(|widest| answer::widest(widest, findings.with_a_tenth)));
     notes.extend(of_interrupts(findings));
     notes.push(of_calibration(observation));
+    notes.extend(of_speculation(observation));
     notes.extend(findings.in_scheduler_ns.map(|ns| {
         format!(
             "The scheduler took {} of each switch in the mean, from its entry to its exit (a part of the direct cost).",
@@ -111,6 +114,28 @@ fn of_calibration(observation: &Observation) -> String {
         None => "What a switch costs here is not known: switchcost measure finds out, and later observations use it."
             .to_owned(),
     }
+}
+
+/// Names whose switches cost more than the calibration's, which restricts nothing.
+fn of_speculation(observation: &Observation) -> Option<String> {
+    let names: BTreeSet<&str> = observation
+        .tasks
+        .iter()
+        .filter(|tasks| tasks.restricts_speculation)
+        .map(|tasks| tasks.name.as_str())
+        .collect();
+    let shown: Vec<_> = names.iter().take(3).map(|name| plain(name)).collect();
+    let more = match names.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!shown.is_empty()).then(|| {
+        format!(
+            "Speculation is restricted for {}{more} (prctl or seccomp; see Speculation in /proc/PID/status): the kernel changes the \
+             processor's mode at each switch, which is not in the costs.",
+            shown.join(", ")
+        )
+    })
 }
 
 fn of_stacks(stacks: &SampledStacks) -> String {

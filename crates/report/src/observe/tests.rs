@@ -500,6 +500,20 @@ fn who_never_switched_has_no_cost() {
 }
 
 #[test]
+fn tasks_whose_speculation_is_restricted_are_named() {
+    let mut observation = small();
+    let named = format!("restricted for {} (prctl", observation.tasks[0].name);
+    let note = |observation: &Observation| screen(observation).replace("\n    ", " ");
+    assert!(!note(&observation).contains("Speculation"));
+    observation.tasks[0].restricts_speculation = true;
+    assert!(
+        note(&observation).contains(&named),
+        "{}",
+        note(&observation)
+    );
+}
+
+#[test]
 fn what_was_not_counted_is_reported_with_its_reason() {
     let reason = "found no right to load BPF programs".to_owned();
     let proc = Observation {

@@ -87,7 +87,7 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
 #[group(id = "target", required = true, multiple = false, args = ["command", "pid"])]
 pub(crate) struct InjectArguments {
     /// Command to run again and again; its output goes nowhere
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
     /// Preempt a service that runs: the busiest thread of this process and of those that it has started, or the thread of this number

@@ -11,8 +11,10 @@ use super::{OutputArguments, Redaction, Rows, Stacks, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost observe -- make -j4                a command, until it ends
+  switchcost observe make -j4                   a command, until it ends
   switchcost observe -p 1234 -d 30s             a process and what it starts, for half a minute
+  switchcost observe -p 1234 -- wrk http://localhost/
+                                                a process, while a command runs
   switchcost observe --comm redis-server -d 30s the processes of a name
   switchcost observe --cgroup system.slice/nginx.service
                                                 the processes of a control group
@@ -20,6 +22,7 @@ Examples:
                                                 what switching costs for each request
   switchcost observe -a --wakers                every task, and which wakes which
   switchcost observe -a --live                  the last second, again and again
+  switchcost observe -a --every 1s >> log.jsonl a line each second, with the time of day
   switchcost observe -p 1234 -d 5s --events trace.pftrace
                                                 each switch, for ui.perfetto.dev
   switchcost observe -p 1234 --format json      for programs
@@ -37,6 +40,19 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     port.or_else(|| text.parse().ok()).ok_or_else(|| {
         format!("found '{text}', need a port or an address and a port, such as 9435")
     })
+}
+
+/// A shorter interval ends between two looks at the sums.
+const SHORTEST_INTERVAL: Nanos = Nanos::millis(100);
+
+fn parse_interval(text: &str) -> Result<Nanos, String> {
+    let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
+    if time < SHORTEST_INTERVAL {
+        return Err(format!(
+            "'{text}' is too short; write {SHORTEST_INTERVAL} or more, such as 1s"
+        ));
+    }
+    Ok(time)
 }
 
 /// Numbers of processes.
@@ -67,23 +83,30 @@ fn parse_processes(text: &str) -> Result<Processes, String> {
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-#[group(id = "who", required = true, multiple = false, args = ["command", "pid", "comm", "cgroup", "all"])]
+#[group(id = "who", required = true, multiple = true, args = ["command", "pid", "comm", "cgroup", "all"])]
 pub(crate) struct ObserveArguments {
-    /// Command to run and observe, with all that it starts; its standard output goes to standard error
-    #[arg(last = true, value_name = "COMMAND")]
+    /// Command to run and observe, with all that it starts; beside another target, that is observed while the command runs. The command
+    /// keeps its standard output: the report goes to standard error. With --format json, csv or jsonl and without --out it is the other
+    /// way round
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
     /// Observe these processes and what they start meanwhile: numbers with commas, blanks or new lines between them, as pgrep prints
     /// them
-    #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Target")]
+    #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Target", conflicts_with_all = ["comm", "cgroup", "all"])]
     pub(crate) pid: Vec<Processes>,
 
     /// Observe the processes of this name, those that run now, and what they start meanwhile: the same as -p "$(pgrep -x NAME)"
-    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    #[arg(long, value_name = "NAME", help_heading = "Target", conflicts_with_all = ["cgroup", "all"])]
     pub(crate) comm: Vec<String>,
 
     /// Observe the processes of this control group and of those below it: a folder, or its path below /sys/fs/cgroup
-    #[arg(long, value_name = "PATH", help_heading = "Target")]
+    #[arg(
+        long,
+        value_name = "PATH",
+        help_heading = "Target",
+        conflicts_with = "all"
+    )]
     pub(crate) cgroup: Option<String>,
 
     /// Observe every task but those of the observer
@@ -145,6 +168,11 @@ pub(crate) struct ObserveArguments {
     /// command is not shown
     #[arg(long, conflicts_with_all = ["format", "out", "details", "by"])]
     pub(crate) live: bool,
+
+    /// Print a line of JSON for each interval of this length, such as 1s, with the time of day, and no report: for logs. It goes on until
+    /// the target ends, Ctrl-C or --duration
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, conflicts_with_all = ["live", "out", "details", "by"])]
+    pub(crate) every: Option<Nanos>,
 
     /// Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of this machine (switchcost
     /// measure --prices) [default: the program's last profile on this machine, if any]

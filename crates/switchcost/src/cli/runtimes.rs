@@ -49,7 +49,7 @@ pub(crate) struct RuntimesArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Time for all measuring
+    /// Time for all measuring; programs that are not built yet may take twice as long before
     #[arg(
         long,
         value_name = "TIME",

@@ -10,6 +10,8 @@ pub(crate) enum Printed {
     Measure,
     /// By observe, and by report of its record
     Observe,
+    /// A line of observe --every
+    ObserveInterval,
     /// The record that observe writes
     #[value(name = "record.observation")]
     #[strum(serialize = "record.observation")]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use std::str::FromStr;
 
-use switchcost_simulation_result::PrivateBy;
+use switchcost_simulation_result::{LIVE, PrivateBy};
 use switchcost_trace::reorder::Schedule;
 use switchcost_units::Nanos;
 
@@ -160,8 +160,8 @@ impl FromStr for Quantum {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = SIMULATE_EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct SimulateArguments {
-    /// The trace, or live for the command behind --; several traces are trials, with a record of each
-    #[arg(value_name = "TRACE")]
+    /// The trace, or live and a command; several traces are trials, with a record of each
+    #[arg(value_name = "TRACE", value_terminator = LIVE)]
     pub(crate) traces: Vec<PathBuf>,
 
     /// Of a trace: replay its tasks in these orders, round-robin, affinity:N, longest-quantum or batch:K, one after the

@@ -65,8 +65,12 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_name = "CPU", help_heading = "What to trace")]
     pub(crate) cpu: Option<CpuId>,
 
-    /// The command, after --; it reads standard input if it is the only one
-    #[arg(last = true, value_name = "COMMAND", help_heading = "What to trace")]
+    /// The command; it reads standard input if it is the only one. Of trace, one with the name of a subcommand (head) needs -- before it
+    #[arg(
+        trailing_var_arg = true,
+        value_name = "COMMAND",
+        help_heading = "What to trace"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -91,7 +95,7 @@ impl CaptureArguments {
 
 const TRACE_EXAMPLES: &str = "\
 Examples:
-  switchcost trace -o gzip.sct -- gzip -k file              one program
+  switchcost trace -o gzip.sct gzip -k file                 one program
   switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
   switchcost trace --system -o all.sct -- gzip -k file      the kernel's own references, too
   switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file

@@ -24,7 +24,7 @@ use crate::exit::{Exit, Failure};
 use crate::kinds;
 use crate::messages::say;
 use crate::output::Output;
-use crate::runs::{Place, core_sharing};
+use crate::runs::{Place, calibrations, core_sharing};
 use crate::signals::Interrupt;
 use record_run::RunToRecord;
 use runtimes::Chosen;
@@ -47,6 +47,9 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
         .filter(|_| !arguments.redaction.redact)
     {
         core_sharing::keep(record, sharing);
+    }
+    if let Some((record, findings)) = loaded.measurement() {
+        calibrations::keep(record, findings, &path);
     }
     let exit = show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)?;
     Ok(interrupt.exit().unwrap_or(exit))
@@ -96,7 +99,7 @@ fn record(
     controls.extend(noise.as_ref().map(|(_, control)| control.clone()));
     let redaction = arguments.redaction;
     let counts_in_software = arguments.counters;
-    let runtimes = runtimes.prepared(interrupt)?;
+    let runtimes = runtimes.prepared(plan.budget_ns, interrupt)?;
     let run = RunToRecord {
         host,
         controls,

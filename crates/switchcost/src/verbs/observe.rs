@@ -6,6 +6,7 @@ mod events;
 mod functions;
 mod kept;
 mod known;
+mod lines;
 mod live;
 mod views;
 
@@ -14,7 +15,10 @@ use std::path::Path;
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_observation::Observation;
-use switchcost_observe::{Command, ObserveError, Observer, Options, Requests, Target, Task};
+use switchcost_observe::{
+    Command, ObserveError, Observer, Options, Requests, Streams, Target, Task,
+};
+use switchcost_report::Format;
 use time::OffsetDateTime;
 
 use super::report::{Loaded, StackFiles, show_loaded, show_text};
@@ -31,7 +35,13 @@ use kept::Kept;
 use views::Views;
 
 pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    if arguments.live {
+        live::check_terminal()?;
+    }
+    if arguments.every.is_some() && matches!(arguments.form.format, Format::Json | Format::Csv) {
+        return Err(Failure::LinesFormat(arguments.form.format));
+    }
+    let output = claim_output(arguments)?;
     let stacks = StackFiles::claim(&[], &arguments.stacks)?;
     let trace = arguments
         .events
@@ -129,26 +139,28 @@ fn observe(
         without_bpf(arguments, reason)?;
     }
     let task = Task {
+        companion: companion(arguments, &target),
         target,
         duration: arguments.duration,
-        is_endless: arguments.listen.is_some() || arguments.live,
+        is_endless: is_endless(arguments),
         wants_scheduler_time: arguments.scheduler_time,
         requests: requests(arguments),
     };
     let observation = switchcost_observe::observe(observer, task, &Root::system(), &mut views)?;
+    views.end(&observation)?;
     Ok((observation, views.failed))
 }
 
 fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     let root = Root::system();
-    let found = if !arguments.command.is_empty() {
-        return Ok(Target::Command(command(arguments)));
-    } else if let Some(name) = &arguments.cgroup {
+    let found = if let Some(name) = &arguments.cgroup {
         Target::group(&root, name)
     } else if !arguments.comm.is_empty() {
         Target::named(&root, &arguments.comm)
-    } else if arguments.pid.is_empty() {
+    } else if arguments.all {
         return Ok(Target::All);
+    } else if arguments.pid.is_empty() {
+        return Ok(Target::Command(command(arguments)));
     } else {
         Target::processes(
             &root,
@@ -163,6 +175,26 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     found.map_err(|why| ObserveError::from(why).into())
 }
 
+/// The result's place: of a report on a command, which has standard output for itself, standard error.
+fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
+    if keeps_output(arguments) && arguments.form.out.is_none() {
+        return Ok(Output::STDERR);
+    }
+    Output::claim(arguments.form.out.as_deref())
+}
+
+/// Whether a command writes to our standard output. What is for programs goes there itself, unless it has another place.
+fn keeps_output(arguments: &ObserveArguments) -> bool {
+    let is_table = arguments.form.format == Format::Table && arguments.every.is_none();
+    !arguments.command.is_empty() && (is_table || arguments.form.out.is_some())
+}
+
+/// The command that runs while another target is observed.
+fn companion(arguments: &ObserveArguments, target: &Target) -> Option<Command> {
+    let is_target = matches!(target, Target::Command(_));
+    (!is_target && !arguments.command.is_empty()).then(|| command(arguments))
+}
+
 fn command(arguments: &ObserveArguments) -> Command {
     let words = arguments
         .command
@@ -170,16 +202,29 @@ fn command(arguments: &ObserveArguments) -> Command {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let shown = redact::shown(words, arguments.redaction.redact);
-    Command::new(arguments.command.clone(), arguments.live).shown_as(shown)
+    let streams = if arguments.live {
+        Streams::Nowhere
+    } else if keeps_output(arguments) {
+        Streams::Ours
+    } else {
+        Streams::OutputToError
+    };
+    Command::new(arguments.command.clone(), streams).shown_as(shown)
+}
+
+/// Whether it goes on until it is stopped, or its target has ended.
+fn is_endless(arguments: &ObserveArguments) -> bool {
+    arguments.listen.is_some() || arguments.live || arguments.every.is_some()
 }
 
 /// What is printed as it begins: the target, and for how long.
 fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
-    let usual = target
-        .usual_duration()
-        .filter(|_| !(arguments.live || arguments.listen.is_some()));
+    let usual = target.usual_duration().filter(|_| !is_endless(arguments));
     let end = match (target, arguments.duration.or(usual)) {
         (_, Some(duration)) => format!("for {duration}"),
+        (target, None) if companion(arguments, target).is_some() => {
+            format!("while {} runs", first_word(arguments))
+        }
         (Target::Command(_), None) => "until it ends".to_owned(),
         (Target::Processes(_), None) => "until the last ends, or Ctrl-C".to_owned(),
         (Target::Group(_) | Target::All, None) => "until Ctrl-C".to_owned(),
@@ -189,10 +234,7 @@ fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
 
 fn named(arguments: &ObserveArguments, target: &Target) -> String {
     match target {
-        Target::Command(_) => arguments
-            .command
-            .first()
-            .map_or(String::new(), |word| word.to_string_lossy().into_owned()),
+        Target::Command(_) => first_word(arguments),
         Target::Processes(processes) => match processes.as_slice() {
             [one] => format!("process {one}"),
             several if arguments.comm.is_empty() => format!("{} processes", several.len()),
@@ -208,6 +250,11 @@ fn named(arguments: &ObserveArguments, target: &Target) -> String {
         ),
         Target::All => "all tasks".to_owned(),
     }
+}
+
+fn first_word(arguments: &ObserveArguments) -> String {
+    let word = arguments.command.first();
+    word.map_or(String::new(), |word| word.to_string_lossy().into_owned())
 }
 
 fn requests(arguments: &ObserveArguments) -> Requests {
@@ -243,6 +290,10 @@ fn show(
         say!("record: {}", path.display());
     }
     let loaded = Loaded::read(path)?.by(arguments.rows.by);
+    if arguments.every.is_some() {
+        stacks.write(&loaded)?;
+        return Ok(loaded.exit());
+    }
     let exit = show_loaded(&loaded, path, &arguments.form, arguments.verbosity, output)?;
     stacks.write(&loaded)?;
     Ok(exit)

@@ -52,11 +52,13 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         return Err(Failure::WarmUpOfNothing);
     }
     let source = match &arguments.traces[..] {
-        [] => return Err(Failure::NoTrace),
-        [source] => source.as_path(),
+        // The word live ends the list.
+        [] if arguments.capture.command.is_empty() => return Err(Failure::NoTrace),
+        [] => None,
+        [source] => Some(source.as_path()),
         several => return trials::run(several, arguments),
     };
-    if source == Path::new(LIVE) {
+    let Some(source) = source else {
         if arguments.part.is_given() {
             return Err(Failure::LivePart);
         }
@@ -70,7 +72,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
             },
             None,
         );
-    }
+    };
     refuse_capture_flags(&arguments.capture)?;
     if let Some(stretch) = arguments.part.stretch() {
         return part::run(source, &stretch, arguments);

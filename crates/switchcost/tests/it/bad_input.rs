@@ -137,7 +137,7 @@ fn a_flag_with_a_wrong_value_names_the_right_ones() {
         ),
         (
             ["measure", "--format", "xml"],
-            "need one of table, json, csv",
+            "need one of table, json, jsonl, csv",
         ),
     ] {
         let (code, found) = refusal(&place, &arguments);

@@ -205,7 +205,8 @@ fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
             wrong.push(format!("{line}: ended with {}: {}", ran.code, ran.stderr));
             continue;
         }
-        let missing = missing(&example.output, &ran.stdout);
+        // The report on a command that is observed is on standard error.
+        let missing = missing(&example.output, &(ran.stdout.clone() + &ran.stderr));
         if matches!(command[0].as_str(), "measure" | "compare")
             && ran.code == 3
             && !missing.is_empty()

@@ -5,7 +5,8 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::common::{Place, Ran, conformity, text};
+use crate::common::{Place, Ran, conformity, number, text};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Sleeps a little, now and then.
@@ -41,19 +42,15 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
     let record = text(&place.path("o.json")).to_owned();
     let ran = observe(&place, &["--record", &record, "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stdout.lines().count() <= 50, "{}", ran.stdout);
+    let report = ran.report();
+    assert!(report.lines().count() <= 50, "{report}");
     assert!(
-        ran.stdout
-            .starts_with("sh switched, but what a switch costs here is not known."),
-        "{}",
-        ran.stdout
+        report.starts_with("sh switched, but what a switch costs here is not known."),
+        "{report}"
     );
     let again = place.run(&["report", &record]);
     let before_the_files = |text: &str| text.split("\nall of it:").next().map(str::to_owned);
-    assert_eq!(
-        before_the_files(&again.stdout),
-        before_the_files(&ran.stdout)
-    );
+    assert_eq!(before_the_files(&again.stdout), before_the_files(&report));
     for format in ["json", "csv"] {
         assert_eq!(place.run(&["report", &record, "--format", format]).code, 0);
     }
@@ -209,17 +206,110 @@ fn names_of_anybody_command_no_terminal() {
 }
 
 #[test]
+fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
+    let place = Place::new();
+    let counted = &["--no-bpf"][..];
+    for words in [&["echo", "-n", "x"][..], &["--", "echo", "-n", "x"]] {
+        let ran = observe(&place, &[counted, words].concat());
+        assert_eq!((ran.code, &*ran.stdout), (0, "x"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("echo"), "{}", ran.stderr);
+    }
+    // What is for programs has standard output for itself, unless it is written elsewhere.
+    let json = ["--format", "json", "--no-bpf"];
+    let ran = observe(&place, &[&json[..], &["echo", "x"]].concat());
+    assert_eq!(ran.json()["subject"]["command"][1], "x");
+    assert!(ran.stderr.contains("\nx\n"), "{}", ran.stderr);
+    let out = text(&place.path("o.out")).to_owned();
+    let ran = observe(&place, &[&json[..], &["--out", &out, "echo", "x"]].concat());
+    assert_eq!((ran.code, &*ran.stdout), (0, "x\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_target_is_observed_while_a_command_runs() {
+    let place = Place::new();
+    let own = std::process::id().to_string();
+    let record = text(&place.path("o.json")).to_owned();
+    let words = ["--no-bpf", "--record", &record, "-p", &own];
+    let ran = observe(
+        &place,
+        &[&words[..], &["--", "sh", "-c", "sleep 0.3; echo x; exit 5"]].concat(),
+    );
+    assert_eq!((ran.code, &*ran.stdout), (5, "x\n"), "{}", ran.stderr);
+    let json = place.run(&["report", &record, "--format", "json"]).json();
+    assert_eq!(json["subject"]["processes"][0].to_string(), own);
+    let recorded: Value =
+        serde_json::from_slice(&std::fs::read(&record).expect("a record")).expect("JSON");
+    assert!(number(&recorded["window_ns"]) >= 0.3e9, "{recorded}");
+    let names = json["processes"].as_array().expect("processes").iter();
+    assert!(
+        names.clone().all(|process| process["name"] != "sleep"),
+        "the command is not part of it: {json}"
+    );
+}
+
+#[test]
+fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
+    let place = Place::new();
+    let words = [
+        "observe",
+        "-a",
+        "--no-bpf",
+        "--no-calibration",
+        "--every",
+        "100ms",
+    ];
+    let mut child = place
+        .command(&words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut line = || Some(conformity::read(&lines.next()?.expect("text")));
+    // Each is there when its interval has ended.
+    let [first, second] = [line(), line()].map(|line| line.expect("a line"));
+    for line in [&first, &second] {
+        assert!(number(&line["window_ns"]) >= 0.09e9, "{line}");
+    }
+    let at = |line: &Value| line["at"].as_str().expect("a time").to_owned();
+    assert!(
+        at(&first) < at(&second) && at(&first).ends_with('Z'),
+        "{first}"
+    );
+    kill_process(Pid::from_child(&child), Signal::INT).expect("our child");
+    while line().is_some() {}
+    assert_eq!(child.wait().expect("our child").code(), Some(130));
+    let mut child = place
+        .command(&words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("our child").code(), Some(0));
+    let refused = observe(&place, &["-a", "--every", "1s", "--format", "csv"]);
+    assert!(
+        refused.code == 2
+            && refused
+                .stderr
+                .contains("--every prints lines of JSON, not --format csv"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn without_bpf_switches_are_counted_and_the_reason_is_reported() {
     let place = Place::new();
     let ran = observe(&place, &["--no-bpf", "--", "sh", "-c", SLEEPER]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let text = ran.stdout.replace('\n', " ");
+    let text = ran.report().replace('\n', " ");
     assert!(
         text.contains("why, and by which tasks, is not known"),
         "{text}"
     );
     assert!(text.contains("(--no-bpf)"), "{text}");
-    assert!(!ran.stdout.contains("Who ran in between"));
+    assert!(!text.contains("Who ran in between"));
 }
 
 #[test]
@@ -453,10 +543,10 @@ fn counts_alone_have_causes_and_no_times() {
         println!("skipped: {}", json["not_counted_by"]);
         return;
     }
+    let report = ran.report();
     assert!(
-        ran.stdout.contains("waits in clock_nanosleep") && ran.stdout.contains("(--counts-only)"),
-        "{}",
-        ran.stdout
+        report.contains("waits in clock_nanosleep") && report.contains("(--counts-only)"),
+        "{report}"
     );
     let causes = json["causes"].as_array().expect("causes");
     assert!(
@@ -564,7 +654,8 @@ fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
 /// The answer to one request, whole.
 fn asked(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it reads");
+    let fields = format!("Host: {address}\r\nAccept: application/openmetrics-text\r\n");
+    write!(stream, "{request} HTTP/1.1\r\n{fields}\r\n").expect("it reads");
     let mut answer = String::new();
     stream
         .read_to_string(&mut answer)
@@ -871,20 +962,20 @@ fn the_cost_of_a_request_is_reported() {
     assert_eq!(ran.json()["requests"], 5, "{}", ran.stderr);
     let ran = observe(&place, &["--requests", "7", "--", "sh", "-c", "sleep 0.1"]);
     assert!(
-        ran.stdout.contains("Each of 7 requests took"),
+        ran.stderr.contains("Each of 7 requests took"),
         "{}",
-        ran.stdout
+        ran.stderr
     );
     let ran = observe(
         &place,
         &["--rate-cmd", &command, "--", "sh", "-c", "sleep 0.1"],
     );
     assert!(
-        ran.stdout
+        ran.report()
             .replace('\n', " ")
             .contains("No request was counted meanwhile"),
         "{}",
-        ran.stdout
+        ran.stderr
     );
     let ran = observe(&place, &["--rate-cmd", "echo many", "--", "true"]);
     assert!(
@@ -982,12 +1073,10 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
     );
 }
 
-#[test]
-fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
-    let place = Place::new();
-    let record = text(&place.path("o.json")).to_owned();
+/// What `observe -a --live` sends to a terminal, from the beginning of its own screen on, and where that screen ends.
+fn drawn_live(place: &Place, duration: &str, record: &str) -> (String, usize) {
     let command = format!(
-        "stty cols 100 rows 40; {} observe -a --live --no-calibration -d 2500ms --record {record}",
+        "stty cols 100 rows 40; {} observe -a --live --no-calibration -d {duration} --record {record}",
         env!("CARGO_BIN_EXE_switchcost")
     );
     let mut on_terminal = std::process::Command::new("script");
@@ -1011,21 +1100,32 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
         .and_then(|()| keyboard.wait())
         .expect("our child");
     assert!(output.status.success(), "{output:?}");
-    let drawn = String::from_utf8_lossy(&output.stdout);
-    let (begin, end) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
-    let (from, to) = (
-        drawn.find(begin).expect("another screen"),
-        drawn.rfind(end).expect("the screen as before"),
+    let all = String::from_utf8_lossy(&output.stdout);
+    let from = all.find("\u{1b}[?1049h").expect("another screen");
+    let drawn = all[from..].to_owned();
+    let to = drawn.rfind("\u{1b}[?1049l").expect("the screen as before");
+    (drawn, to)
+}
+
+#[test]
+fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
+    let place = Place::new();
+    let [short, record] = ["s.json", "o.json"].map(|name| text(&place.path(name)).to_owned());
+    let (drawn, to) = drawn_live(&place, "500ms", &short);
+    assert!(
+        !drawn[..to].contains("involuntary"),
+        "half a second is no frame: {drawn}"
     );
-    assert!(from < to, "{drawn}");
-    assert!(drawn[from..to].contains("involuntary"), "{drawn}");
+    let (drawn, to) = drawn_live(&place, "2500ms", &record);
+    assert!(drawn[..to].contains("involuntary"), "{drawn}");
     // On the screen as before stands the whole of it.
     assert!(drawn[to..].contains("This machine switched"), "{drawn}");
     assert_eq!(place.run(&["report", &record]).code, 0);
-    // Without a terminal there is nothing to draw on.
-    let ran = observe(&place, &["-a", "--live"]);
+    // Without a terminal there is nothing to draw on, and nothing to calibrate for.
+    let ran = place.run(&["observe", "-a", "--live"]);
     assert!(
-        ran.code == 2 && ran.stderr.contains("need a terminal to draw on"),
+        ran.code == 2
+            && ran.stderr.contains("--live needs a terminal, and standard output is none; for a line of JSON each second use --every 1s"),
         "{}",
         ran.stderr
     );
@@ -1076,7 +1176,7 @@ fn a_terminal_that_cannot_be_drawn_on_is_refused_and_one_of_ascii_gets_letters()
     for variables in ["TERM=dumb", "-u TERM"] {
         let refused = on_terminal(variables, "observe -a --live --no-calibration -d 1s");
         assert!(
-            refused.contains("failed to show it live: found one without a cursor (TERM="),
+            refused.contains("has no cursor; for a line of JSON each second use --every 1s"),
             "{refused}"
         );
     }
@@ -1183,7 +1283,7 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
     std::fs::remove_file(&record).expect("our own");
     let full = traced("/dev/full");
     assert!(
-        full.code != 0 && full.stdout.contains("switches") && place.path("o.json").exists(),
+        full.code != 0 && full.report().contains("switches") && place.path("o.json").exists(),
         "{}",
         full.stderr
     );

@@ -1,8 +1,10 @@
 //! Which runtimes are measured, and how each is started.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use switchcost_host::clock::monotonic;
 use switchcost_host::own_environment::left_out;
 use switchcost_measure::{Launch, RuntimeSelection};
 use switchcost_record::{Between, Mechanism, RuntimeCase, RuntimeFacts, printable};
@@ -14,6 +16,9 @@ use crate::exit::Failure;
 use crate::home;
 use crate::messages::say;
 use crate::signals::Interrupt;
+
+/// A build that takes longer is announced.
+const SILENCE: Nanos = Nanos::seconds(3);
 
 /// Every runtime there is.
 const ALL: &str = "all";
@@ -84,8 +89,12 @@ impl Chosen {
         }
     }
 
-    /// Finds and compiles each.
-    pub(super) fn prepared(&self, interrupt: &Interrupt) -> Result<Runtimes, Failure> {
+    /// Finds and compiles each: all of them within twice the budget.
+    pub(super) fn prepared(
+        &self,
+        budget: Nanos,
+        interrupt: &Interrupt,
+    ) -> Result<Runtimes, Failure> {
         let mut runtimes = Runtimes::default();
         if self.0.is_empty() {
             return Ok(runtimes);
@@ -94,8 +103,28 @@ impl Chosen {
             Failure::Selection(format!("{why}, need a folder for what is compiled"))
         })?;
         self.name_left_out();
+        let limit = Nanos(budget.0.saturating_mul(2));
+        let end = monotonic() + limit;
         for row in &self.0 {
-            let launch = runtimes.add(row, &cache.join("runtimes"), interrupt);
+            let began = monotonic();
+            let is_told = Cell::new(false);
+            let is_late = || monotonic() >= end;
+            let should_stop = || {
+                if monotonic().saturating_sub(began) > SILENCE && !is_told.replace(true) {
+                    say!("building the program of {}, which is kept", row.name);
+                }
+                interrupt.is_raised() || is_late()
+            };
+            let launch = runtimes.add(row, &cache.join("runtimes"), &should_stop);
+            let launch = launch.map_err(|missing| {
+                if is_late() && !interrupt.is_raised() {
+                    Missing(format!(
+                        "its program was not built within {limit}, twice the budget; raise --budget"
+                    ))
+                } else {
+                    missing
+                }
+            });
             runtimes.launches.insert(
                 row.name.clone(),
                 launch.map_err(|missing| missing.to_string()),
@@ -106,8 +135,13 @@ impl Chosen {
 }
 
 impl Runtimes {
-    fn add(&mut self, row: &Row, cache: &Path, interrupt: &Interrupt) -> Result<Launch, Missing> {
-        let prepared = prepare(row, cache, &|| interrupt.is_raised());
+    fn add(
+        &mut self,
+        row: &Row,
+        cache: &Path,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<Launch, Missing> {
+        let prepared = prepare(row, cache, should_stop);
         let (version, program) = prepared.as_ref().map_or_else(
             |_| (String::new(), String::new()),
             |prepared| (printable(&prepared.version), printable(&prepared.program)),

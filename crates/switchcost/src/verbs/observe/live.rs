@@ -12,6 +12,7 @@ use switchcost_observation::Observation;
 use switchcost_observe::{NoBpf, ObserveError};
 use switchcost_report::observe::By;
 use switchcost_report::{Format, Style};
+use switchcost_units::Nanos;
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -21,6 +22,9 @@ const EACH: Duration = Duration::from_secs(1);
 
 /// Below this there is no room for the answer and one table.
 const LEAST: (u16, u16) = (60, 16);
+
+/// Fits the narrowest terminal that is drawn on.
+const KEYS: &str = "q quit, p pause; sort: c cost, s switches, i invol., w wait";
 
 /// By what the table of names is ordered, and the key for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,21 @@ impl Order {
     }
 }
 
+/// Refuses what cannot be drawn on, or has no keys.
+pub(super) fn check_terminal() -> Result<(), Failure> {
+    let refused = |why: &str| Err(Failure::NoTerminal(why.to_owned()));
+    if !io::stdout().is_terminal() {
+        return refused("standard output is none");
+    }
+    if !io::stdin().is_terminal() {
+        return refused("standard input is none");
+    }
+    match terminal::without_cursor() {
+        Some(name) => refused(&format!("this one (TERM={name}) has no cursor")),
+        None => Ok(()),
+    }
+}
+
 /// Holds the terminal: as it was again when dropped.
 pub(super) struct Live {
     terminal: DefaultTerminal,
@@ -64,25 +83,21 @@ pub(super) struct Live {
     order: Order,
     is_paused: bool,
     is_left: bool,
+    /// When the last interval ended, or the first began.
     drawn: Option<Instant>,
     before: Option<Observation>,
+    /// What the text covers.
+    interval: Option<Nanos>,
     text: String,
 }
 
 impl Live {
     pub(super) fn start() -> Result<Live, Failure> {
-        if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
-            return Err(Failure::NoTerminal("found none".to_owned()));
-        }
-        if let Some(name) = terminal::without_cursor() {
-            return Err(Failure::NoTerminal(format!(
-                "found one without a cursor (TERM={name})"
-            )));
-        }
+        check_terminal()?;
         // Where there is none, a kill leaves the terminal as it is then.
         let helper = CleanupHelper::start(&Step::Terminal).ok();
         let terminal = ratatui::try_init()
-            .map_err(|error| Failure::NoTerminal(format!("found one that refuses ({error})")))?;
+            .map_err(|error| Failure::NoTerminal(format!("this one refuses ({error})")))?;
         Ok(Live {
             terminal,
             _helper: helper,
@@ -91,6 +106,7 @@ impl Live {
             is_left: false,
             drawn: None,
             before: None,
+            interval: None,
             text: "Counting ...".to_owned(),
         })
     }
@@ -105,15 +121,18 @@ impl Live {
         &mut self,
         so_far: impl FnOnce() -> Result<Observation, NoBpf>,
     ) -> Result<(), Failure> {
-        let lost = |error: io::Error| Failure::NoTerminal(format!("lost it ({error})"));
+        let lost = |error: io::Error| Failure::NoTerminal(format!("this one is gone ({error})"));
         let mut is_changed = self.take_keys().map_err(lost)?;
-        let is_time = self.drawn.is_none_or(|drawn| drawn.elapsed() >= EACH) && !self.is_paused;
-        if is_time || (is_changed && !self.is_paused) {
+        is_changed |= self.drawn.is_none();
+        let drawn = *self.drawn.get_or_insert_with(Instant::now);
+        let is_time = drawn.elapsed() >= EACH && !self.is_paused;
+        if is_time || (is_changed && !self.is_paused && self.before.is_some()) {
             let now = so_far().map_err(ObserveError::from)?;
             let shown = self
                 .before
                 .as_ref()
                 .map_or_else(|| now.clone(), |before| now.since(before));
+            self.interval = Some(shown.window_ns);
             self.text = self.page(&shown);
             // A change of the order shows the same moment so far, not a shorter one.
             if is_time {
@@ -180,16 +199,12 @@ impl Live {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let state = if self.is_paused {
-            "paused"
-        } else {
-            "the last second"
-        };
-        let help = format!(
-            "{state}, by {:?} | c cost, s switches, i involuntary, w wait | p pause, q leave",
-            self.order
-        );
-        let text = format!("{}\n\n{}", help.to_lowercase(), self.text);
+        let state = if self.is_paused { "paused, " } else { "" };
+        let interval = self
+            .interval
+            .map_or("nothing yet".to_owned(), |time| format!("the last {time}"));
+        let order = format!("{:?}", self.order).to_lowercase();
+        let text = format!("{state}{interval}, by {order}\n{KEYS}\n\n{}", self.text);
         self.terminal.draw(|frame| {
             let area = frame.area();
             let is_small = area.width < LEAST.0 || area.height < LEAST.1;
@@ -203,5 +218,15 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         ratatui::restore();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_narrowest_terminal_shows_all_keys() {
+        assert!(KEYS.len() <= usize::from(LEAST.0), "{}", KEYS.len());
     }
 }

@@ -6,6 +6,7 @@ use switchcost_observe::{Listener, NoBpf, Notice};
 use super::endpoint::{Address, Endpoint};
 use super::events::Events;
 use super::kept::Kept;
+use super::lines::Lines;
 use super::live::Live;
 use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
@@ -17,6 +18,7 @@ pub(super) struct Views<'a, 'b> {
     interrupt: &'a Interrupt,
     kept: &'a mut Kept,
     live: Option<Live>,
+    lines: Option<Lines>,
     address: Option<Address>,
     endpoint: Option<Endpoint>,
     events: Option<&'a mut Events<'b>>,
@@ -39,6 +41,7 @@ impl<'a, 'b> Views<'a, 'b> {
             interrupt,
             kept,
             live,
+            lines: arguments.every.map(Lines::new),
             address,
             endpoint: None,
             events,
@@ -47,11 +50,22 @@ impl<'a, 'b> Views<'a, 'b> {
     }
 }
 
+impl Views<'_, '_> {
+    /// Takes what was observed in the end.
+    pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
+        self.lines
+            .as_mut()
+            .map_or(Ok(()), |lines| lines.end(observation))
+    }
+}
+
 impl Listener for Views<'_, '_> {
     type Error = Failure;
 
     fn should_stop(&self) -> bool {
-        self.interrupt.is_raised() || self.live.as_ref().is_some_and(Live::is_left)
+        self.interrupt.is_raised()
+            || self.live.as_ref().is_some_and(Live::is_left)
+            || self.lines.as_ref().is_some_and(Lines::is_left)
     }
 
     /// A screen of its own shows by itself that it has begun.
@@ -79,6 +93,9 @@ impl Listener for Views<'_, '_> {
         self.kept.look(so_far);
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.look(so_far);
+        }
+        if let Some(lines) = &mut self.lines {
+            lines.look(so_far)?;
         }
         self.live.as_mut().map_or(Ok(()), |live| live.tick(so_far))
     }

@@ -108,14 +108,19 @@ impl Loaded {
         &self.name
     }
 
+    /// The measurement, where it is of that, and what it comes to.
+    pub(crate) fn measurement(&self) -> Option<(&MeasureRecord, &Findings)> {
+        match &self.content {
+            Content::Measured {
+                record, findings, ..
+            } => Some((record, findings)),
+            _ => None,
+        }
+    }
+
     /// What a measurement leaves for later ones about the core, beside its record.
     pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
-        let Content::Measured {
-            record, findings, ..
-        } = &self.content
-        else {
-            return None;
-        };
+        let (record, findings) = self.measurement()?;
         Some((record, switchcost_analysis::core_sharing(record, findings)?))
     }
 
@@ -180,7 +185,7 @@ impl Loaded {
     }
 
     /// How a program that shows this ends.
-    pub(super) fn exit(&self) -> Exit {
+    pub(in crate::verbs) fn exit(&self) -> Exit {
         let is_any_missing = match &self.content {
             Content::Measured { findings, .. } => findings
                 .results

@@ -1,11 +1,11 @@
 //! Several traces, one simulation after the other: trials of one workload, or the same under other conditions.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use switchcost_analysis::simulation::{Findings, Options, over_trials};
 use switchcost_report::simulate::render_trials;
 use switchcost_report::{Format, Style};
-use switchcost_simulation_result::{LIVE, Simulation};
+use switchcost_simulation_result::Simulation;
 
 use super::ended::Several;
 use super::{orders, print_notes, refuse_capture_flags, simulate};
@@ -20,7 +20,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
         || !arguments.quantum.is_empty()
         || arguments.at_once.is_some()
         || arguments.part.is_given();
-    if has_orders || paths.iter().any(|path| path == Path::new(LIVE)) {
+    if has_orders {
         return Err(Failure::SeveralTraces(paths.len()));
     }
     refuse_capture_flags(&arguments.capture)?;

@@ -39,6 +39,13 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    /// The report on a command, which has standard output for itself: what follows our messages on standard error.
+    pub(crate) fn report(&self) -> String {
+        let is_message = |line: &&str| line.starts_with("switchcost: ");
+        let lines = self.stderr.split_inclusive('\n');
+        lines.filter(|line| !is_message(line)).collect()
+    }
+
     /// What it printed, read as JSON that is as its schema says.
     pub(crate) fn json(&self) -> Value {
         assert!(!self.stdout.is_empty(), "{}", self.stderr);

@@ -12,7 +12,7 @@ use switchcost_units::Nanos;
 use super::programs::{Program, Programs};
 use crate::program_id::ProgramId;
 use crate::runs;
-use crate::verbs::observe::calibrated::is_same;
+use crate::runs::calibrations::is_same;
 
 /// Records of which the header is read, the newest.
 const MOST_HEADERS: usize = 512;

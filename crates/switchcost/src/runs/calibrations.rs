@@ -1,0 +1,279 @@
+//! What a switch costs on this machine, kept beside the folder of records from each measurement that has all that is needed, wherever its
+//! own record is: a cost, or that there was none.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use switchcost_analysis::Findings;
+use switchcost_analysis::observation::calibration;
+use switchcost_host::draft::Draft;
+use switchcost_observation::Calibration;
+use switchcost_record::{Case, EndReason, HostManifest, MeasureRecord, Mechanism};
+use time::format_description::well_known::Rfc3339;
+use time::{Duration, OffsetDateTime};
+
+/// An older measurement is of another machine, in effect: its neighbours have changed.
+const STALE: Duration = Duration::hours(24);
+
+/// A calibration that failed, or lacks a part, is not tried again before: what keeps a machine busy mostly lasts.
+pub(crate) const RETRY: Duration = Duration::minutes(10);
+
+const SCHEMA: &str = "switchcost-calibrations/1";
+
+/// Outcomes that are kept, the newest: those of a machine before and after a change of its settings.
+const MOST: usize = 8;
+
+/// No file of so few is longer.
+const LONGEST: u64 = 4 << 20;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Outcomes {
+    schema: String,
+    /// The newest last.
+    outcomes: Vec<Outcome>,
+}
+
+/// What came of a measurement.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// RFC 3339.
+    pub(crate) started_at: String,
+    host: HostManifest,
+    pub(crate) record: PathBuf,
+    /// None if it could not be measured.
+    pub(crate) calibration: Option<Calibration>,
+}
+
+/// Keeps what a measurement says of the cost of a switch, or that it could not say it, and gives the cost.
+pub(crate) fn keep(
+    record: &MeasureRecord,
+    findings: &Findings,
+    path: &Path,
+) -> Option<Calibration> {
+    let header = &record.header;
+    if !header.plan.rounds.is_usual() || !has_all(&header.plan.cases) {
+        return None;
+    }
+    let is_complete = record
+        .end
+        .is_some_and(|end| end.reason == EndReason::Complete);
+    let outcome = Outcome {
+        started_at: header.started_at.clone(),
+        host: header.host.clone(),
+        record: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+        calibration: calibration(record, findings),
+    };
+    let calibration = outcome.calibration.clone();
+    if let Some(place) = place().filter(|_| is_complete || outcome.is_whole()) {
+        let mut outcomes = Outcomes::read(&place);
+        outcomes.add(outcome);
+        // A home may be read-only, which was said where the record was to be kept.
+        let _ = outcomes.write(&place);
+    }
+    calibration
+}
+
+/// Beside the folder of records.
+pub(crate) fn place() -> Option<PathBuf> {
+    Some(super::folder().ok()?.with_file_name("calibrations.json"))
+}
+
+impl Outcomes {
+    /// Empty if there is none that can be read: it is measured again then.
+    pub(crate) fn read(path: &Path) -> Outcomes {
+        let read = || -> io::Result<Outcomes> {
+            let mut text = String::new();
+            File::open(path)?.take(LONGEST).read_to_string(&mut text)?;
+            Ok(serde_json::from_str(&text)?)
+        };
+        read()
+            .ok()
+            .filter(|outcomes| outcomes.schema == SCHEMA)
+            .unwrap_or_default()
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let mut draft = Draft::of(path)?;
+        draft.make_private()?;
+        draft.write_all(&serde_json::to_vec(self)?)?;
+        draft.keep()
+    }
+
+    fn add(&mut self, outcome: Outcome) {
+        self.schema = SCHEMA.to_owned();
+        self.outcomes.push(outcome);
+        let surplus = self.outcomes.len().saturating_sub(MOST);
+        self.outcomes.drain(..surplus);
+    }
+
+    /// The newest fresh one of a machine: a whole one, or else another.
+    pub(crate) fn newest(&self, host: &HostManifest, now: OffsetDateTime) -> Option<&Outcome> {
+        let is_fresh = |outcome: &&Outcome| {
+            let limit = if outcome.is_whole() { STALE } else { RETRY };
+            let started = OffsetDateTime::parse(&outcome.started_at, &Rfc3339);
+            started.is_ok_and(|started| (Duration::ZERO..limit).contains(&(now - started)))
+        };
+        let fresh = self.outcomes.iter().rev().filter(is_fresh);
+        let mut fresh = fresh.filter(|outcome| is_same(&outcome.host, host));
+        let newest = fresh.clone().next();
+        fresh.find(|outcome| outcome.is_whole()).or(newest)
+    }
+}
+
+/// A switch by itself, and one between arrays, over pipes.
+fn has_all(cases: &[Case]) -> bool {
+    let has = |is_empty| {
+        cases.iter().any(|case| {
+            case.mechanism == Mechanism::Pipe && case.working_set.is_empty() == is_empty
+        })
+    };
+    has(true) && has(false)
+}
+
+impl Outcome {
+    /// Whether it also has what reloading costs, likely and at most.
+    fn is_whole(&self) -> bool {
+        self.calibration.as_ref().is_some_and(|calibration| {
+            let mut loads = calibration.loads.iter();
+            !calibration.reloads.is_empty() && loads.any(|load| load.in_order_ns.is_some())
+        })
+    }
+}
+
+/// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been made to keep the
+/// kernel's command line to itself.
+pub(crate) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
+    let now = if record.is_redacted() {
+        host.clone().redacted()
+    } else {
+        host.clone()
+    };
+    let of = |host: &HostManifest| {
+        (
+            (
+                host.kernel.clone(),
+                host.cpu_model.clone(),
+                host.microcode.clone(),
+                host.hypervisor.clone(),
+            ),
+            (
+                host.mitigations.clone(),
+                host.is_kpti_active.clone(),
+                host.has_pcid.clone(),
+            ),
+            (
+                host.governor.clone(),
+                host.is_turbo_on,
+                host.is_smt_active.clone(),
+                host.preemption.clone(),
+                host.kernel_command_line.clone(),
+            ),
+        )
+    };
+    of(record) == of(&now)
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_observation::{Load, Observation};
+    use switchcost_units::Bytes;
+
+    use super::*;
+
+    const NOW: OffsetDateTime = time::macros::datetime!(2026-11-28 12:00 UTC);
+
+    fn observation() -> Observation {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fuzz/corpus/observation_record/small");
+        Observation::read(&path).expect("a record")
+    }
+
+    fn whole(age: Duration) -> Outcome {
+        let observation = observation();
+        let load = Load {
+            size_bytes: Bytes::mib(1),
+            chase_ns: 5.0,
+            emptied_ns: None,
+            emptied_by_page_ns: None,
+            in_order_ns: Some(1.0),
+        };
+        let calibration = observation.calibration.map(|calibration| Calibration {
+            loads: vec![load],
+            ..calibration
+        });
+        Outcome {
+            started_at: (NOW - age).format(&Rfc3339).expect("a date"),
+            host: observation.host,
+            record: PathBuf::new(),
+            calibration,
+        }
+    }
+
+    fn partial(age: Duration) -> Outcome {
+        let mut outcome = whole(age);
+        outcome
+            .calibration
+            .iter_mut()
+            .for_each(|it| it.reloads.clear());
+        outcome
+    }
+
+    fn failed(age: Duration) -> Outcome {
+        Outcome {
+            calibration: None,
+            ..whole(age)
+        }
+    }
+
+    /// The age of the outcome that serves, of these in order; none if it is measured anew.
+    fn age(host: &HostManifest, outcomes: &[Outcome]) -> Option<Duration> {
+        let mut all = Outcomes::default();
+        outcomes.iter().for_each(|outcome| all.add(outcome.clone()));
+        let newest = all.newest(host, NOW)?;
+        Some(NOW - OffsetDateTime::parse(&newest.started_at, &Rfc3339).expect("a date"))
+    }
+
+    #[test]
+    fn a_failure_is_remembered_for_a_while_and_hides_no_cost() {
+        let host = observation().host;
+        let (minutes, hours) = (Duration::minutes, Duration::hours);
+        for (outcomes, expected) in [
+            (vec![], None),
+            (vec![whole(hours(23))], Some(hours(23))),
+            (vec![whole(hours(25))], None),
+            (vec![whole(-hours(1))], None),
+            (vec![failed(minutes(9))], Some(minutes(9))),
+            (vec![failed(minutes(11))], None),
+            (vec![partial(minutes(9))], Some(minutes(9))),
+            (vec![partial(minutes(11))], None),
+            (
+                vec![whole(hours(1)), failed(minutes(2)), partial(minutes(1))],
+                Some(hours(1)),
+            ),
+            (
+                vec![failed(minutes(9)), whole(minutes(1))],
+                Some(minutes(1)),
+            ),
+        ] {
+            assert_eq!(age(&host, &outcomes), expected, "{outcomes:#?}");
+        }
+    }
+
+    #[test]
+    fn a_machine_is_another_one_by_what_changes_a_cost_and_not_by_its_name() {
+        let host = observation().host;
+        let outcomes = [whole(Duration::hours(1))];
+        let renamed = HostManifest {
+            hostname: "another".to_owned(),
+            ..host.clone()
+        };
+        assert_eq!(age(&renamed, &outcomes), Some(Duration::hours(1)));
+        let mut mitigated = host;
+        mitigated
+            .mitigations
+            .insert("spectre_v9".to_owned(), "Mitigation".to_owned());
+        assert_eq!(age(&mitigated, &outcomes), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! One line of JSON for each interval of `--every`, on standard output, for machines without a server that asks.
+
+use std::io::{self, ErrorKind, Write};
+use std::time::{Duration, Instant};
+
+use switchcost_analysis::observation::analyse;
+use switchcost_observation::Observation;
+use switchcost_observe::{NoBpf, ObserveError};
+use switchcost_report::observe::render_interval;
+use switchcost_units::Nanos;
+use time::OffsetDateTime;
+
+use crate::exit::Failure;
+use crate::runs::stamp;
+
+pub(super) struct Lines {
+    every: Duration,
+    /// When the interval ends; none before the first has begun.
+    due_at: Option<Instant>,
+    before: Option<Observation>,
+    /// Whether the reader has left.
+    is_left: bool,
+}
+
+impl Lines {
+    pub(super) fn new(every: Nanos) -> Lines {
+        Lines {
+            every: every.as_duration(),
+            due_at: None,
+            before: None,
+            is_left: false,
+        }
+    }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.is_left
+    }
+
+    /// Writes a line if an interval has ended.
+    pub(super) fn look(
+        &mut self,
+        so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
+    ) -> Result<(), Failure> {
+        let now = Instant::now();
+        let due_at = *self.due_at.get_or_insert(now + self.every);
+        if now < due_at {
+            return Ok(());
+        }
+        // Intervals that could not be kept are left out: the next one says how long it is.
+        let missed = (now - due_at).as_nanos() / self.every.as_nanos();
+        self.due_at = Some(due_at + self.every * (missed as u32 + 1));
+        let observation = so_far().map_err(ObserveError::from)?;
+        self.write(&observation)?;
+        self.before = Some(observation);
+        Ok(())
+    }
+
+    /// Writes the last interval, which is shorter than the others.
+    pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
+        if self.is_left {
+            Ok(())
+        } else {
+            self.write(observation)
+        }
+    }
+
+    fn write(&mut self, observation: &Observation) -> Result<(), Failure> {
+        let interval = match &self.before {
+            Some(before) => observation.since(before),
+            None => observation.clone(),
+        };
+        let now = OffsetDateTime::now_utc();
+        let at = stamp(now.truncate_to_millisecond());
+        let line = render_interval(&interval, &analyse(&interval), &at);
+        let mut stdout = io::stdout().lock();
+        match stdout
+            .write_all(line.as_bytes())
+            .and_then(|()| stdout.flush())
+        {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.is_left = true,
+            Err(error) => return Err(Failure::Print(error)),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+}
