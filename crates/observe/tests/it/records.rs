@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use switchcost_observation::{Observation, Source, Tasks};
 use switchcost_observe::{Backend, Options};
 
+use crate::in_flight::kernels;
 use crate::{begin, by_records, observed, observer, program_traced, turn};
 
 #[test]
@@ -116,11 +117,15 @@ fn threads_that_run_already_are_recorded() {
         .spawn()
         .expect("perl is there");
     std::thread::sleep(Duration::from_millis(100));
-    let since = Instant::now();
+    let switches = || kernels(child.id()).1;
+    let before = switches();
     observer.add(&[child.id()]).expect("there is room");
+    let begun = switches();
     std::thread::sleep(Duration::from_millis(300));
     observer.tick();
+    let least = (switches() - begun).saturating_sub(1);
     let counted = observer.finish().expect("records are read");
+    let most = switches() - before + 1;
     child.kill().and_then(|()| child.wait()).expect("our child");
     if counted.source != Source::Perf {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
@@ -134,11 +139,10 @@ fn threads_that_run_already_are_recorded() {
         (own.len(), own[0].name.as_str(), own[0].count),
         (1, "perl", 1)
     );
-    let most = since.elapsed().as_millis() as u64 / 5 + 2;
     assert!(
-        (20..=most).contains(&own[0].voluntary),
-        "{} sleeps of 5 ms, at most {most}",
-        own[0].voluntary
+        own[0].voluntary > 0 && (least..=most).contains(&own[0].switches()),
+        "{} switches, the kernel: {least} to {most}",
+        own[0].switches()
     );
 }
 
