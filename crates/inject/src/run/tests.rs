@@ -206,11 +206,11 @@ fn what_a_preemption_costs_is_made_up_for_from_the_second_run_on() {
 
 #[test]
 fn it_ends_before_the_budget_does() {
-    let ran = ran(Nanos::millis(60), usize::MAX, |order| twins(order, [0, 0]));
+    let ran = ran(Nanos::millis(300), usize::MAX, |order| twins(order, [0, 0]));
     assert!(matches!(ran.is_interrupted, Ok(false)));
     assert!(
-        (3..=60).contains(&ran.runs.len()),
-        "{} runs of 1 ms in 60 ms",
+        (3..=300).contains(&ran.runs.len()),
+        "{} runs of 1 ms in 300 ms",
         ran.runs.len()
     );
 }
