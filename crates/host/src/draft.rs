@@ -27,8 +27,6 @@ const RANDOM_BYTES: usize = 6;
 const MOST_NAME_BYTES: usize = 200;
 /// What the umask leaves of this, a result may be read and written by.
 const EVERYBODY: u32 = 0o666;
-/// What this user alone may read and write.
-const PRIVATE: u32 = 0o600;
 
 /// A file that is to be. Dropped, it leaves nothing.
 #[derive(Debug)]
@@ -94,12 +92,9 @@ impl Draft {
         }
     }
 
-    /// Lets no one but this user read it.
-    ///
-    /// # Errors
-    /// Where the file system refuses.
-    pub fn make_private(&self) -> io::Result<()> {
-        self.file.set_permissions(Permissions::from_mode(PRIVATE))
+    /// The file, whose mode and owner may be changed before it gets its name.
+    pub fn file(&self) -> &File {
+        &self.file
     }
 
     fn name(&self) -> io::Result<()> {

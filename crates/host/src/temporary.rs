@@ -130,7 +130,7 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
         lock,
         helper,
     };
-    fs::create_dir(folder.path())?;
+    DirBuilder::new().mode(0o700).create(folder.path())?;
     Ok(Some(folder))
 }
 

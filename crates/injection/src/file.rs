@@ -1,9 +1,8 @@
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use switchcost_record::{Chain, Readers, printable};
+use switchcost_record::{Chain, Readers, Source, printable};
 use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
@@ -77,11 +76,8 @@ impl InjectionWriter {
                 source,
             },
         };
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(readers.mode())
-            .open(path)
+        let file = readers
+            .create_new(path, File::options().append(true))
             .map_err(refused)?;
         let mut writer = InjectionWriter {
             file,
@@ -131,12 +127,10 @@ fn beginning() -> String {
 }
 
 /// Whether a file begins as the records of injections do.
-pub fn is_injection(path: &Path) -> bool {
-    let head = beginning();
-    let mut start = vec![0; head.len()];
-    File::open(path)
-        .and_then(|mut file| file.read_exact(&mut start))
-        .is_ok_and(|()| start == head.as_bytes())
+pub fn is_injection(source: &Source) -> bool {
+    source
+        .begins_with(beginning().as_bytes())
+        .is_ok_and(|is_one| is_one)
 }
 
 impl Injection {
@@ -144,8 +138,10 @@ impl Injection {
     ///
     /// # Errors
     /// Where the file cannot be read, or is no record that this program knows.
-    pub fn read_header(path: &Path) -> Result<Header, ReadInjectionError> {
-        let text = first_line(path).map_err(|source| ReadInjectionError::Read {
+    pub fn read_header(source: impl Into<Source>) -> Result<Header, ReadInjectionError> {
+        let source = source.into();
+        let path = source.path();
+        let text = first_line(&source).map_err(|source| ReadInjectionError::Read {
             path: path.to_owned(),
             source,
         })?;
@@ -160,7 +156,9 @@ impl Injection {
     ///
     /// # Errors
     /// Where the file cannot be read, or is no record that this program knows.
-    pub fn read(path: &Path) -> Result<Injection, ReadInjectionError> {
+    pub fn read(source: impl Into<Source>) -> Result<Injection, ReadInjectionError> {
+        let source = source.into();
+        let path = source.path();
         let unread = |source| ReadInjectionError::Read {
             path: path.to_owned(),
             source,
@@ -170,7 +168,8 @@ impl Injection {
             found,
         };
         let mut text = Vec::new();
-        File::open(path)
+        source
+            .open()
             .and_then(|file| file.take(LIMIT.0 + 1).read_to_end(&mut text))
             .map_err(unread)?;
         if text.len() as u64 > LIMIT.0 {
@@ -180,9 +179,9 @@ impl Injection {
     }
 }
 
-fn first_line(path: &Path) -> io::Result<Vec<u8>> {
+fn first_line(source: &Source) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    let file = File::open(path)?.take(LIMIT.0);
+    let file = source.open()?.take(LIMIT.0);
     BufReader::new(file).read_until(b'\n', &mut text)?;
     Ok(text)
 }
@@ -396,7 +395,7 @@ mod tests {
             others: Vec::new(),
         };
         let (_folder, path) = written(&[run(0), run(1), Line::End(end.clone())]);
-        assert!(is_injection(&path));
+        assert!(is_injection(&Source::named(&path)));
         let record = Injection::read(&path).expect("a record");
         assert_eq!(
             (record.runs.len(), record.end, &record.header),

@@ -1,7 +1,7 @@
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use switchcost_record::Chain;
+use switchcost_record::{Chain, Source};
 use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
@@ -62,7 +62,9 @@ impl Observation {
     ///
     /// # Errors
     /// Where the file cannot be read, or is no record of an observation that this program knows.
-    pub fn read(path: &Path) -> Result<Observation, ReadObservationError> {
+    pub fn read(source: impl Into<Source>) -> Result<Observation, ReadObservationError> {
+        let source = source.into();
+        let path = source.path();
         let unread = |source| ReadObservationError::Read {
             path: path.to_owned(),
             source,
@@ -71,7 +73,7 @@ impl Observation {
             path: path.to_owned(),
             found,
         };
-        let file = std::fs::File::open(path).map_err(unread)?;
+        let file = source.open().map_err(unread)?;
         let mut text = Vec::new();
         file.take(LIMIT.0 + 1)
             .read_to_end(&mut text)
@@ -136,6 +138,8 @@ struct Head {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn sample() -> Observation {

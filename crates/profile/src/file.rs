@@ -1,10 +1,9 @@
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use switchcost_record::printable;
+use switchcost_record::{Source, printable};
 use switchcost_remedies::for_reading;
 
 use crate::{PRICES_SCHEMA, PROFILE_SCHEMA, Prices, Profile};
@@ -50,10 +49,11 @@ const PRICES: &str = "prices (switchcost.prices/1), as switchcost measure --pric
 ///
 /// # Errors
 /// Where it cannot be read, or is none, or has columns of other lengths than it says.
-pub fn read_profile(path: &Path) -> Result<Profile, ProfileFileError> {
-    let profile: Profile = read(path, PROFILE_SCHEMA, PROFILE)?;
+pub fn read_profile(source: impl Into<Source>) -> Result<Profile, ProfileFileError> {
+    let source = source.into();
+    let profile: Profile = read(&source, PROFILE_SCHEMA, PROFILE)?;
     match profile.flaw() {
-        Some(found) => Err(unfit(path, found.to_owned(), PROFILE)),
+        Some(found) => Err(unfit(source.path(), found.to_owned(), PROFILE)),
         None => Ok(profile),
     }
 }
@@ -62,10 +62,11 @@ pub fn read_profile(path: &Path) -> Result<Profile, ProfileFileError> {
 ///
 /// # Errors
 /// Where they cannot be read, or are none.
-pub fn read_prices(path: &Path) -> Result<Prices, ProfileFileError> {
-    let prices: Prices = read(path, PRICES_SCHEMA, PRICES)?;
+pub fn read_prices(source: impl Into<Source>) -> Result<Prices, ProfileFileError> {
+    let source = source.into();
+    let prices: Prices = read(&source, PRICES_SCHEMA, PRICES)?;
     match prices.flaw() {
-        Some(found) => Err(unfit(path, found.to_owned(), PRICES)),
+        Some(found) => Err(unfit(source.path(), found.to_owned(), PRICES)),
         None => Ok(prices),
     }
 }
@@ -79,17 +80,19 @@ fn unfit(path: &Path, found: String, need: &'static str) -> ProfileFileError {
 }
 
 fn read<T: DeserializeOwned>(
-    path: &Path,
+    source: &Source,
     schema: &str,
     need: &'static str,
 ) -> Result<T, ProfileFileError> {
+    let path = source.path();
     let failed = |source| ProfileFileError::Read {
         path: path.to_owned(),
         source,
         need,
     };
     let mut text = Vec::new();
-    File::open(path)
+    source
+        .open()
         .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut text))
         .map_err(failed)?;
     if text.len() as u64 > LIMIT {

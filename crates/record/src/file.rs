@@ -1,8 +1,7 @@
 mod chain;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use switchcost_remedies::{for_reading, for_writing};
@@ -10,7 +9,7 @@ use switchcost_units::Bytes;
 
 use crate::{
     ANOTHER_PLACE, Cycles, End, Header, Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Readers,
-    Refusal, RuntimeRun, Sample, SelfTest, as_argument, printable,
+    Refusal, RuntimeRun, Sample, SelfTest, Source, as_argument, printable,
 };
 pub use chain::{BrokenChain, Chain};
 
@@ -86,12 +85,8 @@ impl MeasureWriter {
         path: &Path,
         header: Header,
     ) -> Result<Self, WriteRecordError> {
-        let mut new = OpenOptions::new();
-        let file = new
-            .append(true)
-            .create_new(true)
-            .mode(readers.mode())
-            .open(path)
+        let file = readers
+            .create_new(path, File::options().append(true))
             .map_err(|source| match source.kind() {
                 io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path.to_owned()),
                 _ => WriteRecordError::Create {
@@ -257,26 +252,18 @@ impl MeasureRecord {
     }
 
     /// Reads a record up to its last whole line.
-    pub fn read(path: &Path) -> Result<Self, ReadRecordError> {
-        Self::read_limited(path, LINE_LIMIT)
+    pub fn read(source: impl Into<Source>) -> Result<Self, ReadRecordError> {
+        Self::read_limited(&source.into(), LINE_LIMIT)
     }
 
     /// Reads its first line alone.
-    pub fn read_header(path: &Path) -> Result<Header, ReadRecordError> {
-        let file = File::open(path).map_err(|source| ReadRecordError::Open {
-            path: path.to_owned(),
-            source,
-        })?;
-        Lines::new(BufReader::new(file), path, LINE_LIMIT).header()
+    pub fn read_header(source: impl Into<Source>) -> Result<Header, ReadRecordError> {
+        Lines::of(&source.into(), LINE_LIMIT)?.header()
     }
 
     /// Never holds more than one line of at most `limit` in memory, beside what it has read.
-    fn read_limited(path: &Path, limit: Bytes) -> Result<Self, ReadRecordError> {
-        let file = File::open(path).map_err(|source| ReadRecordError::Open {
-            path: path.to_owned(),
-            source,
-        })?;
-        let mut lines = Lines::new(BufReader::new(file), path, limit);
+    fn read_limited(source: &Source, limit: Bytes) -> Result<Self, ReadRecordError> {
+        let mut lines = Lines::of(source, limit)?;
         let mut record = MeasureRecord::new(lines.header()?);
         while let Some(line) = lines.next_line()? {
             record.add(line, &lines)?;
@@ -351,15 +338,20 @@ enum Piece {
 }
 
 impl<'a> Lines<'a> {
-    fn new(reader: BufReader<File>, path: &'a Path, limit: Bytes) -> Self {
-        Lines {
-            reader,
+    fn of(source: &'a Source, limit: Bytes) -> Result<Self, ReadRecordError> {
+        let path = source.path();
+        let file = source.open().map_err(|source| ReadRecordError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Lines {
+            reader: BufReader::new(file),
             path,
             limit,
             number: 0,
             has_cut_line: false,
             chain: Chain::default(),
-        }
+        })
     }
 
     fn next_piece(&mut self) -> Result<Piece, ReadRecordError> {

@@ -22,7 +22,9 @@ mod printable;
 mod readers;
 mod runtime;
 mod sample;
+mod source;
 mod switch_path;
+pub mod trust;
 mod vector_state;
 
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
@@ -45,5 +47,6 @@ pub use printable::{as_argument, is_printable, plain, printable};
 pub use readers::Readers;
 pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
+pub use source::Source;
 pub use switch_path::SwitchPath;
 pub use vector_state::{VectorCase, VectorState};

@@ -1,3 +1,10 @@
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use crate::trust::hand_over;
+
 /// Who may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
@@ -15,5 +22,41 @@ impl Readers {
             Readers::AsUsual => 0o666,
             Readers::Owner => 0o600,
         }
+    }
+
+    /// Makes a new file for them, opened as told.
+    ///
+    /// # Errors
+    /// If there is one, or it cannot be made.
+    pub fn create_new(self, path: &Path, how: &mut OpenOptions) -> io::Result<File> {
+        let file = how.create_new(true).mode(self.mode()).open(path)?;
+        self.own(&file, path)?;
+        Ok(file)
+    }
+
+    /// Makes a new folder for them.
+    ///
+    /// # Errors
+    /// If there is one, or it cannot be made.
+    pub fn create_folder(self, path: &Path) -> io::Result<()> {
+        match self {
+            Readers::AsUsual => fs::create_dir(path),
+            Readers::Owner => {
+                DirBuilder::new().mode(0o700).create(path)?;
+                hand_over(&File::open(path)?, path)
+            }
+        }
+    }
+
+    /// Gives a file that was made for its owner alone that mode, whatever the umask, and to the owner of the home that it is in.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn own(self, file: &File, path: &Path) -> io::Result<()> {
+        if self == Readers::AsUsual {
+            return Ok(());
+        }
+        file.set_permissions(Permissions::from_mode(self.mode()))?;
+        hand_over(file, path)
     }
 }

@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
@@ -46,30 +46,27 @@ const BLANK: Interval = Interval {
 pub struct SimulationRecord {
     /// Everything but the intervals.
     pub head: Simulation,
-    path: PathBuf,
+    file: RecordFile,
 }
 
 impl SimulationRecord {
     /// Reads the head, and checks that the whole file is as it was written.
-    pub fn read(path: &Path) -> Result<Self, ReadSimulationError> {
-        let place = RecordFile(path);
-        place.check_whole()?;
-        let reader = place.reader()?;
-        let head = place.head(reader.metadata())?;
-        Ok(SimulationRecord {
-            head,
-            path: path.to_owned(),
-        })
+    pub fn read(source: impl Into<switchcost_record::Source>) -> Result<Self, ReadSimulationError> {
+        let file = RecordFile(source.into());
+        file.check_whole()?;
+        let reader = file.reader()?;
+        let head = file.head(reader.metadata())?;
+        Ok(SimulationRecord { head, file })
     }
 
     /// Where the record is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.0.path()
     }
 
     /// The intervals from the first on, in batches: one batch is in memory at a time.
     pub fn intervals(&self) -> Result<Intervals<'_>, ReadSimulationError> {
-        let place = RecordFile(&self.path);
+        let place = &self.file;
         let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;
         let reader = place.reader()?;
         let numbers = place.numbers(reader.metadata())?;
@@ -165,7 +162,7 @@ impl Iterator for Intervals<'_> {
 
 impl SimulationRecord {
     fn damaged(&self, place: &str, why: String) -> ReadSimulationError {
-        RecordFile(&self.path).damaged(place, why)
+        self.file.damaged(place, why)
     }
 
     /// Whether what an interval names is in the head.
@@ -272,11 +269,12 @@ fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<V
 }
 
 /// A file that is being opened.
-struct RecordFile<'a>(&'a Path);
+#[derive(Debug)]
+struct RecordFile(switchcost_record::Source);
 
-impl RecordFile<'_> {
+impl RecordFile {
     fn open(&self) -> Result<File, ReadSimulationError> {
-        File::open(self.0).map_err(|source| self.cannot_read(source))
+        self.0.open().map_err(|source| self.cannot_read(source))
     }
 
     /// Whether every byte is as it was written.
@@ -342,7 +340,7 @@ impl RecordFile<'_> {
             Ok(())
         } else {
             Err(ReadSimulationError::Version {
-                path: self.0.to_owned(),
+                path: self.0.path().to_owned(),
                 found: printable(schema),
             })
         }
@@ -384,21 +382,21 @@ impl RecordFile<'_> {
 
     fn cannot_read(&self, source: std::io::Error) -> ReadSimulationError {
         ReadSimulationError::Open {
-            path: self.0.to_owned(),
+            path: self.0.path().to_owned(),
             source,
         }
     }
 
     fn no_record(&self, why: String) -> ReadSimulationError {
         ReadSimulationError::NoRecord {
-            path: self.0.to_owned(),
+            path: self.0.path().to_owned(),
             why,
         }
     }
 
     fn damaged(&self, place: &str, why: String) -> ReadSimulationError {
         ReadSimulationError::Damaged {
-            path: self.0.to_owned(),
+            path: self.0.path().to_owned(),
             place: place.to_owned(),
             why,
         }

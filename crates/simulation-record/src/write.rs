@@ -186,6 +186,7 @@ fn write(
     }
     let draft = Draft::create_in(folder_of(path), readers).map_err(failed)?;
     write_file(draft.as_file(), spool, head, json, rows).map_err(failed)?;
+    readers.own(draft.as_file(), path).map_err(failed)?;
     draft.as_file().sync_all().map_err(failed)?;
     match draft.keep(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

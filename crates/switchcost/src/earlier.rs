@@ -1,10 +1,10 @@
 //! `--history`: the records of a folder, as far as they show what runs of this machine differ by.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use switchcost_analysis::EarlierRecords;
-use switchcost_record::{EarlierRuns, Header, MeasureRecord, ReadRecordError};
+use switchcost_record::{EarlierRuns, Header, MeasureRecord, ReadRecordError, Source};
 
 use crate::exit::Failure;
 use crate::kinds::{Kind, kind};
@@ -13,7 +13,7 @@ use crate::runs;
 /// A folder with records of measurements, of which the first lines are read.
 pub(crate) struct Folder {
     /// The newest first.
-    headers: Vec<(PathBuf, Header)>,
+    headers: Vec<(Source, Header)>,
     /// Why others cannot be read.
     unreadable: Vec<&'static str>,
 }
@@ -28,14 +28,16 @@ impl Folder {
         let entries = fs::read_dir(folder)
             .map_err(failed)?
             .flatten()
-            .map(|entry| entry.path());
-        let is_one = |path: &PathBuf| {
-            path.is_file() && runs::is_named_as_record(path) && kind(path) == Kind::Measurement
+            .map(|entry| Source::listed(entry.path()));
+        let is_one = |source: &Source| {
+            source.path().is_file()
+                && runs::is_named_as_record(source)
+                && kind(source) == Kind::Measurement
         };
         let (mut headers, mut unreadable) = (Vec::new(), Vec::new());
-        for path in entries.filter(is_one) {
-            match MeasureRecord::read_header(&path) {
-                Ok(header) => headers.push((path, header)),
+        for source in entries.filter(is_one) {
+            match MeasureRecord::read_header(&source) {
+                Ok(header) => headers.push((source, header)),
                 Err(error) => unreadable.push(why(&error)),
             }
         }
@@ -53,11 +55,11 @@ impl Folder {
         self.unreadable
             .iter()
             .for_each(|why| earlier.leave_out(*why));
-        for (path, of_it) in &self.headers {
+        for (source, of_it) in &self.headers {
             if !earlier.takes(of_it) {
                 continue;
             }
-            match MeasureRecord::read(path) {
+            match MeasureRecord::read(source) {
                 Ok(record) => earlier.add(&record, &switchcost_analysis::analyse(&record)),
                 Err(error) => earlier.leave_out(why(&error)),
             }

@@ -1,12 +1,17 @@
 //! Where this user's files are kept from run to run: the folders of the XDG base directory specification.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// For this user alone.
+use switchcost_host::draft::Draft;
+use switchcost_record::Readers;
+use switchcost_record::trust::make_folder;
+use tempfile::TempDir;
+
+/// Of a folder for this user alone.
 const PRIVATE: u32 = 0o700;
 
 /// Why there is no such folder. Reads well behind "failed to ...: " and before ", need ...".
@@ -51,12 +56,27 @@ pub(crate) fn cache() -> Result<PathBuf, NoHome> {
 
 /// Makes a folder where it is not there yet, and sees whether files can be made in it.
 pub(crate) fn make_writable(folder: &Path) -> Result<(), NoHome> {
-    let made = DirBuilder::new()
-        .recursive(true)
-        .mode(PRIVATE)
-        .create(folder);
-    made.and_then(|()| tempfile::tempfile_in(folder).map(drop))
+    make_folder(folder)
+        .and_then(|()| tempfile::tempfile_in(folder).map(drop))
         .map_err(|why| refused(folder, &why))
+}
+
+/// A new folder that stays, where there is none for this user's files.
+pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
+    let mut new = tempfile::Builder::new();
+    new.prefix(prefix)
+        .permissions(Permissions::from_mode(PRIVATE));
+    new.tempdir().map(TempDir::keep)
+}
+
+/// Writes a file that is kept for later runs, and no one named: whole or not at all, for this user alone, in place of what had its name.
+pub(crate) fn keep(path: &Path, text: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
+    make_folder(folder)?;
+    let mut draft = Draft::of(path)?;
+    draft.write_all(text)?;
+    Readers::Owner.own(draft.file(), path)?;
+    draft.keep()
 }
 
 fn refused(folder: &Path, why: &io::Error) -> NoHome {

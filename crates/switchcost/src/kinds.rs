@@ -1,8 +1,6 @@
 //! Of which kind a record is, by its beginning or its name.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use switchcost_record::Source;
 
 /// How names of records end: those of measurements, of injections, of observations, of simulations and of traces.
 pub(crate) const MEASURE: &str = "measure.jsonl";
@@ -25,36 +23,35 @@ pub(crate) enum Kind {
 }
 
 /// The kind of a record; whatever is of no other kind should be one of a measurement.
-pub(crate) fn kind(path: &Path) -> Kind {
+pub(crate) fn kind(source: &Source) -> Kind {
     match () {
-        () if is_simulation(path) => Kind::Simulation,
-        () if is_observation(path) => Kind::Observation,
-        () if switchcost_injection::is_injection(path) => Kind::Injection,
+        () if is_simulation(source) => Kind::Simulation,
+        () if is_observation(source) => Kind::Observation,
+        () if switchcost_injection::is_injection(source) => Kind::Injection,
         () => Kind::Measurement,
     }
 }
 
 /// Whether a file begins as the records of simulations do; where it does not begin at all, whether it is named as they are. What
 /// cannot be read is for the reader to say.
-pub(crate) fn is_simulation(path: &Path) -> bool {
-    let mut start = [0; 4];
-    match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
-        Ok(()) => &start == b"PAR1",
-        Err(_) => path
+pub(crate) fn is_simulation(source: &Source) -> bool {
+    match source.begins_with(b"PAR1") {
+        Ok(is_one) => is_one,
+        Err(_) => source
+            .path()
             .extension()
             .is_some_and(|extension| extension == "parquet"),
     }
 }
 
 /// Whether a file begins as the records of observations do; where it does not begin at all, whether it is named as they are.
-pub(crate) fn is_observation(path: &Path) -> bool {
+pub(crate) fn is_observation(source: &Source) -> bool {
     let head = format!(
         "{{\"schema\":\"{}/",
         switchcost_observation::OBSERVATION_SCHEMA
     );
-    let mut start = vec![0; head.len()];
-    match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
-        Ok(()) => start == head.as_bytes(),
-        Err(_) => path.to_string_lossy().ends_with(OBSERVATION),
+    match source.begins_with(head.as_bytes()) {
+        Ok(is_one) => is_one,
+        Err(_) => source.path().to_string_lossy().ends_with(OBSERVATION),
     }
 }

@@ -59,6 +59,18 @@ impl Output {
         })
     }
 
+    /// A file in a folder that is ours to fill: what stands there under its name is replaced, and a link is not followed.
+    pub(crate) fn in_folder(path: &Path) -> Result<Output, Failure> {
+        let draft = Draft::of(path).map_err(|source| Failure::Output {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Output {
+            name: Some(path.to_owned()),
+            sink: Sink::File(draft),
+        })
+    }
+
     /// Writes the text: all of it, or, into a file, nothing.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         let text = match self.sink {

@@ -1,7 +1,7 @@
 //! The prices of this machine, where `measure --prices` keeps a copy.
 
 use switchcost_profile::{Prices, read_prices};
-use switchcost_record::HostManifest;
+use switchcost_record::{HostManifest, Source};
 
 use crate::home;
 
@@ -11,7 +11,7 @@ pub(crate) const FILE: &str = "prices.json";
 /// The kept ones, or why there are none of this machine.
 pub(crate) fn of_this_machine(host: &HostManifest) -> Result<Prices, String> {
     let path = home::state().map_err(|why| why.to_string())?.join(FILE);
-    let prices = read_prices(&path).map_err(|error| error.to_string())?;
+    let prices = read_prices(Source::found(&path)).map_err(|error| error.to_string())?;
     if prices.cpu_model.as_ref() == host.cpu_model.known() && prices.caches == host.caches {
         Ok(prices)
     } else {

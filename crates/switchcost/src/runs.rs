@@ -4,21 +4,23 @@ pub(crate) mod calibrations;
 pub(crate) mod core_sharing;
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use switchcost_host::abandoned::take_over;
-use switchcost_record::Readers;
-use tempfile::TempDir;
+use switchcost_record::trust::open_lock;
+use switchcost_record::{Readers, Source};
 use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{OffsetDateTime, PrimitiveDateTime};
 
 use crate::exit::Failure;
-use crate::home::{self, NoHome, make_writable};
+use crate::home::{self, NoHome, make_temporary, make_writable};
 use crate::kinds::{INJECTION, MEASURE, OBSERVATION, SIMULATION, is_observation};
 use crate::messages::say;
 
@@ -80,12 +82,7 @@ pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> 
     let folder = folder().ok()?;
     make_writable(&folder).ok()?;
     let path = folder.with_file_name(format!("{name}.lock"));
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)
-        .ok()?;
+    let file = open_lock(&path).ok()?;
     let begun = Instant::now();
     while !take_over(&file).ok()? {
         if begun.elapsed() > LONGEST_TURN || is_over() {
@@ -147,10 +144,7 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     if let Some(folder) = FOLDER.get() {
         return Ok(folder.clone());
     }
-    let made = tempfile::Builder::new()
-        .prefix("switchcost-runs-")
-        .tempdir();
-    let folder = made.map(TempDir::keep).map_err(|error| {
+    let folder = make_temporary("switchcost-runs-").map_err(|error| {
         Failure::NoPlace(format!(
             "{refused}, and no temporary folder to be made ({error})"
         ))
@@ -177,28 +171,50 @@ pub(crate) fn short(path: &Path) -> String {
     }
 }
 
-/// The newest record of the usual folder.
-pub(crate) fn newest_record() -> Result<PathBuf, Failure> {
+/// The newest record of the usual folder that may be read.
+pub(crate) fn newest_record() -> Result<Source, Failure> {
     let folder = folder().map_err(Failure::NowhereToLook)?;
-    let entries = std::fs::read_dir(&folder).map_err(|_| Failure::NoRecord(folder.clone()))?;
-    let paths = entries.flatten().map(|entry| entry.path());
-    paths
-        .filter(|path| is_record(path) && !is_empty(path))
-        .max_by_key(|path| Age::read(path))
-        .ok_or(Failure::NoRecord(folder))
+    let records = newest_first(&folder, is_record).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => Failure::NoRecord(folder.clone()),
+        _ => Failure::OpenFolder {
+            path: folder.clone(),
+            source,
+        },
+    })?;
+    let mut refused = None;
+    for record in records {
+        match record.open() {
+            Ok(_) => {
+                if let Some((newer, why)) = refused {
+                    say_once(&folder, &newer, &why);
+                }
+                return Ok(record);
+            }
+            Err(why) => drop(refused.get_or_insert((record, why))),
+        }
+    }
+    Err(match refused {
+        Some((record, source)) => Failure::Open {
+            path: record.path().to_owned(),
+            source,
+        },
+        None => Failure::NoRecord(folder),
+    })
 }
 
 /// Says which record of the usual folder is dated in the future: the clock was set back since, or the file was renamed. It counts as older
 /// than all others.
 pub(crate) fn report_future_records() {
-    let mut paths = named("").into_iter();
-    let Some(path) = paths.rfind(|path| Age::read(path).is_future) else {
+    let records = folder().map(|folder| newest_first(&folder, is_record));
+    let mut records = records.into_iter().flatten().flatten();
+    let Some(record) = records.find(|record| Age::read(record.path()).is_future) else {
         return;
     };
+    let path = record.path();
     say!(
         "{} is dated in the future and counts as the oldest record; name it to see it: switchcost report {}",
-        short(&path),
-        switchcost_report::as_argument(&path)
+        short(path),
+        switchcost_report::as_argument(path)
     );
 }
 
@@ -252,30 +268,55 @@ impl PartialOrd for Age {
     }
 }
 
-/// The records of measurements in the usual folder, the newest last.
-pub(crate) fn measurements() -> Vec<PathBuf> {
-    named(MEASURE)
+/// The records of measurements in the usual folder, the newest first.
+pub(crate) fn measurements() -> impl Iterator<Item = Source> {
+    records(MEASURE)
 }
 
-/// The records of injections in the usual folder, the newest last.
-pub(crate) fn injections() -> Vec<PathBuf> {
-    named(INJECTION)
+/// The records of injections in the usual folder, the newest first.
+pub(crate) fn injections() -> impl Iterator<Item = Source> {
+    records(INJECTION)
 }
 
-fn named(ending: &str) -> Vec<PathBuf> {
-    let entries = folder()
-        .ok()
-        .and_then(|folder| std::fs::read_dir(folder).ok());
-    let paths = entries
+/// None if there is no such folder. Why it may not be read is reported, and of records in it the first reason.
+fn records(ending: &'static str) -> impl Iterator<Item = Source> {
+    let in_folder = |folder: PathBuf| {
+        let is_one = |path: &Path| ends_with(path, ending);
+        match newest_first(&folder, is_one) {
+            Ok(records) => records,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                say_once(&folder, &Source::found(&folder), &error);
+                Vec::new()
+            }
+        }
         .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = paths
-        .filter(|path| is_record(path) && ends_with(path, ending))
-        .collect();
-    paths.sort_by_cached_key(|path| Age::read(path));
-    paths
+        .filter(move |record| {
+            let opened = record.open();
+            opened
+                .inspect_err(|why| say_once(&folder, record, why))
+                .is_ok()
+        })
+    };
+    folder().ok().map(in_folder).into_iter().flatten()
+}
+
+/// What has such a name in a folder, whether or not it may be read.
+fn newest_first(folder: &Path, is_one: impl Fn(&Path) -> bool) -> io::Result<Vec<Source>> {
+    let entries = std::fs::read_dir(folder)?.flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| is_one(path) && !is_empty(path));
+    paths.sort_by_cached_key(|path| std::cmp::Reverse(Age::read(path)));
+    Ok(paths.into_iter().map(Source::found).collect())
+}
+
+/// The folder is looked at for more than one purpose.
+fn say_once(folder: &Path, refused: &Source, why: &io::Error) {
+    static SAID_OF: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut said_of = SAID_OF.lock().unwrap_or_else(PoisonError::into_inner);
+    if said_of.insert(folder.to_owned()) {
+        say!("{} is not used: {why}", refused.path().display());
+    }
 }
 
 fn ends_with(path: &Path, ending: &str) -> bool {
@@ -290,12 +331,13 @@ fn is_record(path: &Path) -> bool {
 }
 
 /// Whether a file is named as records are, wherever it lies, and has something in it. Much else is JSON: of that it takes what begins as an observation.
-pub(crate) fn is_named_as_record(path: &Path) -> bool {
+pub(crate) fn is_named_as_record(source: &Source) -> bool {
+    let path = source.path();
     !is_empty(path)
         && path.extension().is_some_and(|extension| {
             extension == "jsonl"
                 || extension == "parquet"
-                || (extension == "json" && is_observation(path))
+                || (extension == "json" && is_observation(source))
         })
 }
 

@@ -8,11 +8,12 @@
 mod table;
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
 use object::read::{Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache};
+use rustix::fs::{Mode, OFlags};
 use table::Table;
 
 /// What lies at a place.
@@ -236,11 +237,11 @@ pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
 }
 
 fn open_regular(path: &Path) -> Option<File> {
-    let facts = fs::metadata(path).ok()?;
-    if !path.is_absolute() || !facts.is_file() || facts.len() > LARGEST_OBJECT {
-        return None;
-    }
-    File::open(path).ok()
+    // What is mapped may be another user's, who may put a FIFO in its place.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let facts = file.metadata().ok()?;
+    (path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT).then_some(file)
 }
 
 /// Where distributions keep debugging information apart.
@@ -263,6 +264,8 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use object::read::ObjectSymbol;
 
     use super::*;

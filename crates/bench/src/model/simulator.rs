@@ -132,8 +132,8 @@ fn reloaded(
         .ok_or("simulate tells no excess")?;
     let (one, profile) = (walks("1")?, text(&program.path(&format!("{name}.json"))));
     ran(program.command(&["trace", "profile", &one, "-o", &profile]))?;
-    let profile =
-        switchcost_profile::read_profile(profile.as_ref()).map_err(|error| error.to_string())?;
+    let profile = switchcost_profile::read_profile(std::path::Path::new(&profile))
+        .map_err(|error| error.to_string())?;
     let model = switchcost_analysis::model::reload(&profile, prices, size, f64::MAX);
     let found = switchcost_analysis::model::reload(&array(kind, size), prices, size, f64::MAX);
     let model = [model.low_ns, model.likely_ns, model.high_ns];

@@ -25,8 +25,8 @@ fn a_line_as_long_as_the_limit_is_read() {
         .max()
         .expect("lines");
     let file = record_of(SAMPLE.as_bytes());
-    assert!(MeasureRecord::read_limited(file.path(), limit_of(longest)).is_ok());
-    assert!(MeasureRecord::read_limited(file.path(), limit_of(longest - 1)).is_err());
+    assert!(MeasureRecord::read_limited(&file.path().into(), limit_of(longest)).is_ok());
+    assert!(MeasureRecord::read_limited(&file.path().into(), limit_of(longest - 1)).is_err());
 }
 
 #[test]
@@ -37,7 +37,8 @@ fn a_line_above_the_limit_is_refused_without_being_read_to_its_end() {
     let file = record_of(format!("{}\n", sample_lines()[0]).as_bytes());
     // A gibibyte of nothing, which takes no room on disk.
     file.as_file().set_len(1 << 30).expect("a hole");
-    let error = MeasureRecord::read_limited(file.path(), Bytes(limit)).expect_err("too long");
+    let error =
+        MeasureRecord::read_limited(&file.path().into(), Bytes(limit)).expect_err("too long");
     let path = file.path().display();
     assert_eq!(
         error.to_string(),
@@ -61,8 +62,8 @@ fn a_first_line_above_the_limit_is_no_header() {
 #[test]
 fn no_piece_holds_more_than_the_limit() {
     let file = record_of(&[b'x'; 10_000]);
-    let reader = BufReader::new(File::open(file.path()).expect("open"));
-    let mut lines = Lines::new(reader, file.path(), Bytes(100));
+    let source = Source::named(file.path());
+    let mut lines = Lines::of(&source, Bytes(100)).expect("open");
     assert!(matches!(lines.next_piece(), Ok(Piece::TooLong)));
     let left = lines.reader.fill_buf().expect("more").len();
     assert!(left > 0, "the rest of the line was not read");
@@ -71,7 +72,7 @@ fn no_piece_holds_more_than_the_limit() {
 #[test]
 fn says_how_many_lines_a_full_disk_took() {
     let path = PathBuf::from("run.jsonl");
-    let file = OpenOptions::new()
+    let file = std::fs::OpenOptions::new()
         .append(true)
         .open("/dev/full")
         .expect("the full device");

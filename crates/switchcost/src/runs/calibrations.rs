@@ -1,18 +1,20 @@
 //! What a switch costs on this machine, kept beside the folder of records from each measurement that has all that is needed, wherever its
 //! own record is: a cost, or that there was none.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use switchcost_analysis::Findings;
 use switchcost_analysis::observation::calibration;
-use switchcost_host::draft::Draft;
 use switchcost_observation::Calibration;
+use switchcost_record::trust::open_found;
 use switchcost_record::{Case, EndReason, HostManifest, MeasureRecord, Mechanism};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
+
+use crate::home;
+use crate::messages::say;
 
 /// An older measurement is of another machine, in effect: its neighbours have changed.
 const STALE: Duration = Duration::hours(24);
@@ -85,20 +87,23 @@ impl Outcomes {
     pub(crate) fn read(path: &Path) -> Outcomes {
         let read = || -> io::Result<Outcomes> {
             let mut text = String::new();
-            File::open(path)?.take(LONGEST).read_to_string(&mut text)?;
+            open_found(path)?.take(LONGEST).read_to_string(&mut text)?;
             Ok(serde_json::from_str(&text)?)
         };
+        let or_say = |error: &io::Error| {
+            if error.kind() != io::ErrorKind::NotFound {
+                say!("{} is not used: {error}", path.display());
+            }
+        };
         read()
+            .inspect_err(or_say)
             .ok()
             .filter(|outcomes| outcomes.schema == SCHEMA)
             .unwrap_or_default()
     }
 
     fn write(&self, path: &Path) -> io::Result<()> {
-        let mut draft = Draft::of(path)?;
-        draft.make_private()?;
-        draft.write_all(&serde_json::to_vec(self)?)?;
-        draft.keep()
+        home::keep(path, &serde_json::to_vec(self)?)
     }
 
     fn add(&mut self, outcome: Outcome) {

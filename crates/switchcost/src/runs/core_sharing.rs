@@ -1,15 +1,15 @@
 //! What earlier runs found out about the core of this machine, kept beside the records: how fast its additions are on an unshared
 //! core, and what sharing it costs. A run that is on a shared core throughout has no other way to know.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use switchcost_analysis::CoreSharing;
+use switchcost_record::trust::open_found;
 use switchcost_record::{CoreClock, HostManifest, MeasureRecord, SharedCost};
-use tempfile::NamedTempFile;
 
+use crate::home;
 use crate::messages::say;
 
 const SCHEMA: &str = "switchcost-core-sharing/1";
@@ -128,7 +128,7 @@ fn path() -> Option<PathBuf> {
 
 /// An empty one where there is none yet.
 fn read(path: &Path) -> io::Result<History> {
-    let file = match File::open(path) {
+    let file = match open_found(path) {
         Ok(file) => file,
         Err(error)
             if matches!(
@@ -151,13 +151,9 @@ fn read(path: &Path) -> io::Result<History> {
 
 /// Whole or not at all.
 fn write(path: &Path, history: &History) -> io::Result<()> {
-    let folder = path.parent().ok_or_else(|| io::Error::other("no folder"))?;
-    crate::home::make_writable(folder).map_err(io::Error::other)?;
-    let mut draft = NamedTempFile::new_in(folder)?;
-    serde_json::to_writer_pretty(&mut draft, history)?;
-    draft.write_all(b"\n")?;
-    draft.persist(path)?;
-    Ok(())
+    let mut text = serde_json::to_vec_pretty(history)?;
+    text.push(b'\n');
+    home::keep(path, &text)
 }
 
 #[cfg(test)]

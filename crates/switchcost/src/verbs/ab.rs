@@ -10,6 +10,7 @@ use switchcost_facts::{Root, cpus_by_quiet};
 use switchcost_host::machine::manifest;
 use switchcost_measure::sides;
 use switchcost_record::HostManifest;
+use switchcost_record::Readers;
 use switchcost_report::compare::render_in_turns;
 
 use crate::cli::ab::AbArguments;
@@ -38,7 +39,11 @@ pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
         time_of(arguments),
     )?;
     let interrupt = Interrupt::watch()?;
-    let folders = Folders::make(&folder(arguments)?)?;
+    let readers = match arguments.record {
+        Some(_) => Readers::AsUsual,
+        None => Readers::Owner,
+    };
+    let folders = Folders::make(&folder(arguments)?, readers)?;
     let turns = turns(arguments, &flags, folders, &interrupt, &before)?;
     let text = render_in_turns(
         &turns,

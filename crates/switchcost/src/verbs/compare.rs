@@ -8,6 +8,7 @@ mod verdicts;
 use std::path::{Path, PathBuf};
 
 use switchcost_analysis::compare::{Comparison, Pair, Request};
+use switchcost_record::Source;
 use switchcost_report::compare::render;
 use switchcost_report::html::render_comparison;
 
@@ -32,7 +33,7 @@ fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Ex
     let verdicts = Verdicts::claim(&arguments.verdicts, &all)?;
     let names = [&base, &new].map(|side| {
         side.iter()
-            .map(|path| path.display().to_string())
+            .map(|record| record.path().display().to_string())
             .collect::<Vec<_>>()
     });
     let request = Request {
@@ -63,21 +64,24 @@ pub(super) fn exit(comparison: &Comparison) -> Exit {
 }
 
 /// One record, or all of a folder in the order of their names.
-fn records_at(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn records_at(path: &Path) -> Result<Vec<Source>, Failure> {
     if path.is_dir() {
         records_in(path)
     } else {
-        Ok(vec![path.to_owned()])
+        Ok(vec![Source::named(path)])
     }
 }
 
-fn records_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut paths = entries(folder)?;
-    paths.retain(|path| runs::is_named_as_record(path));
-    if paths.is_empty() {
+fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
+    let records: Vec<Source> = entries(folder)?
+        .into_iter()
+        .map(Source::listed)
+        .filter(runs::is_named_as_record)
+        .collect();
+    if records.is_empty() {
         Err(Failure::NoRecords(folder.to_owned()))
     } else {
-        Ok(paths)
+        Ok(records)
     }
 }
 

@@ -4,8 +4,9 @@ mod loaded;
 pub(super) mod pictures;
 mod stacks;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use switchcost_record::Source;
 use switchcost_report::{Format, Style, html};
 
 use crate::cli::report::ReportArguments;
@@ -18,26 +19,26 @@ pub(super) use loaded::Loaded;
 pub(super) use stacks::StackFiles;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
-    let paths = if arguments.record.is_empty() {
+    let records: Vec<Source> = if arguments.record.is_empty() {
         let newest = runs::newest_record()?;
         runs::report_future_records();
         vec![newest]
     } else {
-        arguments.record.clone()
+        arguments.record.iter().map(Source::from).collect()
     };
-    let stacks = StackFiles::claim(&paths, &arguments.stacks)?;
+    let stacks = StackFiles::claim(&records, &arguments.stacks)?;
     if arguments.output.is_none() && arguments.figures.is_none() && !stacks.is_any() {
-        return print(&paths, arguments);
+        return print(&records, arguments);
     }
     let output = arguments
         .output
         .as_deref()
-        .map(|page| claim(&paths, Some(page)))
+        .map(|page| claim(&records, Some(page)))
         .transpose()?;
     let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
-    let loaded: Vec<Loaded> = paths
+    let loaded: Vec<Loaded> = records
         .iter()
-        .map(|path| Loaded::read(path)?.beside(earlier.as_ref()))
+        .map(|record| Loaded::read(record)?.beside(earlier.as_ref()))
         .collect::<Result<_, _>>()?;
     if stacks.is_any() {
         let [one] = loaded.as_slice() else {
@@ -100,7 +101,7 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
         return text;
     }
     // The newest record is what is shown where none is named.
-    let is_newest = runs::newest_record().is_ok_and(|newest| newest == path);
+    let is_newest = runs::newest_record().is_ok_and(|newest| newest.path() == path);
     let record = if is_newest {
         String::new()
     } else {
@@ -113,25 +114,25 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     )
 }
 
-fn print(paths: &[PathBuf], arguments: &ReportArguments) -> Result<Exit, Failure> {
+fn print(records: &[Source], arguments: &ReportArguments) -> Result<Exit, Failure> {
     let (form, by) = (&arguments.form, arguments.rows.by);
-    if form.format != Format::Table && paths.len() > 1 {
-        return Err(Failure::OneRecord(paths.len()));
+    if form.format != Format::Table && records.len() > 1 {
+        return Err(Failure::OneRecord(records.len()));
     }
     let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
-    let read = |path: &PathBuf| -> Result<Loaded, Failure> {
-        Loaded::read(path)?.by(by).beside(earlier.as_ref())
+    let read = |record: &Source| -> Result<Loaded, Failure> {
+        Loaded::read(record)?.by(by).beside(earlier.as_ref())
     };
-    let output = claim(paths, form.out.as_deref())?;
-    if let [path] = paths {
-        return show_loaded(&read(path)?, path, form, arguments.verbosity, output);
+    let output = claim(records, form.out.as_deref())?;
+    if let [one] = records {
+        return show_loaded(&read(one)?, one.path(), form, arguments.verbosity, output);
     }
     let style = output.style(arguments.verbosity);
     let mut text = String::new();
     let mut exit = Exit::Success;
-    for path in paths {
-        let loaded = read(path)?;
-        text += &headed(&loaded, path, style);
+    for record in records {
+        let loaded = read(record)?;
+        text += &headed(&loaded, record.path(), style);
         exit = worse(exit, loaded.exit());
     }
     output.write(&text)?;
@@ -151,12 +152,15 @@ fn worse(a: Exit, b: Exit) -> Exit {
 }
 
 /// A place for what is made of these records. A slip of the finger must not cost one of them.
-pub(super) fn claim(records: &[PathBuf], name: Option<&Path>) -> Result<Output, Failure> {
+pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, Failure> {
     if let Some(name) = name
         && let Ok(place) = name.canonicalize()
-        && records
-            .iter()
-            .any(|path| path.canonicalize().is_ok_and(|record| record == place))
+        && records.iter().any(|source| {
+            source
+                .path()
+                .canonicalize()
+                .is_ok_and(|record| record == place)
+        })
     {
         return Err(Failure::OverRecord(name.to_owned()));
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::common::{Place, text};
 
@@ -88,6 +89,49 @@ fn the_newest_record_is_shown_and_not_one_that_is_dated_in_the_future() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn what_is_planted_among_the_records_is_passed_over_and_reported() {
+    let place = Place::new();
+    let runs = place.path("switchcost/runs");
+    fs::create_dir_all(&runs).expect("room");
+    let record = runs.join("2026-01-01T00-00-00-1-simulation.parquet");
+    fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
+    let named = place.run(&["report", text(&record)]);
+    let planted = runs.join("2026-01-02T00-00-00-1-measure.jsonl");
+    let made = Command::new("mkfifo").arg(&planted).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let newest = place.run(&["report"]);
+    let why = format!(
+        "switchcost: {} is not used: it is a FIFO\n",
+        planted.display()
+    );
+    assert_eq!((newest.code, newest.stderr), (0, why));
+    assert_eq!(newest.stdout, named.stdout);
+    let compared = place.run(&["compare", text(&runs), text(&record)]);
+    assert_eq!(compared.code, 5, "{}", compared.stderr);
+    assert!(
+        compared.stderr.contains("it is a FIFO"),
+        "{}",
+        compared.stderr
+    );
+}
+
+#[test]
+fn a_record_comes_through_a_pipe() {
+    let place = Place::new();
+    for name in ["measure-2.jsonl", "simulation-1.parquet"] {
+        let record = sample(name);
+        let script = r#"exec "$0" report --format json <(cat "$1")"#;
+        let mut piped = Command::new("bash");
+        piped.args(["-c", script, env!("CARGO_BIN_EXE_switchcost"), &record]);
+        let piped = piped.output().expect("bash");
+        let named = place.run(&["report", "--format", "json", &record]);
+        let text = String::from_utf8_lossy(&piped.stdout);
+        assert_eq!(text, named.stdout, "{name}");
+        assert_eq!(piped.status.code(), Some(named.code));
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use switchcost_host::clock::monotonic;
 use switchcost_host::setup::{Kept, NotKept, Setup};
 use switchcost_host::task::{named_own_program, own_program};
 use switchcost_measure::sides::{Runs, Side};
-use switchcost_record::{MeasureRecord, WriteRecordError};
+use switchcost_record::{MeasureRecord, Readers, WriteRecordError};
 use switchcost_units::Nanos;
 
 use super::POWER;
@@ -35,11 +35,12 @@ const QUOTED_BYTES: usize = 300;
 /// Where the records are.
 pub(super) struct Folders {
     pub(super) all: PathBuf,
+    readers: Readers,
 }
 
 impl Folders {
     /// New ones.
-    pub(super) fn make(all: &Path) -> Result<Folders, Failure> {
+    pub(super) fn make(all: &Path, readers: Readers) -> Result<Folders, Failure> {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
             let failed = |source: io::Error| match source.kind() {
                 io::ErrorKind::AlreadyExists => {
@@ -50,10 +51,11 @@ impl Folders {
                     source,
                 },
             };
-            fs::create_dir(&folder).map_err(failed)?;
+            readers.create_folder(&folder).map_err(failed)?;
         }
         Ok(Folders {
             all: all.to_owned(),
+            readers,
         })
     }
 
@@ -156,10 +158,14 @@ impl<'a> Session<'a> {
 
     fn kept(&self, side: Side, record: &Path, log: &Path) -> Result<Kept, Failure> {
         let arm = &self.arms[side as usize];
-        let output = File::create(log).map_err(|source| Failure::Output {
-            path: log.to_owned(),
-            source,
-        })?;
+        let output = self
+            .folders
+            .readers
+            .create_new(log, File::options().write(true))
+            .map_err(|source| Failure::Output {
+                path: log.to_owned(),
+                source,
+            })?;
         let keeper = arm
             .start(&self.program(side, record), output)
             .map_err(Failure::OwnFile)?;
@@ -249,6 +255,8 @@ impl Runs for Session<'_> {
             });
         }
         remove_bare(&log);
+        let own = |file: File| self.folders.readers.own(&file, &path);
+        File::open(&path).and_then(own).map_err(Failure::OwnFile)?;
         let record = MeasureRecord::read(&path)?;
         let findings = switchcost_analysis::analyse(&record);
         self.records[side as usize].push((path.display().to_string(), record, findings));

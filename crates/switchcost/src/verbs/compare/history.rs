@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use switchcost_analysis::Findings;
 use switchcost_analysis::compare::{History, Request, State, history};
-use switchcost_record::MeasureRecord;
+use switchcost_record::{MeasureRecord, Source};
 use switchcost_report::compare::render_history;
 use switchcost_report::html::render_history as page_of;
 use time::OffsetDateTime;
 
 use super::place::Place;
-use super::{entries, records_at};
+use super::{entries, records_in};
 use crate::cli::compare::CompareArguments;
 use crate::exit::{Exit, Failure};
 use crate::kinds::{Kind, kind};
@@ -25,7 +25,7 @@ struct Loaded {
 
 pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, Failure> {
     let places = states(folder)?;
-    let records: Vec<PathBuf> = places
+    let records: Vec<Source> = places
         .iter()
         .flat_map(|(_, records)| records.clone())
         .collect();
@@ -58,12 +58,20 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
 }
 
 /// The folders and records in a folder, with the records of each; folders without any are none.
-fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Failure> {
-    let is_state = |path: &PathBuf| path.is_dir() || runs::is_named_as_record(path);
-    let states: Vec<(PathBuf, Vec<PathBuf>)> = entries(folder)?
+fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
+    let is_state =
+        |path: &PathBuf| path.is_dir() || runs::is_named_as_record(&Source::listed(path));
+    let states: Vec<(PathBuf, Vec<Source>)> = entries(folder)?
         .into_iter()
         .filter(is_state)
-        .filter_map(|path| records_at(&path).ok().map(|records| (path, records)))
+        .filter_map(|path| {
+            let records = if path.is_dir() {
+                records_in(&path).ok()?
+            } else {
+                vec![Source::listed(&path)]
+            };
+            Some((path, records))
+        })
         .collect();
     if states.len() < 2 {
         Err(Failure::FewStates {
@@ -75,26 +83,23 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Failure> {
     }
 }
 
-fn load(path: &Path, records: &[PathBuf]) -> Result<Loaded, Failure> {
+fn load(path: &Path, records: &[Source]) -> Result<Loaded, Failure> {
     let name = if path.is_dir() {
         path.file_name()
     } else {
         path.file_stem()
     };
     let name = name.unwrap_or_default().to_string_lossy().into_owned();
-    let mut records = records
-        .iter()
-        .map(|path| read(path))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut records = records.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     records.sort_by(|(a, _), (b, _)| a.header.started_at.cmp(&b.header.started_at));
     Ok(Loaded { name, records })
 }
 
-fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
-    match kind(path) {
-        Kind::Measurement => super::sides::read(path),
+fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
+    match kind(source) {
+        Kind::Measurement => super::sides::read(source),
         other => Err(Failure::NotOfHistory {
-            path: path.to_owned(),
+            path: source.path().to_owned(),
             kind: other,
         }),
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use switchcost_record::Source;
 use switchcost_report::Style;
 use switchcost_report::html::Html;
 
@@ -23,7 +24,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn claim(
         arguments: &CompareArguments,
-        records: &[PathBuf],
+        records: &[Source],
     ) -> Result<Place, Failure> {
         let CompareArguments {
             output: page,

@@ -4,7 +4,6 @@ mod earlier;
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
 
 use switchcost_analysis::compare::{
     Analysed, Comparison, Copied, Request, Simulated, compare, compare_injections,
@@ -13,7 +12,7 @@ use switchcost_analysis::compare::{
 use switchcost_analysis::{Findings, simulation};
 use switchcost_injection::Injection;
 use switchcost_observation::Observation;
-use switchcost_record::MeasureRecord;
+use switchcost_record::{MeasureRecord, Source};
 use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
@@ -22,14 +21,14 @@ use crate::records;
 
 /// Compares the records at these places, all of one kind.
 pub(super) fn compared(
-    base: &[PathBuf],
-    new: &[PathBuf],
+    base: &[Source],
+    new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
-    let mut kinds: Vec<(Kind, &PathBuf)> = base
+    let mut kinds: Vec<(Kind, &Source)> = base
         .iter()
         .chain(new)
-        .map(|path| (kind(path), path))
+        .map(|source| (kind(source), source))
         .collect();
     kinds.sort_by_key(|(kind, _)| *kind);
     if let (Some((first_kind, first)), Some((second_kind, second))) = (kinds.first(), kinds.last())
@@ -38,8 +37,8 @@ pub(super) fn compared(
         // One that is not there has no kind.
         [first, second]
             .into_iter()
-            .try_for_each(|path| open(path).map(drop))?;
-        let [first, second] = [first, second].map(|path| path.to_path_buf());
+            .try_for_each(|source| open(source).map(drop))?;
+        let [first, second] = [first, second].map(|source| source.path().to_owned());
         return Err(Failure::MixedKinds {
             first,
             first_kind: *first_kind,
@@ -55,26 +54,21 @@ pub(super) fn compared(
     }
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|source| Failure::Open {
-        path: path.to_owned(),
+fn open(file: &Source) -> Result<File, Failure> {
+    file.open().map_err(|source| Failure::Open {
+        path: file.path().to_owned(),
         source,
     })
 }
 
 /// The records of both sides, no two of which are `run`s that are the same.
 fn both<T>(
-    base: &[PathBuf],
-    new: &[PathBuf],
-    read: impl Fn(&Path) -> Result<T, Failure>,
+    base: &[Source],
+    new: &[Source],
+    read: impl Fn(&Source) -> Result<T, Failure>,
     run: impl Fn(&T) -> (String, u64),
 ) -> Result<[Vec<T>; 2], Failure> {
-    let all = |paths: &[PathBuf]| {
-        paths
-            .iter()
-            .map(|path| read(path))
-            .collect::<Result<Vec<_>, _>>()
-    };
+    let all = |records: &[Source]| records.iter().map(&read).collect::<Result<Vec<_>, _>>();
     let sides = [all(base)?, all(new)?];
     let [of_base, of_new] = sides
         .each_ref()
@@ -84,8 +78,8 @@ fn both<T>(
 }
 
 fn of_measurements(
-    base: &[PathBuf],
-    new: &[PathBuf],
+    base: &[Source],
+    new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
     let run = |(record, _): &(MeasureRecord, Findings)| {
@@ -106,8 +100,8 @@ fn of_measurements(
     ))
 }
 
-pub(super) fn read(path: &Path) -> Result<(MeasureRecord, Findings), Failure> {
-    let record = MeasureRecord::read(path)?;
+pub(super) fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
+    let record = MeasureRecord::read(source)?;
     let findings = switchcost_analysis::analyse(&record);
     Ok((record, findings))
 }
@@ -120,14 +114,14 @@ fn analysed(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
 }
 
 /// What distinguishes the runs of a side from all others, beside their files.
-type Runs<'a> = (&'a [PathBuf], &'a [(String, u64)]);
+type Runs<'a> = (&'a [Source], &'a [(String, u64)]);
 
 /// A copy of a run would count as another run that came out exactly alike: a spread of 0, and a verdict from nothing.
 fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
-    let mut known: HashMap<&(String, u64), (&str, &PathBuf)> = HashMap::new();
-    for (side, (paths, runs)) in [("base", base), ("new", new)] {
-        for (path, run) in paths.iter().zip(runs) {
-            let Some((first_side, first)) = known.insert(run, (side, path)) else {
+    let mut known: HashMap<&(String, u64), (&str, &Source)> = HashMap::new();
+    for (side, (records, runs)) in [("base", base), ("new", new)] {
+        for (record, run) in records.iter().zip(runs) {
+            let Some((first_side, first)) = known.insert(run, (side, record)) else {
                 continue;
             };
             let place = if first_side == side {
@@ -135,19 +129,19 @@ fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
             } else {
                 ON_BOTH_SIDES.to_owned()
             };
-            return Err(same_run(place, first, path));
+            return Err(same_run(place, first, record));
         }
     }
     Ok(())
 }
 
 fn of_observations(
-    base: &[PathBuf],
-    new: &[PathBuf],
+    base: &[Source],
+    new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
     let run = |record: &Observation| (record.started_at.clone(), record.window_ns.0);
-    let [base, new] = both(base, new, |path| Ok(Observation::read(path)?), run)?;
+    let [base, new] = both(base, new, |source| Ok(Observation::read(source)?), run)?;
     Ok(compare_observations(
         &base.iter().collect::<Vec<_>>(),
         &new.iter().collect::<Vec<_>>(),
@@ -156,12 +150,12 @@ fn of_observations(
 }
 
 fn of_injections(
-    base: &[PathBuf],
-    new: &[PathBuf],
+    base: &[Source],
+    new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
     let run = |record: &Injection| (record.header.started_at.clone(), record.header.seed);
-    let [base, new] = both(base, new, |path| Ok(Injection::read(path)?), run)?;
+    let [base, new] = both(base, new, |source| Ok(Injection::read(source)?), run)?;
     Ok(compare_injections(
         &base.iter().collect::<Vec<_>>(),
         &new.iter().collect::<Vec<_>>(),
@@ -170,18 +164,18 @@ fn of_injections(
 }
 
 fn of_simulations(
-    base: &[PathBuf],
-    new: &[PathBuf],
+    base: &[Source],
+    new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
     let analysis = simulation::Options {
         confidence: request.confidence,
         ..simulation::Options::default()
     };
-    let all = |paths: &[PathBuf]| {
-        paths
+    let all = |records: &[Source]| {
+        records
             .iter()
-            .map(|path| records::simulation(path, analysis))
+            .map(|source| records::simulation(source, analysis))
             .collect::<Result<Vec<_>, Failure>>()
     };
     let sides = (all(base)?, all(new)?);
@@ -215,10 +209,10 @@ fn within(side: &str) -> String {
     format!("twice in the {side} records")
 }
 
-fn same_run(place: String, first: &Path, second: &Path) -> Failure {
+fn same_run(place: String, first: &Source, second: &Source) -> Failure {
     Failure::SameRun {
         place,
-        first: first.to_owned(),
-        second: second.to_owned(),
+        first: first.path().to_owned(),
+        second: second.path().to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use switchcost_analysis::compare::Comparison;
+use switchcost_record::Source;
 use switchcost_report::compare::{junit, markdown};
 
 use crate::cli::compare::VerdictFiles;
@@ -20,7 +21,7 @@ impl Verdicts {
     /// None of them in the place of one of these records.
     pub(in crate::verbs) fn claim(
         files: &VerdictFiles,
-        records: &[PathBuf],
+        records: &[Source],
     ) -> Result<Verdicts, Failure> {
         let claim = |path: &Option<PathBuf>| {
             path.as_deref()

@@ -141,8 +141,5 @@ fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
 /// Leaves a copy where it is looked for. That it cannot be kept takes nothing from the prices.
 fn keep(text: &str) {
     let Ok(state) = home::state() else { return };
-    if home::make_writable(&state).is_ok() {
-        let _ =
-            Output::claim(Some(&state.join(prices::FILE))).and_then(|output| output.write(text));
-    }
+    let _ = home::keep(&state.join(prices::FILE), text.as_bytes());
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use switchcost_host::draft::Draft;
 use switchcost_observation::Observation;
 use switchcost_observe::NoBpf;
-use switchcost_record::{Readers, WriteRecordError};
+use switchcost_record::WriteRecordError;
 
 use crate::exit::Failure;
 use crate::runs::Place;
@@ -66,9 +66,7 @@ impl Kept {
             .draft
             .take()
             .map_or_else(|| Draft::of(&self.place.path), Ok)?;
-        if self.place.readers == Readers::Owner {
-            draft.make_private()?;
-        }
+        self.place.readers.own(draft.file(), &self.place.path)?;
         let mut buffered = BufWriter::new(draft);
         observation.write(&mut buffered)?;
         Ok(buffered

@@ -1,12 +1,10 @@
-use std::path::Path;
-
 use switchcost_analysis::simulation::Options;
 use switchcost_analysis::{
     CoreSharing, Findings, Point, Verdict, injection, observation, simulation,
 };
 use switchcost_injection::{Injection, is_injection};
 use switchcost_observation::Observation;
-use switchcost_record::MeasureRecord;
+use switchcost_record::{MeasureRecord, Source};
 use switchcost_report::observe::By;
 use switchcost_report::{Format, Style, html, inject, measure, observe, simulate};
 use switchcost_simulation_result::Simulation;
@@ -45,17 +43,19 @@ enum Content {
 
 impl Loaded {
     /// Reads a record of either kind and analyses it.
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(source: impl Into<Source>) -> Result<Self, Failure> {
+        let source = source.into();
+        let path = source.path();
         let name = path
             .file_name()
             .unwrap_or(path.as_os_str())
             .to_string_lossy()
             .into_owned();
         let content = match () {
-            () if is_simulation(path) => simulated(path)?,
-            () if is_observation(path) => observed(Observation::read(path)?),
-            () if is_injection(path) => injected(path)?,
-            () => measured(path)?,
+            () if is_simulation(&source) => simulated(&source)?,
+            () if is_observation(&source) => observed(Observation::read(&source)?),
+            () if is_injection(&source) => injected(&source)?,
+            () => measured(&source)?,
         };
         Ok(Loaded { name, content })
     }
@@ -205,8 +205,8 @@ impl Loaded {
     }
 }
 
-fn measured(path: &Path) -> Result<Content, Failure> {
-    let record = Box::new(MeasureRecord::read(path)?);
+fn measured(source: &Source) -> Result<Content, Failure> {
+    let record = Box::new(MeasureRecord::read(source)?);
     let (findings, points) = (
         switchcost_analysis::analyse(&record),
         switchcost_analysis::points(&record),
@@ -227,14 +227,14 @@ fn observed(record: Observation) -> Content {
     }
 }
 
-fn injected(path: &Path) -> Result<Content, Failure> {
-    let record = Box::new(Injection::read(path)?);
+fn injected(source: &Source) -> Result<Content, Failure> {
+    let record = Box::new(Injection::read(source)?);
     let findings = Box::new(injection::analyse(&record));
     Ok(Content::Injected { record, findings })
 }
 
-fn simulated(path: &Path) -> Result<Content, Failure> {
-    let (head, findings) = records::simulation(path, Options::default())?;
+fn simulated(source: &Source) -> Result<Content, Failure> {
+    let (head, findings) = records::simulation(source, Options::default())?;
     Ok(Content::Simulated {
         head: Box::new(head),
         findings,
@@ -243,6 +243,8 @@ fn simulated(path: &Path) -> Result<Content, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

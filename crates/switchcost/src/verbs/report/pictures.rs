@@ -41,7 +41,7 @@ pub(in crate::verbs) fn write(html: &Html, folder: &Path) -> Result<(), Failure>
 }
 
 fn keep(folder: &Path, name: &str, ending: &str, bytes: &[u8]) -> Result<(), Failure> {
-    Output::claim(Some(&folder.join(format!("{name}.{ending}"))))?.write_bytes(bytes)
+    Output::in_folder(&folder.join(format!("{name}.{ending}")))?.write_bytes(bytes)
 }
 
 /// A picture out of its data URL.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use switchcost_export::{folded, pprof};
+use switchcost_record::Source;
 
 use super::{Loaded, claim};
 use crate::cli::Stacks;
@@ -16,7 +17,7 @@ pub(crate) struct StackFiles {
 }
 
 impl StackFiles {
-    pub(crate) fn claim(records: &[PathBuf], stacks: &Stacks) -> Result<StackFiles, Failure> {
+    pub(crate) fn claim(records: &[Source], stacks: &Stacks) -> Result<StackFiles, Failure> {
         let file = |name: &Option<PathBuf>| {
             name.as_deref()
                 .map(|name: &Path| claim(records, Some(name)))

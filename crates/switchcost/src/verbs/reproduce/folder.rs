@@ -1,6 +1,9 @@
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use switchcost_record::MeasureRecord;
+use switchcost_record::trust::{make_folder, open_listed};
+use switchcost_record::{MeasureRecord, Source};
 use switchcost_reproduce::Step;
 use switchcost_units::CpuId;
 
@@ -15,9 +18,17 @@ pub(super) struct Folder {
 impl Folder {
     /// Makes it where it is not there yet.
     pub(super) fn open(path: Option<&Path>) -> Result<Folder, Failure> {
-        let path = path.map_or_else(runs::reproduce_folder, |path| Ok(path.to_owned()))?;
+        type Make = fn(&Path) -> std::io::Result<()>;
+        let (path, make): (_, Make) = match path {
+            Some(path) => (path.to_owned(), |path| std::fs::create_dir_all(path)),
+            None => {
+                // What is kept for later runs is for this user alone; the runs that make it inherit that.
+                rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+                (runs::reproduce_folder()?, make_folder)
+            }
+        };
         let folder = Folder { path };
-        std::fs::create_dir_all(folder.records()).map_err(|source| Failure::Site {
+        make(&folder.records()).map_err(|source| Failure::Site {
             path: folder.path.clone(),
             source,
         })?;
@@ -44,7 +55,7 @@ impl Folder {
         };
         paths
             .iter()
-            .find_map(|path| cpu(MeasureRecord::read(path).ok()?))
+            .find_map(|path| cpu(MeasureRecord::read(Source::listed(path)).ok()?))
     }
 
     pub(super) fn index(&self) -> PathBuf {
@@ -90,19 +101,25 @@ impl Folder {
 
     /// Whether the step's record is there, and not of another command: a newer program may ask for more in a step of the same name.
     pub(super) fn has(&self, step: &Step, made_by: &str) -> bool {
-        let noted = std::fs::read_to_string(self.command(step));
+        let noted = open_listed(&self.command(step)).and_then(std::io::read_to_string);
         self.record(step).exists() && noted.map_or(true, |noted| noted.trim_end() == made_by)
     }
 
     /// Notes which command left it.
     pub(super) fn note_command(&self, step: &Step, made_by: &str) -> std::io::Result<()> {
-        std::fs::write(self.command(step), format!("{made_by}\n"))
+        writeln!(fresh(&self.command(step))?, "{made_by}")
     }
 
     /// What the step's command printed.
     pub(super) fn printed(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.out", step.name))
     }
+}
+
+/// A new file in place of what has its name, which may be a link to elsewhere.
+pub(super) fn fresh(path: &Path) -> std::io::Result<File> {
+    let _ = std::fs::remove_file(path);
+    File::create_new(path)
 }
 
 #[cfg(test)]

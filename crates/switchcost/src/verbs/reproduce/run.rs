@@ -1,7 +1,6 @@
 //! Runs a step as a process of its own: the very command that its line says.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -12,11 +11,12 @@ use switchcost_analysis::simulation::Options;
 use switchcost_host::bounded::{self, Bounds, Unfinished};
 use switchcost_host::supervisor::Program;
 use switchcost_host::task::own_program;
-use switchcost_record::MeasureRecord;
+use switchcost_record::trust::{find_program, open_listed};
+use switchcost_record::{MeasureRecord, Source};
 use switchcost_report::reproduce::Command;
 use switchcost_reproduce::{Records, Step};
 
-use super::folder::Folder;
+use super::folder::{Folder, fresh};
 use crate::exit::Failure;
 use crate::messages::say;
 use crate::records::simulation;
@@ -145,7 +145,7 @@ impl<'a> Runner<'a> {
     }
 
     fn status(&self, step: &Step, draft: &Path) -> Result<ExitStatus, Unfinished> {
-        let printed = File::create(self.folder.printed(step))?;
+        let printed = fresh(&self.folder.printed(step))?;
         let mut words: Vec<String> = step
             .watched_by
             .iter()
@@ -153,6 +153,9 @@ impl<'a> Runner<'a> {
             .collect();
         words.push(own_program());
         words.extend(step.arguments.iter().map(|word| self.placed(step, word)));
+        if !words[0].contains('/') {
+            words[0] = find_program(&words[0])?.to_string_lossy().into_owned();
+        }
         let to = if step.ending() == "sct" {
             "-o"
         } else {
@@ -191,7 +194,7 @@ impl<'a> Runner<'a> {
     fn hear(&self, records: &mut Records, step: &Step) {
         if !step.watched_by.is_empty() {
             let path = self.folder.words(step);
-            match std::fs::read_to_string(&path) {
+            match open_listed(&path).and_then(io::read_to_string) {
                 Ok(words) => records.add_text(&step.name, words),
                 Err(error) => records.add_missing(
                     &step.name,
@@ -216,13 +219,14 @@ fn has_trace(step: &Step, done: &[Command]) -> Result<(), String> {
 fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
     match step.ending() {
         "jsonl" => {
-            let record = MeasureRecord::read(path).map_err(|error| error.to_string())?;
+            let record =
+                MeasureRecord::read(Source::listed(path)).map_err(|error| error.to_string())?;
             let findings = switchcost_analysis::analyse(&record);
             records.add_measured(&step.name, record, findings);
         }
         "parquet" => {
-            let (head, findings) =
-                simulation(path, Options::default()).map_err(|error| error.to_string())?;
+            let (head, findings) = simulation(Source::listed(path), Options::default())
+                .map_err(|error| error.to_string())?;
             records.add_simulated(&step.name, head, findings);
         }
         // A trace is for other steps to read.

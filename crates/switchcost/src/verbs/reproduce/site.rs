@@ -1,8 +1,7 @@
 //! The pages: one for each paper, one that leads to them, and the same as JSON.
 
-use std::fs;
-
 use strum::IntoEnumIterator;
+use switchcost_record::trust::open_listed;
 use switchcost_report::reproduce::{Listed, Reproduction, render};
 use switchcost_report::{Format, Style, html};
 use switchcost_reproduce::Paper;
@@ -20,7 +19,7 @@ pub(super) fn write(
     for reproduction in reproductions {
         let name = reproduction.paper.to_string();
         let html = html::render_reproduction(reproduction);
-        Output::claim(Some(&folder.file(&format!("{name}.html"))))?.write(&html.page)?;
+        Output::in_folder(&folder.file(&format!("{name}.html")))?.write(&html.page)?;
         if wants_figures {
             pictures::write(&html, &folder.file("figures").join(&name))?;
         }
@@ -29,12 +28,12 @@ pub(super) fn write(
             Format::Json,
             Style::default(),
         );
-        Output::claim(Some(&folder.file(&format!("{name}.json"))))?.write(&json)?;
+        Output::in_folder(&folder.file(&format!("{name}.json")))?.write(&json)?;
     }
     let papers: Vec<Listed> = Paper::iter()
         .filter_map(|paper| listed(paper, reproductions, folder))
         .collect();
-    Output::claim(Some(&folder.index()))?.write(&html::index(&papers))
+    Output::in_folder(&folder.index())?.write(&html::index(&papers))
 }
 
 /// What the folder has of a paper: from this run, or from an earlier one.
@@ -44,6 +43,9 @@ fn listed(paper: Paper, reproductions: &[Reproduction<'_>], folder: &Folder) -> 
         .find(|reproduction| reproduction.paper == paper)
     {
         Some(reproduction) => Some(Listed::of(reproduction)),
-        None => Listed::read(&fs::read_to_string(folder.file(&format!("{paper}.json"))).ok()?),
+        None => {
+            let file = open_listed(&folder.file(&format!("{paper}.json"))).ok()?;
+            Listed::read(&std::io::read_to_string(file).ok()?)
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Names and files to designs.
 
 use std::fmt::Write;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::string::FromUtf8Error;
@@ -10,7 +9,7 @@ use switchcost_cachesim::explain as explain_design;
 use switchcost_design::{Design, host_design, read_design, shipped, vary};
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
-use switchcost_record::printable;
+use switchcost_record::{Source, printable};
 
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
@@ -73,7 +72,8 @@ fn find(name: &str) -> Result<Design, Failure> {
         source,
     };
     let mut bytes = Vec::new();
-    File::open(path)
+    Source::named(path)
+        .open()
         .map_err(failed)?
         .take(MOST_BYTES)
         .read_to_end(&mut bytes)

@@ -1,11 +1,11 @@
 //! A trace in other orders than its own: each schedule with each quantum, one simulation after the other.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use switchcost_analysis::simulation::over_orders;
 use switchcost_design::Design;
+use switchcost_record::Source;
 use switchcost_report::simulate::render_orders;
 use switchcost_report::{Format, Style};
 use switchcost_trace::TraceFile;
@@ -195,7 +195,7 @@ pub(super) fn take_apart(
 }
 
 pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
-    let file = File::open(path).map_err(|source| Failure::Open {
+    let file = Source::named(path).open().map_err(|source| Failure::Open {
         path: path.to_owned(),
         source,
     })?;

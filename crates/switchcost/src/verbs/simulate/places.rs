@@ -1,18 +1,16 @@
 //! Names for the places in code and data that excess cycles and evictions are attributed to.
 
-use std::fs::File;
 use std::path::Path;
 
 use switchcost_cachesim::Object;
+use switchcost_record::trust::open_listed;
 use switchcost_simulation_result::DesignResult;
 use switchcost_symbols::Symbols;
 use switchcost_trace::KernelSymbols;
 
 /// The kernel's symbols that a trace has; none where it has none, or is no whole trace.
 pub(super) fn symbols_of(trace: &Path) -> KernelSymbols {
-    let file = File::open(trace)
-        .ok()
-        .filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()));
+    let file = open_listed(trace).ok();
     file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok())
         .unwrap_or_default()
 }

@@ -1,9 +1,8 @@
 //! Runs programs under the capture tool and keeps what they did.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
@@ -66,12 +65,8 @@ impl NewTrace {
 
 /// Without a buffer: records are long, and what the writer says was written is then with the kernel.
 pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
-    let mut new = OpenOptions::new();
-    new.read(true)
-        .write(true)
-        .create_new(true)
-        .mode(readers.mode())
-        .open(path)
+    readers
+        .create_new(path, File::options().read(true).write(true))
         .map_err(|source| match source.kind() {
             ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
             _ => Failure::Output {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use switchcost_record::Source;
 use switchcost_trace::{Chunk, ReadTraceError, TraceReader};
 
 use crate::cli::Verbosity;
@@ -18,7 +19,8 @@ pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static
         path: path.to_owned(),
         source,
     };
-    let file = File::open(path).map_err(|source| Failure::Open {
+    let file = Source::named(path).open_once();
+    let file = file.map_err(|source| Failure::Open {
         path: path.to_owned(),
         source,
     })?;

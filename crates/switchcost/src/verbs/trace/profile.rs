@@ -82,16 +82,7 @@ fn keep(profile: &Profile) {
     else {
         return;
     };
-    let kept = path
-        .parent()
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .map_err(drop)
-        .and_then(|()| {
-            Output::claim(Some(&path))
-                .and_then(|output| output.write(&text(profile)))
-                .map_err(drop)
-        });
-    if kept.is_ok() {
+    if home::keep(&path, text(profile).as_bytes()).is_ok() {
         say!("a copy is kept as {}", path.display());
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Find
     if !base.host.is_same_machine(&new.host) {
         return Vec::new();
     }
-    let newest = runs::measurements().into_iter().rev().take(MOST);
+    let newest = runs::measurements().take(MOST);
     let is_earlier = |(record, _): &(MeasureRecord, Findings)| {
         let header = &record.header;
         header.host.is_same_machine(&base.host)
@@ -27,7 +27,7 @@ pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Find
             && !is_same_run(header, new)
     };
     let earlier: Vec<_> = newest
-        .filter_map(|path| read(&path).ok())
+        .filter_map(|source| read(&source).ok())
         .filter(is_earlier)
         .collect();
     if earlier.len() < FEWEST {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Parser;
+use switchcost_host::temporary::TemporaryFolder;
 use switchcost_inject::Fault;
 use switchcost_injection::Injection;
 use switchcost_profile::SwitchPath;
@@ -55,7 +56,7 @@ fn behind(
     budget: Nanos,
     interrupt: &Interrupt,
 ) -> Result<Vec<SwitchPath>, Failure> {
-    let folder = tempfile::tempdir().map_err(Failure::Folder)?;
+    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
     let arguments = loop_without_data(
         (away, period),
         cpu,

@@ -6,7 +6,7 @@ use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{FootprintFinding, analyse, doubt};
 use switchcost_injection::{Header, Injection};
 use switchcost_observation::{Cost, KnownBy, KnownPoint, KnownReload};
-use switchcost_record::HostManifest;
+use switchcost_record::{HostManifest, Source};
 use switchcost_units::Nanos;
 
 use super::programs::{Program, Programs};
@@ -20,22 +20,22 @@ const MOST_HEADERS: usize = 512;
 /// From the newest record of each program that has something to say: what was cut off, and a control, hides no older one.
 pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownReload> {
     let mut known = Vec::new();
-    for path in runs::injections().iter().rev().take(MOST_HEADERS) {
-        let Some((header, program)) = served(path, &programs, host) else {
+    for record in runs::injections().take(MOST_HEADERS) {
+        let Some((header, program)) = served(&record, &programs, host) else {
             continue;
         };
-        let Some(found) = Injection::read(path).ok().as_ref().and_then(costs) else {
+        let Some(found) = Injection::read(&record).ok().as_ref().and_then(costs) else {
             continue;
         };
         programs.remove(&program);
-        known.push(injected(header, found, path, program));
+        known.push(injected(header, found, record.path(), program));
     }
     known
 }
 
 /// Whom a record could serve, by its header.
-fn served(path: &Path, programs: &Programs, host: &HostManifest) -> Option<(Header, Program)> {
-    let header = Injection::read_header(path).ok()?;
+fn served(source: &Source, programs: &Programs, host: &HostManifest) -> Option<(Header, Program)> {
+    let header = Injection::read_header(source).ok()?;
     if header.plan.preempts_nobody || !is_same(&header.host, host) {
         return None;
     }

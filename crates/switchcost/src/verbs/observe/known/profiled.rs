@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use switchcost_analysis::model::{most_lines, points};
 use switchcost_observation::{KnownBy, KnownReload};
 use switchcost_profile::{Prices, Profile, read_profile};
-use switchcost_record::HostManifest;
+use switchcost_record::{HostManifest, Source};
 
 use super::programs::{Program, Programs};
 use crate::exit::Failure;
@@ -23,10 +23,11 @@ pub(in crate::verbs::observe) struct Found {
 }
 
 impl Found {
-    pub(in crate::verbs::observe) fn read(path: &Path) -> Result<Found, Failure> {
+    pub(in crate::verbs::observe) fn read(source: impl Into<Source>) -> Result<Found, Failure> {
+        let source = source.into();
         Ok(Found {
-            path: path.to_owned(),
-            profile: read_profile(path)?,
+            path: source.path().to_owned(),
+            profile: read_profile(&source)?,
         })
     }
 
@@ -86,13 +87,13 @@ pub(super) fn find(
 fn usual(programs: &Programs) -> Vec<Found> {
     let ids: BTreeSet<&str> = programs.ids().map(|id| id.build_id.as_str()).collect();
     ids.into_iter()
-        .filter_map(|id| place_of(id).filter(|path| path.is_file()))
+        .filter_map(|id| place_of(id).filter(|path| path.symlink_metadata().is_ok()))
         .filter_map(|path| read_or_say(&path))
         .collect()
 }
 
 fn read_or_say(path: &Path) -> Option<Found> {
-    Found::read(path)
+    Found::read(Source::found(path))
         .inspect_err(|failure| say!("{failure}"))
         .ok()
 }

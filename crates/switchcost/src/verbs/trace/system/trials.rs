@@ -172,12 +172,7 @@ fn kernels_folder() -> std::io::Result<PathBuf> {
     let usual = home::cache().map(|cache| cache.join("kernels"));
     usual
         .and_then(|folder| home::make_writable(&folder).map(|()| folder))
-        .or_else(|_| {
-            Ok(tempfile::Builder::new()
-                .prefix("switchcost-kernels-")
-                .tempdir()?
-                .keep())
-        })
+        .or_else(|_| home::make_temporary("switchcost-kernels-"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,163 @@
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, Mode, OFlags, fcntl_setfl, memfd_create, open};
+
+use crate::trust::{open_found, open_listed};
+
+/// No more is taken from a pipe.
+const MOST_PIPED: u64 = 4 << 30;
+
+/// A file to be read: what it may be depends on who named it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    path: PathBuf,
+    by: NamedBy,
+    /// What came out of a pipe, which is read more than once.
+    piped: Arc<OnceLock<File>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NamedBy {
+    User,
+    Folder,
+    Nobody,
+}
+
+impl Source {
+    /// A file that the user has named: of any kind, and anybody's. A FIFO is read to its end once.
+    pub fn named(path: impl Into<PathBuf>) -> Source {
+        Source::new(path.into(), NamedBy::User)
+    }
+
+    /// A plain file in a folder that the user has named.
+    pub fn listed(path: impl Into<PathBuf>) -> Source {
+        Source::new(path.into(), NamedBy::Folder)
+    }
+
+    /// A plain file that nobody has named: ours or root's.
+    pub fn found(path: impl Into<PathBuf>) -> Source {
+        Source::new(path.into(), NamedBy::Nobody)
+    }
+
+    fn new(path: PathBuf, by: NamedBy) -> Source {
+        Source {
+            path,
+            by,
+            piped: Arc::default(),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens it at its beginning.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or should not be.
+    pub fn open(&self) -> io::Result<File> {
+        match self.by {
+            NamedBy::User => self.open_named(),
+            NamedBy::Folder => open_listed(&self.path),
+            NamedBy::Nobody => open_found(&self.path),
+        }
+    }
+
+    /// Whether it begins so; an error if it is shorter, too.
+    ///
+    /// # Errors
+    /// If it cannot be read so far.
+    pub fn begins_with(&self, head: &[u8]) -> io::Result<bool> {
+        let mut start = vec![0; head.len()];
+        self.open()?.read_exact(&mut start)?;
+        Ok(start == head)
+    }
+
+    /// Opens it to be read once, from its beginning on: a FIFO is not kept.
+    ///
+    /// # Errors
+    /// As of [`Source::open`].
+    pub fn open_once(&self) -> io::Result<File> {
+        if self.by != NamedBy::User || !is_fifo(&self.path)? {
+            return self.open();
+        }
+        let fifo = open_fifo(&self.path)?;
+        await_data(&fifo)?;
+        fcntl_setfl(&fifo, OFlags::empty())?;
+        Ok(fifo)
+    }
+
+    fn open_named(&self) -> io::Result<File> {
+        if let Some(piped) = self.piped.get() {
+            return from_start(piped);
+        }
+        if !is_fifo(&self.path)? {
+            return File::open(&self.path);
+        }
+        let mut piped = File::from(memfd_create("piped", MemfdFlags::CLOEXEC)?);
+        copy(open_fifo(&self.path)?, &mut piped)?;
+        from_start(self.piped.get_or_init(|| piped))
+    }
+}
+
+fn is_fifo(path: &Path) -> io::Result<bool> {
+    Ok(path.metadata()?.file_type().is_fifo())
+}
+
+/// Without waiting for who writes.
+fn open_fifo(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(open(path, flags, Mode::empty())?.into())
+}
+
+/// Waits for who writes. A signal that is caught ends that, as it ends no other call that reads.
+fn await_data(fifo: &File) -> io::Result<()> {
+    poll(&mut [PollFd::new(fifo, PollFlags::IN)], None)?;
+    Ok(())
+}
+
+fn copy(mut fifo: File, to: &mut File) -> io::Result<()> {
+    let (mut bytes, mut left) = (vec![0; 1 << 16], MOST_PIPED);
+    loop {
+        await_data(&fifo)?;
+        let count = match fifo.read(&mut bytes) {
+            Ok(0) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
+            read => read?,
+        };
+        left = left
+            .checked_sub(count as u64)
+            .ok_or(ErrorKind::FileTooLarge)?;
+        to.write_all(&bytes[..count])?;
+    }
+}
+
+fn from_start(file: &File) -> io::Result<File> {
+    let mut file = file.try_clone()?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+impl From<&Path> for Source {
+    fn from(path: &Path) -> Source {
+        Source::named(path)
+    }
+}
+
+impl From<&PathBuf> for Source {
+    fn from(path: &PathBuf) -> Source {
+        Source::named(path)
+    }
+}
+
+impl From<&Source> for Source {
+    fn from(source: &Source) -> Source {
+        source.clone()
+    }
+}

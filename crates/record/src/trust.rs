@@ -1,0 +1,440 @@
+//! What no user has named: files that are found, folders that are made for them, programs that are started. Another user may have planted a
+//! FIFO, a device, a link or a program in their place; none of that is waited for, followed, written through or executed.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, chownat, fstat, mkdirat, open, openat, readlinkat,
+};
+use rustix::process::{Gid, Uid, getegid, geteuid};
+
+/// The kernel follows no more (path_resolution(7)).
+const MOST_LINKS: usize = 40;
+/// No file that is found is longer.
+const LONGEST: u64 = 4 << 30;
+/// Folders and programs that are made here, for their owner alone.
+const PRIVATE: u32 = 0o700;
+const RULE: &str = "what is executed, and each folder that it is in, need be root's or yours, and writable by nobody else; \
+     change that with chown or chmod, or move it";
+const STICKY: u32 = 0o1000;
+const GROUP_MAY_WRITE: u32 = 0o020;
+const ALL_MAY_WRITE: u32 = 0o002;
+
+/// What stands at a path, the links on the way followed.
+struct Place {
+    /// The folder that it is in; itself for `/`.
+    folder: OwnedFd,
+    name: OsString,
+    facts: Stat,
+}
+
+/// What is left of a path to be looked at.
+enum Part {
+    Name(OsString),
+    /// What a user's link has led to belongs to that user.
+    OwnedBy(u32, PathBuf),
+}
+
+/// Whether folders that are missing are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Refused,
+    Made,
+}
+
+/// Opens a plain file that was found: ours or root's, of a bounded size. It is never waited for.
+///
+/// # Errors
+/// If it is anything else, or cannot be opened.
+pub fn open_found(path: &Path) -> io::Result<File> {
+    let file = open_listed(path)?;
+    let owner = file.metadata()?.uid();
+    if is_ours(owner) || is_of_home(owner) {
+        Ok(file)
+    } else {
+        Err(refused(format!("it belongs to user {owner}")))
+    }
+}
+
+/// The same of any user's file, for one in a folder that the user has named.
+///
+/// # Errors
+/// If it is no plain file, or cannot be opened.
+pub fn open_listed(path: &Path) -> io::Result<File> {
+    let place = walk(path, Missing::Refused, &|_, _| Ok(()))?;
+    check_plain(&place.facts)?;
+    let flags =
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = openat(&place.folder, &place.name, flags, Mode::empty())?;
+    // What was looked at may have been replaced since.
+    check_plain(&fstat(&file)?)?;
+    Ok(file.into())
+}
+
+/// Opens a file of ours that is locked while it is in use, and makes it first if it is not there.
+///
+/// # Errors
+/// If something else is there, or it cannot be made.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    let folder = walk(path.parent().unwrap_or(path), Missing::Refused, &|_, _| {
+        Ok(())
+    })?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(&folder.folder, &folder.name, flags, Mode::empty())?;
+    let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
+    let flags =
+        OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(&folder, name, flags, Mode::from_raw_mode(0o600))?;
+    check_plain(&fstat(&file)?)?;
+    let above = fstat(&folder)?;
+    give(&file, (above.st_uid, above.st_gid))?;
+    Ok(file.into())
+}
+
+/// Makes a folder and those that it is in, if they are not there: for this user alone, whatever the umask, and of the owner of the folder
+/// that each is in. A link on the way that another user may have made is not followed.
+///
+/// # Errors
+/// If it cannot be made, or something else is there.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let place = walk(path, Missing::Made, &|_, _| Ok(()))?;
+    match kind(&place.facts) {
+        FileType::Directory => Ok(()),
+        _ => Err(ErrorKind::NotADirectory.into()),
+    }
+}
+
+/// Gives what root has made in the home of another user, or of who called sudo, to the owner of the folder that it is in.
+///
+/// # Errors
+/// If the file system refuses.
+pub fn hand_over(made: &File, path: &Path) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let facts = fs::metadata(folder.unwrap_or(Path::new(".")))?;
+    give(made, (facts.uid(), facts.gid()))
+}
+
+/// Whether a program that no user has named may be executed: it, and each folder up to the root, belongs to root or the caller, and
+/// nobody else may write there. The caller is also who called sudo.
+///
+/// # Errors
+/// If it may not be, with the part of its path that is at fault; or if there is no such file.
+pub fn check_program(path: &Path) -> io::Result<()> {
+    walk(path, Missing::Refused, &check_step).map(drop)
+}
+
+/// The same of a folder, and of all that is in it.
+///
+/// # Errors
+/// As of a program.
+pub fn check_programs(folder: &Path) -> io::Result<()> {
+    check_program(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            check_programs(&entry.path())?;
+        } else {
+            check_program(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A program on the PATH: for root one that may be executed.
+///
+/// # Errors
+/// If there is none of this name, or root should not execute it.
+pub fn find_program(name: &str) -> io::Result<PathBuf> {
+    // As execvp(3) has it.
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    let is_program = |file: &PathBuf| {
+        file.metadata()
+            .is_ok_and(|facts| facts.is_file() && facts.mode() & 0o111 != 0)
+    };
+    let found = std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(is_program);
+    let found = found.ok_or_else(|| io::Error::new(ErrorKind::NotFound, "not in PATH"))?;
+    check_for_root(&found)?;
+    Ok(found)
+}
+
+/// A command that starts a program on the PATH.
+///
+/// # Errors
+/// As of [`find_program`].
+pub fn command(name: &str) -> io::Result<Command> {
+    let mut command = Command::new(find_program(name)?);
+    command.arg0(name);
+    Ok(command)
+}
+
+/// Whether a program may be executed that was found by the PATH, which for others than root is their own.
+///
+/// # Errors
+/// As of [`check_program`].
+pub fn check_for_root(program: &Path) -> io::Result<()> {
+    if geteuid().is_root() {
+        check_program(program)
+    } else {
+        Ok(())
+    }
+}
+
+/// Takes all rights of others off what is in a folder that was just made, and gives it to whose home it is in.
+///
+/// # Errors
+/// If the file system refuses.
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    let above = fs::metadata(folder.parent().unwrap_or(folder))?;
+    make_private_for(folder, (above.uid(), above.gid()))
+}
+
+fn make_private_for(path: &Path, owner: (u32, u32)) -> io::Result<()> {
+    let facts = path.symlink_metadata()?;
+    if facts.is_symlink() {
+        return Ok(());
+    }
+    if facts.is_dir() {
+        fs::read_dir(path)?.try_for_each(|entry| make_private_for(&entry?.path(), owner))?;
+    }
+    fs::set_permissions(path, Permissions::from_mode(facts.mode() & PRIVATE))?;
+    give(File::open(path)?, owner)
+}
+
+/// Goes along a path, from `/` on, and shows each part of it to `check`.
+fn walk(
+    path: &Path,
+    missing: Missing,
+    check: &dyn Fn(&Path, &Stat) -> io::Result<()>,
+) -> io::Result<Place> {
+    let mut parts: VecDeque<Part> = names(&std::path::absolute(path)?).collect();
+    let root = || {
+        open(
+            "/",
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+    };
+    let mut seen = PathBuf::from("/");
+    let mut place = Place {
+        folder: root()?,
+        name: ".".into(),
+        facts: fstat(root()?)?,
+    };
+    check(&seen, &place.facts)?;
+    let (mut folder, mut links) = (root()?, 0);
+    while let Some(part) = parts.pop_front() {
+        let name = match part {
+            Part::OwnedBy(owner, _) if place.facts.st_uid == owner => continue,
+            Part::OwnedBy(owner, link) => {
+                return Err(refused(format!(
+                    "{} is a link of user {owner}, to what is another's",
+                    link.display()
+                )));
+            }
+            Part::Name(name) => name,
+        };
+        let step = step(&folder, &name, missing)?;
+        let facts = fstat(&step)?;
+        if kind(&facts) == FileType::Symlink {
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(io::Error::from_raw_os_error(
+                    rustix::io::Errno::LOOP.raw_os_error(),
+                ));
+            }
+            let link = seen.join(&name);
+            check(&link, &facts)?;
+            if !is_owned_by_us(facts.st_uid) {
+                parts.push_front(Part::OwnedBy(facts.st_uid, link));
+            }
+            let target = PathBuf::from(OsString::from_vec(
+                readlinkat(&step, "", Vec::new())?.into_bytes(),
+            ));
+            if target.is_absolute() {
+                (folder, seen) = (root()?, "/".into());
+            }
+            for part in names(&target).collect::<Vec<_>>().into_iter().rev() {
+                parts.push_front(part);
+            }
+            continue;
+        }
+        if name == ".." {
+            seen.pop();
+        } else {
+            seen.push(&name);
+        }
+        check(&seen, &facts)?;
+        place = Place {
+            folder,
+            name,
+            facts,
+        };
+        folder = step;
+    }
+    Ok(place)
+}
+
+fn names(path: &Path) -> impl Iterator<Item = Part> {
+    let names: Vec<Part> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(Part::Name(name.to_owned())),
+            Component::ParentDir => Some(Part::Name("..".into())),
+            _ => None,
+        })
+        .collect();
+    names.into_iter()
+}
+
+/// What has this name in a folder: a link itself.
+fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(folder, name, flags, Mode::empty()) {
+        Err(rustix::io::Errno::NOENT) if missing == Missing::Made => {}
+        found => return Ok(found?),
+    }
+    match mkdirat(folder, name, Mode::from_raw_mode(PRIVATE)) {
+        // Another run was as soon.
+        Err(rustix::io::Errno::EXIST) => return Ok(openat(folder, name, flags, Mode::empty())?),
+        made => made?,
+    }
+    let made = openat(folder, name, flags | OFlags::DIRECTORY, Mode::empty())?;
+    if fstat(&made)?.st_mode & PRIVATE != PRIVATE {
+        let itself = format!("/proc/self/fd/{}", made.as_raw_fd());
+        fs::set_permissions(itself, Permissions::from_mode(PRIVATE))?;
+    }
+    let above = fstat(folder)?;
+    give(&made, (above.st_uid, above.st_gid))?;
+    Ok(made)
+}
+
+/// Only root can give, and does so to whose home it is and to who called sudo.
+fn give(made: impl AsFd, (user, group): (u32, u32)) -> io::Result<()> {
+    let is_wanted = geteuid().is_root() && user != 0 && (is_ours(user) || is_of_home(user));
+    if !is_wanted || is_unmapped(user) {
+        return Ok(());
+    }
+    let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+    Ok(chownat(
+        made,
+        "",
+        Some(user),
+        Some(group),
+        AtFlags::EMPTY_PATH,
+    )?)
+}
+
+/// One part of the path of a program.
+fn check_step(path: &Path, facts: &Stat) -> io::Result<()> {
+    let fault = match kind(facts) {
+        _ if !is_ours(facts.st_uid) => Some(format!("belongs to user {}", facts.st_uid)),
+        FileType::Symlink => None,
+        FileType::Directory if facts.st_mode & STICKY != 0 => None,
+        _ if facts.st_mode & ALL_MAY_WRITE != 0 => Some("may be written by everybody".to_owned()),
+        _ if facts.st_mode & GROUP_MAY_WRITE != 0 && !is_own_group(facts.st_uid, facts.st_gid) => {
+            Some(format!("may be written by group {}", facts.st_gid))
+        }
+        FileType::Directory | FileType::RegularFile => None,
+        other => Some(format!("is {}", called(other))),
+    };
+    fault.map_or(Ok(()), |fault| {
+        Err(refused(format!("{} {fault}: {RULE}", path.display())))
+    })
+}
+
+fn check_plain(facts: &Stat) -> io::Result<()> {
+    match kind(facts) {
+        FileType::RegularFile if facts.st_size.cast_unsigned() > LONGEST => {
+            Err(refused(format!("it is longer than {} GiB", LONGEST >> 30)))
+        }
+        FileType::RegularFile => Ok(()),
+        other => Err(refused(format!("it is {}", called(other)))),
+    }
+}
+
+fn called(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Fifo => "a FIFO",
+        FileType::Directory => "a folder",
+        FileType::Socket => "a socket",
+        FileType::RegularFile => "a file",
+        _ => "a device",
+    }
+}
+
+fn kind(facts: &Stat) -> FileType {
+    FileType::from_raw_mode(facts.st_mode)
+}
+
+fn refused(why: String) -> io::Error {
+    io::Error::other(why)
+}
+
+/// Whether a user is root, or who runs this.
+fn is_owned_by_us(user: u32) -> bool {
+    user == 0 || user == geteuid().as_raw() || is_unmapped(user)
+}
+
+/// The same, or who has become root by sudo.
+fn is_ours(user: u32) -> bool {
+    is_owned_by_us(user) || sudo("SUDO_UID") == Some(user)
+}
+
+/// Whether a group is its user's own: it has the user's number, as is usual, or is the caller's, whose other files it writes, too.
+fn is_own_group(user: u32, group: u32) -> bool {
+    let callers = [
+        (Some(geteuid().as_raw()), Some(getegid().as_raw())),
+        (sudo("SUDO_UID"), sudo("SUDO_GID")),
+    ];
+    user == group || callers.contains(&(Some(user), Some(group)))
+}
+
+/// What sudo says to root of who called it.
+fn sudo(name: &str) -> Option<u32> {
+    let said = std::env::var(name).ok().filter(|_| geteuid().is_root());
+    said?.parse().ok()
+}
+
+/// Whether root works in the home of this user.
+fn is_of_home(user: u32) -> bool {
+    let home = || std::env::var_os("HOME").and_then(|home| fs::metadata(home).ok());
+    geteuid().is_root() && home().is_some_and(|home| home.uid() == user)
+}
+
+/// Whether a user has no number in this user namespace, as root has none in one of an ordinary user's (user_namespaces(7)).
+fn is_unmapped(user: u32) -> bool {
+    let overflow = || {
+        fs::read_to_string("/proc/sys/kernel/overflowuid")
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    let is_mapped = |line: &str| {
+        let mut numbers = line
+            .split_whitespace()
+            .map_while(|number| number.parse::<u64>().ok());
+        let (first, _, count) = (numbers.next(), numbers.next(), numbers.next());
+        first
+            .zip(count)
+            .is_some_and(|(first, count)| (first..first + count).contains(&u64::from(user)))
+    };
+    overflow() == Some(user)
+        && fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !map.lines().any(is_mapped))
+}
+
+#[cfg(test)]
+mod tests;
