@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use switchcost_host::own_environment::FOLDER;
 use switchcost_host::supervisor::{Program, Report, Setting, Supervisor};
+use switchcost_record::trust::check_for_root;
 
 /// What Chromium and its kin are called.
 pub const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
@@ -70,6 +71,7 @@ impl Browser {
     /// # Errors
     /// Where it cannot be started, fails, or is not done after five minutes.
     pub fn open(&self, page: &Path, flags: &[&str], folder: &Path) -> io::Result<Opened> {
+        check_for_root(&self.path)?;
         let (input, output, errors) = (
             File::open("/dev/null")?,
             folder.join("stdout"),

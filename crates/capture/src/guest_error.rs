@@ -13,6 +13,9 @@ pub enum GuestError {
         shown(.0)
     )]
     NotBuilt(Vec<PathBuf>),
+    /// Another user could have put what is executed there.
+    #[error("{0}")]
+    Untrusted(io::Error),
     /// There are no tools for this processor.
     #[error(transparent)]
     OtherProcessor(#[from] ToolError),

@@ -4,6 +4,8 @@ use std::env::consts::ARCH;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use switchcost_record::trust::check_programs;
+
 /// The tool's file in its folder.
 const FILE: &str = "switchcost-amd64-linux";
 
@@ -28,6 +30,9 @@ pub enum ToolError {
          what another tool has recorded here (switchcost trace import)"
     )]
     OtherProcessor(&'static str),
+    /// Another user could have put the tool there.
+    #[error("{0}")]
+    Untrusted(String),
     /// The tool has not been built.
     #[error(
         "found no {FILE} in {}, need the tool that belongs to switchcost; install Valgrind with its headers and run \
@@ -94,10 +99,14 @@ fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
     let is_built =
         |folder: &&PathBuf| folder.join(FILE).is_file() && folder.join(LAUNCHER).is_file();
     match searched.iter().find(is_built) {
-        // What programs execute starts elsewhere than we do.
-        Some(folder) => Ok(Tool::of(
-            std::path::absolute(folder).unwrap_or_else(|_| folder.clone()),
-        )),
+        Some(folder) => {
+            // What programs execute starts elsewhere than we do.
+            let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+            if environment.named_folder.is_none() {
+                check_programs(&folder).map_err(|why| ToolError::Untrusted(why.to_string()))?;
+            }
+            Ok(Tool::of(folder))
+        }
         None => Err(ToolError::NotBuilt { searched }),
     }
 }
@@ -191,6 +200,22 @@ mod tests {
             find_in(&named).expect("it is there").folder,
             root.path().join("named")
         );
+    }
+
+    #[test]
+    fn a_tool_that_another_user_could_have_put_there_is_refused_unless_its_folder_is_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = with_files(&[&format!("valgrind/{FILE}"), &format!("valgrind/{LAUNCHER}")]);
+        let folder = root.path().join("valgrind");
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).expect("ours");
+        let error = find_in(&environment(root.path())).expect_err("anybody's");
+        let beginning = format!("{} may be written by everybody: ", folder.display());
+        assert!(error.to_string().starts_with(&beginning), "{error}");
+        let named = Environment {
+            named_folder: Some(folder.into()),
+            executable: None,
+        };
+        assert!(find_in(&named).is_ok());
     }
 
     #[test]

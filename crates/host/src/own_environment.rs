@@ -2,7 +2,10 @@
 //! other runs of them, or has lying where we are called, changes nothing of what they do.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::process::Command;
+
+use switchcost_record::trust::find_program;
 
 /// Variables that say where things are, who the user is, and how to reach the network. Versions are asked anew, whatever these choose.
 const PASSED_ON: [&str; 26] = [
@@ -52,6 +55,14 @@ pub fn tool(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(variables()).current_dir(FOLDER);
     command
+}
+
+/// A tool on the PATH, for root one that no other user could have put there.
+///
+/// # Errors
+/// If there is none, or root should not execute it.
+pub fn tool_on_path(name: &str) -> io::Result<Command> {
+    Ok(tool(find_program(name)?))
 }
 
 /// Names of variables of the user's that are set, match a pattern such as `GO*`, and are not passed on.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use switchcost_host::temporary::{TemporaryFolder, is_noexec};
 use switchcost_record::printable;
+use switchcost_record::trust::{check_programs, make_folder, make_private};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::find::{Found, find};
@@ -52,7 +53,9 @@ pub fn prepare(
     let files = texts(row)?;
     check_cache(row, cache)?;
     let folder = cache.join(format!("{}-{:016x}", row.name, digest(row, &found, &files)));
-    if !folder.is_dir() {
+    if folder.is_dir() {
+        check_programs(&folder).map_err(|why| Missing(why.to_string()))?;
+    } else {
         build(row, &found, &files, &folder, should_stop)?;
     }
     let filled = |word: &String| filled(word, &found.program, Some(&folder));
@@ -118,7 +121,7 @@ fn build(
         ))
     };
     let cache = folder.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(cache).map_err(refused)?;
+    make_folder(cache).map_err(refused)?;
     let draft = TemporaryFolder::create_in(cache).map_err(refused)?;
     let [out, temporary] = ["out", "tmp"].map(|name| draft.path().join(name));
     fs::create_dir(&out)
@@ -129,6 +132,7 @@ fn build(
         .try_for_each(|(name, text)| fs::write(out.join(name), text))
         .map_err(refused)?;
     compile(row, found, &out, &temporary, should_stop)?;
+    make_private(&out).map_err(refused)?;
     match fs::rename(&out, folder) {
         Ok(()) => Ok(()),
         // Another run was as soon.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use switchcost_record::printable;
+use switchcost_record::trust::check_for_root;
 
 use crate::row::filled;
 use crate::tool::{Tool, last_lines};
@@ -24,6 +25,7 @@ pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, M
     let mut too_old = None;
     let mut broken = None;
     for program in row.find.iter().flat_map(|pattern| candidates(pattern)) {
+        check_for_root(&program).map_err(|why| Missing(why.to_string()))?;
         match version(row, &program, should_stop) {
             Ok(version) if is_at_least(&version, &row.least) => {
                 return Ok(Found { program, version });

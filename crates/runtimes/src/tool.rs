@@ -8,6 +8,7 @@ use std::time::Duration;
 use switchcost_host::bounded::{Bounds, Printed, Streams, read};
 use switchcost_host::own_environment::{FOLDER, variables};
 use switchcost_host::supervisor::{Program, Variables};
+use switchcost_record::trust::find_program;
 
 /// A tool of a runtime.
 pub(crate) struct Tool<'a> {
@@ -22,10 +23,14 @@ pub(crate) struct Tool<'a> {
 impl Tool<'_> {
     /// What it prints on either stream, or why it did not end in time.
     pub(crate) fn run(
-        self,
+        mut self,
         longest: Duration,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Printed, String> {
+        if !self.words[0].contains('/') {
+            let program = find_program(&self.words[0]).map_err(|why| why.to_string())?;
+            self.words[0] = program.to_string_lossy().into_owned();
+        }
         let temporary = self
             .temporary
             .map(|folder| ("TMPDIR".into(), folder.into()));

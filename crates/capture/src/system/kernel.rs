@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use switchcost_host::own_environment::tool;
+use switchcost_host::own_environment::tool_on_path;
 use switchcost_host::temporary::TemporaryFolder;
+use switchcost_record::trust::{make_folder, make_private, open_found};
 
 use crate::guest_error::GuestError;
 
@@ -47,7 +48,7 @@ fn newest_in(folder: &Path) -> Option<Kernel> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        name.starts_with("vmlinuz") && fs::File::open(path).is_ok()
+        name.starts_with("vmlinuz") && open_found(path).is_ok()
     };
     entries
         .filter(is_image)
@@ -84,11 +85,14 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     if let Some(kernel) = newest_in(&kept) {
         return Ok(kernel);
     }
-    let keep = |place: &Path| fs::create_dir_all(place).map_err(|error| refuse(error.to_string()));
+    let keep = |place: &Path| make_folder(place).map_err(|error| refuse(error.to_string()));
     keep(folder)?;
     let unpacked = TemporaryFolder::create_in(folder).map_err(|error| refuse(error.to_string()))?;
     let root = unpacked.path();
-    run(tool("apt-get").args(["download", &name]).current_dir(root)).map_err(&refuse)?;
+    let apt_get = |command: &mut Command| {
+        command.args(["download", &name]).current_dir(root);
+    };
+    run("apt-get", apt_get).map_err(&refuse)?;
     let files = fs::read_dir(root)
         .map_err(|error| refuse(error.to_string()))?
         .flatten();
@@ -96,12 +100,17 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|end| end == "deb"));
     let file = file.ok_or_else(|| refuse("it left no file".to_owned()))?;
-    run(tool("dpkg").arg("-x").arg(&file).arg(root)).map_err(&refuse)?;
+    let dpkg = |command: &mut Command| {
+        command.arg("-x").arg(&file).arg(root);
+    };
+    run("dpkg", dpkg).map_err(&refuse)?;
     let (image, called) = image_in(root).ok_or_else(|| refuse("it has no image".to_owned()))?;
     // All else is not needed, and most of it.
     keep(&kept)?;
     let image_kept = kept.join(called);
-    fs::rename(image, &image_kept).map_err(|error| refuse(error.to_string()))?;
+    fs::rename(image, &image_kept)
+        .and_then(|()| make_private(&folder.join(&name)))
+        .map_err(|error| refuse(error.to_string()))?;
     Ok(Kernel { image: image_kept })
 }
 
@@ -137,7 +146,7 @@ const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
 fn package_with_image(name: &str) -> io::Result<String> {
     let mut name = name.to_owned();
     for _ in PARTS {
-        let shown = tool("apt-cache")
+        let shown = tool_on_path("apt-cache")?
             .args(["show", "--no-all-versions", &name])
             .output()?;
         let Some(next) = dependency(&String::from_utf8_lossy(&shown.stdout)) else {
@@ -161,10 +170,12 @@ fn dependency(shown: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .output()
-        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+fn run(name: &str, with: impl FnOnce(&mut Command)) -> Result<(), String> {
+    let output = tool_on_path(name).and_then(|mut command| {
+        with(&mut command);
+        command.output()
+    });
+    let output = output.map_err(|error| format!("{name}: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
@@ -174,11 +185,7 @@ fn run(command: &mut Command) -> Result<(), String> {
         .rfind(|line| line.starts_with("E:"))
         .or_else(|| text.lines().last())
         .unwrap_or_default();
-    Err(format!(
-        "{}: {}",
-        command.get_program().display(),
-        last.trim()
-    ))
+    Err(format!("{name}: {}", last.trim()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use switchcost_record::trust::check_programs;
+
 use crate::guest_error::GuestError;
 use crate::tool::for_processor;
 
@@ -69,6 +71,7 @@ fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, G
             .chain(folders.into_iter().map(|folder| folder.join(FOLDER)))
             .collect::<Vec<_>>()
     });
+    let is_named = named.is_some();
     let searched: Vec<PathBuf> = match named {
         Some(folder) => vec![folder],
         None => beside.collect(),
@@ -78,7 +81,11 @@ fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, G
         .iter()
         .map(|folder| Parts::of(folder.clone()))
         .find(is_there);
-    found.ok_or(GuestError::NotBuilt(searched))
+    let found = found.ok_or(GuestError::NotBuilt(searched))?;
+    if !is_named {
+        check_programs(&found.folder).map_err(GuestError::Untrusted)?;
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

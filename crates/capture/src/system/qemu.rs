@@ -11,6 +11,7 @@ use std::time::Duration;
 use switchcost_host::own_environment::{FOLDER, tool};
 use switchcost_host::shared_file::SharedFile;
 use switchcost_host::supervisor::{Program, Report as Event, Setting, Supervisor};
+use switchcost_record::trust::find_program;
 use switchcost_trace::KernelSymbols;
 
 use super::System;
@@ -193,15 +194,11 @@ fn refusal(console: &str) -> Option<&str> {
 
 /// QEMU of PATH, and its version.
 fn find() -> Result<(PathBuf, Version), GuestError> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
     let missing = |error: io::Error| GuestError::NoQemu {
         program: QEMU.to_owned(),
         error,
     };
-    let found = std::env::split_paths(&path)
-        .map(|folder| folder.join(QEMU))
-        .find(|path| path.is_file());
-    let found = found.ok_or_else(|| missing(io::Error::other("not in PATH")))?;
+    let found = find_program(QEMU).map_err(missing)?;
     let output = tool(&found).arg("--version").output().map_err(missing)?;
     match version(&String::from_utf8_lossy(&output.stdout)) {
         // Its interface cannot be distinguished from that of 7.2, and needs what the plugin for 9 does.

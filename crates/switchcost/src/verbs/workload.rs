@@ -1,10 +1,12 @@
 //! `switchcost workload`: the programs of Mogul and Borg 1990, traced and simulated as they run.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use switchcost_capture::{Command, PlacedFolder};
+use switchcost_capture::{Command, PlacedFolder, ToolError};
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_programs::{Program, Set};
+use switchcost_record::trust::find_program;
 
 use super::simulate;
 use super::trace::capture::{Session, order};
@@ -15,6 +17,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
     let programs = arguments.set.prepare(folder.path(), arguments.seed)?;
+    programs.iter().try_for_each(check)?;
     // Segments of client and server are a few thousand instructions long.
     let interval = if arguments.set == Set::ClientServer {
         1_000
@@ -45,6 +48,18 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     )?
     .of_endless_programs();
     simulate::live(session, &arguments.designs, stretch, output).map(of_set)
+}
+
+/// Refuses a program on the PATH that root should not execute. That one is missing is reported when it is started.
+fn check(program: &Program) -> Result<(), Failure> {
+    let name = program.arguments.first().map(|name| name.to_string_lossy());
+    let name = name.as_deref().unwrap_or_default();
+    match find_program(name) {
+        Err(why) if why.kind() != ErrorKind::NotFound => {
+            Err(ToolError::Untrusted(why.to_string()).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The programs are ours, and their exit codes were not asked for.
