@@ -16,6 +16,7 @@ mod leftovers;
 mod mutants;
 mod outcome;
 mod place;
+mod planted;
 mod run;
 mod sample;
 mod table;
@@ -46,6 +47,8 @@ enum Of {
     Clients,
     /// Homes, disks, limits, namespaces, rights
     Environments,
+    /// Files of other users' in places that nobody named
+    Planted,
 }
 
 /// Attacks switchcost, and counts what it withstands.
@@ -97,6 +100,7 @@ fn kinds() -> Vec<(Of, u32, Box<dyn Kind>)> {
         (Of::Injections, 4, Box::new(injections::Injections::new())),
         (Of::Kills, 4, Box::new(kills::Kills::new())),
         (Of::Mutants, 3, Box::new(mutants::Mutants::new())),
+        (Of::Planted, 2, Box::new(planted::Planted::new())),
     ]
 }
 

@@ -104,7 +104,7 @@ impl Place {
     /// A word of a table, with what its placeholders stand for.
     pub(crate) fn expanded(&self, word: &str) -> String {
         let mut word = word.replace("{bystander}", &self.bystander.id().to_string());
-        for name in ["in", "made", "scratch"] {
+        for name in ["in", "made", "scratch", "state", "tmp"] {
             word = word.replace(
                 &format!("{{{name}}}"),
                 &self.path(name).display().to_string(),

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ pub(crate) struct Run<'a> {
     pub(crate) unset: &'a [String],
     pub(crate) memory_mib: Option<u64>,
     pub(crate) is_on_terminal: bool,
+    /// Another copy of the program.
+    pub(crate) program: Option<PathBuf>,
 }
 
 /// A run under way.
@@ -63,6 +65,7 @@ impl<'a> Run<'a> {
             unset: &[],
             memory_mib: None,
             is_on_terminal: false,
+            program: None,
         }
     }
 
@@ -118,14 +121,15 @@ impl<'a> Run<'a> {
                 .map(|(name, value)| format!("{name}={}", place.expanded(value))),
         );
         command
-            .arg(&place.program)
+            .arg(self.program.as_ref().unwrap_or(&place.program))
             .args(self.words.iter().map(|word| place.expanded(word)));
         command
             .current_dir(place.path("scratch"))
             .env(MARK, place.folder());
         command
             .env("HOME", place.path("home"))
-            .env("XDG_STATE_HOME", place.path("state"));
+            .env("XDG_STATE_HOME", place.path("state"))
+            .env_remove("XDG_CACHE_HOME");
         command
             .env("TMPDIR", place.path("tmp"))
             .env("TERM", "xterm-256color")

@@ -94,6 +94,44 @@ pub(crate) struct Environment {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Planted {
+    pub(crate) read: Vec<Read>,
+    pub(crate) executed: Vec<Executed>,
+    pub(crate) kept: Vec<Kept>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Read {
+    pub(crate) name: String,
+    pub(crate) at: String,
+    pub(crate) like: String,
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Executed {
+    pub(crate) name: String,
+    pub(crate) at: String,
+    #[serde(default)]
+    pub(crate) beside: Vec<String>,
+    #[serde(default)]
+    pub(crate) copied: bool,
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kept {
+    pub(crate) name: String,
+    pub(crate) words: Vec<String>,
+    #[serde(default)]
+    pub(crate) unset: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Clients {
     pub(crate) client: Vec<Client>,
 }

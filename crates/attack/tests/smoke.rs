@@ -87,6 +87,11 @@ fn environments_are_withstood() {
     withstands("environments", "/report");
 }
 
+#[test]
+fn planted_files_are_withstood() {
+    withstands("planted", "planted/read/newest-record");
+}
+
 /// A program that makes inputs as the right one does, and does this when it is to report.
 fn spoilt(folder: &Path, program: &Path, report: &str) -> PathBuf {
     let path = folder.join("spoilt");
