@@ -2,15 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchcost_record::{Arm, Sample, SelfTest, SelfTestOutcome};
+use switchcost_record::{Arm, Case, Sample, SelfTest, SelfTestOutcome};
 
+use crate::cleanliness::time_of_others;
 use crate::estimate::mean_and_sd;
 use crate::findings::CounterFinding;
 use crate::judged::Judged;
 
+/// Others may have less than this part of a batch's time: interrupts have a hundredth, an equal competitor a half.
+const OTHERS_SHARE: u64 = 10;
+
 /// Events a hand-off in both arms, by counter; of the arms that walk where the case has a working set.
 ///
-/// A counter that failed its known-answer test is left out even where samples carry it.
+/// A counter that failed its known-answer test is left out even where samples carry it, and so is a batch during which others ran: a
+/// counter of a CPU counts them, too.
 pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
     let (baseline, switching) = match judged.case.working_set.is_empty() {
         true => (Arm::BaselineDirect, Arm::SwitchDirect),
@@ -65,7 +70,8 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
     let of_arm = judged
         .instrumented
         .iter()
-        .filter(|sample| sample.arm == arm && sample.handoffs > 0);
+        .filter(|sample| sample.arm == arm && sample.handoffs > 0)
+        .filter(|sample| !is_shared_with_others(sample, judged.case));
     for (sample, name, events) in of_arm.flat_map(|sample| readings(sample)) {
         let rate = rates.entry(name).or_default();
         rate.events += events;
@@ -73,6 +79,12 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
         rate.each.push(events / sample.handoffs as f64);
     }
     rates
+}
+
+/// Stolen time is no event of others, and cannot be told from it in so short a batch.
+fn is_shared_with_others(sample: &Sample, case: &Case) -> bool {
+    let others = time_of_others(case, &sample.evidence).unwrap_or_default();
+    others.0 > sample.evidence.wall_ns.0 / OTHERS_SHARE
 }
 
 fn readings(sample: &Sample) -> impl Iterator<Item = (&Sample, &str, f64)> {
@@ -95,7 +107,8 @@ fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::testing::FakeCase;
-    use switchcost_units::{Bytes, TickRate};
+    use switchcost_record::Evidence;
+    use switchcost_units::{Bytes, Nanos, TickRate};
 
     fn counted(arm: Arm, events: u64) -> Sample {
         let counters = Some(BTreeMap::from([
@@ -140,6 +153,33 @@ mod tests {
             cycles(FakeCase::pipe().with_set(Bytes::kib(64))),
             (3.0, 7.0, 2)
         );
+    }
+
+    #[test]
+    fn a_batch_that_others_shared_is_left_out() {
+        let evidence = |task_cpu_ns| Evidence {
+            wall_ns: Nanos(1000),
+            task_cpu_ns: Nanos(task_cpu_ns),
+            ..Evidence::default()
+        };
+        let sample = |arm, events, task_cpu_ns| Sample {
+            evidence: evidence(task_cpu_ns),
+            ..counted(arm, events)
+        };
+        let samples = [
+            sample(Arm::BaselineDirect, 100, 990),
+            sample(Arm::SwitchDirect, 200, 950),
+            sample(Arm::SwitchDirect, 9_000, 500),
+        ];
+        let case = FakeCase::pipe().case();
+        let judged = Judged::new(
+            &case,
+            TickRate::NANOSECONDS,
+            samples.iter().collect(),
+            Vec::new(),
+        );
+        let found = counters(&judged, &[test("cycles", SelfTestOutcome::Admitted)]);
+        assert_eq!((found[0].switching, found[0].n), (2.0, 2));
     }
 
     /// 1 and 3 events a hand-off alone, and 2 and 8 with switches: standard errors of 1 and 3.

@@ -6,8 +6,9 @@ use std::io;
 use perf_event::Builder;
 use perf_event::events::Hardware;
 use switchcost_record::SelfTestOutcome;
+use switchcost_units::CpuId;
 
-use switchcost_host::perf::{System, test_cycles};
+use switchcost_host::perf::{Event, System, prove};
 
 /// What an attempt to count one's own cycles came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(super) enum CycleCounter {
     Counts,
     /// It opens and stays at zero, as under some hypervisors.
     StaysZero,
-    /// It counts something else: what, for how many cycles.
+    /// It counts something else: what is wrong, and whether the counter of instructions is right.
     Wrong(String),
     /// The kernel has none: nothing answers for cycles.
     Absent(String),
@@ -28,15 +29,20 @@ pub(super) enum CycleCounter {
 
 /// Opens a counter of this thread's own user-level cycles, spends some, and reads it; what counts is held to the known answer that a
 /// measurement asks for.
-pub(super) fn attempt() -> CycleCounter {
+pub(super) fn attempt(cpu: Option<CpuId>) -> CycleCounter {
     match count() {
         Ok(0) => CycleCounter::StaysZero,
-        Ok(_) => judged(test_cycles(&System).outcome),
+        Ok(_) => {
+            let outcomes = prove(&System, &[Event::Cycles, Event::Instructions], cpu);
+            let mut outcomes = outcomes.into_iter().map(|test| test.outcome);
+            let cycles = outcomes.next().expect("a test of each event");
+            judged(cycles, outcomes.next() == Some(SelfTestOutcome::Admitted))
+        }
         Err(error) => failure(&error),
     }
 }
 
-fn judged(outcome: SelfTestOutcome) -> CycleCounter {
+fn judged(outcome: SelfTestOutcome, are_instructions_right: bool) -> CycleCounter {
     match outcome {
         SelfTestOutcome::Admitted => CycleCounter::Counts,
         SelfTestOutcome::Unavailable { why } => CycleCounter::Absent(why),
@@ -45,7 +51,12 @@ fn judged(outcome: SelfTestOutcome) -> CycleCounter {
             expected_high,
             found,
         } => CycleCounter::Wrong(format!(
-            "it counted {found} where there were {expected_low} to {expected_high} cycles"
+            "it counted {found} in {expected_low} to {expected_high} cycles; instructions are counted {}",
+            if are_instructions_right {
+                "right"
+            } else {
+                "wrong, too"
+            }
         )),
     }
 }
@@ -82,17 +93,26 @@ mod tests {
     #[test]
     fn a_counter_of_something_else_is_none_of_cycles() {
         let wrong = SelfTestOutcome::Wrong {
-            expected_low: 2_900_000,
-            expected_high: 6_000_000,
-            found: 1_200_700,
+            expected_low: 1_194_000,
+            expected_high: 1_224_000,
+            found: 720_700,
         };
-        let said = "it counted 1200700 where there were 2900000 to 6000000 cycles";
-        assert_eq!(judged(wrong), CycleCounter::Wrong(said.to_owned()));
-        assert_eq!(judged(SelfTestOutcome::Admitted), CycleCounter::Counts);
+        for (are_instructions_right, rest) in [(true, "right"), (false, "wrong, too")] {
+            let said = format!(
+                "it counted 720700 in 1194000 to 1224000 cycles; instructions are counted {rest}"
+            );
+            let judged = judged(wrong.clone(), are_instructions_right);
+            assert_eq!(judged, CycleCounter::Wrong(said));
+        }
         assert_eq!(
-            judged(SelfTestOutcome::Unavailable {
-                why: "taken".into()
-            }),
+            judged(SelfTestOutcome::Admitted, true),
+            CycleCounter::Counts
+        );
+        let unavailable = SelfTestOutcome::Unavailable {
+            why: "taken".into(),
+        };
+        assert_eq!(
+            judged(unavailable, true),
             CycleCounter::Absent("taken".into())
         );
     }

@@ -11,7 +11,7 @@ use super::subject::Subject;
 pub(super) fn counters(subject: &Subject) -> Check {
     let line = Line::new(
         "hardware counters",
-        "cycles can be counted, in the kernel too (perf_event_paranoid at most 1)",
+        "cycles can be counted, in the kernel too (perf_event_paranoid at most 0)",
     );
     let paranoid = subject.root.line("/proc/sys/kernel/perf_event_paranoid");
     let level = paranoid.as_ref().map_or_else(ToString::to_string, |level| {
@@ -19,7 +19,7 @@ pub(super) fn counters(subject: &Subject) -> Check {
     });
     let rights = Rights::read(&subject.root);
     let may_count_kernel = paranoid
-        .is_ok_and(|level| level.parse::<i32>().is_ok_and(|level| level <= 1))
+        .is_ok_and(|level| level.parse::<i32>().is_ok_and(|level| level <= 0))
         || rights.has(Capability::Perfmon);
     match &subject.cycles {
         CycleCounter::Counts if may_count_kernel => {
@@ -28,11 +28,19 @@ pub(super) fn counters(subject: &Subject) -> Check {
         CycleCounter::Counts => line.caveat(format!("user-level cycles only; {level}"), allow()),
         CycleCounter::StaysZero => line.caveat(
             format!("a counter opens and stays at zero; {level}"),
-            expose(),
+            Remedy::new(
+                "",
+                "a PMU that counts: this one has the registers and counts nothing. KVM counts with that of the processor (-cpu \
+                 host,pmu=on), if its own host has one",
+            ),
         ),
         CycleCounter::Wrong(what) => line.caveat(
-            format!("a counter opens and is wrong: {what}; {level}"),
-            expose(),
+            format!("the PMU's counter of cycles is wrong: {what}; {level}"),
+            Remedy::new(
+                "",
+                "a processor that runs the program itself: this PMU is an emulator's, which has no cycles to count. measure uses those \
+                 of its counters that give known answers",
+            ),
         ),
         CycleCounter::Absent(why) => {
             line.caveat(format!("no cycle counter: {why}; {level}"), expose())
@@ -46,7 +54,7 @@ pub(super) fn counters(subject: &Subject) -> Check {
 }
 
 fn allow() -> Remedy {
-    Remedy::sysctl("kernel.perf_event_paranoid=1")
+    Remedy::sysctl("kernel.perf_event_paranoid=0")
 }
 
 fn expose() -> Remedy {
@@ -75,7 +83,7 @@ mod tests {
     #[test]
     fn a_counter_that_counts_the_kernel_too_is_fit() {
         assert_eq!(
-            judged(CycleCounter::Counts, "1\n", "0").severity,
+            judged(CycleCounter::Counts, "0\n", "0").severity,
             Severity::Fit
         );
         assert_eq!(
@@ -96,27 +104,43 @@ mod tests {
             check.found,
             "the cycle counter is refused: Permission denied; kernel.perf_event_paranoid is 4"
         );
-        assert_eq!(check.fix, "sudo sysctl -w kernel.perf_event_paranoid=1");
+        assert_eq!(check.fix, "sudo sysctl -w kernel.perf_event_paranoid=0");
         let lasting =
-            "echo 'kernel.perf_event_paranoid=1' | sudo tee -a /etc/sysctl.d/90-switchcost.conf";
+            "echo 'kernel.perf_event_paranoid=0' | sudo tee -a /etc/sysctl.d/90-switchcost.conf";
         assert_eq!(check.lasting_fix, lasting);
         assert_eq!(
-            judged(CycleCounter::Counts, "2\n", "0").found,
-            "user-level cycles only; kernel.perf_event_paranoid is 2"
+            judged(CycleCounter::Counts, "1\n", "0").found,
+            "user-level cycles only; kernel.perf_event_paranoid is 1"
         );
     }
 
     #[test]
-    fn an_absent_counter_has_no_fix_within_the_machine() {
-        let absent = CycleCounter::Absent("No such file or directory".to_owned());
-        for cycles in [
-            absent,
-            CycleCounter::StaysZero,
-            CycleCounter::Wrong("it counted 3".to_owned()),
+    fn a_missing_or_wrong_counter_has_no_fix_within_the_machine() {
+        for (cycles, found, lasting) in [
+            (
+                CycleCounter::Absent("no such file".to_owned()),
+                "no cycle counter: no such file",
+                "a virtual machine with a PMU",
+            ),
+            (
+                CycleCounter::StaysZero,
+                "a counter opens and stays at zero",
+                "a PMU that counts",
+            ),
+            (
+                CycleCounter::Wrong("it counted 3".to_owned()),
+                "the PMU's counter of cycles is wrong: it counted 3",
+                "a processor that runs",
+            ),
         ] {
             let check = judged(cycles, "1\n", "0");
             assert_eq!((check.severity, check.fix.as_str()), (Severity::Caveat, ""));
-            assert!(check.lasting_fix.contains("PMU"));
+            assert!(check.found.starts_with(found), "{}", check.found);
+            assert!(
+                check.lasting_fix.starts_with(lasting),
+                "{}",
+                check.lasting_fix
+            );
         }
     }
 }

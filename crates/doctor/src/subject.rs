@@ -29,7 +29,7 @@ impl Subject {
         let host = switchcost_host::machine::manifest(root);
         let after = statistics();
         let cycles = if root.is_system() {
-            cycles::attempt()
+            cycles::attempt(host.cpus_allowed.first().copied())
         } else {
             CycleCounter::NotTried
         };

@@ -167,7 +167,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("/proc/sys/kernel/hostname", "bench\n"),
     ("/proc/sys/kernel/osrelease", "6.8.0-test\n"),
-    ("/proc/sys/kernel/perf_event_paranoid", "1\n"),
+    ("/proc/sys/kernel/perf_event_paranoid", "0\n"),
     ("/proc/sys/kernel/sched_autogroup_enabled", "0\n"),
     ("/proc/sys/kernel/sched_rt_period_us", "1000000\n"),
     ("/proc/sys/kernel/sched_rt_runtime_us", "-1\n"),

@@ -7,6 +7,7 @@
 mod counter;
 
 pub use counter::{Count, CycleEvent, CycleSource, RunningCounter, System, prove};
+pub(crate) use counter::{judge_chain, run_chain};
 
 use switchcost_record::CoreClock;
 use switchcost_units::Ticks;
@@ -56,11 +57,6 @@ fn read(clock: Clock) -> CoreProbe {
         chain: timed(clock, || multiply(CHAIN_LENGTH / CHAIN_STEP)),
         additions: timed(clock, || add(ADDITIONS / ADDITION_STEP)),
     }
-}
-
-/// So many dependent multiplications, in tens.
-pub(crate) fn chain(multiplications: u32) {
-    multiply(multiplications / CHAIN_STEP);
 }
 
 /// What reading the clock adds to the time of a chain: twice a chain less one of double length right behind it.
@@ -127,7 +123,7 @@ fn pass_hundredths() -> Option<u32> {
 
 /// Cycles of a 64-bit multiplication whose result the next one needs (Fog, "Instruction tables", 2024; uops.info).
 #[cfg(target_arch = "x86_64")]
-fn multiplication_cycles() -> Option<u32> {
+pub(crate) fn multiplication_cycles() -> Option<u32> {
     use raw_cpuid::CpuId;
     let leaves = CpuId::new();
     let (vendor, feature) = (leaves.get_vendor_info()?, leaves.get_feature_info()?);
@@ -141,7 +137,7 @@ fn multiplication_cycles() -> Option<u32> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn multiplication_cycles() -> Option<u32> {
+pub(crate) fn multiplication_cycles() -> Option<u32> {
     None
 }
 

@@ -4,6 +4,7 @@
 //! given the known answer to a known workload on this machine first ([`admit`]). A reading that the kernel had to
 //! multiplex is left out, never scaled. What the readings mean is not known here.
 
+mod cpu_counters;
 mod event;
 pub mod fake;
 mod known_answer;
@@ -16,77 +17,113 @@ pub(crate) mod workloads;
 use std::collections::BTreeMap;
 use std::io;
 
+use switchcost_units::CpuId;
+
 pub use crate::unavailable::Unavailable;
+pub use cpu_counters::CpuCounters;
 pub use event::Event;
-pub use known_answer::{admit, test_cycles};
+pub use known_answer::{admit, prove};
 pub use share::shares;
-pub use source::{CounterGroup, CounterSource, Reading, System};
+pub use source::{CounterGroup, CounterSource, CounterTarget, Reading, System};
 pub use switches::{SwitchKind, SwitchRecord, SwitchRecords};
 pub use work::{CallCounter, Called};
 
-/// Groups of counters, one of hardware and one of software events for each task.
+/// The tasks and the CPUs of what is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// By the kernel's numbers of their threads.
+    pub threads: Vec<i32>,
+    /// All on which these may run; none if they are not pinned.
+    pub cpus: Vec<CpuId>,
+}
+
+impl Scope {
+    /// The calling thread, on the CPU to which it is pinned.
+    fn own(cpu: Option<CpuId>) -> Scope {
+        Scope {
+            threads: vec![crate::task::current_tid()],
+            cpus: cpu.into_iter().collect(),
+        }
+    }
+
+    /// Where these events are counted, the best first. What the CPU counts is counted on the CPU: a counter of a task counts what the
+    /// kernel does at a switch to schedule counters, of any kind, and misses the rest of the switch.
+    fn targets(&self, events: &[Event]) -> Vec<Vec<CounterTarget>> {
+        let cpus: Vec<_> = self.cpus.iter().copied().map(CounterTarget::Cpu).collect();
+        let threads = self.threads.iter().copied().map(CounterTarget::Thread);
+        let is_hardware = events.iter().any(|event| event.is_hardware());
+        let cpus = Some(cpus).filter(|cpus| is_hardware && !cpus.is_empty());
+        cpus.into_iter().chain([threads.collect()]).collect()
+    }
+}
+
+/// Groups of counters of the same events, one for each CPU or for each task.
 pub struct CounterSet {
-    groups: Vec<(Vec<String>, Box<dyn CounterGroup>)>,
+    names: Vec<String>,
+    groups: Vec<Box<dyn CounterGroup>>,
 }
 
 impl CounterSet {
-    /// Opens groups of these events on each task, by the kernel's number of its thread.
+    /// Opens groups of these events, which are all of the CPU or all of the kernel, as [`shares`] gives them.
     pub fn open(
         source: &dyn CounterSource,
         events: &[Event],
-        threads: &[i32],
+        scope: &Scope,
     ) -> Result<CounterSet, Unavailable> {
-        let (hardware, software): (Vec<Event>, Vec<Event>) =
-            events.iter().partition(|event| event.is_hardware());
-        let mut groups = Vec::new();
-        for thread in threads {
-            for events in [&hardware, &software]
+        let mut refusal = Unavailable("there is no task to count on".to_owned());
+        for targets in scope.targets(events) {
+            let groups = targets
                 .into_iter()
-                .filter(|events| !events.is_empty())
-            {
-                let group = source.open(events, *thread)?;
-                groups.push((names(events, &*group), group));
+                .map(|target| source.open(events, target))
+                .collect::<Result<Vec<_>, _>>();
+            match groups {
+                Ok(groups) => {
+                    let names = names(events, &groups);
+                    return Ok(CounterSet { names, groups });
+                }
+                Err(why) => refusal = why,
             }
         }
-        Ok(CounterSet { groups })
+        Err(refusal)
+    }
+
+    /// Whether the kernel's half is counted, too.
+    fn counts_kernel(&self) -> bool {
+        self.groups.iter().all(|group| group.counts_kernel())
     }
 
     /// Sets all to zero and lets them count.
     pub fn start(&mut self) -> io::Result<()> {
-        self.groups
-            .iter_mut()
-            .try_for_each(|(_, group)| group.start())
+        self.groups.iter_mut().try_for_each(|group| group.start())
     }
 
     /// Stops all.
     pub fn stop(&mut self) -> io::Result<()> {
-        self.groups
-            .iter_mut()
-            .try_for_each(|(_, group)| group.stop())
+        self.groups.iter_mut().try_for_each(|group| group.stop())
     }
 
-    /// What was counted between start and stop, summed over the tasks. A group that did not count all the time on some
-    /// task is left out whole.
+    /// What was counted between start and stop, summed over tasks or CPUs; nothing if a group did not count all the time.
     pub fn read(&mut self) -> io::Result<BTreeMap<String, u64>> {
         let mut sums = BTreeMap::new();
-        let mut partial = Vec::new();
-        for (names, group) in &mut self.groups {
+        for group in &mut self.groups {
             let reading = group.read()?;
             if reading.is_multiplexed() {
-                partial.extend(names.iter().cloned());
+                return Ok(BTreeMap::new());
             }
-            for (name, value) in names.iter().zip(&reading.values) {
+            for (name, value) in self.names.iter().zip(&reading.values) {
                 *sums.entry(name.clone()).or_insert(0) += value;
             }
         }
-        sums.retain(|name, _| !partial.contains(name));
         Ok(sums)
     }
 }
 
 /// Names as perf writes them: with `:u` where the kernel's half is not counted.
-fn names(events: &[Event], group: &dyn CounterGroup) -> Vec<String> {
-    let suffix = if group.counts_kernel() { "" } else { ":u" };
+fn names(events: &[Event], groups: &[Box<dyn CounterGroup>]) -> Vec<String> {
+    let suffix = match groups.iter().all(|group| group.counts_kernel()) {
+        true => "",
+        false => ":u",
+    };
     events
         .iter()
         .map(|event| format!("{event}{suffix}"))
@@ -98,8 +135,15 @@ mod tests {
     use super::fake::{Script, Scripted};
     use super::*;
 
+    fn scope(threads: &[i32], cpus: &[u32]) -> Scope {
+        Scope {
+            threads: threads.to_vec(),
+            cpus: cpus.iter().copied().map(CpuId).collect(),
+        }
+    }
+
     fn set(source: &Scripted, events: &[Event], threads: &[i32]) -> CounterSet {
-        CounterSet::open(source, events, threads).expect("the script opens")
+        CounterSet::open(source, events, &scope(threads, &[])).expect("the script opens")
     }
 
     fn count(set: &mut CounterSet) -> io::Result<BTreeMap<String, u64>> {
@@ -112,17 +156,34 @@ mod tests {
     fn readings_are_summed_over_the_tasks() {
         let source = Scripted::new([
             (Event::Cycles, Script::Counts(100)),
-            (Event::PageFaults, Script::Counts(3)),
+            (Event::Instructions, Script::Counts(30)),
         ]);
-        let sums = count(&mut set(
-            &source,
-            &[Event::Cycles, Event::PageFaults],
-            &[1, 2, 3],
-        ))
-        .expect("readings");
+        let events = [Event::Cycles, Event::Instructions];
+        let sums = count(&mut set(&source, &events, &[1, 2, 3])).expect("readings");
         assert_eq!(
             sums,
-            BTreeMap::from([("cycles".to_owned(), 300), ("page-faults".to_owned(), 9)])
+            BTreeMap::from([("cycles".to_owned(), 300), ("instructions".to_owned(), 90)])
+        );
+    }
+
+    /// A counter of a task counts at each switch what the kernel does for the counters themselves.
+    #[test]
+    fn the_cpus_events_are_counted_on_the_cpu_and_the_kernels_on_tasks() {
+        let source = Scripted::new([
+            (Event::Instructions, Script::Counts(100)),
+            (Event::PageFaults, Script::Counts(3)),
+        ]);
+        let counted = |event: Event, cpus: &[u32]| {
+            let mut set = CounterSet::open(&source, &[event], &scope(&[1, 2, 3], cpus));
+            count(set.as_mut().expect("the script opens")).expect("readings")[&event.to_string()]
+        };
+        assert_eq!(counted(Event::Instructions, &[0]), 100);
+        assert_eq!(counted(Event::Instructions, &[0, 1]), 200);
+        assert_eq!(counted(Event::PageFaults, &[0]), 9);
+        assert_eq!(
+            counted(Event::Instructions, &[]),
+            300,
+            "tasks that may run anywhere"
         );
     }
 
@@ -131,18 +192,18 @@ mod tests {
         let source = Scripted::new([
             (Event::Cycles, Script::Multiplexed(100)),
             (Event::Instructions, Script::Counts(7)),
-            (Event::PageFaults, Script::Counts(3)),
         ]);
-        let events = [Event::Cycles, Event::Instructions, Event::PageFaults];
+        let events = [Event::Cycles, Event::Instructions];
         let sums = count(&mut set(&source, &events, &[1])).expect("readings");
-        assert_eq!(sums, BTreeMap::from([("page-faults".to_owned(), 3)]));
+        assert_eq!(sums, BTreeMap::new());
     }
 
     #[test]
-    fn without_the_kernels_half_the_name_says_so() {
+    fn where_the_cpu_may_not_be_counted_the_name_says_so() {
         let source = Scripted::new([(Event::Cycles, Script::CountsUserOnly(5))]);
-        let sums = count(&mut set(&source, &[Event::Cycles], &[1])).expect("readings");
-        assert_eq!(sums, BTreeMap::from([("cycles:u".to_owned(), 5)]));
+        let mut set = CounterSet::open(&source, &[Event::Cycles], &scope(&[1, 2], &[0]));
+        let sums = count(set.as_mut().expect("of the tasks")).expect("readings");
+        assert_eq!(sums, BTreeMap::from([("cycles:u".to_owned(), 10)]));
     }
 
     #[test]
@@ -150,7 +211,7 @@ mod tests {
         let source = Scripted::new([(Event::Cycles, Script::FailsToRead)]);
         assert!(count(&mut set(&source, &[Event::Cycles], &[1])).is_err());
         let source = Scripted::new([(Event::Cycles, Script::Absent)]);
-        assert!(CounterSet::open(&source, &[Event::Cycles], &[1]).is_err());
+        assert!(CounterSet::open(&source, &[Event::Cycles], &scope(&[1], &[])).is_err());
     }
 
     #[test]
@@ -164,10 +225,11 @@ mod tests {
             workloads::sleep(16);
         });
         let thread = reported.recv().expect("the thread's number");
-        let mut set = match CounterSet::open(&System, &[Event::ContextSwitches], &[thread]) {
-            Ok(set) => set,
-            Err(why) => return eprintln!("skipped: {why}"),
-        };
+        let mut set =
+            match CounterSet::open(&System, &[Event::ContextSwitches], &scope(&[thread], &[])) {
+                Ok(set) => set,
+                Err(why) => return eprintln!("skipped: {why}"),
+            };
         set.start().expect("a counter");
         go.send(()).expect("the thread waits");
         sleeper.join().expect("it only sleeps");

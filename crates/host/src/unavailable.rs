@@ -2,6 +2,9 @@
 
 use std::io;
 
+/// The highest level of perf_event_paranoid at which a user may count what others run on a CPU.
+pub(crate) const WHOLE_CPU: i32 = 0;
+
 /// Why an event cannot be counted, with what helps where something does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -41,9 +44,10 @@ fn refused(level: &str, needed: i32) -> String {
              perf_event_open"
         );
     }
+    let allowed = needed.min(1);
     format!(
         "found kernel.perf_event_paranoid at {level}, need {needed} or less; sudo sysctl -w \
-         kernel.perf_event_paranoid=1, and to make it last echo kernel.perf_event_paranoid=1 | sudo tee \
+         kernel.perf_event_paranoid={allowed}, and to make it last echo kernel.perf_event_paranoid={allowed} | sudo tee \
          /etc/sysctl.d/99-switchcost.conf"
     )
 }

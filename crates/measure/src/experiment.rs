@@ -1,7 +1,7 @@
 //! What every experiment has in common: how a batch is asked for, timed and watched.
 
 use std::io;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
 
 use switchcost_host::clock::Clock;
 use switchcost_host::evidence::{TaskId, Witness};
@@ -42,6 +42,20 @@ pub(crate) struct Timed {
     pub(crate) counted: CountedHandoffs,
 }
 
+/// What a batch has more than a shorter one, hand-offs and time alone.
+impl Sub for Timed {
+    type Output = Timed;
+
+    fn sub(self, shorter: Timed) -> Timed {
+        Timed {
+            handoffs: self.handoffs.saturating_sub(shorter.handoffs),
+            time: self.time - shorter.time,
+            user_switches: self.user_switches.saturating_sub(shorter.user_switches),
+            ..Timed::default()
+        }
+    }
+}
+
 /// Time of hand-offs, and of walks, each timed by itself.
 ///
 /// Both wrap: between CPUs whose counters are apart, a hand-off one way looks too long by what it looks too short the other
@@ -73,6 +87,17 @@ impl AddAssign for Split {
     fn add_assign(&mut self, other: Split) {
         self.handoffs.0 = self.handoffs.0.wrapping_add(other.handoffs.0);
         self.walks.0 = self.walks.0.wrapping_add(other.walks.0);
+    }
+}
+
+impl Sub for Split {
+    type Output = Split;
+
+    fn sub(self, shorter: Split) -> Split {
+        Split {
+            handoffs: Ticks(self.handoffs.0.wrapping_sub(shorter.handoffs.0)),
+            walks: Ticks(self.walks.0.wrapping_sub(shorter.walks.0)),
+        }
     }
 }
 

@@ -10,12 +10,12 @@ use rand_chacha::ChaCha8Rng;
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::core_clock::{self, Count, CycleSource, RunningCounter};
 use switchcost_host::evidence::TaskId;
-use switchcost_host::perf::{CounterSet, Event, System};
+use switchcost_host::perf::{CounterSet, Event, Scope, System};
 use switchcost_record::{
     Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism,
     RuntimeRun, Sample,
 };
-use switchcost_units::{Nanos, Ticks};
+use switchcost_units::{CpuId, Nanos, Ticks};
 
 use crate::at_once::AtOnce;
 use crate::controls::TaskControls;
@@ -41,8 +41,11 @@ const CALIBRATION_BATCHES: u32 = 5;
 /// alone would put its noise into each difference.
 const WALKS_A_VISIT: u32 = 8;
 
-/// A batch for counters is so many times as long as others, where these are not long already.
+/// The longer batch for counters is so many times as long as others, where these are not long already.
 const COUNTED_BATCHES: u64 = 16;
+
+/// Rounds of the longer batch at least, if nothing is walked: what begins a batch differs by some hundred instructions.
+const LEAST_COUNTED_ROUNDS: u64 = 256;
 
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
@@ -91,9 +94,7 @@ impl<'a> Repetition<'a> {
         let mut random = ChaCha8Rng::seed_from_u64(order.seed);
         let placement_noise = PlacementNoise::by(&mut random);
         let experiment = start_experiment(order)?;
-        let mut cpus = order.case.placement.cpus.clone();
-        cpus.sort_unstable();
-        cpus.dedup();
+        let cpus = cpus_of(&order.case);
         let watch = Watch::new(order.clock, &cpus, &experiment.tasks()).map_err(|error| {
             format!("found no account of the tasks in /proc ({error}), need it to count switches")
         })?;
@@ -302,27 +303,30 @@ impl<'a> Repetition<'a> {
         )
     }
 
-    /// A longer batch of each arm for each share of the counters; they cost time, so these batches give counts only.
+    /// Two batches of each arm for each share of the counters; they cost time, so these batches give counts only.
     fn count<W: Write>(
         &mut self,
         messages: &mut MessageWriter<W>,
         rounds: BatchRounds,
     ) -> Result<(), String> {
-        let threads: Vec<i32> = self.experiment.tasks().iter().map(TaskId::thread).collect();
+        let scope = Scope {
+            threads: self.experiment.tasks().iter().map(TaskId::thread).collect(),
+            cpus: cpus_of(&self.order.case),
+        };
         for share in &self.order.counters {
             let events: Vec<Event> = share.iter().filter_map(|name| name.parse().ok()).collect();
+            let is_hardware = events.iter().any(|event| event.is_hardware());
+            if is_hardware && computes_between_switches(self.order.case.mechanism) {
+                continue;
+            }
             for arm in levels(self.order).into_iter().flatten() {
                 // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
-                let Ok(counters) = CounterSet::open(&System, &events, &threads) else {
+                let Ok(counters) = CounterSet::open(&System, &events, &scope) else {
                     continue;
                 };
-                let batch = Batch {
-                    arm,
-                    rounds: counted_rounds(rounds.of(arm)),
-                    warm_up: 0,
-                };
-                let (timed, evidence, switches, counts) =
-                    self.counted(batch, counters).map_err(broken)?;
+                let (timed, evidence, switches, counts) = self
+                    .counted(arm, rounds.of(arm), counters)
+                    .map_err(broken)?;
                 let sample = self.sample(arm, timed, evidence, switches);
                 self.report(
                     messages,
@@ -336,24 +340,35 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
+    /// A long batch less a short one, so that what begins and ends a batch is in no count.
     fn counted(
         &mut self,
-        batch: Batch,
+        arm: Arm,
+        rounds: u64,
         mut counters: CounterSet,
     ) -> io::Result<(Timed, Evidence, KernelSwitches, BTreeMap<String, u64>)> {
         let experiment = &mut self.experiment;
-        experiment.run(Batch {
-            warm_up: 1,
-            rounds: 1,
-            ..batch
-        })?;
-        let (timed, evidence, switches) = self.watch.around(|| {
+        let batch = |rounds, warm_up| Batch {
+            arm,
+            rounds,
+            warm_up,
+        };
+        experiment.run(batch(1, 1))?;
+        let mut count = |rounds| {
             counters.start()?;
-            let timed = experiment.run(batch);
+            let timed = experiment.run(batch(rounds, 0));
             counters.stop()?;
-            timed
-        })?;
-        Ok((timed, evidence, switches, counters.read()?))
+            Ok::<_, io::Error>((timed?, counters.read()?))
+        };
+        let ((short, long), evidence, switches) = self
+            .watch
+            .around(|| Ok((count(rounds)?, count(counted_rounds(arm, rounds))?)))?;
+        let more = |(name, long_count): (String, u64)| {
+            let short_count = short.1.get(&name)?;
+            Some((name, long_count.saturating_sub(*short_count)))
+        };
+        let counts = long.1.into_iter().filter_map(more).collect();
+        Ok((long.0 - short.0, evidence, switches, counts))
     }
 
     fn calibrate(&mut self) -> io::Result<BatchRounds> {
@@ -408,6 +423,14 @@ impl<'a> Repetition<'a> {
             };
         }
     }
+}
+
+/// The CPUs of a case, each once.
+fn cpus_of(case: &Case) -> Vec<CpuId> {
+    let mut cpus = case.placement.cpus.clone();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
 }
 
 /// The counter of the core's cycles where there is one that was proven. On more than one CPU a task waits for the other, and a core
@@ -577,9 +600,16 @@ fn levels(order: &Order) -> Vec<[Arm; 2]> {
     }
 }
 
-/// A batch of one round has long walks, of which a few are enough.
-fn counted_rounds(rounds: u64) -> u64 {
-    if rounds > 1 {
+/// Whether the tasks do work of their own until they are preempted, which a counter of the CPU counts, too.
+fn computes_between_switches(mechanism: Mechanism) -> bool {
+    matches!(mechanism, Mechanism::Preempt | Mechanism::GreenPreempt)
+}
+
+/// A batch of one walk a task has long walks, of which a few are enough.
+fn counted_rounds(arm: Arm, rounds: u64) -> u64 {
+    if !arm.walks() {
+        (rounds * COUNTED_BATCHES).max(LEAST_COUNTED_ROUNDS)
+    } else if rounds > 1 {
         rounds * COUNTED_BATCHES
     } else {
         2

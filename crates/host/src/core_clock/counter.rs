@@ -14,14 +14,11 @@ use switchcost_units::{CpuId, Ticks};
 use super::{CHAIN_STEP, multiply};
 use crate::clock::Clock;
 use crate::control::pin;
-use crate::unavailable::{Unavailable, unavailable};
+use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 use crate::windows::judge;
 
 /// Multiplications whose cycles are counted: half a millisecond, in which reading the counter is nothing.
 const PROOF: u32 = 600_000;
-
-/// The highest level of perf_event_paranoid at which a user may count what others run on a CPU.
-const WHOLE_CPU: i32 = 0;
 
 /// Cycles of a multiplication on any core there is.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
@@ -164,17 +161,30 @@ fn ask(
 ) -> Result<(SelfTestOutcome, u32), String> {
     let _pin = pin(&[cpu]).map_err(|error| format!("CPU {cpu} is not ours to run on: {error}"))?;
     let mut counter = source.open(event, cpu).map_err(|error| error.to_string())?;
-    let mut window = || {
+    judge_chain(known, || {
         let before = counter.count();
-        multiply(PROOF / CHAIN_STEP);
+        run_chain();
         let both = before.zip(counter.count());
         let (before, after) =
             both.ok_or("the CPU's counters are taken: it counted only part of the time")?;
-        Ok::<u64, String>(after.saturating_sub(before))
-    };
+        Ok(after.saturating_sub(before))
+    })
+}
+
+/// Runs the chain whose cycles [`judge_chain`] knows.
+pub(crate) fn run_chain() {
+    multiply(PROOF / CHAIN_STEP);
+}
+
+/// Judges a counter of cycles by windows in which it has counted those of [`run_chain`]; gives the cycles of a multiplication, too.
+pub(crate) fn judge_chain<E>(
+    known: Option<u32>,
+    mut window: impl FnMut() -> Result<u64, E>,
+) -> Result<(SelfTestOutcome, u32), E> {
     let each = match known {
         Some(each) => each,
-        None => nearest(window()?),
+        // An interrupt in the first window would make it another whole number.
+        None => nearest(window()?.min(window()?).min(window()?)),
     };
     let cycles = u64::from(each) * u64::from(PROOF);
     // Less is wrong; more may be the kernel's, up to a fiftieth.

@@ -18,6 +18,8 @@ pub enum Event {
     #[strum(serialize = "LLC-load-misses")]
     LlcLoadMisses,
     BranchMisses,
+    StalledCyclesFrontend,
+    StalledCyclesBackend,
     ContextSwitches,
     PageFaults,
     CpuMigrations,
@@ -52,6 +54,8 @@ impl Event {
             Event::DtlbLoadMisses => Builder::new(load_misses(CacheId::DTLB)),
             Event::LlcLoadMisses => Builder::new(load_misses(CacheId::LL)),
             Event::BranchMisses => Builder::new(Hardware::BRANCH_MISSES),
+            Event::StalledCyclesFrontend => Builder::new(Hardware::STALLED_CYCLES_FRONTEND),
+            Event::StalledCyclesBackend => Builder::new(Hardware::STALLED_CYCLES_BACKEND),
             Event::ContextSwitches => Builder::new(Software::CONTEXT_SWITCHES),
             Event::PageFaults => Builder::new(Software::PAGE_FAULTS),
             Event::CpuMigrations => Builder::new(Software::CPU_MIGRATIONS),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use super::{CounterGroup, CounterSource, Event, Reading, Unavailable};
+use super::{CounterGroup, CounterSource, CounterTarget, Event, Reading, Unavailable};
 
 /// What a scripted counter does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Script {
     Counts(u64),
     /// Reads the first number the first time, and the second ever after.
     CountsInTurn(u64, u64),
-    /// Reads this much of the user's half.
+    /// Reads this much of the user's half of a task; a CPU may not be counted.
     CountsUserOnly(u64),
     /// Reads this much, counted half of the time.
     Multiplexed(u64),
@@ -54,9 +54,17 @@ struct ScriptedGroup {
 }
 
 impl CounterSource for Scripted {
-    fn open(&self, events: &[Event], _: i32) -> Result<Box<dyn CounterGroup>, Unavailable> {
+    fn open(
+        &self,
+        events: &[Event],
+        target: CounterTarget,
+    ) -> Result<Box<dyn CounterGroup>, Unavailable> {
+        let is_cpu = matches!(target, CounterTarget::Cpu(_));
         let script = |event: &Event| match self.scripts.get(event) {
             None | Some(Script::Absent) => Err(Unavailable(format!("the script has no {event}"))),
+            Some(Script::CountsUserOnly(_)) if is_cpu => {
+                Err(Unavailable(format!("the script has no {event} of a CPU")))
+            }
             Some(script) => Ok(*script),
         };
         let scripts = events.iter().map(script).collect::<Result<_, _>>()?;

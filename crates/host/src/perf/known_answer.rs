@@ -5,49 +5,58 @@ use std::ops::RangeInclusive;
 
 use strum::IntoEnumIterator;
 use switchcost_record::{SelfTest, SelfTestOutcome};
+use switchcost_units::CpuId;
 
 use super::workloads::{self as run, Workbench};
-use super::{CounterGroup, CounterSource, Event};
+use super::{CounterSet, CounterSource, Event, Scope};
+use crate::control::pin;
 use crate::core_clock;
 use crate::unavailable::needs_level;
 use crate::windows::judge;
 
-/// A workload, and between what its count must lie.
+/// A workload, and what it must count.
 struct KnownAnswer {
     text: &'static str,
-    low: u64,
-    high: u64,
+    expected: Expected,
     run: fn(&mut Workbench),
     /// As much work of the same kind without the event: a counter of all loads also counts loads that miss.
     quiet: Option<fn(&mut Workbench)>,
 }
 
-/// Tests every event on the calling thread. Gives those that may be used, and the outcome of each test.
+enum Expected {
+    Within(RangeInclusive<u64>),
+    /// The cycles of [`core_clock::run_chain`].
+    Chain,
+}
+
+/// Tests every event as [`prove`] does. Gives those that may be used, and the outcome of each test.
 ///
 /// Takes a few milliseconds, and up to half a second where the CPU's counters of far caches are there to be tested.
-pub fn admit(source: &dyn CounterSource) -> (Vec<Event>, Vec<SelfTest>) {
+pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec<SelfTest>) {
+    let events: Vec<Event> = Event::iter().collect();
+    let tests = prove(source, &events, cpu);
+    let is_admitted = |(_, test): &(Event, &SelfTest)| test.outcome == SelfTestOutcome::Admitted;
+    let admitted = events.into_iter().zip(&tests).filter(is_admitted);
+    (admitted.map(|(event, _)| event).collect(), tests)
+}
+
+/// Tests these events on the calling thread, those of the CPU on this one if it is given.
+pub fn prove(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<SelfTest> {
     let mut bench = Workbench::default();
-    let tests: Vec<_> = Event::iter()
-        .map(|event| (event, test(source, event, &mut bench)))
-        .collect();
-    let admitted = tests
+    events
         .iter()
-        .filter(|(_, test)| test.outcome == SelfTestOutcome::Admitted)
-        .map(|(event, _)| *event);
-    (
-        admitted.collect(),
-        tests.into_iter().map(|(_, test)| test).collect(),
-    )
+        .map(|event| test(source, *event, cpu, &mut bench))
+        .collect()
 }
 
-/// The same of the counter of cycles alone, in a few milliseconds.
-pub fn test_cycles(source: &dyn CounterSource) -> SelfTest {
-    test(source, Event::Cycles, &mut Workbench::default())
-}
-
-fn test(source: &dyn CounterSource, event: Event, bench: &mut Workbench) -> SelfTest {
+fn test(
+    source: &dyn CounterSource,
+    event: Event,
+    cpu: Option<CpuId>,
+    bench: &mut Workbench,
+) -> SelfTest {
     let answer = known_answer(event);
-    let outcome = ask(source, event, &answer, bench)
+    let outcome = ask(source, event, cpu, &answer, bench)
         .unwrap_or_else(|why| SelfTestOutcome::Unavailable { why });
     SelfTest {
         instrument: event.to_string(),
@@ -59,13 +68,17 @@ fn test(source: &dyn CounterSource, event: Event, bench: &mut Workbench) -> Self
 fn ask(
     source: &dyn CounterSource,
     event: Event,
+    cpu: Option<CpuId>,
     answer: &KnownAnswer,
     bench: &mut Workbench,
 ) -> Result<SelfTestOutcome, String> {
-    let mut group = source
-        .open(&[event], crate::task::current_tid())
-        .map_err(|error| error.to_string())?;
-    if event.happens_in_kernel() && !group.counts_kernel() {
+    // Whoever counts moves between CPUs has to be free to move.
+    let cpu = cpu.filter(|_| event.is_hardware());
+    let not_ours = |error| format!("found no right to run on the measured CPU: {error}");
+    let _pin = cpu.map(|cpu| pin(&[cpu])).transpose().map_err(not_ours)?;
+    let mut counters =
+        CounterSet::open(source, &[event], &Scope::own(cpu)).map_err(|error| error.to_string())?;
+    if event.happens_in_kernel() && !counters.counts_kernel() {
         return Err(format!(
             "it happens in the kernel's half, which is not counted: {}",
             needs_level(1)
@@ -74,68 +87,49 @@ fn ask(
     if event == Event::CpuMigrations && run::allowed_cpus().len() < 2 {
         return Err("found one CPU to run on, need two to be moved between".to_owned());
     }
-    let outcome = check(&mut *group, answer.run, answer.low..=answer.high, bench)?;
+    // Once to warm it up, and then as often as its count has to be looked at.
+    (answer.run)(bench);
+    let expected = match &answer.expected {
+        Expected::Within(expected) => expected.clone(),
+        Expected::Chain => {
+            let window = || count(&mut counters, answer.run, bench);
+            return Ok(core_clock::judge_chain(core_clock::multiplication_cycles(), window)?.0);
+        }
+    };
+    let low = *expected.start();
+    let outcome = judge(expected, || count(&mut counters, answer.run, bench))?;
     match answer.quiet {
         Some(quiet) if outcome == SelfTestOutcome::Admitted => {
-            check(&mut *group, quiet, 0..=answer.low / 4, bench)
+            quiet(bench);
+            judge(0..=low / 4, || count(&mut counters, quiet, bench))
         }
         _ => Ok(outcome),
     }
 }
 
-/// Runs the workload once to warm it up, and then as often as its count has to be looked at.
-fn check(
-    group: &mut dyn CounterGroup,
-    run: fn(&mut Workbench),
-    expected: RangeInclusive<u64>,
-    bench: &mut Workbench,
-) -> Result<SelfTestOutcome, String> {
-    run(bench);
-    judge(expected, || count(group, run, bench))
-}
-
 /// Counts the workload alone.
 fn count(
-    group: &mut dyn CounterGroup,
+    counters: &mut CounterSet,
     run: fn(&mut Workbench),
     bench: &mut Workbench,
 ) -> Result<u64, String> {
     let broken = |error: io::Error| format!("the counter broke: {error}");
-    group.start().map_err(broken)?;
+    counters.start().map_err(broken)?;
     run(bench);
-    group.stop().map_err(broken)?;
-    let reading = group.read().map_err(broken)?;
-    if reading.is_multiplexed() {
-        return Err("the CPU's counters are taken: it counted only part of the time".to_owned());
-    }
-    reading
-        .values
-        .first()
-        .copied()
-        .ok_or_else(|| "the reading is empty".to_owned())
+    counters.stop().map_err(broken)?;
+    let counts = counters.read().map_err(broken)?;
+    counts
+        .into_values()
+        .next()
+        .ok_or_else(|| "the CPU's counters are taken: it counted only part of the time".to_owned())
 }
-
-/// What a chain of them takes, and no less: 3 cycles each on all x86-64 of the last ten years, 4 on some before.
-#[cfg(not(target_arch = "aarch64"))]
-const MULTIPLICATIONS: (&str, u64) = (
-    "a chain of 1,000,000 dependent multiplications of 3 to 5 cycles",
-    2_900_000,
-);
-/// On Arm 2 on the cores of the last years, up to 5 on others (Arm's Software Optimization Guides). A counter of instructions, as
-/// emulators have for cycles, comes to 1.2 million.
-#[cfg(target_arch = "aarch64")]
-const MULTIPLICATIONS: (&str, u64) = (
-    "a chain of 1,000,000 dependent multiplications of 2 to 5 cycles",
-    1_900_000,
-);
 
 /// Bounds are the workload's own count, and above it room for the kernel's half: interrupts and the two calls that
 /// start and stop the counter.
 fn known_answer(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run| KnownAnswer {
         text,
-        low,
-        high,
+        expected: Expected::Within(low..=high),
         run,
         quiet: None,
     };
@@ -146,9 +140,13 @@ fn known_answer(event: Event) -> KnownAnswer {
             2_100_000,
             |_| run::counted_loop(1_000_000),
         ),
-        Event::Cycles => answer(MULTIPLICATIONS.0, MULTIPLICATIONS.1, 6_000_000, |_| {
-            core_clock::chain(1_000_000)
-        }),
+        // A counter of instructions, as emulators have for cycles, comes to 1.2 for each multiplication, or a multiple of that.
+        Event::Cycles => KnownAnswer {
+            text: "600,000 dependent multiplications of a whole number of cycles",
+            expected: Expected::Chain,
+            run: |_| core_clock::run_chain(),
+            quiet: None,
+        },
         Event::PageFaults => answer("64 base pages touched for the first time", 64, 70, |_| {
             run::touch_pages(64)
         }),
@@ -168,8 +166,7 @@ fn known_answer(event: Event) -> KnownAnswer {
 fn known_misses(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run, quiet| KnownAnswer {
         text,
-        low,
-        high,
+        expected: Expected::Within(low..=high),
         run,
         quiet: Some(quiet),
     };
@@ -202,6 +199,21 @@ fn known_misses(event: Event) -> KnownAnswer {
             |bench| bench.chase_lines(64 << 20),
             |bench| bench.chase_one_page(1_048_576),
         ),
+        // Ten cycles of waiting for each miss there is at least.
+        Event::StalledCyclesFrontend => answer(
+            "8,192 jumps, each to another line of 512 KiB of code, and few stalls in a loop of as many rounds",
+            20_000,
+            8_000_000,
+            |bench| bench.run_code(512 << 10, 1),
+            |_| run::counted_loop(8_192),
+        ),
+        Event::StalledCyclesBackend => answer(
+            "1,048,576 loads, each from another line of 64 MiB in random order, and few stalls in a loop of as many rounds",
+            10_000_000,
+            3_000_000_000,
+            |bench| bench.chase_lines(64 << 20),
+            |_| run::counted_loop(1_048_576),
+        ),
         _ => answer(
             "16,384 loads, each from another line of 1 MiB, after which the nearest cache has forgotten it, and few of \
              as many in 4 KiB",
@@ -220,7 +232,7 @@ mod tests {
     use super::*;
 
     fn outcome(source: &dyn CounterSource, event: Event) -> SelfTestOutcome {
-        test(source, event, &mut Workbench::default()).outcome
+        test(source, event, None, &mut Workbench::default()).outcome
     }
 
     #[test]
@@ -287,7 +299,7 @@ mod tests {
     #[test]
     fn a_dead_counter_is_refused_whatever_it_should_have_counted() {
         let dead = Scripted::new(Event::iter().map(|event| (event, Script::Counts(0))));
-        let (admitted, _) = admit(&dead);
+        let (admitted, _) = admit(&dead, None);
         assert_eq!(admitted, []);
     }
 
@@ -309,17 +321,17 @@ mod tests {
         );
     }
 
-    /// As emulators have one: of the chain, a tenth of whose multiplications end in two instructions of its loop.
+    /// As emulators have one: of the chain, a tenth of whose multiplications end in two instructions of its loop, at one cycle each or two.
     #[test]
     fn a_counter_of_instructions_is_none_of_cycles() {
-        let instructions = Scripted::new([(Event::Cycles, Script::Counts(1_200_300))]);
-        assert!(matches!(
-            outcome(&instructions, Event::Cycles),
-            SelfTestOutcome::Wrong {
-                found: 1_200_300,
-                ..
-            }
-        ));
+        for each in [1, 2, 4, 8] {
+            let instructions = Scripted::new([(Event::Cycles, Script::Counts(each * 720_300))]);
+            let outcome = outcome(&instructions, Event::Cycles);
+            assert!(
+                matches!(outcome, SelfTestOutcome::Wrong { found, .. } if found == each * 720_300),
+                "{outcome:?}"
+            );
+        }
     }
 
     #[test]
@@ -342,10 +354,10 @@ mod tests {
     #[test]
     fn only_admitted_events_are_given_out() {
         let source = Scripted::new([
-            (Event::Cycles, Script::Counts(3_000_000)),
+            (Event::Cycles, Script::Counts(1_800_000)),
             (Event::TaskClock, Script::Counts(1)),
         ]);
-        let (admitted, tests) = admit(&source);
+        let (admitted, tests) = admit(&source, None);
         assert_eq!(admitted, [Event::Cycles]);
         assert_eq!(tests.len(), Event::iter().count());
     }
@@ -363,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_cpus_events_are_right_or_not_admitted() {
-        let (admitted, tests) = admit(&System);
+        let (admitted, tests) = admit(&System, Some(run::allowed_cpus()[0]));
         assert_eq!(tests.len(), Event::iter().count(), "every event is tested");
         for (event, test) in Event::iter().zip(tests) {
             let is_right = test.outcome == SelfTestOutcome::Admitted;

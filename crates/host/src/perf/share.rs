@@ -1,7 +1,10 @@
 //! Which events fit onto the CPU's counters at the same time.
 
+use switchcost_units::CpuId;
+
 use super::workloads::counted_loop;
-use super::{CounterSource, Event};
+use super::{CounterSet, CounterSource, Event, Scope};
+use crate::control::pin;
 
 /// Long enough to be counted, and short: a twentieth of a millisecond.
 const TRIAL_ROUNDS: u64 = 100_000;
@@ -10,28 +13,25 @@ const TRIAL_ROUNDS: u64 = 100_000;
 /// one go; the next one after it, never at the same time.
 ///
 /// A CPU has four to a dozen counters, some of them taken by the kernel's watchdog or by the sibling hyperthread, and a
-/// group that does not fit counts nothing at all. Software events need no counter and come in the first share. Left
-/// out is what does not count even alone.
-pub fn shares(source: &dyn CounterSource, events: &[Event]) -> Vec<Vec<Event>> {
+/// group that does not fit counts nothing at all. Events of the kernel are a share of their own: at a switch the CPU would
+/// count what the kernel does for their counters. Left out is what does not count even alone.
+pub fn shares(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<Vec<Event>> {
+    let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());
+    let scope = Scope::own(cpu);
     let (hardware, software): (Vec<Event>, Vec<Event>) =
         events.iter().partition(|event| event.is_hardware());
     let mut shares: Vec<Vec<Event>> = Vec::new();
     for event in hardware {
         match shares
             .iter_mut()
-            .find(|share| count_together(source, &with(share, event)))
+            .find(|share| count_together(source, &with(share, event), &scope))
         {
             Some(share) => share.push(event),
-            None if count_together(source, &[event]) => shares.push(vec![event]),
+            None if count_together(source, &[event], &scope) => shares.push(vec![event]),
             None => {}
         }
     }
-    if shares.is_empty() && !software.is_empty() {
-        shares.push(Vec::new());
-    }
-    if let Some(first) = shares.first_mut() {
-        first.extend(software);
-    }
+    shares.extend(Some(software).filter(|events| !events.is_empty()));
     shares
 }
 
@@ -39,22 +39,22 @@ fn with(share: &[Event], event: Event) -> Vec<Event> {
     share.iter().copied().chain([event]).collect()
 }
 
-fn count_together(source: &dyn CounterSource, events: &[Event]) -> bool {
-    let Ok(mut group) = source.open(events, crate::task::current_tid()) else {
+fn count_together(source: &dyn CounterSource, events: &[Event], scope: &Scope) -> bool {
+    let Ok(mut counters) = CounterSet::open(source, events, scope) else {
         return false;
     };
-    let trial = group.start().and_then(|()| {
+    let trial = counters.start().and_then(|()| {
         counted_loop(TRIAL_ROUNDS);
-        group.stop()?;
-        group.read()
+        counters.stop()?;
+        counters.read()
     });
-    trial.is_ok_and(|reading| !reading.is_multiplexed())
+    trial.is_ok_and(|counts| counts.len() == events.len())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::System;
     use super::super::fake::{Script, Scripted};
-    use super::super::{CounterSet, System};
     use super::*;
     use strum::IntoEnumIterator;
 
@@ -68,32 +68,34 @@ mod tests {
 
     #[test]
     fn what_fits_is_counted_together_and_the_rest_after_it() {
-        let shares = shares(&cpu(4), &all());
+        let shares = shares(&cpu(4), &all(), None);
         let hardware: Vec<usize> = shares
             .iter()
             .map(|share| share.iter().filter(|e| e.is_hardware()).count())
             .collect();
-        assert_eq!(hardware, [4, 3]);
         assert_eq!(
-            (shares[0].len(), shares[1].len()),
-            (8, 3),
-            "software events come once"
+            hardware,
+            [4, 4, 1, 0],
+            "the kernel's come last, by themselves"
         );
         let mut events = shares.concat();
         events.sort();
         assert_eq!(events, all());
         for share in shares {
-            assert!(CounterSet::open(&cpu(4), &share, &[1]).is_ok(), "{share:?}");
+            assert!(
+                count_together(&cpu(4), &share, &Scope::own(None)),
+                "{share:?}"
+            );
         }
         assert!(
-            CounterSet::open(&cpu(4), &all(), &[1]).is_err(),
+            !count_together(&cpu(4), &all(), &Scope::own(None)),
             "which all of them together cannot be"
         );
     }
 
     #[test]
-    fn a_cpu_with_counters_enough_needs_one_share() {
-        assert_eq!(super::shares(&cpu(7), &all()).len(), 1);
+    fn a_cpu_with_counters_enough_needs_one_share_beside_the_kernels() {
+        assert_eq!(super::shares(&cpu(9), &all(), None).len(), 2);
     }
 
     #[test]
@@ -103,13 +105,16 @@ mod tests {
             (Event::Instructions, Script::Counts(9)),
         ]);
         let wanted = [Event::Cycles, Event::Instructions];
-        assert_eq!(super::shares(&source, &wanted), [vec![Event::Instructions]]);
-        assert_eq!(super::shares(&source, &[]), Vec::<Vec<Event>>::new());
+        assert_eq!(
+            super::shares(&source, &wanted, None),
+            [vec![Event::Instructions]]
+        );
+        assert_eq!(super::shares(&source, &[], None), Vec::<Vec<Event>>::new());
     }
 
     #[test]
     fn without_hardware_events_the_kernels_are_one_share() {
         let software = [Event::ContextSwitches, Event::PageFaults];
-        assert_eq!(super::shares(&System, &software), [software.to_vec()]);
+        assert_eq!(super::shares(&System, &software, None), [software.to_vec()]);
     }
 }

@@ -1,12 +1,14 @@
 //! Where counters come from: the kernel, or a script in tests.
 
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use perf_event::{Counter, Group, ReadFormat};
+use switchcost_units::CpuId;
 
 use super::Event;
-use crate::unavailable::{Unavailable, unavailable};
+use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 
 /// What a group has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +43,23 @@ pub trait CounterGroup {
     fn counts_kernel(&self) -> bool;
 }
 
+/// What a group counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterTarget {
+    /// One thread, by the kernel's number of it.
+    Thread(i32),
+    /// Whatever runs on a CPU, the kernel's half included.
+    Cpu(CpuId),
+}
+
 /// Opens groups of counters.
 pub trait CounterSource {
-    /// A group of these events on one thread, by the kernel's number of it.
-    fn open(&self, events: &[Event], thread: i32) -> Result<Box<dyn CounterGroup>, Unavailable>;
+    /// A group of these events.
+    fn open(
+        &self,
+        events: &[Event],
+        target: CounterTarget,
+    ) -> Result<Box<dyn CounterGroup>, Unavailable>;
 }
 
 /// The highest level of perf_event_paranoid at which a user may count the user's half of tasks of their own.
@@ -54,7 +69,7 @@ pub(super) const OWN_TASKS: i32 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
-struct KernelGroup {
+pub(super) struct KernelGroup {
     group: Group,
     /// In the order of the events; `None` is the leader.
     members: Vec<Option<Counter>>,
@@ -62,32 +77,48 @@ struct KernelGroup {
 }
 
 impl CounterSource for System {
-    fn open(&self, events: &[Event], thread: i32) -> Result<Box<dyn CounterGroup>, Unavailable> {
-        match open(events, thread, true) {
+    fn open(
+        &self,
+        events: &[Event],
+        target: CounterTarget,
+    ) -> Result<Box<dyn CounterGroup>, Unavailable> {
+        let is_hardware = events.iter().any(|event| event.is_hardware());
+        let (first, level) = match target {
+            CounterTarget::Cpu(_) => (open(events, target, true), WHOLE_CPU),
+            // Of a task the kernel's half would be wrong: it holds what the kernel does for counters at each switch.
+            CounterTarget::Thread(_) => (open(events, target, !is_hardware), OWN_TASKS),
+        };
+        let group = match first {
+            Err(error) if is_permission(&error) && level == OWN_TASKS => {
+                open(events, target, false)
+            }
+            first => first,
+        };
+        match group {
             Ok(group) => Ok(Box::new(group)),
-            Err(error) if is_permission(&error) => match open(events, thread, false) {
-                Ok(group) => Ok(Box::new(group)),
-                Err(error) => Err(unavailable(&error, events.len(), OWN_TASKS)),
-            },
-            Err(error) => Err(unavailable(&error, events.len(), OWN_TASKS)),
+            Err(error) => Err(unavailable(&error, events.len(), level)),
         }
     }
 }
 
 /// The first event leads the group. A task clock has to: behind another leader Linux 6.18 reads it as it was at the last
 /// timer tick, which the known-answer test has shown.
-fn open(events: &[Event], thread: i32, counts_kernel: bool) -> io::Result<KernelGroup> {
+pub(super) fn open(
+    events: &[Event],
+    target: CounterTarget,
+    counts_kernel: bool,
+) -> io::Result<KernelGroup> {
     let leader = events
         .iter()
         .position(|event| *event == Event::TaskClock)
         .unwrap_or(0);
     let builder = |event: Event| {
         let mut builder = event.builder();
-        builder
-            .observe_pid(thread)
-            .any_cpu()
-            .exclude_kernel(!counts_kernel)
-            .exclude_hv(true);
+        match target {
+            CounterTarget::Thread(thread) => builder.observe_pid(thread).any_cpu(),
+            CounterTarget::Cpu(cpu) => builder.any_pid().one_cpu(cpu.0 as usize),
+        };
+        builder.exclude_kernel(!counts_kernel).exclude_hv(true);
         builder
     };
     let times = ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING;
@@ -107,6 +138,16 @@ fn open(events: &[Event], thread: i32, counts_kernel: bool) -> io::Result<Kernel
         members,
         counts_kernel,
     })
+}
+
+impl KernelGroup {
+    /// In the order of the events.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        self.members.iter().map(|member| match member {
+            Some(counter) => counter.as_raw_fd(),
+            None => self.group.as_counter().as_raw_fd(),
+        })
+    }
 }
 
 fn is_permission(error: &io::Error) -> bool {

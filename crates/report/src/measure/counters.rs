@@ -12,8 +12,15 @@ use crate::quantity::number;
 /// The table of counters, or why there is none.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     let grid = grid(&findings.results);
-    let reasons = reasons(&record.self_tests);
+    let mut reasons = reasons(&record.self_tests);
     if grid.is_empty() {
+        if record
+            .samples
+            .iter()
+            .any(|sample| sample.counters.is_some())
+        {
+            reasons.push("not available: others ran in each batch that counted".to_owned());
+        }
         if page.has_figures() {
             page.heading("Counters", "");
         }
@@ -38,7 +45,7 @@ fn absence(record: &MeasureRecord, reasons: &[String]) -> String {
 }
 
 /// Why instruments are not used; those with the same reason together.
-fn reasons(tests: &[SelfTest]) -> Vec<String> {
+pub(crate) fn reasons(tests: &[SelfTest]) -> Vec<String> {
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for test in tests {
         if let Some(reason) = reason(test) {

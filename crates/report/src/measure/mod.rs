@@ -2,7 +2,7 @@
 
 mod answer;
 pub(crate) mod conditions;
-mod counters;
+pub(crate) mod counters;
 mod csv;
 mod curves;
 mod details;

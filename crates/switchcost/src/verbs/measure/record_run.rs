@@ -190,8 +190,9 @@ fn prove(
     counts_in_software: bool,
 ) -> Result<Vec<Vec<String>>, WriteRecordError> {
     writer.append(&Line::SelfTest(switchcost_host::clock::prove(clock, rate)))?;
+    let cpu = header.plan.cpus().first().copied();
     let (admitted, tests) = if header.plan.wants_counters {
-        admit(&System)
+        admit(&System, cpu)
     } else {
         Default::default()
     };
@@ -210,7 +211,10 @@ fn prove(
         return Ok(Vec::new());
     }
     let names = |share: Vec<_>| share.iter().map(ToString::to_string).collect();
-    Ok(shares(&System, &admitted).into_iter().map(names).collect())
+    Ok(shares(&System, &admitted, cpu)
+        .into_iter()
+        .map(names)
+        .collect())
 }
 
 fn look_at_latencies(
