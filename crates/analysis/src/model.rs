@@ -14,7 +14,7 @@ use switchcost_units::Bytes;
 use table::Table;
 
 pub use arrays::across_arrays;
-pub use known::{most_lines, points};
+pub use known::{InstructionRate, most_lines, points};
 
 /// Cold caches, as the model predicts them.
 #[derive(Clone, Copy, Debug, PartialEq)]

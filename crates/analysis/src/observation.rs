@@ -36,7 +36,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Calibration, Entry, Observation, OwnCost, Source, Tasks, Why};
+use switchcost_observation::{
+    Calibration, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
+};
 use switchcost_units::Bytes;
 
 pub use advice::{Advice, AtMost, Change, NoAdvice};
@@ -98,6 +100,8 @@ pub struct Findings {
     /// Upper end of the cost as a share of the CPU time if tasks touch no more than a tenth of their memory between two switches; none
     /// where their pages were looked at, and where that makes no difference worth a look.
     pub with_a_tenth: Option<f64>,
+    /// What hardware counters counted in the turns of the observed; none if they were not read.
+    pub counted: Option<CountedTurns>,
     /// How long the scheduler took at switches of the observed; none where it was not asked for or is not known.
     pub in_scheduler: Option<Latency>,
     /// The mean of it.
@@ -175,6 +179,13 @@ pub fn analyse(observation: &Observation) -> Findings {
         with_a_tenth: with_a_tenth(observation, &all),
         off: latency::find(observed(observation).map(|tasks| &tasks.off)),
         wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),
+        counted: observed(observation)
+            .filter_map(|tasks| tasks.counted.clone())
+            .reduce(|mut sum, more| {
+                sum.add(&more);
+                sum
+            })
+            .filter(|counted| counted.instructions.count() > 0),
         in_scheduler: inside.and_then(|inside| latency::find(std::iter::once(&inside.times))),
         in_scheduler_ns: inside.map(|inside| inside.ns.0 as f64 / inside.times.count() as f64),
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0.max(1) as f64 + user),

@@ -18,7 +18,7 @@ mod wait;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switchcost_record::HostManifest;
+use switchcost_record::{HostManifest, SelfTest};
 use switchcost_units::{CpuId, Nanos};
 
 pub use calibration::{Calibration, Cost, Load, Reload};
@@ -28,7 +28,7 @@ pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
 pub use known::{KnownBy, KnownLines, KnownPoint, KnownReload};
 pub use stacks::{Frame, Module, SampledStacks, UserStack};
-pub use tasks::Tasks;
+pub use tasks::{CountedTurns, Tasks};
 pub use wait::{Behind, LongWait, Waits};
 
 /// Name of the format; the file carries it with the version behind a slash.
@@ -65,6 +65,9 @@ pub struct Observation {
     pub source: Source,
     /// Why no better source was used, one reason for each.
     pub not_counted_by: Vec<String>,
+    /// The known-answer tests of the hardware counters that were to be read at each switch; none where there is no such counter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counter_tests: Vec<SelfTest>,
     /// What each CPU did in the window; empty if the source does not show it.
     pub cpus: Vec<CpuTime>,
     /// The observed tasks, by process and thread name; those of processes that ended by name.
@@ -113,6 +116,7 @@ impl Observation {
             is_unfinished: false,
             source: Source::Proc,
             not_counted_by: Vec::new(),
+            counter_tests: Vec::new(),
             cpus: Vec::new(),
             tasks: Vec::new(),
             pairs: Vec::new(),

@@ -105,6 +105,9 @@ fn subtract(tasks: &mut Tasks, before: &Tasks) {
         }
     }
     tasks.causes.retain(|cause| cause.switches > 0);
+    if let Some((counted, before)) = tasks.counted.as_mut().zip(before.counted.as_ref()) {
+        counted.subtract(before);
+    }
     let histograms = [
         (&mut tasks.off, &before.off),
         (&mut tasks.wait, &before.wait),

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, Nanos};
@@ -64,6 +66,52 @@ pub struct Tasks {
     pub others: Histogram,
     /// Time on a CPU from a switch to the next one.
     pub turns: Histogram,
+    /// What hardware counters counted in these turns; none if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<CountedTurns>,
+}
+
+/// What the CPU's own counters counted in the turns of some tasks, the kernel's half included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct CountedTurns {
+    /// Time of the turns that were counted.
+    pub ran_ns: Nanos,
+    /// How often each event was counted, by perf's names; `instructions` is always there.
+    pub events: BTreeMap<String, u64>,
+    /// The most instructions a microsecond that a single turn had.
+    pub most_instructions_per_us: u64,
+    /// Instructions of each turn, in the buckets of times with an instruction for a nanosecond.
+    pub instructions: Histogram,
+}
+
+impl CountedTurns {
+    /// Adds those of other tasks.
+    pub fn add(&mut self, other: &CountedTurns) {
+        self.ran_ns.0 = self.ran_ns.0.saturating_add(other.ran_ns.0);
+        for (name, count) in &other.events {
+            let sum = self.events.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        self.most_instructions_per_us = self
+            .most_instructions_per_us
+            .max(other.most_instructions_per_us);
+        self.instructions.add(&other.instructions);
+    }
+
+    /// Instructions that a nanosecond of CPU time had on average; none if nothing was counted.
+    pub fn instructions_per_ns(&self) -> Option<f64> {
+        let instructions = *self.events.get("instructions")? as f64;
+        (self.ran_ns > Nanos(0)).then(|| instructions / self.ran_ns.0 as f64)
+    }
+
+    /// Takes those of an earlier moment away. The most of a turn stays that of the whole time.
+    pub(crate) fn subtract(&mut self, before: &CountedTurns) {
+        self.ran_ns.0 = self.ran_ns.0.saturating_sub(before.ran_ns.0);
+        for (name, count) in &mut self.events {
+            *count = count.saturating_sub(before.events.get(name).copied().unwrap_or(0));
+        }
+        self.instructions.subtract(&before.instructions);
+    }
 }
 
 impl Tasks {
@@ -95,6 +143,7 @@ impl Tasks {
             wait: Histogram::default(),
             others: Histogram::default(),
             turns: Histogram::default(),
+            counted: None,
         }
     }
 

@@ -14,6 +14,9 @@
 #define REASONS REASON_ENDED
 #define NEIGHBOURS 5
 #define BUCKETS 56
+// Hardware counters of a CPU, instructions first.
+#define COUNTERS 4
+#define COUNTER_INSTRUCTIONS 0
 // Both powers of two.
 #define RUNS 16
 #define LONGEST 4
@@ -148,6 +151,19 @@ struct in_scheduler {
     __u64 entered, own; // own: what this program took meanwhile; 0 where no observed task had to do with it
     __u64 ns, unused;
     __u32 times[BUCKETS];
+};
+
+// What hardware counters counted in the turns of a task.
+struct counted {
+    __u64 ran_ns, most_per_us, sums[COUNTERS]; // the most instructions in a thousandth of a millisecond, on average over a turn
+    __u32 turns[BUCKETS];                      // by their instructions
+};
+
+// The counters of a CPU as the turn that goes on began, and as the last one ended.
+struct counting {
+    __u64 began[COUNTERS], ended[COUNTERS];
+    __u64 is_known, refused; // refused: readings of part of the time
+    __u64 unused[6];         // CPUs share no line
 };
 
 struct control {

@@ -6,6 +6,7 @@
 //
 // Only BTF tracepoints are used: they cost least, and are there where probes on functions are not allowed.
 
+#include "counters.h"
 #include "events.h"
 #include "scheduler_time.h"
 #include "switch.h"
@@ -21,6 +22,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     struct control *c = controls();
     if (!on || !c)
         return 0;
+    if (counters)
+        end_turn(cpu);
     __u64 now = counts_only ? 0 : bpf_ktime_get_ns();
     __u64 ran = on->since ? now - on->since : 0;
     on->since = now;
@@ -54,6 +57,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
                 count_in(t->turns, ran);
             else if (!counts_only && on->switches > 1)
                 t->on_since = now - ran;
+            if (counters)
+                count_turn(cpu, slot, ran);
             on->last_pid = prev->pid;
             on->last_slot = slot;
             enum reason reason = switched_out(t, prev, next, next_task, on, cpu, now, c);
@@ -80,6 +85,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         if (inside)
             inside->own = bpf_ktime_get_ns() - now;
     }
+    if (counters)
+        begin_turn(cpu);
     return 0;
 }
 

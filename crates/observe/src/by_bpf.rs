@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use aya::maps::{MapData, Queue, RingBuf};
 use switchcost_facts::Root;
+use switchcost_host::perf::CpuCounters;
 use switchcost_observation::{
     CpuTime, Event, EventKind, Histogram, InScheduler, Lost, Observation, OwnCost, Source, Thread,
 };
@@ -12,6 +13,7 @@ use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::counters::Counters;
 use crate::cpus::Cpus;
 use crate::in_flight::InFlight;
 use crate::kernel::{Kernel, NoBpf};
@@ -29,6 +31,8 @@ use crate::totals::Totals;
 
 /// Counts from its start until it is dropped. Nothing stays in the kernel then, however this process ends.
 pub(crate) struct ByBpf {
+    counters: Counters,
+    _cpu_counters: Option<CpuCounters>,
     kernel: Kernel,
     tables: Tables,
     free_slots: Queue<MapData, u32>,
@@ -50,8 +54,14 @@ pub(crate) struct ByBpf {
 impl ByBpf {
     /// Begins to count. Nothing is observed yet.
     pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
-        let mut kernel = Kernel::load(options)?;
-        let tables = Tables::map(&mut kernel).map_err(|error| NoBpf::no_tables(&error))?;
+        let mut counters = if options.counts_only {
+            Counters::default()
+        } else {
+            Counters::prove(host.cpus_allowed.first().copied())
+        };
+        let mut kernel = Kernel::load(options, counters.bits())?;
+        let tables = Tables::map(&mut kernel, counters.bits() > 0)
+            .map_err(|error| NoBpf::no_tables(&error))?;
         let (free_slots, ended, events) = (
             kernel.take_free_slots()?,
             kernel.take_ring("ended")?,
@@ -66,8 +76,16 @@ impl ByBpf {
                 .iter()
                 .for_each(|cpu| tables.begin(cpu.0 as usize, now));
         }
+        let cpu_counters = counters
+            .open(&mut kernel, cpus.known())
+            .unwrap_or_else(|why| {
+                counters.refuse(&why);
+                None
+            });
         kernel.attach()?;
         Ok(ByBpf {
+            counters,
+            _cpu_counters: cpu_counters,
             kernel,
             tables,
             free_slots,
@@ -173,8 +191,13 @@ impl ByBpf {
             let Some(slot) = slot.filter(|slot| (1..TASKS).contains(slot)) else {
                 continue;
             };
-            self.sums
-                .add(&self.tables.task(slot), Nanos(0), &self.memory);
+            let counted = self.counters.turns(&self.tables, slot);
+            self.sums.add(
+                &self.tables.task(slot),
+                counted.as_ref(),
+                Nanos(0),
+                &self.memory,
+            );
             self.ended_totals.add(self.tables.totals(slot));
             self.tables.clear(slot);
             // There is room: it was taken from there.
@@ -241,14 +264,24 @@ impl ByBpf {
 
     fn read(&mut self, in_flight: &InFlight, empty: &Observation) -> Result<Observation, NoBpf> {
         self.tick();
+        let refused = |cpu: &CpuId| self.tables.refused_readings(cpu.0 as usize);
+        let has_refused = self.cpus.known().iter().any(|cpu| refused(cpu) > 0);
+        if has_refused {
+            self.counters
+                .refuse("the CPU's counters are taken: they counted only part of the time");
+        }
         let mut sums = self.sums.clone();
+        if has_refused {
+            sums.forget_counted();
+        }
         let mut waits = Vec::new();
         for slot in 1..TASKS {
             if self.tables.state(slot) != task_state::FREE {
                 let mut task = self.tables.task(slot);
                 let wait = in_flight.add_wait(slot, &mut task, &self.tables);
                 in_flight.add_run(slot, &mut task);
-                sums.add(&task, in_flight.now, &self.memory);
+                let counted = self.counters.turns(&self.tables, slot);
+                sums.add(&task, counted.as_ref(), in_flight.now, &self.memory);
                 if let Some((wait, shares)) = wait {
                     shares
                         .iter()
@@ -296,6 +329,7 @@ impl ByBpf {
             in_scheduler: self.in_scheduler(),
             lost,
             own_cost: Some(own_cost),
+            counter_tests: self.counters.tests().to_vec(),
             ..empty.clone()
         })
     }

@@ -145,7 +145,7 @@ impl ByPerf {
         for (&thread, task) in &self.tasks {
             let mut task = *task;
             lost.unfollowed += self.kernels.correct(thread, &mut task);
-            sums.add(&task, now, &self.memory);
+            sums.add(&task, None, now, &self.memory);
         }
         Observation {
             source: Source::Perf,
@@ -300,7 +300,7 @@ impl ByPerf {
         task.off_since = 0;
         task.state = task_state::ENDED;
         self.ended_totals.add(totals_of(&task));
-        self.sums.add(&task, Nanos(0), &self.memory);
+        self.sums.add(&task, None, Nanos(0), &self.memory);
     }
 }
 

@@ -145,7 +145,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// Loads the program. It counts nothing before it is attached.
-    pub(crate) fn load(options: Options) -> Result<Kernel, NoBpf> {
+    pub(crate) fn load(options: Options, counters: u8) -> Result<Kernel, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
         }
@@ -174,6 +174,12 @@ impl Kernel {
             .override_global("counts_only", &counts_only, true);
         loader.override_global("wants_scheduler_time", &wants_scheduler_time, true);
         loader.override_global("own_process", &own_process, true);
+        loader.override_global("counters", &counters, true);
+        if counters == 0 {
+            for table in ["counter_events", "counted", "counting"] {
+                loader.map_max_entries(table, 1);
+            }
+        }
         if !options.wants_scheduler_time {
             loader.map_max_entries("in_scheduler", 1);
         }
@@ -265,11 +271,13 @@ impl Kernel {
             .filter_map(|(_, program)| program.fd().ok())
     }
 
-    /// An array that can be mapped.
+    /// An array.
     pub(crate) fn array(&mut self, name: &str) -> io::Result<std::os::fd::OwnedFd> {
         use std::os::fd::AsFd;
         match self.ebpf.map(name) {
-            Some(aya::maps::Map::Array(array)) => array.fd().as_fd().try_clone_to_owned(),
+            Some(aya::maps::Map::Array(array) | aya::maps::Map::PerfEventArray(array)) => {
+                array.fd().as_fd().try_clone_to_owned()
+            }
             _ => Err(io::ErrorKind::NotFound.into()),
         }
     }

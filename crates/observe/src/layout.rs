@@ -42,6 +42,8 @@ macro_rules! enumerators {
 pub(crate) const CAUSES: usize = 29;
 /// Neighbours that a task's table holds.
 pub(crate) const NEIGHBOURS: usize = 5;
+/// Hardware counters of a CPU, instructions first.
+pub(crate) const COUNTERS: usize = 4;
 /// Buckets of a histogram.
 pub(crate) const BUCKETS: usize = 56;
 /// CPUs that are counted each by itself.
@@ -212,6 +214,25 @@ structures! {
         unused: [u64; 3],
     }
 
+    /// What hardware counters counted in the turns of a task.
+    struct Counted {
+        pub(crate) ran_ns: u64,
+        /// The most instructions a microsecond of any turn.
+        pub(crate) most_per_us: u64,
+        pub(crate) sums: [u64; COUNTERS],
+        pub(crate) turns: [u32; BUCKETS],
+    }
+
+    /// The counters of a CPU.
+    struct Counting {
+        began: [u64; COUNTERS],
+        ended: [u64; COUNTERS],
+        is_known: u64,
+        /// Readings that cover part of the time.
+        pub(crate) refused: u64,
+        unused: [u64; 6],
+    }
+
     /// A CPU inside the scheduler.
     struct InScheduler {
         entered: u64,
@@ -261,5 +282,9 @@ pub(crate) const TASK_WORDS: usize = size_of::<Task>() / 8;
 pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;
 /// Words of 64 bits for a CPU inside the scheduler.
 pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
+/// Words of 64 bits of what was counted in the turns of a task.
+pub(crate) const COUNTED_WORDS: usize = size_of::<Counted>() / 8;
+/// Words of 64 bits of the counters of a CPU.
+pub(crate) const COUNTING_WORDS: usize = size_of::<Counting>() / 8;
 /// The same as the words that the kernel hands out.
 pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];

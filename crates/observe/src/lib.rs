@@ -21,6 +21,7 @@ mod by_perf;
 mod by_proc;
 mod command;
 mod container;
+mod counters;
 mod cpus;
 mod error;
 mod in_flight;

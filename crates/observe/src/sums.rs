@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_observation::{Cause, Entry, FutexWait, Histogram, Pair, Tasks, Waits, Why};
+use switchcost_observation::{
+    Cause, CountedTurns, Entry, FutexWait, Histogram, Pair, Tasks, Waits, Why,
+};
 use switchcost_units::Nanos;
 use syscalls::Sysno;
 
@@ -39,8 +41,14 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Adds a task, at a time of the kernel's clock.
-    pub(crate) fn add(&mut self, task: &Task, now: Nanos, memory: &Memory) {
+    /// Adds a task with what was counted in its turns, at a time of the kernel's clock.
+    pub(crate) fn add(
+        &mut self,
+        task: &Task,
+        counted: Option<&CountedTurns>,
+        now: Nanos,
+        memory: &Memory,
+    ) {
         let name = String::from_utf8_lossy(until_zero(&task.name)).into_owned();
         self.keep_name(task, &name);
         self.add_waits(task);
@@ -85,6 +93,9 @@ impl Sums {
         sum.wait.add(&histogram(&task.wait));
         sum.others.add(&histogram(&task.others));
         sum.turns.add(&histogram(&task.turns));
+        if let Some(counted) = counted {
+            sum.counted.get_or_insert_default().add(counted);
+        }
         for cause in task.causes.iter().filter(|cause| cause.switches > 0) {
             self.lost_causes += add_cause(&mut sum.causes, cause);
         }
@@ -95,6 +106,13 @@ impl Sums {
         {
             self.add_neighbour(task.tgid, neighbour);
         }
+    }
+
+    /// What was counted in the turns of all tasks is not to be used.
+    pub(crate) fn forget_counted(&mut self) {
+        self.groups
+            .values_mut()
+            .for_each(|tasks| tasks.counted = None);
     }
 
     fn add_waits(&mut self, task: &Task) {
@@ -300,7 +318,7 @@ fn name_of_call(call: u32) -> String {
     name.map_or_else(|| format!("{abi} {number}"), str::to_owned)
 }
 
-fn histogram(counts: &[u32]) -> Histogram {
+pub(crate) fn histogram(counts: &[u32]) -> Histogram {
     Histogram::of(counts.iter().map(|&count| u64::from(count)))
 }
 
@@ -386,7 +404,7 @@ mod tests {
             let mut task = Task::new_zeroed();
             task.causes[0] = cause(unknown);
             let mut sums = Sums::default();
-            sums.add(&task, Nanos(0), &Memory::default());
+            sums.add(&task, None, Nanos(0), &Memory::default());
             assert_eq!(sums.lost_causes, 3);
             assert!(
                 sums.into_tasks()

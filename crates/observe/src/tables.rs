@@ -10,8 +10,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::kernel::Kernel;
 use crate::layout::{
-    CPU_WORDS, CPUS, Control, Cpu, IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS,
-    TASKS, Task, task_state,
+    COUNTED_WORDS, COUNTING_WORDS, CPU_WORDS, CPUS, Control, Counted, Counting, Cpu,
+    IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task, task_state,
 };
 use crate::totals::Totals;
 
@@ -25,6 +25,7 @@ const INVOLUNTARY: usize = offset_of!(Task, involuntary) / 8;
 const RUN_NS: usize = offset_of!(Task, run_ns) / 8;
 const WAIT_NS: usize = offset_of!(Task, wait_ns) / 8;
 const SINCE: usize = offset_of!(Cpu, since) / 8;
+const REFUSED: usize = offset_of!(Counting, refused) / 8;
 
 pub(crate) struct Tables {
     tasks: SharedFile,
@@ -32,16 +33,25 @@ pub(crate) struct Tables {
     control: SharedFile,
     /// Where the scheduler's times are counted.
     in_scheduler: Option<SharedFile>,
+    /// Where hardware counters are summed up, and what they are on each CPU.
+    counted: Option<(SharedFile, SharedFile)>,
 }
 
 impl Tables {
-    pub(crate) fn map(kernel: &mut Kernel) -> io::Result<Tables> {
+    pub(crate) fn map(kernel: &mut Kernel, has_counters: bool) -> io::Result<Tables> {
         let in_scheduler = kernel.has_scheduler_time();
         let mut map = |name, words| SharedFile::map(kernel.array(name)?, words);
         Ok(Tables {
             in_scheduler: in_scheduler
                 .then(|| map("in_scheduler", CPUS * IN_SCHEDULER_WORDS))
                 .transpose()?,
+            counted: match has_counters {
+                true => Some((
+                    map("counted", TASKS * COUNTED_WORDS)?,
+                    map("counting", CPUS * COUNTING_WORDS)?,
+                )),
+                false => None,
+            },
             tasks: map("tasks", TASKS * TASK_WORDS)?,
             cpus: map("cpus", CPUS * CPU_WORDS)?,
             control: map("control", Control::Count as usize)?,
@@ -108,6 +118,31 @@ impl Tables {
         for word in &self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS] {
             word.store(0, Relaxed);
         }
+        let counted = self.counted.iter();
+        for word in
+            counted.flat_map(|(tasks, _)| &tasks.u64s()[slot * COUNTED_WORDS..][..COUNTED_WORDS])
+        {
+            word.store(0, Relaxed);
+        }
+    }
+
+    /// What was counted in the turns of a task; none if nothing is counted.
+    pub(crate) fn counted(&self, slot: usize) -> Option<Counted> {
+        let mut words = [0; COUNTED_WORDS];
+        let (tasks, _) = self.counted.as_ref()?;
+        copy(
+            &tasks.u64s()[slot * COUNTED_WORDS..][..COUNTED_WORDS],
+            &mut words,
+        );
+        Some(Counted::read_from_bytes(words.as_bytes()).expect("as many bytes as it has"))
+    }
+
+    /// How many readings of a CPU's counters cover part of the time.
+    pub(crate) fn refused_readings(&self, cpu: usize) -> u64 {
+        let of_cpu = |(_, cpus): &(SharedFile, SharedFile)| {
+            cpus.u64s()[cpu * COUNTING_WORDS + REFUSED].load(Relaxed)
+        };
+        self.counted.as_ref().map_or(0, of_cpu)
     }
 
     pub(crate) fn cpu(&self, cpu: usize) -> Cpu {

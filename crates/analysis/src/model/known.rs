@@ -1,6 +1,6 @@
-//! What a profile says of a program that is observed, whose instructions are not counted.
+//! What a profile says of a program that is observed, by its instructions in a nanosecond.
 
-use switchcost_observation::{Cost, KnownLines, KnownPoint};
+use switchcost_observation::{Cost, CountedTurns, KnownLines, KnownPoint};
 use switchcost_profile::{Prices, Profile};
 use switchcost_units::{Bytes, Nanos};
 
@@ -12,8 +12,31 @@ const USUAL: f64 = 1.0;
 /// As many as the widest cores begin: ten a cycle of 4.8 GHz.
 const FASTEST: f64 = 48.0;
 
+/// Instructions that a program gets through in a nanosecond of CPU time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InstructionRate {
+    usual: f64,
+    most: f64,
+}
+
+impl InstructionRate {
+    /// As counted; of a program whose instructions are not, as usual on any machine.
+    pub fn new(counted: &CountedTurns) -> InstructionRate {
+        match counted.instructions_per_ns() {
+            Some(usual) if usual > 0.0 => InstructionRate {
+                usual,
+                most: (counted.most_instructions_per_us + 1) as f64 / 1e3,
+            },
+            _ => InstructionRate {
+                usual: USUAL,
+                most: FASTEST,
+            },
+        }
+    }
+}
+
 /// What a switch likely costs, by what others touched and how long the program then runs; with the kernel's own way.
-pub fn points(profile: &Profile, prices: &Prices) -> Vec<KnownPoint> {
+pub fn points(profile: &Profile, prices: &Prices, rate: InstructionRate) -> Vec<KnownPoint> {
     let mut footprints: Vec<Bytes> = prices.lines.iter().map(|price| price.away_bytes).collect();
     footprints.sort_unstable();
     footprints.dedup();
@@ -27,7 +50,7 @@ pub fn points(profile: &Profile, prices: &Prices) -> Vec<KnownPoint> {
             let [low_ns, ns, high_ns] = reload(profile, prices, away_bytes, instructions as f64)
                 .with_switch_path()
                 .map(|ns| ns.max(0.0));
-            let ran_ns = Nanos((instructions as f64 / USUAL) as u64);
+            let ran_ns = Nanos((instructions as f64 / rate.usual) as u64);
             KnownPoint {
                 away_bytes,
                 away_ns: None,
@@ -42,12 +65,12 @@ pub fn points(profile: &Profile, prices: &Prices) -> Vec<KnownPoint> {
         .collect()
 }
 
-/// As many lines as nine of ten cuts use within each time, on the fastest core.
-pub fn most_lines(profile: &Profile) -> Vec<KnownLines> {
+/// As many lines as nine of ten cuts use within each time, in the turn with the most instructions for its time.
+pub fn most_lines(profile: &Profile, rate: InstructionRate) -> Vec<KnownLines> {
     let times = profile.times_instructions.iter().zip(&profile.lines);
     times
         .map(|(instructions, lines)| KnownLines {
-            ran_ns: Nanos((*instructions as f64 / FASTEST) as u64),
+            ran_ns: Nanos((*instructions as f64 / rate.most) as u64),
             lines: lines.p90.max(lines.mean),
         })
         .collect()

@@ -30,6 +30,8 @@ fn structures_have_the_same_fields_at_the_same_places_on_both_sides() {
             size_of::<InScheduler>(),
             InScheduler::FIELDS,
         ),
+        ("counted", size_of::<Counted>(), Counted::FIELDS),
+        ("counting", size_of::<Counting>(), Counting::FIELDS),
         ("thread", size_of::<Thread>(), Thread::FIELDS),
         ("event", size_of::<Event>(), Event::FIELDS),
     ];

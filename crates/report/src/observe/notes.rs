@@ -1,12 +1,15 @@
 use std::collections::BTreeSet;
 
 use switchcost_analysis::observation::{Findings, Widest};
-use switchcost_observation::{Observation, SampledStacks, Source, Subject, Throttled};
+use switchcost_observation::{
+    CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
+};
 
 use super::{answer, caches, figures, neighbours};
+use crate::measure::counters;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::quantity::time;
+use crate::quantity::{number, time};
 use crate::simulate::amount::{count, share};
 
 /// What was lost is shown on one screen if it exceeds this share of all switches.
@@ -67,6 +70,11 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(of_interrupts(findings));
     notes.push(of_calibration(observation));
     notes.extend(of_speculation(observation));
+    if is_all {
+        notes.extend(findings.counted.as_ref().and_then(of_counted));
+        let reasons = counters::reasons(&observation.counter_tests).into_iter();
+        notes.extend(reasons.map(|reason| format!("At switches: {reason}.")));
+    }
     notes.extend(findings.in_scheduler_ns.map(|ns| {
         format!(
             "The scheduler took {} of each switch in the mean, from its entry to its exit (a part of the direct cost).",
@@ -103,6 +111,20 @@ fn between_looks(observation: &Observation) -> Option<&'static str> {
         ),
         _ => None,
     }
+}
+
+/// What the CPU counted in a turn.
+fn of_counted(counted: &CountedTurns) -> Option<String> {
+    let turns = counted.instructions.count() as f64;
+    let events = counted.events.iter();
+    let each: Vec<String> = events
+        .map(|(name, count)| format!("{} {name}", number(*count as f64 / turns)))
+        .collect();
+    Some(format!(
+        "The CPU counted {} a turn ({} instructions a nanosecond), the kernel's half included.",
+        each.join(", "),
+        number(counted.instructions_per_ns()?)
+    ))
 }
 
 fn of_calibration(observation: &Observation) -> String {

@@ -16,7 +16,7 @@ pub(super) fn find(observation: &Observation, named: Option<&Found>) -> Vec<Know
         return Vec::new();
     }
     let (programs, host) = (Programs::of(observation), &observation.host);
-    let profiled = profiled::find(programs.clone(), named, host);
+    let profiled = profiled::find(programs.clone(), named, observation);
     injected::find(programs, host)
         .into_iter()
         .chain(profiled)

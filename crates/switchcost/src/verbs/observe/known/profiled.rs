@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use switchcost_analysis::model::{most_lines, points};
-use switchcost_observation::{KnownBy, KnownReload};
+use switchcost_analysis::model::{InstructionRate, most_lines, points};
+use switchcost_observation::{CountedTurns, KnownBy, KnownReload, Observation};
 use switchcost_profile::{Prices, Profile, read_profile};
-use switchcost_record::{HostManifest, Source};
+use switchcost_record::Source;
 
 use super::programs::{Program, Programs};
 use crate::exit::Failure;
@@ -48,13 +48,13 @@ impl Found {
 pub(super) fn find(
     mut programs: Programs,
     named: Option<&Found>,
-    host: &HostManifest,
+    observation: &Observation,
 ) -> Vec<KnownReload> {
     let kept = usual(&programs);
     if named.is_none() && kept.is_empty() {
         return Vec::new();
     }
-    let prices = match prices::of_this_machine(host) {
+    let prices = match prices::of_this_machine(&observation.host) {
         Ok(prices) => prices,
         Err(why) => {
             say!(
@@ -71,7 +71,7 @@ pub(super) fn find(
         match program {
             Some(program) => {
                 programs.remove(&program);
-                known.push(profiled(found, &prices, program));
+                known.push(profiled(found, &prices, observation, program));
             }
             None if named.is_some_and(|named| named.path == found.path) => say!(
                 "{} is the profile of a program that was not observed",
@@ -99,8 +99,13 @@ fn read_or_say(path: &Path) -> Option<Found> {
 }
 
 /// The prices of this machine, as it is now.
-fn profiled(found: &Found, prices: &Prices, Program { name, processes }: Program) -> KnownReload {
-    KnownReload {
+fn profiled(
+    found: &Found,
+    prices: &Prices,
+    observation: &Observation,
+    Program { name, processes }: Program,
+) -> KnownReload {
+    let mut known = KnownReload {
         by: KnownBy::Profile,
         file: found
             .path
@@ -112,8 +117,19 @@ fn profiled(found: &Found, prices: &Prices, Program { name, processes }: Program
         measured_at: String::new(),
         processes,
         name,
-        points: points(&found.profile, prices),
+        points: Vec::new(),
         preemption: None,
-        most_lines: most_lines(&found.profile),
-    }
+        most_lines: Vec::new(),
+    };
+    let mut counted = CountedTurns::default();
+    observation
+        .tasks
+        .iter()
+        .filter(|tasks| known.is_of(tasks.process, &tasks.name))
+        .filter_map(|tasks| tasks.counted.as_ref())
+        .for_each(|of_tasks| counted.add(of_tasks));
+    let rate = InstructionRate::new(&counted);
+    known.points = points(&found.profile, prices, rate);
+    known.most_lines = most_lines(&found.profile, rate);
+    known
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What the CPU's own counters count from a switch to the next one: a turn of a task.
+
+#pragma once
+
+#include "histogram.h"
+#include "maps.h"
+
+// Which of the counters there are, a bit for each. Set before the program is loaded, so that where there are none nothing of this is in it.
+const volatile __u8 counters = 0;
+
+// The observer's counters of each CPU, one after the other.
+struct {
+    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+    __uint(max_entries, CPUS * COUNTERS);
+    __type(key, __u32);
+    __type(value, __u32);
+} counter_events SEC(".maps");
+
+// One entry where there are no counters, as of the next one.
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, TASKS);
+    __type(key, __u32);
+    __type(value, struct counted);
+} counted SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, CPUS);
+    __type(key, __u32);
+    __type(value, struct counting);
+} counting SEC(".maps");
+
+// Reads a counter. One that has counted only part of the time is refused, never scaled; a CPU that came online later has none.
+static __always_inline bool read_counter(struct counting *on, __u32 cpu, __u32 which, __u64 *count)
+{
+    struct bpf_perf_event_value value = {};
+    if (bpf_perf_event_read_value(&counter_events, cpu * COUNTERS + which, &value, sizeof(value)))
+        return false;
+    *count = value.counter;
+    on->refused += value.running != value.enabled;
+    return value.running == value.enabled;
+}
+
+// A turn begins as the program ends: what it does itself is in no turn but for its own ends.
+static __always_inline void begin_turn(__u32 cpu)
+{
+    struct counting *on = bpf_map_lookup_elem(&counting, &cpu);
+    if (!on)
+        return;
+    on->is_known = 1;
+#pragma unroll
+    for (__u32 which = 0; which < COUNTERS; which++)
+        if (counters & (1 << which) && !read_counter(on, cpu, which, &on->began[which]))
+            on->is_known = 0;
+}
+
+// A turn ends as the program begins; whose it was is not known yet.
+static __always_inline void end_turn(__u32 cpu)
+{
+    struct counting *on = bpf_map_lookup_elem(&counting, &cpu);
+    if (!on)
+        return;
+#pragma unroll
+    for (__u32 which = 0; which < COUNTERS; which++)
+        if (counters & (1 << which) && !read_counter(on, cpu, which, &on->ended[which]))
+            on->is_known = 0;
+}
+
+// Adds a turn to those of its task.
+static __always_inline void count_turn(__u32 cpu, __u32 slot, __u64 ran)
+{
+    struct counting *on = bpf_map_lookup_elem(&counting, &cpu);
+    struct counted *all = bpf_map_lookup_elem(&counted, &slot);
+    if (!on || !on->is_known || !all || !ran)
+        return;
+    all->ran_ns += ran;
+#pragma unroll
+    for (__u32 which = 0; which < COUNTERS; which++)
+        all->sums[which] += on->ended[which] - on->began[which];
+    __u64 instructions = on->ended[COUNTER_INSTRUCTIONS] - on->began[COUNTER_INSTRUCTIONS];
+    __u64 per_us = instructions * 1000 / ran;
+    if (per_us > all->most_per_us)
+        all->most_per_us = per_us;
+    count_in(all->turns, instructions);
+}

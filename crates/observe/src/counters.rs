@@ -1,0 +1,114 @@
+//! Hardware counters that the program in the kernel reads at each switch, if there is a PMU and its counters give known answers.
+
+use std::os::fd::AsFd;
+
+use switchcost_host::perf::{CpuCounters, Event, System, prove, shares};
+use switchcost_observation::CountedTurns;
+use switchcost_record::{SelfTest, SelfTestOutcome};
+use switchcost_units::{CpuId, Nanos};
+
+use crate::kernel::Kernel;
+use crate::layout::COUNTERS;
+use crate::sums::histogram;
+use crate::tables::Tables;
+
+/// In the order of the program's. What misses the first level is asked of the second.
+const EVENTS: [Event; COUNTERS] = [
+    Event::Instructions,
+    Event::Cycles,
+    Event::L1dLoadMisses,
+    Event::LlcLoadMisses,
+];
+
+/// Which events are counted.
+#[derive(Clone, Default)]
+pub(crate) struct Counters {
+    /// With their places in [`EVENTS`].
+    counted: Vec<(usize, Event)>,
+    tests: Vec<SelfTest>,
+}
+
+impl Counters {
+    /// Tests the events on a CPU. Nothing is counted without instructions, and nothing is said of a machine that has no such counter.
+    pub(crate) fn prove(cpu: Option<CpuId>) -> Counters {
+        let mut tests = prove(&System, &EVENTS[..1], cpu);
+        if matches!(tests[0].outcome, SelfTestOutcome::Unavailable { .. }) {
+            return Counters::default();
+        }
+        if tests[0].outcome == SelfTestOutcome::Admitted {
+            tests.extend(prove(&System, &EVENTS[1..], cpu));
+        }
+        let is_admitted = |(place, _): &(usize, &Event)| {
+            tests.get(*place).map(|test| &test.outcome) == Some(&SelfTestOutcome::Admitted)
+        };
+        let admitted: Vec<Event> = EVENTS
+            .iter()
+            .enumerate()
+            .filter(is_admitted)
+            .map(|(_, event)| *event)
+            .collect();
+        // What does not fit on the counters beside instructions is not counted.
+        let together = shares(&System, &admitted, cpu)
+            .into_iter()
+            .next()
+            .unwrap_or_default();
+        let place = |event: &Event| EVENTS.iter().position(|of| of == event);
+        let counted = together
+            .iter()
+            .filter_map(|event| Some((place(event)?, *event)));
+        Counters {
+            counted: counted.collect(),
+            tests,
+        }
+    }
+
+    /// As the program wants them: a bit for each.
+    pub(crate) fn bits(&self) -> u8 {
+        self.counted.iter().map(|(place, _)| 1 << place).sum()
+    }
+
+    /// Starts to count on these CPUs.
+    pub(crate) fn open(
+        &self,
+        kernel: &mut Kernel,
+        cpus: &[CpuId],
+    ) -> Result<Option<CpuCounters>, String> {
+        if self.counted.is_empty() {
+            return Ok(None);
+        }
+        let table = kernel
+            .array("counter_events")
+            .map_err(|error| error.to_string())?;
+        let counters = CpuCounters::place(&self.counted, cpus, table.as_fd(), COUNTERS);
+        counters.map(Some).map_err(|why| why.to_string())
+    }
+
+    /// Counts nothing, and says why.
+    pub(crate) fn refuse(&mut self, why: &str) {
+        self.counted.clear();
+        for test in &mut self.tests {
+            test.outcome = SelfTestOutcome::Unavailable {
+                why: why.to_owned(),
+            };
+        }
+    }
+
+    pub(crate) fn tests(&self) -> &[SelfTest] {
+        &self.tests
+    }
+
+    /// What was counted in the turns of a task; none if nothing is counted.
+    pub(crate) fn turns(&self, tables: &Tables, slot: usize) -> Option<CountedTurns> {
+        let counted = tables.counted(slot)?;
+        let events = self
+            .counted
+            .iter()
+            .map(|(place, event)| (event.to_string(), counted.sums[*place]));
+        (!self.counted.is_empty()).then(|| CountedTurns {
+            ran_ns: Nanos(counted.ran_ns),
+            events: events.collect(),
+            most_instructions_per_us: counted.most_per_us,
+            instructions: histogram(&counted.turns),
+        })
+    }
+}
