@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Runs a shell script in a guest of 64-bit Arm: QEMU without the help of this processor, so that it runs on any, Debian's kernel for
 # clouds, and nothing beside a tree of files but busybox. Prints what the script prints. A CPU of the guest does one instruction in a
-# nanosecond of its own time, however long the emulation takes: two runs of one program take the same time.
+# nanosecond of its own time, however long the emulation takes: two runs of one program take the same time, and what its PMU must count
+# is known.
 #
 # Usage: scripts/arm64-guest.sh TREE SCRIPT
 #   TREE    a folder that is the root of the guest's files; it may have /lib and the like, or a program that needs none
 #   SCRIPT  what /bin/sh of busybox runs, as root
 #
-# Kernel and busybox are downloaded once, with apt, and kept in target/arm64-guest. LIMIT (600) bounds the time in seconds.
+# Kernel and busybox are downloaded once, with apt, and kept in target/arm64-guest. In the environment: LIMIT (600) bounds the time in
+# seconds; RELEASE (bookworm) is Debian's release that they are of; an instruction takes 2^SHIFT (0) nanoseconds, and as many cycles.
 #
 # Exit codes: 0 the script ended with 0, 1 it did not, or the guest came to no end, 2 wrong usage, 3 it cannot be had here (why is the
 # last line of stderr).
@@ -20,6 +22,8 @@ give_up() { echo "$*" >&2; exit 3; }
 
 tree=$1 script=$2
 folder=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)/arm64-guest
+release=${RELEASE:-bookworm}
+[ "$release" = bookworm ] || folder+=-$release
 
 download() {
     local mirror options package
@@ -29,11 +33,11 @@ download() {
     rm -rf "$folder"
     mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
     : > "$folder/apt/status"
-    echo "deb [arch=arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror bookworm main" > "$folder/apt/sources.list"
+    echo "deb [arch=arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" > "$folder/apt/sources.list"
     options=(-q -o "Dir::Etc::sourcelist=$folder/apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/apt/lists"
         -o "Dir::State::status=$folder/apt/status" -o "Dir::Cache=$folder/apt/cache" -o Acquire::Languages=none -o APT::Sandbox::User= -o Acquire::Retries=1
         -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 -o Debug::NoLocking=1 -o APT::Architecture=arm64 -o APT::Architectures::=arm64)
-    apt-get "${options[@]}" update >&2 || give_up "the package lists of bookworm for arm64 cannot be downloaded"
+    apt-get "${options[@]}" update >&2 || give_up "the package lists of $release for arm64 cannot be downloaded"
     package=$(apt-cache "${options[@]}" depends linux-image-cloud-arm64 | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p')
     (cd "$folder/apt/cache/archives" && apt-get "${options[@]}" download "$package" busybox-static libc6 libgcc-s1 >&2) ||
         give_up "a kernel for arm64 cannot be downloaded"
@@ -58,8 +62,9 @@ trap 'rm -rf "$guest"' EXIT
 mkdir -p "$guest/root"
 # The C library lies below /lib and what is dynamically linked finds it there; the tree comes last, and may replace it.
 cp -a "$folder/libc/." "$tree/." "$guest/root/"
+[ -e "$guest/root/lib" ] || ln -s usr/lib "$guest/root/lib"
 mkdir -p "$guest/root/bin" "$guest/root/dev" "$guest/root/proc" "$guest/root/sys" "$guest/root/tmp" "$guest/root/root"
-cp "$folder/busybox/bin/busybox" "$guest/root/bin/"
+cp "$(find "$folder/busybox" -name busybox -path '*/bin/*')" "$guest/root/bin/"
 cp "$script" "$guest/root/script"
 cat > "$guest/root/init" << 'END'
 #!/bin/busybox sh
@@ -77,7 +82,7 @@ END
 chmod +x "$guest/root/init"
 (cd "$guest/root" && find . | cpio --quiet -o -H newc) | gzip -1 > "$guest/files"
 kernel=$(ls "$folder"/kernel/vmlinuz-* | tail -n 1)
-timeout --kill-after=5 "${LIMIT:-600}" qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -icount shift=0,sleep=off -m 1G -nodefaults -no-reboot \
+timeout --kill-after=5 "${LIMIT:-600}" qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -icount shift="${SHIFT:-0}",sleep=off -m 1G -nodefaults -no-reboot \
     -display none -serial stdio -kernel "$kernel" -initrd "$guest/files" -append "console=ttyAMA0 quiet rdinit=/init panic=-1" \
     < /dev/null > "$guest/said" 2> "$guest/complaints" || true
 sed -i 's/\r$//' "$guest/said"

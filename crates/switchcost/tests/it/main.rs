@@ -6,6 +6,7 @@ mod alone;
 mod bad_input;
 mod common;
 mod compare;
+mod counters;
 mod earlier;
 mod emitted_code;
 mod fuzz_corpus;

@@ -1,0 +1,22 @@
+//! Hardware counters, where this machine has none: in an emulated one, which knows how many instructions it has executed.
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+#[ignore = "takes long: make test ARGS=--all"]
+fn counters_of_an_emulated_machine_agree_with_what_it_executed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new("scripts/test-counters-arm64.sh")
+        .current_dir(root)
+        .output()
+        .expect("the script runs");
+    let words = String::from_utf8_lossy(&output.stdout);
+    match output.status.code() {
+        Some(3) => println!(
+            "skipped: no emulated machine of 64-bit Arm here: {}",
+            words.lines().last().unwrap_or_default()
+        ),
+        code => assert_eq!(code, Some(0), "{words}"),
+    }
+}
