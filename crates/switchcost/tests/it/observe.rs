@@ -265,7 +265,7 @@ fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
         .spawn()
         .expect("it starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let mut line = || Some(conformity::read(&lines.next()?.expect("text")));
+    let mut line = || Some(conformity::read(lines.next()?.expect("text")));
     // Each is there when its interval has ended.
     let [first, second] = [line(), line()].map(|line| line.expect("a line"));
     for line in [&first, &second] {
