@@ -164,7 +164,7 @@ fn execute(place: &Place, row: &Executed, kind: &str) -> Result<Outcome, String>
         .is_some_and(|folder| said.contains(&folder.display().to_string()));
     Ok(match (kind, mark.exists()) {
         ("ours", false) => Outcome::Untried(format!("{} is not executed here", row.name)),
-        ("ours", true) => is_withstood(&ran).into(),
+        ("ours", true) => judge::is_orderly(&ran).into(),
         (_, true) => Outcome::Failed(format!("it executed {at}: {}", ran.reported())),
         (_, false) if !is_named => Outcome::Failed(format!(
             "it does not say what it did not execute: {}",
