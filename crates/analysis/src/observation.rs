@@ -71,8 +71,10 @@ pub struct Findings {
     pub switches_a_request: Option<f64>,
     /// Cost of switching for each request, in nanoseconds of CPU time.
     pub cost_a_request_ns: Option<Range>,
-    /// By name of tasks, pools of numbered names as one; the costliest first.
+    /// By name of processes, numbered names as one; the costliest first.
     pub names: Vec<ProcessFinding>,
+    /// By name of threads, pools of numbered names as one; the costliest first. Empty if all have the names of their processes.
+    pub threads: Vec<ProcessFinding>,
     /// Threads that runtimes of languages are known to have; those that switch most first.
     pub runtimes: Vec<RuntimeThreads>,
     /// By control group of those alive at the end; the costliest first.
@@ -194,6 +196,7 @@ pub fn analyse(observation: &Observation) -> Findings {
             .map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
         all,
         names: processes::by_name(&priced, &names),
+        threads: processes::by_thread(&priced, &names),
         runtimes: processes::by_runtime(&priced),
         groups: processes::by_group(&priced),
         processes,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::observation::{Stack, stacks};
-use switchcost_observation::{Entry, FutexWait, Observation};
+use switchcost_observation::{Entry, FutexWait, Observation, RESUMED_CALL};
 use switchcost_record::plain;
 
 use crate::rows::{Row, Rows, named};
@@ -70,6 +70,7 @@ fn of_causes(observation: &Observation) -> Rows {
 /// The outermost first.
 fn frames(stack: &Stack<'_>) -> [String; 3] {
     let entry = match stack.entry {
+        Entry::SystemCall(call) if call == RESUMED_CALL => "call resumed after a stop",
         Entry::SystemCall(call) => call,
         Entry::Futex(FutexWait::Lock) => "futex, for a lock",
         Entry::Futex(FutexWait::Timed) => "futex, for a time at most",

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// No file that the kernel shows is read beyond this size: `/proc/interrupts` of 512 CPUs with a thousand
@@ -101,6 +102,13 @@ impl Root {
     /// Whether there is something at `path`.
     pub fn has(&self, path: &str) -> bool {
         self.join(path).exists()
+    }
+
+    /// The number (inode) of what is at `path`: what is made again there has another.
+    pub fn number(&self, path: &str) -> Option<u64> {
+        std::fs::metadata(self.join(path))
+            .ok()
+            .map(|metadata| metadata.ino())
     }
 
     fn join(&self, path: &str) -> PathBuf {

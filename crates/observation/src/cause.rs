@@ -96,6 +96,9 @@ impl Why {
     }
 }
 
+/// The system call by whose name others go on that a stop interrupted, if they are known by no name of their own.
+pub const RESUMED_CALL: &str = "restart_syscall";
+
 /// How the task had entered the kernel when it left its CPU.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,

@@ -22,7 +22,7 @@ use switchcost_record::{HostManifest, SelfTest};
 use switchcost_units::{CpuId, Nanos};
 
 pub use calibration::{Calibration, Cost, Load, Reload};
-pub use cause::{Cause, Entry, FutexWait, Why};
+pub use cause::{Cause, Entry, FutexWait, RESUMED_CALL, Why};
 pub use event::{Event, EventKind, Thread};
 pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
@@ -209,7 +209,7 @@ pub struct Pair {
     pub woke: u64,
     /// Time that it ran while a task of the observed process waited for that CPU: a part of its `wait_ns`.
     pub kept_waiting_ns: Nanos,
-    /// Number of such runs.
+    /// Number of such waits.
     pub kept_waiting: u64,
 }
 

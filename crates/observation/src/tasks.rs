@@ -14,6 +14,9 @@ pub struct Tasks {
     /// Its number in its own PID namespace, if that is not the observer's, as in a container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
+    /// The name of the process, which is that of its first thread, if that is another; hostile text until escaped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_name: Option<String>,
     /// The control group of the process at the end; hostile text until escaped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
@@ -35,15 +38,15 @@ pub struct Tasks {
     pub involuntary: u64,
     /// Time on a CPU, by the kernel's own account.
     pub run_ns: Nanos,
-    /// Time off the CPU, of switches after which it came back.
+    /// Time off the CPU, of switches after which it came back, or waits to come back at the end.
     pub off_ns: Nanos,
-    /// Of it, and of what is not over at the end, time ready to run and waiting for a CPU.
+    /// Of it, time ready to run and waiting for a CPU.
     pub wait_ns: Nanos,
     /// Time that others ran on its CPU while it was off, if it came back to the same CPU.
     pub others_ns: Nanos,
     /// Moves within a core, within a last-level cache, and further.
     pub moved: [u64; 3],
-    /// Tasks that were off the CPU at the end.
+    /// Tasks that were off the CPU at the end and did not wait for one.
     pub off_at_end: u64,
     /// Time since they had left, which is not in `off_ns`.
     pub off_at_end_ns: Nanos,
@@ -120,6 +123,7 @@ impl Tasks {
         Tasks {
             process,
             process_inside: None,
+            process_name: None,
             control_group: None,
             name,
             runtime: None,
@@ -145,6 +149,11 @@ impl Tasks {
             turns: Histogram::default(),
             counted: None,
         }
+    }
+
+    /// The name of their process.
+    pub fn process_name(&self) -> &str {
+        self.process_name.as_deref().unwrap_or(&self.name)
     }
 
     /// All switches, voluntary or not.

@@ -18,7 +18,7 @@ pub enum Behind {
     Throttled,
     /// It was in the queue of another CPU, and was moved from there.
     Moved,
-    /// Others that were not recorded: there were too many runs meanwhile, or too many processes.
+    /// Others that were not recorded: there were too many processes meanwhile, or too many runs since it was woken.
     Others,
 }
 

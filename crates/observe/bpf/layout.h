@@ -17,8 +17,9 @@
 // Hardware counters of a CPU, instructions first.
 #define COUNTERS 4
 #define COUNTER_INSTRUCTIONS 0
-// Both powers of two.
+// All powers of two. The process of each remembered run has a share: the one that is given away is of none of them.
 #define RUNS 16
+#define SHARES 16
 #define LONGEST 4
 
 // Why a task left its CPU. The kernel's own counters decide between voluntary and not. The names and numbers are those of Why in
@@ -63,7 +64,7 @@ enum process {
     // What a task waited for that was behind no process.
     PROCESS_NOBODY = -2, // no task ran
     PROCESS_MOVED = -3,  // in the queue of another CPU, before it was moved
-    PROCESS_OTHERS = -4, // behind others that are not remembered
+    PROCESS_OTHERS = -4, // behind others that are not known
 };
 
 // What a number among the targets stands for; both bits may be set.
@@ -91,12 +92,38 @@ struct neighbour {
     char name[16];
 };
 
-// A run of a task on a CPU.
+// How long a process has run on a CPU. Sums only grow: what ran between two moments is the difference.
+struct share {
+    enum process process; // one of the last that ran
+    __u32 unused;
+    __u64 ns, others_ns; // all, and of it what others did that had this share before
+    __u64 last;          // when it ran last
+    char name[16];
+};
+
+// All shares of a CPU at a moment.
+struct sums {
+    __u64 ns[SHARES];
+};
+
+struct mark {
+    __u64 at;
+    struct sums sums;
+};
+
+// Moments of a CPU. Of each level it is the last ones; each has a fourth of those of the one before it.
+#define LEVELS 4
+#define MARKS 32
+struct marks {
+    __u64 taken;
+    struct mark marks[LEVELS * MARKS];
+    __u64 unused[7]; // CPUs share no line
+};
+
+// A run of a process on a CPU, by one thread or by several without a gap.
 struct run {
     __u64 end, ns;
-    enum process process;
-    __u32 unused;
-    char name[16]; // of the process
+    __u32 share, unused;
 };
 
 // A wait for a CPU that is among the longest.
@@ -114,6 +141,7 @@ struct task {
     __u32 flags; // of the kernel
     enum task_state state;
     char name[16];
+    char process_name[16];
     __u64 on_since, off_since, last_off;
     __u64 voluntary, involuntary, voluntary_seen, delay_seen;
     __u64 run_ns, off_ns, wait_ns, others_ns;
@@ -131,6 +159,7 @@ struct task {
     struct neighbour neighbours[NEIGHBOURS]; // the first ones; the others are in `pairs`
     __u32 off[BUCKETS], wait[BUCKETS], others[BUCKETS], turns[BUCKETS];
     __u64 queued_since; // of one that was woken and waits for a CPU, as of the last look; older than `off_since` if not
+    struct sums shares_then; // of its CPU as it left, if it could have run on
 };
 
 struct cpu {
@@ -142,8 +171,10 @@ struct cpu {
     __u32 shortest;                  // of `longest`
     __u64 long_ns;                   // that of it
     struct run runs[RUNS];           // the last ones
+    struct share shares[SHARES];
     struct wait longest[LONGEST];    // of tasks that got this CPU after it
-    __u64 unused[3];                 // CPUs share no line
+    __u64 marked;                    // when the last mark was taken
+    __u64 unused[2];                 // CPUs share no line
 };
 
 // A CPU inside the scheduler, and how long it was there each time that an observed task left it or came to it.

@@ -23,6 +23,15 @@ struct {
     __type(value, struct cpu);
 } cpus SEC(".maps");
 
+// As many entries as there may be CPUs; one where times are not wanted.
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, CPUS);
+    __type(key, __u32);
+    __type(value, struct marks);
+} marks SEC(".maps");
+
 // One entry where it is not wanted.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -96,6 +105,14 @@ struct {
 } refs SEC(".maps");
 
 static const __u32 FIRST = 0;
+
+// Two words are loaded. The name is copied at each event: a shell becomes a program after its first runs, and a number may be another
+// process's later.
+static __always_inline void copy_name(char *name, const char *from)
+{
+    ((__u64 *)name)[0] = ((const __u64 *)from)[0];
+    ((__u64 *)name)[1] = ((const __u64 *)from)[1];
+}
 
 static __always_inline struct control *controls(void)
 {

@@ -6,11 +6,11 @@
 
 #include "maps.h"
 
-// Another process, and where its name is: with a task of it, or with a run.
+// Another process, and where its name is: with a task of it, or with its share of a CPU.
 struct other {
     __u32 process;
     struct task_struct *task;
-    struct run *run;
+    struct share *share;
 };
 
 static __always_inline __u32 process_of(struct task_struct *task)
@@ -23,18 +23,10 @@ static __always_inline struct other of_task(struct task_struct *task)
     return (struct other){ process_of(task), task, NULL };
 }
 
-// Two words are loaded, as at each event: the name is that of the last one, since a shell becomes a program after its first runs, and a
-// number may be another process's later.
-static __always_inline void copy_name(char *name, const char *from)
-{
-    ((__u64 *)name)[0] = ((const __u64 *)from)[0];
-    ((__u64 *)name)[1] = ((const __u64 *)from)[1];
-}
-
 static __always_inline void name_it(struct neighbour *n, struct other other)
 {
-    if (other.run)
-        copy_name(n->name, other.run->name);
+    if (other.share)
+        copy_name(n->name, other.share->name);
     else
         copy_name(n->name, other.task->group_leader->comm);
 }

@@ -87,6 +87,12 @@ static __always_inline bool is_preemption(enum reason reason)
     return reason >= REASON_PREEMPTED_BY_WOKEN && reason <= REASON_SLICE_ENDED;
 }
 
+// Whether the task is still in the queue of its CPU.
+static __always_inline bool is_queued(enum reason reason)
+{
+    return reason >= REASON_YIELDED && reason <= REASON_SLICE_ENDED;
+}
+
 // A task that was preempted before its slice was over has the rest of it when it comes back.
 static __always_inline bool goes_on_with_slice(enum reason reason)
 {

@@ -11,7 +11,7 @@
 #include "waits.h"
 
 // Counts how long a task had waited to get here, for which it had left last time.
-static __always_inline void waited(struct task *t, struct cpu *on, struct task_struct *task, struct control *c)
+static __always_inline void waited(struct task *t, struct cpu *on, __u32 cpu, struct task_struct *task)
 {
     __u64 delay = run_delay(task), wait = delay - t->delay_seen;
     // The kernel's clock for it is read a little earlier than ours.
@@ -31,14 +31,14 @@ static __always_inline void waited(struct task *t, struct cpu *on, struct task_s
     if (has_cause && t->causes[t->cause].reason == REASON_THROTTLED)
         t->wait_throttled_ns += wait;
     else if (wait && !was_behind_the_last(t, on, wait))
-        share_out(t, on, wait, c);
+        share_out(t, on, cpu, wait);
 }
 
 static __always_inline enum reason switched_out(struct task *t, struct task_struct *prev, struct task_struct *next,
                                                 struct task *next_task, struct cpu *on, __u32 cpu, __u64 now,
                                                 struct control *c)
 {
-    waited(t, on, prev, c);
+    waited(t, on, cpu, prev);
     // As the kernel counts it: it has just added one to either of the two counters of `prev`.
     __u64 voluntary = prev->nvcsw;
     bool is_voluntary = voluntary != t->voluntary_seen;
@@ -131,6 +131,7 @@ static __always_inline void release_slot(__u32 slot, struct task *t, struct task
     if (ref)
         ref->slot = 0;
     bpf_map_delete_elem(&targets, &number);
+    copy_name(t->process_name, task->group_leader->comm);
     t->state = TASK_ENDED;
     bpf_ringbuf_output(&ended, &slot, sizeof(slot), BPF_RB_NO_WAKEUP);
 }

@@ -45,6 +45,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
             slot = prev_ref ? prev_ref->slot : 0;
         }
         struct task *t = slot ? bpf_map_lookup_elem(&tasks, &slot) : NULL;
+        enum reason reason = 0;
         // The kernel has not found its reference as it came: it looks none up while a program that it has interrupted does.
         if (t && t->off_since)
             switched_in(t, on, cpu, greater(now - ran, t->off_since));
@@ -61,15 +62,21 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
                 count_turn(cpu, slot, ran);
             on->last_pid = prev->pid;
             on->last_slot = slot;
-            enum reason reason = switched_out(t, prev, next, next_task, on, cpu, now, c);
+            reason = switched_out(t, prev, next, next_task, on, cpu, now, c);
             if (reason == REASON_ENDED) {
                 release_slot(slot, t, prev);
                 // What runs after it is no neighbour, and its slot may be another's soon.
                 on->last_slot = 0;
             }
         }
-        if (!counts_only)
-            remember(on, prev, now, ran);
+        if (!counts_only) {
+            __u32 share = remember(on, process_of(prev), now, ran);
+            copy_name(on->shares[share & (SHARES - 1)].name, prev->group_leader->comm);
+            if (now - on->marked >= MARK_NS)
+                take_mark(on, cpu, now);
+            if (t && is_queued(reason))
+                note_shares(&t->shares_then, on);
+        }
     } else {
         on->idle_ns += ran;
     }
@@ -94,17 +101,21 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 // Read through when there are new targets: a task that runs or waits for a CPU then is observed from here on, not from its next switch on,
 // which may never come. And when what was counted is read: since when one waits that was woken is known by the kernel's clock of such
-// things, of which one moment is known by ours, when the task came to its last CPU.
+// things, of which one moment is known by ours, when the task came to its last CPU. And the name of a process is that of its first thread,
+// which may have got another since.
 SEC("iter/task")
 int on_look(struct bpf_iter__task *of)
 {
     struct task_struct *task = of->task;
     struct control *c = controls();
-    if (!task || !c || !is_ready(task))
+    if (!task || !c)
         return 0;
-    struct task *t = task_of(ref_of(task, c));
-    bool is_new = t && !t->voluntary && !t->involuntary && !t->on_since && !t->off_since;
-    if (!t || counts_only || is_on_cpu(task))
+    struct task *t = task_of(is_ready(task) ? ref_of(task, c) : bpf_task_storage_get(&refs, task, 0, 0));
+    if (!t)
+        return 0;
+    copy_name(t->process_name, task->group_leader->comm);
+    bool is_new = !t->voluntary && !t->involuntary && !t->on_since && !t->off_since;
+    if (!is_ready(task) || counts_only || is_on_cpu(task))
         return 0;
     if (is_new)
         t->off_since = bpf_ktime_get_ns();
@@ -175,6 +186,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
         return 0;
     t->pid = task->pid;
     bpf_probe_read_kernel_str(t->name, sizeof(t->name), name);
+    if (task->pid == task->tgid)
+        copy_name(t->process_name, t->name);
     return 0;
 }
 

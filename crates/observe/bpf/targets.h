@@ -26,6 +26,7 @@ static __always_inline void allocate_slot(struct ref *ref, struct task_struct *t
     t->cpu = CPUS;
     t->cause = CAUSES;
     bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->comm);
+    copy_name(t->process_name, task->group_leader->comm);
     t->state = TASK_IN_USE;
     ref->slot = slot;
 }
@@ -36,7 +37,7 @@ static __always_inline bool is_of_all(struct task_struct *task, struct control *
 }
 
 // Control groups below one another.
-#define LEVELS 32
+#define DEPTH 32
 
 // Whether a control group is the observed one, or below it.
 static __always_inline bool is_observed(struct cgroup *group, struct control *c)
@@ -44,7 +45,7 @@ static __always_inline bool is_observed(struct cgroup *group, struct control *c)
     if (group->root->hierarchy_id != c->hierarchy)
         return false;
     struct cgroup_subsys_state *at = &group->self;
-    for (int level = 0; level < LEVELS && at; level++) {
+    for (int level = 0; level < DEPTH && at; level++) {
         if (at->cgroup->kn->id == c->group)
             return true;
         at = at->parent;

@@ -6,23 +6,26 @@
 
 #include "branchless.h"
 #include "neighbours.h"
+#include "reasons.h"
 
-// Counts a part of a wait for the process that ran meanwhile. None of these three is static: so the verifier looks at each once, by itself.
-__noinline int kept_waiting(struct task *t, struct run *run, __u64 ns, struct control *c)
+// Counts a part of a wait for the process that ran meanwhile, `waits` of that process. None of these functions is static: so the verifier
+// looks at each once, by itself.
+__noinline int kept_waiting(struct task *t, struct share *share, __u64 ns, __u64 waits)
 {
-    if (!t || !run || !c)
+    struct control *c = controls();
+    if (!t || !share || !c)
         return 0;
-    struct neighbour *n = neighbour(t, (struct other){ run->process, NULL, run }, c);
+    struct neighbour *n = neighbour(t, (struct other){ share->process, NULL, share }, c);
     if (n) {
         n->kept_waiting_ns += ns;
-        n->kept_waiting++;
+        n->kept_waiting += waits;
     }
     return 0;
 }
 
-// Who was in the way for the most of a wait, and where that run is.
+// Who was in the way for the most of a wait, and which share is that one's.
 struct most {
-    __u64 ns, process, run;
+    __u64 ns, process, share;
 };
 
 // Keeps a wait in place of the shortest of the longest of this CPU, where it is written: this stack is the third of three, which together
@@ -39,7 +42,7 @@ __noinline int keep_wait(struct cpu *on, struct task *t, struct most *most, __u6
     kept->pid = t->pid;
     kept->tgid = t->tgid;
     __builtin_memcpy(kept->name, t->name, sizeof(kept->name));
-    __builtin_memcpy(kept->behind_name, on->runs[most->run & (RUNS - 1)].name, sizeof(kept->behind_name));
+    __builtin_memcpy(kept->behind_name, on->shares[most->share & (SHARES - 1)].name, sizeof(kept->behind_name));
     __u64 least = on->longest[0].ns;
     __u32 shortest = 0;
 #pragma unroll
@@ -53,26 +56,23 @@ __noinline int keep_wait(struct cpu *on, struct task *t, struct most *most, __u6
     return 0;
 }
 
-static __always_inline void behind(struct most *most, __u64 process, __u64 ns, __u64 run)
+static __always_inline void behind(struct most *most, __u64 process, __u64 ns, __u64 share)
 {
     __u64 is_more = is_less(most->ns, ns);
     most->ns += (ns - most->ns) & is_more;
     most->process += (process - most->process) & is_more;
-    most->run += (run - most->run) & is_more;
+    most->share += (share - most->share) & is_more;
 }
 
 // Shares a wait out among those that ran meanwhile on the CPU that the task got after it, whose last runs end where the task's own,
 // which is not over yet, began. Between two runs the CPU was idle.
-__noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct control *c)
+static __always_inline int share_out_by_runs(struct task *t, struct cpu *on, __u64 ns)
 {
-    if (!t || !on || !c)
-        return 0;
-    __u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, idle = 0;
+    __u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, idle = 0, seen = 0;
     struct most most = { moved, PROCESS_MOVED, 0 };
     t->wait_moved_ns += moved;
     for (__u32 back = 0; back < RUNS; back++) {
-        __u32 slot = (on->newest - back) & (RUNS - 1);
-        struct run *run = &on->runs[slot];
+        struct run *run = &on->runs[(on->newest - back) & (RUNS - 1)];
         if (at <= until || !run->end)
             break;
         __u64 end = lesser(greater(run->end, until), at);
@@ -80,13 +80,40 @@ __noinline int share_out(struct task *t, struct cpu *on, __u64 ns, struct contro
         at = lesser(greater(run->end - run->ns, until), end);
         if (at == end)
             continue;
-        kept_waiting(t, run, end - at, c);
-        behind(&most, run->process, end - at, slot);
+        __u32 share = run->share & (SHARES - 1);
+        kept_waiting(t, &on->shares[share], end - at, !(seen >> share & 1));
+        seen |= 1ull << share;
+        behind(&most, on->shares[share].process, end - at, share);
     }
     t->wait_nobody_ns += idle;
     t->wait_others_ns += at - until;
     behind(&most, PROCESS_NOBODY, idle, 0);
     behind(&most, PROCESS_OTHERS, at - until, 0);
+    return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
+}
+
+// The same by what each process has run on this CPU since a moment, so many nanoseconds ago as the task came.
+static __always_inline int share_out_by_sums(struct task *t, struct cpu *on, __u64 ns, struct sums *then, __u64 since_ns)
+{
+    __u64 moved = lesser(t->moved_ns, ns), left = lesser(since_ns, ns - moved), others = ns - moved - left;
+    struct most most = { moved, PROCESS_MOVED, 0 };
+    t->wait_moved_ns += moved;
+    for (__u32 at = 0; at < SHARES; at++) {
+        struct share *share = &on->shares[at];
+        __u64 since = greater(then->ns[at], share->others_ns), part = lesser(share->ns - since, left);
+        left -= part;
+        __u64 part_of_others = lesser(since - then->ns[at], left);
+        left -= part_of_others;
+        others += part_of_others;
+        if (!part)
+            continue;
+        kept_waiting(t, share, part, 1);
+        behind(&most, share->process, part, at);
+    }
+    t->wait_others_ns += others;
+    t->wait_nobody_ns += left;
+    behind(&most, PROCESS_OTHERS, others, 0);
+    behind(&most, PROCESS_NOBODY, left, 0);
     return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }
 
@@ -96,11 +123,12 @@ static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, 
     struct run *run = &on->runs[on->newest & (RUNS - 1)];
     if (t->moved_ns || run->end != t->on_since || run->ns < ns || ns > on->long_ns)
         return false;
+    struct share *share = &on->shares[run->share & (SHARES - 1)];
 #pragma unroll
     for (__u32 at = 0; at < NEIGHBOURS; at++) {
         struct neighbour *n = &t->neighbours[at];
-        if (n->process == run->process) {
-            copy_name(n->name, run->name);
+        if (n->process == share->process) {
+            copy_name(n->name, share->name);
             n->kept_waiting_ns += ns;
             n->kept_waiting++;
             return true;
@@ -109,14 +137,119 @@ static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, 
     return false;
 }
 
-// Remembers a run that is over.
-static __always_inline void remember(struct cpu *on, struct task_struct *task, __u64 now, __u64 ran)
+// Whether a task that could have run on left a CPU and came back to it, and waited there all the while, as far as two clocks agree.
+static __always_inline bool has_sums(struct task *t, __u32 cpu, __u64 ns)
 {
-    __u32 at = (on->newest + 1) & (RUNS - 1), process = process_of(task);
-    struct run *run = &on->runs[at];
-    on->newest = at;
-    run->end = now;
-    run->ns = ran;
-    run->process = process;
-    copy_name(run->name, task->group_leader->comm);
+    return t->cpu == cpu && !t->moved_ns && t->cause < CAUSES && is_queued(t->causes[t->cause].reason)
+           && t->last_off - ns <= ns >> 4;
 }
+
+// The first mark at or after a moment, of those that reach back to it; if none does, the oldest. LEVELS * MARKS if there is none.
+__noinline __u32 find_mark(struct marks *m, __u64 moment)
+{
+    __u32 found = LEVELS * MARKS;
+    if (!m)
+        return found;
+    for (__u32 level = 0; level < LEVELS; level++) {
+        __u64 newest = (m->taken - 1) >> 2 * level;
+        for (__u32 back = 0; back < MARKS; back++) {
+            __u32 at = level * MARKS + ((newest - back) & (MARKS - 1));
+            if (m->marks[at & (LEVELS * MARKS - 1)].at < moment)
+                return found;
+            found = at;
+        }
+    }
+    return found;
+}
+
+__noinline int share_out(struct task *t, struct cpu *on, __u32 cpu, __u64 ns)
+{
+    if (!t || !on)
+        return 0;
+    __u64 came = t->on_since, began = came - ns, oldest = on->runs[(on->newest + 1) & (RUNS - 1)].end;
+    if (oldest <= began)
+        return share_out_by_runs(t, on, ns);
+    struct sums *then = &t->shares_then;
+    __u64 since_ns = ns;
+    if (!has_sums(t, cpu, ns)) {
+        struct marks *m = bpf_map_lookup_elem(&marks, &cpu);
+        __u32 at = find_mark(m, began + t->moved_ns);
+        if (!m || at >= LEVELS * MARKS || m->marks[at].at >= oldest)
+            return share_out_by_runs(t, on, ns);
+        then = &m->marks[at].sums;
+        since_ns = came - m->marks[at].at;
+    }
+    return share_out_by_sums(t, on, ns, then, since_ns);
+}
+
+// The share of a process that has none of the last two: if it has none at all, the one that was of use the longest ago.
+__noinline __u32 find_share(struct cpu *on, __u32 process)
+{
+    if (!on)
+        return 0;
+    for (__u32 at = 0; at < SHARES; at++)
+        if (on->shares[at].process == process)
+            return at;
+    __u64 oldest = on->shares[0].last;
+    __u32 place = 0;
+#pragma unroll
+    for (__u32 at = 1; at < SHARES; at++) {
+        __u64 is_older = is_less(on->shares[at].last, oldest);
+        oldest += (on->shares[at].last - oldest) & is_older;
+        place += (at - place) & is_older;
+    }
+    struct share *share = &on->shares[place & (SHARES - 1)];
+    share->process = process;
+    share->others_ns = share->ns;
+    return place;
+}
+
+// Remembers a run that is over: the share of its process.
+__noinline __u32 remember(struct cpu *on, __u32 process, __u64 now, __u64 ran)
+{
+    if (!on)
+        return 0;
+    __u32 at = on->newest & (RUNS - 1), place = on->runs[at].share & (SHARES - 1);
+    if (on->shares[place].process != process || on->runs[at].end != now - ran) {
+        place = on->runs[(at - 1) & (RUNS - 1)].share & (SHARES - 1);
+        if (on->shares[place].process != process)
+            place = find_share(on, process) & (SHARES - 1);
+        at = (at + 1) & (RUNS - 1);
+        on->newest = at;
+        on->runs[at].ns = 0;
+        on->runs[at].share = place;
+    }
+    on->runs[at].end = now;
+    on->runs[at].ns += ran;
+    on->shares[place].ns += ran;
+    on->shares[place].last = now;
+    return place;
+}
+
+static __always_inline void note_shares(struct sums *sums, struct cpu *on)
+{
+#pragma unroll
+    for (__u32 at = 0; at < SHARES; at++)
+        sums->ns[at] = on->shares[at].ns;
+}
+
+// So far from one mark to the next: a wait that is longer than the last runs together is known but for what lies between two marks.
+#define MARK_NS 1000000
+
+__noinline int take_mark(struct cpu *on, __u32 cpu, __u64 now)
+{
+    struct marks *m = bpf_map_lookup_elem(&marks, &cpu);
+    if (!m || !on)
+        return 0;
+    on->marked = now;
+    __u64 taken = m->taken++;
+    for (__u32 level = 0; level < LEVELS; level++) {
+        if (taken & ((1 << 2 * level) - 1))
+            break;
+        struct mark *mark = &m->marks[(level * MARKS + (taken >> 2 * level & (MARKS - 1))) & (LEVELS * MARKS - 1)];
+        mark->at = now;
+        note_shares(&mark->sums, on);
+    }
+    return 0;
+}
+

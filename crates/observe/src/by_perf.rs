@@ -16,7 +16,7 @@ use crate::kernel_counts::{self, KernelCounts};
 use crate::layout::{BUCKETS, TASKS, Task, task_state};
 use crate::memory::Memory;
 use crate::relatives::relatives;
-use crate::subject::process_of;
+use crate::subject::{name_in_kernel, process_of};
 use crate::sums::Sums;
 use crate::totals::Totals;
 
@@ -80,9 +80,8 @@ impl ByPerf {
         // Who has been started by this process is known by its records.
         self.take_until(Nanos(u64::MAX));
         for &thread in threads.iter() {
-            let Some(process) =
-                process_of(&Root::system(), thread).filter(|_| !self.tasks.contains_key(&thread))
-            else {
+            let is_new = kernel_counts::is_alive(thread) && !self.tasks.contains_key(&thread);
+            let Some(process) = process_of(&Root::system(), thread).filter(|_| is_new) else {
                 continue;
             };
             let added = if self.own.contains(&thread) {
@@ -93,7 +92,12 @@ impl ByPerf {
             match added {
                 Ok(()) => {
                     self.kernels.begin(thread);
-                    self.observe(process, thread, name_of(process, thread));
+                    self.observe(
+                        process,
+                        thread,
+                        name_of(process, thread),
+                        name_of(process, process),
+                    );
                 }
                 Err(why) if self.tasks.is_empty() => return Err(why),
                 Err(_) => self.lost.tasks += 1,
@@ -174,8 +178,11 @@ impl ByPerf {
         let at = record.at.0;
         match record.kind {
             SwitchKind::Started { by_thread, .. } => {
-                if let Some(name) = self.tasks.get(&by_thread).map(|parent| parent.name) {
-                    self.observe(record.process, record.thread, name);
+                if let Some(parent) = self.tasks.get(&by_thread) {
+                    let is_thread = record.process == parent.tgid;
+                    let (name, of_process) = (parent.name, parent.process_name);
+                    let process_name = if is_thread { of_process } else { name };
+                    self.observe(record.process, record.thread, name, process_name);
                 } else {
                     self.own.insert(record.thread);
                 }
@@ -222,6 +229,11 @@ impl ByPerf {
                 if let Some(task) = self.tasks.get_mut(&record.thread) {
                     task.name = name;
                 }
+                let threads = self
+                    .tasks
+                    .values_mut()
+                    .filter(|task| task.tgid == record.thread);
+                threads.for_each(|task| task.process_name = name);
             }
             SwitchKind::Ended => self.end(record.thread, at),
             SwitchKind::Lost { records } => {
@@ -262,15 +274,16 @@ impl ByPerf {
         task.on_since = at;
     }
 
-    fn observe(&mut self, process: u32, thread: u32, name: [u8; 16]) {
+    fn observe(&mut self, process: u32, thread: u32, name: [u8; 16], process_name: [u8; 16]) {
         if self.tasks.len() >= TASKS {
             self.lost.tasks += 1;
             return;
         }
         self.tasks.entry(thread).or_insert_with(|| {
             let mut task = Task::new_zeroed();
-            (task.pid, task.tgid, task.state, task.cpu, task.name) =
-                (thread, process, task_state::IN_USE, NO_CPU, name);
+            (task.pid, task.tgid, task.state, task.cpu) =
+                (thread, process, task_state::IN_USE, NO_CPU);
+            (task.name, task.process_name) = (name, process_name);
             task
         });
     }
@@ -322,13 +335,7 @@ fn threads(process: u32) -> Vec<u32> {
 
 fn name_of(process: u32, thread: u32) -> [u8; 16] {
     let text = fs::read(format!("/proc/{process}/task/{thread}/comm")).unwrap_or_default();
-    let mut name = [0; 16];
-    let line = text.strip_suffix(b"\n").unwrap_or(&text);
-    name.iter_mut()
-        .zip(line)
-        .take(15)
-        .for_each(|(to, from)| *to = *from);
-    name
+    name_in_kernel(text.strip_suffix(b"\n").unwrap_or(&text))
 }
 
 fn totals_of(task: &Task) -> Totals {

@@ -26,6 +26,7 @@ struct Counters {
 
 struct Task {
     name: String,
+    process_name: String,
     first: Counters,
     last: Counters,
 }
@@ -136,23 +137,25 @@ impl ByProc {
         let folder = format!("/proc/{process}/task/{number}");
         let Some(now) = counters(&folder) else { return };
         let key = (process, number);
-        let name = || {
+        let name = |folder: &str| {
             let name = fs::read(format!("{folder}/comm")).unwrap_or_default();
             String::from_utf8_lossy(&name)
                 .trim_end_matches('\n')
                 .to_owned()
         };
+        let of_process = || name(&format!("/proc/{process}"));
         if let Some(task) = self.tasks.get_mut(&key) {
             // Another program since, perhaps.
             if task.last != now {
-                task.name = name();
+                (task.name, task.process_name) = (name(&folder), of_process());
             }
             task.last = now;
         } else if self.tasks.len() < TASKS {
             self.tasks.insert(
                 key,
                 Task {
-                    name: name(),
+                    name: name(&folder),
+                    process_name: of_process(),
                     first: now,
                     last: now,
                 },
@@ -169,6 +172,7 @@ impl ByProc {
         for (&(process, _), task) in &self.tasks {
             let key = Key {
                 process: Some(process),
+                process_name: task.process_name.clone(),
                 name: task.name.clone(),
                 is_kernel: false,
             };

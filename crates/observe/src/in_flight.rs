@@ -8,9 +8,10 @@ use switchcost_observation::{Why, bucket_of};
 use switchcost_units::Nanos;
 
 use crate::layout::{
-    BUCKETS, CPUS, Cpu, KERNEL_THREAD, Neighbour, RUNS, Run, TASKS, Task, Wait, process, task_state,
+    BUCKETS, CPUS, Cpu, KERNEL_THREAD, Neighbour, RUNS, SHARES, Sums, TASKS, Task, Wait, process,
+    task_state,
 };
-use crate::subject::{name_of, process_of};
+use crate::subject::{name_in_kernel, name_of, process_of};
 use crate::tables::Tables;
 use crate::totals::Totals;
 
@@ -98,11 +99,17 @@ impl InFlight {
                 task.wait_throttled_ns += ns;
                 Vec::new()
             }
-            _ => self.share_out(task, ns, tables),
+            Some(Some(why)) => self.share_out(task, ns, why.is_involuntary(), tables),
+            _ => self.share_out(task, ns, false, tables),
         };
+        // It is off its CPU for as long as that at least.
+        let off = self.now.0 - std::mem::take(&mut task.off_since);
+        task.off_ns += off;
+        task.off[bucket_of(Nanos(off), BUCKETS)] += 1;
         task.wait_ns += ns;
         task.wait[bucket_of(Nanos(ns), BUCKETS)] += 1;
         if let Some(cause) = task.causes.get_mut(task.cause as usize) {
+            cause.off_ns += off;
             cause.wait_ns += ns;
         }
         let most = runs.iter().max_by_key(|by| by.kept_waiting_ns);
@@ -126,32 +133,98 @@ impl InFlight {
     }
 
     /// Shares a wait out among those that ran meanwhile on the CPU in whose queue it is, as the program does when one is over.
-    fn share_out(&self, task: &mut Task, ns: u64, tables: &Tables) -> Vec<Neighbour> {
+    fn share_out(
+        &self,
+        task: &mut Task,
+        ns: u64,
+        is_queued: bool,
+        tables: &Tables,
+    ) -> Vec<Neighbour> {
+        let cpu = stat(task.pid, CPU).map_or(CPUS, |cpu| cpu as usize);
+        if cpu >= CPUS {
+            task.wait_others_ns += ns;
+            return Vec::new();
+        }
+        let on = tables.cpu(cpu);
+        let running = running_on(&on, self.now.0, tables);
+        if is_queued && task.cpu as usize == cpu {
+            let then = task.shares_then;
+            return share_out_by_sums(task, ns, &on, running, &then, ns);
+        }
+        let since = Nanos(self.now.0 - ns);
+        let oldest = on.runs[(on.newest as usize + 1) % RUNS].end;
+        match tables.first_mark(cpu, since) {
+            Some(mark) if mark.at < oldest => {
+                let since_ns = self.now.0.saturating_sub(mark.at);
+                share_out_by_sums(task, ns, &on, running, &mark.sums, since_ns)
+            }
+            _ => self.share_out_by_runs(task, ns, &on, running),
+        }
+    }
+
+    /// By the last runs, however many there were before.
+    fn share_out_by_runs(
+        &self,
+        task: &mut Task,
+        ns: u64,
+        on: &Cpu,
+        running: Option<Neighbour>,
+    ) -> Vec<Neighbour> {
         let (until, mut at) = (self.now.0 - ns, self.now.0);
         let mut shares: Vec<Neighbour> = Vec::new();
-        let on = stat(task.pid, CPU)
-            .map(|cpu| cpu as usize)
-            .filter(|&cpu| cpu < CPUS)
-            .map(|cpu| tables.cpu(cpu));
-        let runs = on.iter().flat_map(|on| {
-            let before =
-                (0..RUNS).map(|back| on.runs[(on.newest as usize).wrapping_sub(back) % RUNS]);
-            run_of(on, self.now.0, tables).into_iter().chain(before)
-        });
-        for run in runs {
-            if at <= until || run.end == 0 {
+        let before = (0..RUNS)
+            .map(|back| on.runs[(on.newest as usize).wrapping_sub(back) % RUNS])
+            .map(|run| {
+                let share = &on.shares[run.share as usize % SHARES];
+                (run.end, run.ns, neighbour(share.process, share.name))
+            });
+        let running = running.map(|by| (self.now.0, by.kept_waiting_ns, by));
+        for (end, ns, by) in running.into_iter().chain(before) {
+            if at <= until || end == 0 {
                 break;
             }
-            let end = run.end.clamp(until, at);
-            task.wait_nobody_ns += at - end;
-            at = run.end.saturating_sub(run.ns).clamp(until, end);
-            if at < end {
-                add_share(&mut shares, &run, end - at);
-            }
+            let last = end.clamp(until, at);
+            task.wait_nobody_ns += at - last;
+            at = end.saturating_sub(ns).clamp(until, last);
+            add_share(&mut shares, by, last - at);
         }
         task.wait_others_ns += at - until;
         shares
     }
+}
+
+/// By what each process has run on a CPU since a moment, so many nanoseconds ago.
+fn share_out_by_sums(
+    task: &mut Task,
+    ns: u64,
+    on: &Cpu,
+    running: Option<Neighbour>,
+    then: &Sums,
+    since_ns: u64,
+) -> Vec<Neighbour> {
+    let (mut left, mut others) = (ns.min(since_ns), 0);
+    let before = ns - left;
+    let mut shares: Vec<Neighbour> = Vec::new();
+    let mut take = |by: Neighbour, ns: u64| {
+        let part = ns.min(left);
+        left -= part;
+        add_share(&mut shares, by, part);
+    };
+    if let Some(by) = running {
+        take(by, by.kept_waiting_ns);
+    }
+    for (share, then) in on.shares.iter().zip(then.ns) {
+        let since = then.max(share.others_ns);
+        others += since - then;
+        take(
+            neighbour(share.process, share.name),
+            share.ns.saturating_sub(since),
+        );
+    }
+    let others = others.min(left);
+    task.wait_others_ns += before + others;
+    task.wait_nobody_ns += left - others;
+    shares
 }
 
 /// Slots whose tasks came to a CPU last.
@@ -161,61 +234,54 @@ fn running(tables: &Tables, cpus: impl Iterator<Item = usize>) -> BTreeSet<usize
         .collect()
 }
 
-/// The run of a CPU that is not over; none where it is idle, or has not switched.
-fn run_of(on: &Cpu, now: u64, tables: &Tables) -> Option<Run> {
-    let slot = on.running_slot as usize;
-    let (end, ns) = (now, now.saturating_sub(on.since));
+/// Who runs on a CPU, and for how long by now; none where it is idle, or has not switched.
+fn running_on(on: &Cpu, now: u64, tables: &Tables) -> Option<Neighbour> {
     if on.running_pid == 0 || on.since == 0 {
         return None;
     }
+    let slot = on.running_slot as usize;
     let known = (slot > 0 && slot < TASKS).then(|| tables.task(slot));
-    let run = match known {
-        Some(task) if task.flags & KERNEL_THREAD != 0 => Run {
-            end,
-            ns,
-            process: process::KERNEL,
-            ..Run::default()
-        },
-        Some(task) => Run {
-            end,
-            ns,
-            process: task.tgid,
-            name: task.name,
-            ..Run::default()
-        },
+    let by = match known {
+        Some(task) if task.flags & KERNEL_THREAD != 0 => neighbour(process::KERNEL, [0; 16]),
+        Some(task) => neighbour(task.tgid, task.process_name),
+        None if stat(on.running_pid, FLAGS)? as u32 & KERNEL_THREAD != 0 => {
+            neighbour(process::KERNEL, [0; 16])
+        }
         None => {
-            let is_kernel = stat(on.running_pid, FLAGS)? as u32 & KERNEL_THREAD != 0;
             let process = process_of(&Root::system(), on.running_pid)?;
-            let mut name = [0; 16];
-            name.iter_mut()
-                .zip(name_of(&Root::system(), process).bytes().take(15))
-                .for_each(|(to, from)| *to = from);
-            Run {
-                end,
-                ns,
-                process: if is_kernel { process::KERNEL } else { process },
-                name,
-                ..Run::default()
-            }
+            neighbour(
+                process,
+                name_in_kernel(name_of(&Root::system(), process).as_bytes()),
+            )
         }
     };
-    Some(run)
+    Some(Neighbour {
+        kept_waiting_ns: now.saturating_sub(on.since),
+        ..by
+    })
 }
 
-fn add_share(shares: &mut Vec<Neighbour>, run: &Run, ns: u64) {
-    let at = shares
-        .iter()
-        .position(|share| share.process == run.process)
-        .unwrap_or_else(|| {
-            shares.push(Neighbour {
-                process: run.process,
-                name: run.name,
-                ..Neighbour::default()
-            });
-            shares.len() - 1
-        });
-    shares[at].kept_waiting_ns += ns;
-    shares[at].kept_waiting += 1;
+fn neighbour(process: u32, name: [u8; 16]) -> Neighbour {
+    Neighbour {
+        process,
+        name,
+        ..Neighbour::default()
+    }
+}
+
+/// Adds a part of one wait.
+fn add_share(shares: &mut Vec<Neighbour>, by: Neighbour, ns: u64) {
+    if ns == 0 {
+        return;
+    }
+    match shares.iter_mut().find(|share| share.process == by.process) {
+        Some(share) => share.kept_waiting_ns += ns,
+        None => shares.push(Neighbour {
+            kept_waiting_ns: ns,
+            kept_waiting: 1,
+            ..by
+        }),
+    }
 }
 
 /// A field of a thread's own line.

@@ -11,7 +11,7 @@ use switchcost_host::signals::block_signals;
 use switchcost_remedies::of_limits;
 
 use crate::container;
-use crate::layout::{NeighbourWords, TASKS};
+use crate::layout::{CPUS, NeighbourWords, TASKS};
 use crate::options::Options;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
@@ -141,6 +141,8 @@ impl NoBpf {
 /// The program at work, and its tables.
 pub(crate) struct Kernel {
     ebpf: Ebpf,
+    /// So many CPUs have marks.
+    with_marks: u32,
 }
 
 impl Kernel {
@@ -183,6 +185,12 @@ impl Kernel {
         if !options.wants_scheduler_time {
             loader.map_max_entries("in_scheduler", 1);
         }
+        let with_marks = if options.counts_only {
+            1
+        } else {
+            possible_cpus()
+        };
+        loader.map_max_entries("marks", with_marks);
         if !options.wants_events {
             loader.map_max_entries(
                 "events",
@@ -213,7 +221,12 @@ impl Kernel {
         let blocked = block_signals().ok();
         let _ = look.load("task", &btf);
         drop(blocked);
-        Ok(Kernel { ebpf })
+        Ok(Kernel { ebpf, with_marks })
+    }
+
+    /// How many CPUs have marks.
+    pub(crate) fn with_marks(&self) -> usize {
+        self.with_marks as usize
     }
 
     /// Counts from here on.
@@ -342,6 +355,11 @@ pub(crate) fn no_btf(error: &BtfError) -> NoBpf {
     system_number(error)
         .and_then(limited)
         .unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
+}
+
+/// Those that may come online, as far as they are counted each by itself.
+fn possible_cpus() -> u32 {
+    aya::util::nr_cpus().map_or(CPUS, |cpus| cpus.min(CPUS)) as u32
 }
 
 /// What the system says behind an error.

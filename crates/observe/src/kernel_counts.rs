@@ -10,7 +10,7 @@ use switchcost_host::clock::monotonic;
 use switchcost_units::Nanos;
 
 use crate::layout::Task;
-use crate::subject::is_there;
+use crate::subject::is_thread_there;
 use crate::totals::Totals;
 
 /// Tasks looked at each time: each is two files.
@@ -134,7 +134,7 @@ impl KernelCounts {
 
 /// Whether a thread has not ended.
 pub(crate) fn is_alive(thread: u32) -> bool {
-    is_there(&Root::system(), thread)
+    is_thread_there(&Root::system(), thread)
 }
 
 fn read(thread: u32) -> Option<Totals> {

@@ -50,6 +50,10 @@ pub(crate) const BUCKETS: usize = 56;
 pub(crate) const CPUS: usize = 1024;
 /// The last runs that are remembered of each CPU.
 pub(crate) const RUNS: usize = 16;
+/// Processes of which it is known how long they have run on a CPU.
+pub(crate) const SHARES: usize = 16;
+/// Moments of each CPU of which its shares are remembered.
+pub(crate) const MARKS: usize = 128;
 /// The longest waits that are kept of each CPU.
 pub(crate) const LONGEST: usize = 4;
 /// Tasks observed at a time, and one slot that is not used.
@@ -88,7 +92,7 @@ enumerators! {
         NOBODY = u32::MAX - 1,
         /// Waited for in the queue of another CPU.
         MOVED = u32::MAX - 2,
-        /// Waited for behind others that are not remembered.
+        /// Waited for behind others that are not known.
         OTHERS = u32::MAX - 3,
     }
 }
@@ -130,14 +134,43 @@ structures! {
         pub(crate) name: [u8; 16],
     }
 
-    /// A run of a task on a CPU.
+    /// How long a process has run on a CPU, after others that had its place before.
+    #[derive(Default)]
+    struct Share {
+        pub(crate) process: u32,
+        pub(crate) unused: u32,
+        pub(crate) ns: u64,
+        pub(crate) others_ns: u64,
+        last: u64,
+        pub(crate) name: [u8; 16],
+    }
+
+    /// All shares of a CPU at a moment.
+    #[derive(Default)]
+    struct Sums {
+        pub(crate) ns: [u64; SHARES],
+    }
+
+    #[derive(Default)]
+    struct Mark {
+        pub(crate) at: u64,
+        pub(crate) sums: Sums,
+    }
+
+    /// Moments of a CPU.
+    struct Marks {
+        taken: u64,
+        pub(crate) marks: [Mark; MARKS],
+        unused: [u64; 7],
+    }
+
+    /// A run of a process on a CPU.
     #[derive(Default)]
     struct Run {
         pub(crate) end: u64,
         pub(crate) ns: u64,
-        pub(crate) process: u32,
-        pub(crate) unused: u32,
-        pub(crate) name: [u8; 16],
+        pub(crate) share: u32,
+        unused: u32,
     }
 
     /// A wait for a CPU that is among the longest.
@@ -160,6 +193,7 @@ structures! {
         pub(crate) flags: u32,
         pub(crate) state: u32,
         pub(crate) name: [u8; 16],
+        pub(crate) process_name: [u8; 16],
         pub(crate) on_since: u64,
         pub(crate) off_since: u64,
         last_off: u64,
@@ -192,6 +226,7 @@ structures! {
         pub(crate) others: [u32; BUCKETS],
         pub(crate) turns: [u32; BUCKETS],
         pub(crate) queued_since: u64,
+        pub(crate) shares_then: Sums,
     }
 
     #[derive(Default)]
@@ -210,8 +245,10 @@ structures! {
         shortest: u32,
         long_ns: u64,
         pub(crate) runs: [Run; RUNS],
+        pub(crate) shares: [Share; SHARES],
         pub(crate) longest: [Wait; LONGEST],
-        unused: [u64; 3],
+        marked: u64,
+        unused: [u64; 2],
     }
 
     /// What hardware counters counted in the turns of a task.
@@ -280,6 +317,8 @@ pub(crate) enum Control {
 pub(crate) const TASK_WORDS: usize = size_of::<Task>() / 8;
 /// Words of 64 bits for a CPU.
 pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;
+/// Words of 64 bits for the marks of a CPU.
+pub(crate) const MARKS_WORDS: usize = size_of::<Marks>() / 8;
 /// Words of 64 bits for a CPU inside the scheduler.
 pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
 /// Words of 64 bits of what was counted in the turns of a task.

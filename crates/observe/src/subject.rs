@@ -1,7 +1,6 @@
 //! Which tasks are meant.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 
 use switchcost_facts::{Root, Unreadable};
 
@@ -70,14 +69,15 @@ pub struct GroupId {
 
 /// The numbers of a control group's folder; none where they are not known.
 pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
-    let number = std::fs::metadata(folder)
-        .ok()
-        .filter(|_| root.is_system())?
-        .ino();
     Some(GroupId {
-        number,
+        number: number_of_group(root, folder).filter(|_| root.is_system())?,
         hierarchy: hierarchy_of(root, folder)?,
     })
+}
+
+/// The number of its folder: one that is made again under the same name has another.
+pub(crate) fn number_of_group(root: &Root, folder: &str) -> Option<u64> {
+    root.number(folder)
 }
 
 fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
@@ -153,14 +153,43 @@ pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
         .ok()
 }
 
-/// Whether a process is there. One that has ended and that was not waited for yet is not.
+/// Whether a process is there: one of its threads at least, since the first may end before the others. One that has ended and that was not
+/// waited for yet is not.
 pub(crate) fn is_there(root: &Root, process: u32) -> bool {
-    let stat = root
-        .read(&format!("/proc/{process}/stat"))
-        .unwrap_or_default();
-    // Behind the name, which may hold anything, the last parenthesis.
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    start_of(root, process).is_some()
+}
+
+/// Whether a thread is there.
+pub(crate) fn is_thread_there(root: &Root, thread: u32) -> bool {
+    fields_of(root, &format!("/proc/{thread}")).is_some_and(|fields| is_alive(&fields))
+}
+
+/// When a process that is there was started, in ticks by the kernel's clock: another one that gets its number has another.
+pub(crate) fn start_of(root: &Root, process: u32) -> Option<u64> {
+    let own = fields_of(root, &format!("/proc/{process}"))?;
+    let folder = format!("/proc/{process}/task");
+    let is_one_alive = || {
+        let mut threads = root.names(&folder).into_iter();
+        threads.any(|thread| {
+            fields_of(root, &format!("{folder}/{thread}")).is_some_and(|fields| is_alive(&fields))
+        })
+    };
+    let start = || own.get(START)?.parse().ok();
+    (is_alive(&own) || is_one_alive()).then(|| start().unwrap_or(0))
+}
+
+/// Where the start is among the fields of /proc/PID/stat, from behind the name.
+const START: usize = 19;
+
+fn is_alive(fields: &[String]) -> bool {
+    !fields[0].starts_with(['Z', 'X'])
+}
+
+/// The fields of its line from behind the name, which may hold anything; at least one.
+fn fields_of(root: &Root, folder: &str) -> Option<Vec<String>> {
+    let stat = root.read(&format!("{folder}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    Some(fields.split(' ').map(str::to_owned).collect())
 }
 
 /// The kernel keeps so many bytes of a name.
@@ -192,6 +221,15 @@ pub(crate) fn name_of(root: &Root, process: u32) -> String {
         .unwrap_or_default()
         .trim_end_matches('\n')
         .to_owned()
+}
+
+/// A name as the kernel keeps it.
+pub(crate) fn name_in_kernel(name: &[u8]) -> [u8; 16] {
+    let mut kept = [0; 16];
+    kept.iter_mut()
+        .zip(&name[..name.len().min(KEPT)])
+        .for_each(|(to, from)| *to = *from);
+    kept
 }
 
 #[cfg(test)]

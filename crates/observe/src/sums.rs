@@ -24,6 +24,7 @@ const GO: &str = "Go";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) process: Option<u32>,
+    pub(crate) process_name: String,
     pub(crate) name: String,
     pub(crate) is_kernel: bool,
 }
@@ -49,18 +50,21 @@ impl Sums {
         now: Nanos,
         memory: &Memory,
     ) {
-        let name = String::from_utf8_lossy(until_zero(&task.name)).into_owned();
-        self.keep_name(task, &name);
+        let text = |name| String::from_utf8_lossy(until_zero(name)).into_owned();
+        let (name, process_name) = (text(&task.name), text(&task.process_name));
         self.add_waits(task);
         let has_ended = task.state == task_state::ENDED;
+        self.keep_name(task.tgid, has_ended, &process_name);
         let mut key = Key {
             process: (!has_ended).then_some(task.tgid),
+            process_name,
             name,
             is_kernel: task.flags & KERNEL_THREAD != 0,
         };
         if self.groups.len() >= GROUPS && !self.groups.contains_key(&key) {
             key = Key {
                 process: None,
+                process_name: OTHERS.to_owned(),
                 name: OTHERS.to_owned(),
                 is_kernel: key.is_kernel,
             };
@@ -150,12 +154,14 @@ impl Sums {
         })
     }
 
-    fn keep_name(&mut self, task: &Task, name: &str) {
+    /// Of a process that has ended another one may have the number.
+    fn keep_name(&mut self, process: u32, has_ended: bool, name: &str) {
         let has_room = self.names.len() < GROUPS;
-        let is_first_thread = task.pid == task.tgid;
-        match self.names.get_mut(&task.tgid) {
-            Some(known) if is_first_thread => name.clone_into(known),
-            None if has_room => drop(self.names.insert(task.tgid, name.to_owned())),
+        match self.names.get_mut(&process) {
+            Some(known) if !has_ended => name.clone_into(known),
+            None if has_room => {
+                self.names.insert(process, name.to_owned());
+            }
             _ => {}
         }
     }
@@ -326,6 +332,7 @@ pub(crate) fn histogram(counts: &[u32]) -> Histogram {
 pub(crate) fn empty(key: Key) -> Tasks {
     Tasks {
         is_kernel: key.is_kernel,
+        process_name: (key.process_name != key.name).then_some(key.process_name),
         ..Tasks::empty(key.process, key.name)
     }
 }

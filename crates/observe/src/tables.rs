@@ -11,7 +11,8 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::kernel::Kernel;
 use crate::layout::{
     COUNTED_WORDS, COUNTING_WORDS, CPU_WORDS, CPUS, Control, Counted, Counting, Cpu,
-    IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, TASK_WORDS, TASKS, Task, task_state,
+    IN_SCHEDULER_WORDS, InScheduler, KERNEL_THREAD, MARKS_WORDS, Mark, Marks, TASK_WORDS, TASKS,
+    Task, task_state,
 };
 use crate::totals::Totals;
 
@@ -30,6 +31,7 @@ const REFUSED: usize = offset_of!(Counting, refused) / 8;
 pub(crate) struct Tables {
     tasks: SharedFile,
     cpus: SharedFile,
+    marks: SharedFile,
     control: SharedFile,
     /// Where the scheduler's times are counted.
     in_scheduler: Option<SharedFile>,
@@ -39,7 +41,7 @@ pub(crate) struct Tables {
 
 impl Tables {
     pub(crate) fn map(kernel: &mut Kernel, has_counters: bool) -> io::Result<Tables> {
-        let in_scheduler = kernel.has_scheduler_time();
+        let (in_scheduler, with_marks) = (kernel.has_scheduler_time(), kernel.with_marks());
         let mut map = |name, words| SharedFile::map(kernel.array(name)?, words);
         Ok(Tables {
             in_scheduler: in_scheduler
@@ -54,6 +56,7 @@ impl Tables {
             },
             tasks: map("tasks", TASKS * TASK_WORDS)?,
             cpus: map("cpus", CPUS * CPU_WORDS)?,
+            marks: map("marks", with_marks * MARKS_WORDS)?,
             control: map("control", Control::Count as usize)?,
         })
     }
@@ -152,6 +155,16 @@ impl Tables {
             &mut words,
         );
         Cpu::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
+    }
+
+    /// The first mark of a CPU at or after a moment; none where there is none.
+    pub(crate) fn first_mark(&self, cpu: usize, moment: Nanos) -> Option<Mark> {
+        let mut words = [0; MARKS_WORDS];
+        let all = self.marks.u64s().get(cpu * MARKS_WORDS..)?;
+        copy(all.get(..MARKS_WORDS)?, &mut words);
+        let marks = Marks::read_from_bytes(words.as_bytes()).expect("as many bytes as it has");
+        let since = marks.marks.into_iter().filter(|mark| mark.at >= moment.0);
+        since.min_by_key(|mark| mark.at)
     }
 
     /// A CPU inside the scheduler; none where that is not counted.

@@ -18,7 +18,8 @@ pub(super) struct Names<'a> {
 impl<'a> Names<'a> {
     /// A pool is of two names at least that differ in their numbers alone.
     pub(super) fn of(observation: &'a Observation) -> Names<'a> {
-        let names: BTreeSet<(&str, bool)> = observation.tasks.iter().map(key).collect();
+        let of_both = |tasks: &'a Tasks| [key(tasks), key_of_process(tasks)];
+        let names: BTreeSet<(&str, bool)> = observation.tasks.iter().flat_map(of_both).collect();
         let mut sizes: BTreeMap<(String, bool), usize> = BTreeMap::new();
         for &(name, is_kernel) in &names {
             *sizes.entry((pool(name, is_kernel), is_kernel)).or_default() += 1;
@@ -40,10 +41,21 @@ impl<'a> Names<'a> {
     pub(super) fn label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
         self.labels.get(&key(tasks)).map_or("", String::as_str)
     }
+
+    /// What their process is reported as, among others of its name.
+    pub(super) fn process_label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
+        self.labels
+            .get(&key_of_process(tasks))
+            .map_or("", String::as_str)
+    }
 }
 
 fn key(tasks: &Tasks) -> (&str, bool) {
     (&tasks.name, tasks.is_kernel)
+}
+
+fn key_of_process(tasks: &Tasks) -> (&str, bool) {
+    (tasks.process_name(), tasks.is_kernel)
 }
 
 /// A name without its number.

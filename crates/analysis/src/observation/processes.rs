@@ -159,27 +159,39 @@ pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding
     // The threads of a process have names of their own.
     let key = |tasks: &Tasks| match tasks.process {
         Some(process) if !tasks.is_kernel => (Some(process), String::new()),
-        process => (process, names.label(tasks).to_owned()),
+        process => (process, names.process_label(tasks).to_owned()),
     };
     together(priced, key, |process, tasks| {
-        let most = tasks
-            .iter()
-            .max_by_key(|tasks| tasks.switches())
-            .map(|tasks| tasks.name.clone());
-        let name = if process.is_some() {
-            most.unwrap_or_default()
-        } else {
-            names.label(tasks[0]).to_owned()
+        let name = match process {
+            Some(_) => tasks[0].process_name(),
+            None => names.process_label(tasks[0]),
         };
-        finding(priced, process, name, tasks)
+        finding(priced, process, name.to_owned(), tasks)
     })
 }
 
-/// One finding for each name of tasks, and for each pool of numbered names.
-pub(super) fn by_name(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
-    let key = |tasks: &Tasks| (None, names.label(tasks).to_owned());
+/// One finding for each name of processes, and for each kind of numbered names.
+pub(super) fn by_name<'a>(priced: &'a Priced<'_>, names: &'a Names<'_>) -> Vec<ProcessFinding> {
+    by_label(priced, |tasks| names.process_label(tasks))
+}
+
+/// One finding for each name of threads, and for each pool of numbered names; none where all have the names of their processes.
+pub(super) fn by_thread<'a>(priced: &'a Priced<'_>, names: &'a Names<'_>) -> Vec<ProcessFinding> {
+    let has_own = |tasks: &Tasks| names.label(tasks) != names.process_label(tasks);
+    if observed(priced.observation).any(has_own) {
+        by_label(priced, |tasks| names.label(tasks))
+    } else {
+        Vec::new()
+    }
+}
+
+fn by_label<'a>(
+    priced: &'a Priced<'_>,
+    label: impl Fn(&'a Tasks) -> &'a str,
+) -> Vec<ProcessFinding> {
+    let key = |tasks: &'a Tasks| (None, label(tasks).to_owned());
     together(priced, key, |_, tasks| {
-        finding(priced, None, names.label(tasks[0]).to_owned(), tasks)
+        finding(priced, None, label(tasks[0]).to_owned(), tasks)
     })
 }
 

@@ -737,7 +737,7 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
     let found: Vec<_> = analyse(&observed)
         .kept_waiting
         .into_iter()
-        .map(|each| (each.behind, each.wait_ns, each.runs))
+        .map(|each| (each.behind, each.wait_ns, each.waits))
         .collect();
     let expected = [
         (Behind::Process("wrk".to_owned()), 800.0, Some(4)),
@@ -835,5 +835,34 @@ fn a_cause_that_no_task_came_back_from_has_no_times() {
             (Why::Blocked, Some(700.0), Some(300.0)),
             (Why::PreemptedByQueued, None, None)
         ]
+    );
+}
+
+#[test]
+fn a_process_has_one_name_whatever_its_threads_are_called() {
+    let named = |process, name: &str, switches| Tasks {
+        process,
+        process_name: Some("java".to_owned()),
+        name: name.to_owned(),
+        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+    };
+    let mut observed = observation(named(Some(7), "VM Periodic Tas", 90));
+    observed.tasks.extend([
+        named(Some(7), "GC Thread#0", 10),
+        named(None, "VM Thread", 5),
+    ]);
+    let found = analyse(&observed);
+    let names = |of: &[super::ProcessFinding]| {
+        let each = of.iter().map(|found| (found.name.clone(), found.switches));
+        each.collect::<Vec<_>>()
+    };
+    let java = |switches| ("java".to_owned(), switches);
+    assert_eq!(names(&found.processes), [java(100), java(5)]);
+    assert_eq!(names(&found.names), [java(105)]);
+    assert_eq!(found.threads.len(), 3);
+    let alone = observation(tasks(vec![cause(Why::Blocked, read(), 1)]));
+    assert!(
+        analyse(&alone).threads.is_empty(),
+        "it says no more than the names"
     );
 }

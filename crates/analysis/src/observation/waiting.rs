@@ -91,7 +91,7 @@ mod tests {
             is_own: false,
             wait_ns,
             share: 0.0,
-            runs: None,
+            waits: None,
         }
     }
 

@@ -22,8 +22,8 @@ pub struct KeptWaitingFinding {
     pub wait_ns: f64,
     /// Share of all time that the observed waited for CPUs.
     pub share: f64,
-    /// Runs that they waited behind; none where that is no process.
-    pub runs: Option<u64>,
+    /// In how many waits; none where that is no process.
+    pub waits: Option<u64>,
 }
 
 pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
@@ -39,14 +39,14 @@ pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
                 is_own: true,
                 wait_ns: 0.0,
                 share: 0.0,
-                runs: part.runs.map(|_| 0),
+                waits: part.waits.map(|_| 0),
             });
         sum.is_own &= part.is_own;
         sum.wait_ns += part.ns.0 as f64;
-        sum.runs = sum
-            .runs
-            .zip(part.runs)
-            .map(|(sum, runs)| sum.saturating_add(runs));
+        sum.waits = sum
+            .waits
+            .zip(part.waits)
+            .map(|(sum, waits)| sum.saturating_add(waits));
     }
     let mut found: Vec<KeptWaitingFinding> = sums.into_values().collect();
     let all: f64 = found.iter().map(|each| each.wait_ns).sum();
@@ -63,7 +63,7 @@ struct Part<'a> {
     behind: Behind,
     is_own: bool,
     ns: Nanos,
-    runs: Option<u64>,
+    waits: Option<u64>,
 }
 
 fn parts(observation: &Observation) -> impl Iterator<Item = Part<'_>> {
@@ -76,7 +76,7 @@ fn parts(observation: &Observation) -> impl Iterator<Item = Part<'_>> {
             .map_or(Behind::Kernel, |_| Behind::Process(pair.name.clone())),
         is_own: pair.other.is_some_and(|other| own.contains(&other)),
         ns: pair.kept_waiting_ns,
-        runs: Some(pair.kept_waiting),
+        waits: Some(pair.kept_waiting),
     });
     let of_waits = observation.waits.iter().flat_map(|waits| {
         let parts = [
@@ -90,7 +90,7 @@ fn parts(observation: &Observation) -> impl Iterator<Item = Part<'_>> {
             behind,
             is_own: false,
             ns,
-            runs: None,
+            waits: None,
         })
     });
     of_pairs.chain(of_waits)

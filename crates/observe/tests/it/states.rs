@@ -6,7 +6,7 @@ use switchcost_observation::{Entry, Observation, Pair, Tasks, Why};
 use switchcost_observe::Options;
 
 use crate::groups::{Group, hierarchies};
-use crate::{call, observed, switches, turn};
+use crate::{by_records, call, observed, switches, turn};
 
 /// Switches of one kind, wherever they were.
 fn all(tasks: &[Tasks], why: Why) -> u64 {
@@ -252,5 +252,42 @@ fn frozen_is_not_a_wait_of_the_programs() {
     }
     if !is_tried {
         println!("skipped: there is no control group to be had");
+    }
+}
+
+/// What threads of a process are reported as whose first has ended, and which name themselves: their names, and that of the process.
+fn names_of_threads(options: Options) -> Option<Vec<(String, String)>> {
+    let number = if cfg!(target_arch = "x86_64") {
+        (157, 60)
+    } else {
+        (167, 93)
+    };
+    // The first thread names itself, starts two others and ends before them.
+    let script = format!(
+        r#"use threads; sub name {{ syscall({}, 15, my $n = "$_[0]\0", 0, 0, 0) }} name("leader");
+           for my $n ("alpha", "beta") {{ threads->create(sub {{ name($n); select(undef, undef, undef, 0.01) for 1..20; exit }})->detach }}
+           select(undef, undef, undef, 0.05); syscall({}, 0)"#,
+        number.0, number.1
+    );
+    let (_, counted) = observed(&script, options)?;
+    let names = |tasks: &Tasks| (tasks.name.clone(), tasks.process_name().to_owned());
+    Some(counted.tasks.iter().map(names).collect())
+}
+
+#[test]
+fn a_process_has_the_name_of_its_first_thread_even_if_that_has_ended() {
+    let _turn = turn();
+    let only_counts = Options {
+        counts_only: true,
+        ..Options::default()
+    };
+    for options in [Options::default(), only_counts, by_records()] {
+        let Some(mut names) = names_of_threads(options) else {
+            return;
+        };
+        names.sort();
+        let leader = "leader".to_owned();
+        let expected = ["alpha", "beta", "leader"].map(|name| (name.to_owned(), leader.clone()));
+        assert_eq!(names, expected, "{options:?}");
     }
 }

@@ -31,7 +31,7 @@ use crate::{Format, Style};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum By {
-    /// Each program: tasks of a name, or of a pool of numbered names.
+    /// Each program: processes of a name, or of numbered names.
     #[default]
     Program,
     /// Each control group.

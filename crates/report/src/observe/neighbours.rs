@@ -91,8 +91,14 @@ impl Row<'_> {
         let waited = |of: fn(&KeptWaitingFinding) -> String| {
             self.kept_waiting.map_or(NO_NUMBER.to_owned(), of)
         };
-        let ran =
+        let beside =
             |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
+        // Who kept it waiting elsewhere than on the CPU that it had last was not counted there.
+        let ran = |of: fn(&NeighbourFinding) -> String| {
+            self.neighbour
+                .filter(|found| found.runs > 0)
+                .map_or(NO_NUMBER.to_owned(), of)
+        };
         let mut cells = vec![
             self.other.clone(),
             self.observed.clone(),
@@ -100,9 +106,9 @@ impl Row<'_> {
             waited(|found| share(Some(found.share))),
             ran(|found| time(found.ran_ns)),
             ran(|found| count(found.runs)),
-            ran(|found| count(found.preempted)),
+            beside(|found| count(found.preempted)),
         ];
-        cells.extend(has_wakers.then(|| ran(|found| count(found.woke))));
+        cells.extend(has_wakers.then(|| beside(|found| count(found.woke))));
         cells.into_iter().map(Entry::from).collect()
     }
 }

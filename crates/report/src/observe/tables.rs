@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
-use switchcost_observation::{Entry as KernelEntry, FutexWait, Why};
+use switchcost_observation::{Entry as KernelEntry, FutexWait, RESUMED_CALL, Why};
 
 use super::answer::{cpus, name};
 use super::neighbours;
@@ -47,6 +47,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
             add_groups(page, &findings.groups, limits.processes);
         }
         add_processes(page, "By process", &findings.processes, limits.processes);
+        if !findings.threads.is_empty() {
+            add_processes(
+                page,
+                "By name of threads",
+                &findings.threads,
+                limits.processes,
+            );
+        }
     }
     add_runtimes(page, findings, limits);
     add_causes(page, findings, limits.causes);
@@ -287,6 +295,9 @@ fn cause_row(cause: &CauseFinding) -> Vec<Entry> {
 /// A cause in words: `preempted by a woken task, in write`.
 pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
+        KernelEntry::SystemCall(call) if call == RESUMED_CALL => {
+            "in a call resumed after a stop".to_owned()
+        }
         KernelEntry::SystemCall(call) => format!("in {call}"),
         KernelEntry::Futex(FutexWait::Lock) => "in futex, for a lock".to_owned(),
         KernelEntry::Futex(FutexWait::Timed) => "in futex, for a time at most".to_owned(),

@@ -93,15 +93,15 @@ fn table(found: &[KeptWaitingFinding]) -> Grid {
     let mut grid =
         Grid::new(2)
             .left(["observed", "behind"])
-            .right(["waited", "of all waits", "runs"]);
+            .right(["waited", "of all waits", "times"]);
     for each in found {
-        let runs = each.runs.map_or(NO_NUMBER.to_owned(), count);
+        let waits = each.waits.map_or(NO_NUMBER.to_owned(), count);
         let cells = [
             observed(&each.observed, each.is_kernel),
             text(&each.behind),
             time(each.wait_ns),
             share(Some(each.share)),
-            runs,
+            waits,
         ];
         grid.row(cells.into_iter().map(Entry::from).collect());
     }
