@@ -2,6 +2,7 @@ use std::fmt;
 use std::process::ExitStatus;
 
 use switchcost_facts::limits::ending;
+use switchcost_units::Nanos;
 
 /// Something to be said while it is observed. Reads well on a line of its own; names and words in it are hostile until escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,27 @@ pub enum Notice {
         /// Whether it is observed further.
         is_observed: bool,
     },
+    /// What is observed has ended, and the observation with it, before its time was over.
+    Ended {
+        /// What.
+        what: String,
+        /// When, from the start.
+        after: Nanos,
+    },
+    /// What is observed has ended or was removed; the observation waits for another of its name.
+    Gone {
+        /// What.
+        what: String,
+        /// When, from the start.
+        after: Nanos,
+    },
+    /// There is another of its name.
+    Back {
+        /// What.
+        what: String,
+        /// When, from the start.
+        after: Nanos,
+    },
     /// Requests were asked for and could not be counted at the end.
     NoRequests(String),
     /// The time inside the scheduler was asked for and is not to be had.
@@ -33,6 +55,9 @@ impl fmt::Display for Notice {
         match self {
             Notice::CommandFailed { words, status } => write!(f, "'{}' ended with {}", words.join(" "), ending(*status)),
             Notice::GoesOn { words, processes, is_observed } => goes_on(f, words, processes, *is_observed),
+            Notice::Ended { what, after } => write!(f, "{what} ended after {after}, before the time was over"),
+            Notice::Gone { what, after } => write!(f, "{what} is gone after {after}; the next one of its name is observed, too"),
+            Notice::Back { what, after } => write!(f, "{what} is there from {after} on, and is observed"),
             Notice::NoRequests(why) => write!(f, "{why}; what switching costs for each request is not known"),
             Notice::NoSchedulerTime => f.write_str(
                 "found no BPF with the tracepoints sched_entry_tp and sched_exit_tp, which Linux has from 6.15 on; how long the \

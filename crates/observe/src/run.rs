@@ -8,13 +8,14 @@ use switchcost_units::Nanos;
 
 use crate::backend::Backend;
 use crate::command::Command;
+use crate::end::{Next, Window};
 use crate::error::ObserveError;
 use crate::kernel::NoBpf;
 use crate::moments::Moments;
 use crate::notice::Notice;
 use crate::quotas::Quotas;
 use crate::requests::Requests;
-use crate::target::{Next, Target};
+use crate::target::Target;
 
 /// Between two looks at who has ended: far less than it takes to use up the slots of tasks.
 const TICK: Nanos = Nanos::millis(20);
@@ -115,7 +116,11 @@ pub fn observe<B: Backend, L: Listener>(
         }
         let is_target_there = goes_on(
             &mut target,
-            duration.is_some(),
+            Window {
+                elapsed,
+                is_timed: duration.is_some(),
+                is_endless: is_endless || companion.is_some(),
+            },
             root,
             &mut backend,
             listener,
@@ -176,12 +181,12 @@ pub fn observe<B: Backend, L: Listener>(
 
 fn goes_on<L: Listener>(
     target: &mut Target,
-    is_timed: bool,
+    window: Window,
     root: &Root,
     backend: &mut impl Backend,
     listener: &mut L,
 ) -> Result<bool, L::Error> {
-    Ok(match target.go_on(root, backend, is_timed)? {
+    Ok(match target.go_on(root, backend, window)? {
         Next::GoOn => true,
         Next::End => false,
         Next::Say(notice, goes_on) => {

@@ -8,11 +8,13 @@ use switchcost_units::Nanos;
 
 use crate::backend::Backend;
 use crate::command::Command;
+use crate::end::{Next, Window};
 use crate::error::ObserveError;
 use crate::notice::Notice;
 use crate::older::Older;
+use crate::processes::Processes;
 use crate::subject::{
-    SubjectError, folder_of_group, id_of_group, is_there, name_of, process_of, processes_named,
+    SubjectError, folder_of_group, id_of_group, is_there, name_of, number_of_group, process_of,
     threads_of_group,
 };
 
@@ -28,7 +30,7 @@ pub enum Target {
     /// A command, started when all is ready, and all that it starts.
     Command(Command),
     /// Processes, and what they start.
-    Processes(Vec<u32>),
+    Processes(Processes),
     /// The threads of a control group and of those below it.
     Group(Group),
     /// All tasks.
@@ -40,17 +42,11 @@ pub enum Target {
 pub struct Group {
     name: String,
     folder: String,
+    /// That of the folder.
+    number: Option<u64>,
     known: BTreeSet<u32>,
+    is_gone: bool,
     looked_at: Nanos,
-}
-
-/// Whether there is still something to observe.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    GoOn,
-    End,
-    /// The same, with something to say first.
-    Say(Notice, bool),
 }
 
 impl Target {
@@ -72,19 +68,15 @@ impl Target {
                 _ => return Err(SubjectError::NoProcess(number)),
             }
         }
-        Ok(Target::Processes(numbers))
+        Ok(Target::Processes(Processes::new(root, &numbers, &[])))
     }
 
-    /// Processes of these names that are there now.
+    /// Processes of these names that are there now, and those that come.
     ///
     /// # Errors
     /// Where there is none of a name.
     pub fn named(root: &Root, names: &[String]) -> Result<Target, SubjectError> {
-        let mut found = BTreeSet::new();
-        for name in names {
-            found.extend(processes_named(root, name)?);
-        }
-        Ok(Target::Processes(found.into_iter().collect()))
+        Processes::named(root, names).map(Target::Processes)
     }
 
     /// A control group: its folder, or its path below that of all.
@@ -96,7 +88,9 @@ impl Target {
         Ok(Target::Group(Group {
             name: name.to_owned(),
             folder,
+            number: None,
             known: BTreeSet::new(),
+            is_gone: false,
             looked_at: Nanos(0),
         }))
     }
@@ -114,39 +108,35 @@ impl Target {
     ) -> Result<(), ObserveError> {
         match self {
             Target::Command(command) => command.start(|process| backend.add(&[process]))?,
-            Target::Processes(processes) => backend.add(processes)?,
+            Target::Processes(processes) => backend.add(&processes.numbers())?,
             Target::Group(group) => group.begin(root, backend)?,
             Target::All => backend.add_all(),
         }
         Ok(())
     }
 
-    /// Whether there is still something to observe; who has come to a control group meanwhile is observed from here on. `is_timed`
-    /// says whether the user said for how long.
+    /// Whether there is still something to observe; who has come to a control group meanwhile is observed from here on.
     pub(crate) fn go_on(
         &mut self,
         root: &Root,
         backend: &mut impl Backend,
-        is_timed: bool,
+        window: Window,
     ) -> Result<Next, ObserveError> {
-        let is_one_there = match self {
+        match self {
             Target::Command(command) => {
-                return Ok(command_goes_on(command, root, backend, is_timed));
+                Ok(command_goes_on(command, root, backend, window.is_timed))
             }
-            Target::Processes(processes) => {
-                processes.iter().any(|&process| is_there(root, process))
-            }
-            Target::Group(group) => group.look(root, backend)?,
-            Target::All => true,
-        };
-        Ok(if is_one_there { Next::GoOn } else { Next::End })
+            Target::Processes(processes) => processes.go_on(root, backend, window),
+            Target::Group(group) => group.look(root, backend, window.elapsed),
+            Target::All => Ok(Next::GoOn),
+        }
     }
 
     /// Those that are meant by number, whether they have switched or not.
     pub(crate) fn numbers(&self) -> BTreeSet<u32> {
         match self {
             Target::Command(command) => command.process().into_iter().collect(),
-            Target::Processes(processes) => processes.iter().copied().collect(),
+            Target::Processes(processes) => processes.numbers().into_iter().collect(),
             Target::Group(group) => group.known.clone(),
             Target::All => BTreeSet::new(),
         }
@@ -155,7 +145,7 @@ impl Target {
     /// Children of those that are meant by number, as they are now.
     pub(crate) fn older_children(&self, root: &Root) -> Older {
         match self {
-            Target::Processes(processes) => Older::of(root, processes),
+            Target::Processes(processes) => Older::of(root, &processes.numbers()),
             Target::Command(_) | Target::Group(_) | Target::All => Older::default(),
         }
     }
@@ -163,7 +153,7 @@ impl Target {
     pub(crate) fn subject(&self) -> Subject {
         match self {
             Target::Command(command) => Subject::Command(command.shown().to_vec()),
-            Target::Processes(processes) => Subject::Processes(processes.clone()),
+            Target::Processes(processes) => Subject::Processes(processes.numbers()),
             Target::Group(group) => Subject::ControlGroup(group.name.clone()),
             Target::All => Subject::Everything,
         }
@@ -173,25 +163,49 @@ impl Target {
 impl Group {
     fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
         self.looked_at = backend.now();
-        if let Some(id) = id_of_group(root, &self.folder) {
-            backend.add_group(id);
-        }
+        self.add_itself(root, backend);
         self.known = without_own(root, threads_of_group(root, &self.folder)?);
         self.add(&self.known, backend)
     }
 
-    /// One that is removed has no threads any more, and what was counted of them is there.
-    fn look(&mut self, root: &Root, backend: &mut impl Backend) -> Result<bool, ObserveError> {
+    /// One that is removed has no threads any more, and what was counted of them is there. One that is made again under its name is another.
+    fn look(
+        &mut self,
+        root: &Root,
+        backend: &mut impl Backend,
+        after: Nanos,
+    ) -> Result<Next, ObserveError> {
         if backend.now().0.saturating_sub(self.looked_at.0) < EACH.0 {
-            return Ok(true);
+            return Ok(Next::GoOn);
         }
         self.looked_at = backend.now();
+        let what = format!("control group {}", self.name);
         let Ok(threads) = threads_of_group(root, &self.folder) else {
-            return Ok(false);
+            let was_gone = std::mem::replace(&mut self.is_gone, true);
+            self.known.clear();
+            let gone = Next::Say(Notice::Gone { what, after }, true);
+            return Ok(if was_gone { Next::GoOn } else { gone });
         };
+        let is_another = number_of_group(root, &self.folder) != self.number;
+        if is_another {
+            self.add_itself(root, backend);
+        }
+        let was_gone = std::mem::take(&mut self.is_gone);
         let before = std::mem::replace(&mut self.known, without_own(root, threads));
         let new: BTreeSet<u32> = self.known.difference(&before).copied().collect();
-        self.add(&new, backend).map(|()| true)
+        self.add(&new, backend)?;
+        Ok(if is_another || was_gone {
+            Next::Say(Notice::Back { what, after }, true)
+        } else {
+            Next::GoOn
+        })
+    }
+
+    fn add_itself(&mut self, root: &Root, backend: &mut impl Backend) {
+        self.number = number_of_group(root, &self.folder);
+        if let Some(id) = id_of_group(root, &self.folder) {
+            backend.add_group(id);
+        }
     }
 
     fn add(&self, threads: &BTreeSet<u32>, backend: &mut impl Backend) -> Result<(), ObserveError> {

@@ -457,7 +457,7 @@ fn processes_of_a_name_are_those_that_pgrep_finds() {
         script.process(number, name);
     }
     let named = |name: &str| match Target::named(&script.root(), &[name.to_owned()]) {
-        Ok(Target::Processes(processes)) => Ok(processes),
+        Ok(Target::Processes(processes)) => Ok(processes.numbers()),
         other => Err(format!("{other:?}")),
     };
     assert_eq!(named("redis-server"), Ok(vec![7, 9]));
@@ -466,4 +466,88 @@ fn processes_of_a_name_are_those_that_pgrep_finds() {
         Ok(vec![11])
     );
     assert!(named("redis").is_err_and(|why| why.contains("NoName")));
+}
+
+#[test]
+fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed() {
+    let second = Some(Nanos::seconds(1));
+    let end_of_7 = || {
+        let mut script = Script::new();
+        script.process(7, "a");
+        script.at(300, |script| script.end(7))
+    };
+    let mut script = end_of_7();
+    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, said) = observed(&mut script, target, second);
+    assert!(observation.window_ns < Nanos::millis(400));
+    let [one] = &said[..] else { panic!("{said:?}") };
+    assert!(one.starts_with("process 7 (a) ended after 30"), "{one}");
+
+    // The same number, and another process.
+    let mut script = end_of_7().at(301, |script| {
+        script.process(7, "b");
+        let fields = "0 ".repeat(18);
+        script.file("/proc/7/stat", &format!("7 (b) S {fields}99"));
+    });
+    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
+    assert_eq!(observed(&mut script, target, second).1.len(), 1);
+
+    let mut script = end_of_7().at(600, |script| script.process(8, "a"));
+    let target = Target::named(&script.root(), &["a".to_owned()]).expect("it is there");
+    let (observation, said) = observed(&mut script, target, second);
+    assert_eq!(observation.window_ns, Nanos::seconds(1));
+    assert_eq!(script.observed, [[7], [8]]);
+    assert_eq!(observation.subject, Subject::Processes(vec![7, 8]));
+    let [gone, back] = &said[..] else {
+        panic!("{said:?}")
+    };
+    assert!(gone.starts_with("process 7 (a) is gone after 30"), "{gone}");
+    assert!(back.starts_with("process 8 (a) is there from "), "{back}");
+}
+
+#[test]
+fn a_control_group_that_is_removed_is_observed_again_when_it_is_there_again() {
+    let script = Script::new();
+    script.group("pod", "21\n", 0);
+    let remove = |script: &mut Script| {
+        fs::remove_dir_all(script.folder.path().join("sys/fs/cgroup/pod")).expect("it was there");
+    };
+    // Once for long, once from one look to the next.
+    let mut script = script
+        .at(300, remove)
+        .at(600, |script| script.group("pod", "21\n", 0))
+        .at(810, move |script| {
+            fs::create_dir(script.folder.path().join("sys/fs/cgroup/keeps-the-number"))
+                .expect("a folder");
+            remove(script);
+            fs::create_dir(script.folder.path().join("sys/fs/cgroup/takes-the-number"))
+                .expect("a folder");
+            script.group("pod", "22\n", 0);
+        });
+    let target = Target::group(&script.root(), "pod").expect("a group");
+    let (observation, said) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    assert_eq!(observation.window_ns, Nanos::seconds(1));
+    assert_eq!(script.threads, [[21], [21], [22]]);
+    let words = ["is gone after", "is there from", "is there from"];
+    assert_eq!(said.len(), words.len(), "{said:?}");
+    assert!(
+        said.iter()
+            .zip(words)
+            .all(|(said, words)| said.contains(words))
+    );
+}
+
+#[test]
+fn a_process_whose_first_thread_has_ended_is_observed_until_the_last_one_has() {
+    let mut script = Script::new();
+    script.process(7, "a");
+    script.file("/proc/7/stat", "7 (a) Z 1");
+    script.file("/proc/7/task/7/stat", "7 (a) Z 1");
+    script.file("/proc/7/task/8/stat", "8 (b) S 1");
+    let mut script = script.at(500, |script| {
+        script.file("/proc/7/task/8/stat", "8 (b) X 1")
+    });
+    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
+    let (observation, _) = observed(&mut script, target, None);
+    assert!((500..=520).contains(&(observation.window_ns.0 / 1_000_000)));
 }

@@ -96,7 +96,7 @@ pub(crate) struct ObserveArguments {
     #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Target", conflicts_with_all = ["comm", "cgroup", "all"])]
     pub(crate) pid: Vec<Processes>,
 
-    /// Observe the processes of this name, those that run now, and what they start meanwhile: the same as -p "$(pgrep -x NAME)"
+    /// Observe the processes of this name, those that run now or come meanwhile, and what they start
     #[arg(long, value_name = "NAME", help_heading = "Target", conflicts_with_all = ["cgroup", "all"])]
     pub(crate) comm: Vec<String>,
 

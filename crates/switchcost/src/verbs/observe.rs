@@ -235,7 +235,7 @@ fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
 fn named(arguments: &ObserveArguments, target: &Target) -> String {
     match target {
         Target::Command(_) => first_word(arguments),
-        Target::Processes(processes) => match processes.as_slice() {
+        Target::Processes(processes) => match processes.numbers().as_slice() {
             [one] => format!("process {one}"),
             several if arguments.comm.is_empty() => format!("{} processes", several.len()),
             several => format!(

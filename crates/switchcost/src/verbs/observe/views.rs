@@ -22,7 +22,7 @@ pub(super) struct Views<'a, 'b> {
     address: Option<Address>,
     endpoint: Option<Endpoint>,
     events: Option<&'a mut Events<'b>>,
-    /// How the command ended, where it has failed.
+    /// How the command ended that has failed; or that what was observed is gone.
     pub(super) failed: Option<Exit>,
 }
 
@@ -101,8 +101,11 @@ impl Listener for Views<'_, '_> {
     }
 
     fn notice(&mut self, notice: Notice) {
-        if let Notice::CommandFailed { status, .. } = &notice {
-            self.failed = Exit::of_command(*status);
+        match &notice {
+            Notice::CommandFailed { status, .. } => self.failed = Exit::of_command(*status),
+            Notice::Ended { .. } | Notice::Gone { .. } => self.failed = Some(Exit::Partial),
+            Notice::Back { .. } => self.failed = None,
+            _ => {}
         }
         say!("{notice}");
     }

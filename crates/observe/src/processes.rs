@@ -1,0 +1,151 @@
+//! Processes that are observed by number or by name, until the last has ended, or others of the name have come.
+
+use std::collections::BTreeSet;
+
+use switchcost_facts::Root;
+use switchcost_units::Nanos;
+
+use crate::backend::Backend;
+use crate::end::{Next, Window};
+use crate::error::ObserveError;
+use crate::notice::Notice;
+use crate::subject::{SubjectError, name_of, processes_named, start_of};
+
+/// From one look for others of a name to the next, while one is there and while none is.
+const EACH: [Nanos; 2] = [Nanos::seconds(1), Nanos::millis(100)];
+
+/// Processes, and what they start.
+#[derive(Debug)]
+pub struct Processes {
+    /// Those whose processes are observed, whenever they come; none if numbers are meant.
+    names: Vec<String>,
+    observed: Vec<Process>,
+    /// Whether all have ended, and others may come.
+    are_gone: bool,
+    looked_at: Nanos,
+}
+
+/// A number may be another process's later, which has started at another time.
+#[derive(Debug)]
+struct Process {
+    number: u32,
+    name: String,
+    start: Option<u64>,
+}
+
+impl Process {
+    fn new(root: &Root, number: u32) -> Process {
+        Process {
+            number,
+            name: name_of(root, number),
+            start: start_of(root, number),
+        }
+    }
+
+    fn is_there(&self, root: &Root) -> bool {
+        start_of(root, self.number).is_some_and(|start| Some(start) == self.start)
+    }
+}
+
+impl Processes {
+    pub(crate) fn new(root: &Root, numbers: &[u32], names: &[String]) -> Processes {
+        let observed = numbers
+            .iter()
+            .map(|&number| Process::new(root, number))
+            .collect();
+        Processes {
+            names: names.to_vec(),
+            observed,
+            are_gone: false,
+            looked_at: Nanos(0),
+        }
+    }
+
+    /// Those that are there now.
+    pub(crate) fn named(root: &Root, names: &[String]) -> Result<Processes, SubjectError> {
+        let mut found = BTreeSet::new();
+        for name in names {
+            found.extend(processes_named(root, name)?);
+        }
+        let found: Vec<u32> = found.into_iter().collect();
+        Ok(Processes::new(root, &found, names))
+    }
+
+    /// All so far, in the order in which they were named or came.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.observed.iter().map(|process| process.number).collect()
+    }
+
+    /// Whether there is still something to observe, or may be again before the time is over.
+    pub(crate) fn go_on(
+        &mut self,
+        root: &Root,
+        backend: &mut impl Backend,
+        window: Window,
+    ) -> Result<Next, ObserveError> {
+        let is_one_there = self.observed.iter().any(|process| process.is_there(root));
+        let (was_gone, after) = (self.are_gone, window.elapsed);
+        self.are_gone = !is_one_there;
+        let is_time = after.saturating_sub(self.looked_at) >= EACH[usize::from(was_gone)];
+        if is_time && !self.names.is_empty() && self.look(root, backend, after)? && was_gone {
+            self.are_gone = false;
+            let what = self.observed.last().map_or(String::new(), Process::shown);
+            return Ok(Next::Say(Notice::Back { what, after }, true));
+        }
+        if is_one_there || was_gone {
+            return Ok(Next::GoOn);
+        }
+        let what = self.last();
+        Ok(match (window.is_open(), self.names.is_empty()) {
+            (false, _) => Next::End,
+            (true, true) => Next::Say(Notice::Ended { what, after }, false),
+            (true, false) => Next::Say(Notice::Gone { what, after }, true),
+        })
+    }
+
+    /// Observes others of the names that have come; whether there are some.
+    fn look(
+        &mut self,
+        root: &Root,
+        backend: &mut impl Backend,
+        now: Nanos,
+    ) -> Result<bool, ObserveError> {
+        self.looked_at = now;
+        let known: BTreeSet<(u32, Option<u64>)> = self
+            .observed
+            .iter()
+            .map(|process| (process.number, process.start))
+            .collect();
+        // Children of the observed are so anyway.
+        let observed = backend.processes();
+        let come: Vec<Process> = self
+            .names
+            .iter()
+            .flat_map(|name| processes_named(root, name).unwrap_or_default())
+            .filter(|number| self.are_gone || !observed.contains(number))
+            .map(|number| Process::new(root, number))
+            .filter(|process| !known.contains(&(process.number, process.start)))
+            .collect();
+        if come.is_empty() {
+            return Ok(false);
+        }
+        let numbers: Vec<u32> = come.iter().map(|process| process.number).collect();
+        backend.add(&numbers)?;
+        self.observed.extend(come);
+        Ok(true)
+    }
+
+    fn last(&self) -> String {
+        match (self.observed.as_slice(), self.names.as_slice()) {
+            ([one], _) => one.shown(),
+            (several, []) => format!("the last of {} processes", several.len()),
+            (_, names) => format!("the last process named {}", names.join(" or ")),
+        }
+    }
+}
+
+impl Process {
+    fn shown(&self) -> String {
+        format!("process {} ({})", self.number, self.name)
+    }
+}
