@@ -9,6 +9,7 @@ mod counter;
 use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
+use std::sync::OnceLock;
 
 use switchcost_record::{ClockFacts, SelfTest};
 use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
@@ -104,14 +105,58 @@ fn kernel_clock(clock: libc::clockid_t) -> Nanos {
     read_kernel_clock(clock).expect("the clocks of POSIX and Linux 2.6.28 exist")
 }
 
-/// CLOCK_MONOTONIC: the same for all processes of the machine.
+/// CLOCK_MONOTONIC of the machine, by which the kernel stamps its records: the same in all time namespaces.
 pub fn monotonic() -> Nanos {
-    kernel_clock(libc::CLOCK_MONOTONIC)
+    let ahead = offsets().monotonic;
+    Nanos(
+        kernel_clock(libc::CLOCK_MONOTONIC)
+            .0
+            .wrapping_sub_signed(ahead),
+    )
 }
 
-/// CLOCK_BOOTTIME: the same, and it goes on while the machine sleeps.
+/// CLOCK_BOOTTIME of the machine: the same, and it goes on while the machine sleeps.
 pub fn boot_time() -> Nanos {
-    kernel_clock(libc::CLOCK_BOOTTIME)
+    let ahead = offsets().boot;
+    Nanos(
+        kernel_clock(libc::CLOCK_BOOTTIME)
+            .0
+            .wrapping_sub_signed(ahead),
+    )
+}
+
+/// How far clocks in a time namespace are ahead of those of the machine, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Offsets {
+    monotonic: i64,
+    boot: i64,
+}
+
+/// Those of this process, which stays in its namespace.
+fn offsets() -> Offsets {
+    static OFFSETS: OnceLock<Offsets> = OnceLock::new();
+    *OFFSETS.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/self/timens_offsets");
+        Offsets::parse(&text.unwrap_or_default())
+    })
+}
+
+impl Offsets {
+    /// Lines of a clock's name or number, seconds and nanoseconds. Before Linux 5.6 there is no such file, nor are there such namespaces.
+    fn parse(text: &str) -> Offsets {
+        let mut offsets = Offsets::default();
+        for line in text.lines() {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (offset, seconds, nanos) = match fields[..] {
+                ["monotonic", seconds, nanos] => (&mut offsets.monotonic, seconds, nanos),
+                ["boottime", seconds, nanos] => (&mut offsets.boot, seconds, nanos),
+                _ => continue,
+            };
+            let [seconds, nanos] = [seconds, nanos].map(|number| number.parse().unwrap_or(0i64));
+            *offset = seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+        }
+        offsets
+    }
 }
 
 /// A clock that counts the CPU time of one task, this or another.
@@ -290,6 +335,18 @@ mod tests {
                 rate.0
             );
         }
+    }
+
+    #[test]
+    fn offsets_of_a_time_namespace_have_both_signs() {
+        let text = "monotonic           0         0\nboottime      -864000  50\n";
+        let offsets = Offsets::parse(text);
+        assert_eq!((offsets.monotonic, offsets.boot), (0, -863_999_999_999_950));
+        assert_eq!(
+            Offsets::parse("monotonic -100 0\n").monotonic,
+            -100_000_000_000
+        );
+        assert_eq!(Offsets::parse(""), Offsets::default());
     }
 
     #[test]

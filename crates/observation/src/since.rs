@@ -8,9 +8,12 @@ impl Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);
         for before in &earlier.tasks {
-            let same = |tasks: &Tasks| tasks.process == before.process && tasks.name == before.name;
+            let is_named = |tasks: &Tasks| {
+                tasks.name == before.name && tasks.process_name == before.process_name
+            };
+            let same = |tasks: &Tasks| tasks.process == before.process && is_named(tasks);
             // What has ended meanwhile is with all that ended under its name.
-            let ended = |tasks: &Tasks| tasks.process.is_none() && tasks.name == before.name;
+            let ended = |tasks: &Tasks| tasks.process.is_none() && is_named(tasks);
             let at = since
                 .tasks
                 .iter()
@@ -55,9 +58,7 @@ impl Observation {
                 .iter_mut()
                 .find(|cpu: &&mut CpuTime| cpu.cpu == before.cpu)
             {
-                cpu.switches = cpu.switches.saturating_sub(before.switches);
-                cpu.busy_ns = less(cpu.busy_ns, before.busy_ns);
-                cpu.idle_ns = less(cpu.idle_ns, before.idle_ns);
+                *cpu = cpu.since(before);
             }
         }
         if let Some((inside, before)) = since
@@ -72,6 +73,18 @@ impl Observation {
             own.user_ns = less(own.user_ns, before.user_ns);
         }
         since
+    }
+}
+
+impl CpuTime {
+    /// What the CPU did since an earlier moment.
+    pub fn since(&self, earlier: &CpuTime) -> CpuTime {
+        CpuTime {
+            cpu: self.cpu,
+            switches: self.switches.saturating_sub(earlier.switches),
+            busy_ns: less(self.busy_ns, earlier.busy_ns),
+            idle_ns: less(self.idle_ns, earlier.idle_ns),
+        }
     }
 }
 

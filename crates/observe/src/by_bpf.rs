@@ -48,6 +48,8 @@ pub(crate) struct ByBpf {
     may_mark: bool,
     counts_only: bool,
     cpus: Cpus,
+    /// What CPUs did while the program was attached to one tracepoint after another.
+    cpus_before: Vec<CpuTime>,
     stacks: Option<Stacks>,
 }
 
@@ -83,7 +85,7 @@ impl ByBpf {
                 None
             });
         kernel.attach()?;
-        Ok(ByBpf {
+        let mut by_bpf = ByBpf {
             counters,
             _cpu_counters: cpu_counters,
             kernel,
@@ -99,8 +101,11 @@ impl ByBpf {
             may_mark: options.may_mark_pages,
             counts_only: options.counts_only,
             cpus,
+            cpus_before: Vec::new(),
             stacks,
-        })
+        };
+        by_bpf.cpus_before = by_bpf.cpus(&by_bpf.in_flight());
+        Ok(by_bpf)
     }
 
     /// Observes these processes and what they start from here on.
@@ -356,12 +361,14 @@ impl ByBpf {
         let time = |cpu: &CpuId| {
             let counted = self.tables.cpu(cpu.0 as usize);
             let (busy, idle) = in_flight.of_cpu(&counted);
-            CpuTime {
+            let all = CpuTime {
                 cpu: *cpu,
                 switches: counted.switches,
                 busy_ns: Nanos(counted.busy_ns + busy),
                 idle_ns: Nanos(counted.idle_ns + idle),
-            }
+            };
+            let before = self.cpus_before.iter().find(|before| before.cpu == *cpu);
+            before.map_or(all.clone(), |before| all.since(before))
         };
         self.cpus.known().iter().map(time).collect()
     }
