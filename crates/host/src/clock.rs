@@ -111,7 +111,7 @@ pub fn monotonic() -> Nanos {
     Nanos(
         kernel_clock(libc::CLOCK_MONOTONIC)
             .0
-            .wrapping_sub_signed(ahead),
+            .wrapping_add_signed(ahead.wrapping_neg()),
     )
 }
 
@@ -121,7 +121,7 @@ pub fn boot_time() -> Nanos {
     Nanos(
         kernel_clock(libc::CLOCK_BOOTTIME)
             .0
-            .wrapping_sub_signed(ahead),
+            .wrapping_add_signed(ahead.wrapping_neg()),
     )
 }
 
