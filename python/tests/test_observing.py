@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -102,7 +103,8 @@ def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: s
     result.assert_outcomes(passed=2, failed=3)
 
 
-def test_what_parallel_processes_report_is_gathered(pytester: pytest.Pytester) -> None:
+def test_what_parallel_processes_report_is_gathered(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(switchcost.__file__).parents[1]))
     pytester.makeconftest(
         """
         from switchcost import pytest_plugin

@@ -251,8 +251,7 @@ def observe(
         command: The command and its arguments.
         pid: Observe these processes and what they start meanwhile: numbers with commas, blanks or new lines between them,
             as pgrep prints them.
-        comm: Observe the processes of this name, those that run now, and what they start meanwhile: the same as -p "$(pgrep
-            -x NAME)".
+        comm: Observe the processes of this name, those that run now or come meanwhile, and what they start.
         cgroup: Observe the processes of this control group and of those below it: a folder, or its path below
             /sys/fs/cgroup.
         all: Observe every task but those of the observer.

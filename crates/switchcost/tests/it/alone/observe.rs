@@ -71,7 +71,7 @@ fn profiled(place: &Place, observed: &Value) {
         "--",
         "sh",
         "-c",
-        "true",
+        SLEEPER,
     ]);
     let copy = traced
         .stderr
