@@ -7,6 +7,8 @@ use crate::common::{Place, text};
 use serde_json::{Value, json};
 
 /// Sleeps a little, now and then.
+/// One program, which waits for copies of itself: of several, a profile has the first.
+const FORKER: &str = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do (:); done";
 const SLEEPER: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
 
 #[test]
@@ -71,7 +73,7 @@ fn profiled(place: &Place, observed: &Value) {
         "--",
         "sh",
         "-c",
-        SLEEPER,
+        FORKER,
     ]);
     let copy = traced
         .stderr
@@ -85,7 +87,7 @@ fn profiled(place: &Place, observed: &Value) {
             &[
                 &["observe", "--format", "json"],
                 arguments,
-                &["--", "sh", "-c", SLEEPER],
+                &["--", "sh", "-c", FORKER],
             ]
             .concat(),
         );
