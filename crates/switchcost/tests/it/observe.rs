@@ -227,16 +227,24 @@ fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
 #[test]
 fn a_target_is_observed_while_a_command_runs() {
     let place = Place::new();
-    let own = std::process::id().to_string();
+    // Not this process: other tests start children of it meanwhile.
+    let mut target = std::process::Command::new("sh")
+        .args(["-c", "while kill -0 $PPID; do :; done"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a busy shell");
+    let id = target.id().to_string();
     let record = text(&place.path("o.json")).to_owned();
-    let words = ["--no-bpf", "--record", &record, "-p", &own];
+    let words = ["--no-bpf", "--record", &record, "-p", &id];
     let ran = observe(
         &place,
         &[&words[..], &["--", "sh", "-c", "sleep 0.3; echo x; exit 5"]].concat(),
     );
+    target.kill().expect("a process of this test's");
+    target.wait().expect("a child");
     assert_eq!((ran.code, &*ran.stdout), (5, "x\n"), "{}", ran.stderr);
     let json = place.run(&["report", &record, "--format", "json"]).json();
-    assert_eq!(json["subject"]["processes"][0].to_string(), own);
+    assert_eq!(json["subject"]["processes"][0].to_string(), id);
     let recorded: Value =
         serde_json::from_slice(&std::fs::read(&record).expect("a record")).expect("JSON");
     assert!(number(&recorded["window_ns"]) >= 0.3e9, "{recorded}");
