@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use switchcost_analysis::injection::analyse;
-use switchcost_injection::Injection;
+use switchcost_record::injection::Injection;
 
 #[path = "scratch.rs"]
 mod scratch;

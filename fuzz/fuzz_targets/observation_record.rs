@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use switchcost_analysis::observation::analyse;
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 #[path = "scratch.rs"]
 mod scratch;

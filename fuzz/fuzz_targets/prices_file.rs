@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use switchcost_analysis::model::points;
-use switchcost_profile::{Kind, Profile, Reused, read_prices};
+use switchcost_record::profile::{Kind, Profile, Reused, read_prices};
 use switchcost_units::Bytes;
 
 #[path = "scratch.rs"]

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use switchcost_analysis::model::{most_lines, points};
-use switchcost_profile::{Kind, Price, Prices, read_profile};
+use switchcost_record::profile::{Kind, Price, Prices, read_profile};
 use switchcost_units::Bytes;
 
 #[path = "scratch.rs"]

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_injection::{Injection, Plan, Run, TwinRun, Way};
+use switchcost_record::injection::{Injection, Plan, Run, TwinRun, Way};
 use switchcost_record::{Cache, CoreClock};
 use switchcost_units::{Bytes, CpuId, Nanos};
 

@@ -8,7 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use switchcost_profile::{Kind, Prices, Profile};
+use switchcost_record::profile::{Kind, Prices, Profile};
 use switchcost_units::Bytes;
 
 use table::Table;

@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{
+use switchcost_record::observation::{
     Calibration, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
 };
 use switchcost_units::Bytes;

@@ -17,7 +17,7 @@ mod simulator;
 
 use std::path::Path;
 
-use switchcost_profile::{Prices, read_prices, read_profile};
+use switchcost_record::profile::{Prices, read_prices, read_profile};
 use switchcost_units::Bytes;
 
 use crate::program::{Program, number};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use switchcost_browser::{Browser, NAMES};
+use switchcost_host::browser::{Browser, NAMES};
 use switchcost_record::{Cycles, Line, MeasureRecord, MeasureWriter};
 
 use crate::program::Program;

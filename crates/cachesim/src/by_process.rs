@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_simulation_result::{ByView, ProcessMisses};
+use switchcost_design::result::{ByView, ProcessMisses};
 
 /// Numbers of each view, in the order of all arrays by view.
 const VIEWS: usize = 3;

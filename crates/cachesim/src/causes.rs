@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::SwitchCause;
+use switchcost_design::result::SwitchCause;
 use switchcost_trace::{Cause, syscall_name};
 
 /// A cause as the trace says it.

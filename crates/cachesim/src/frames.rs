@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use switchcost_design::PageAllocation;
-use switchcost_simulation_result::PhysicalPages;
+use switchcost_design::result::PhysicalPages;
 
 use crate::address::{KERNEL, VIRTUAL_MASK, owner, sign_extended};
 use crate::mappings::Mappings;

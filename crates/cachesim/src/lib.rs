@@ -25,6 +25,6 @@ pub use side_by_side::{NoLastLevel, SideBySide};
 pub use simulator::{Options, Outcome, SimulationError, Simulator};
 // Whose types this crate takes and gives.
 pub use {
-    switchcost_design as design, switchcost_simulation_result as simulation_result,
+    switchcost_design as design, switchcost_design::result as simulation_result,
     switchcost_trace as trace,
 };

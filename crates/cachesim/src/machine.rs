@@ -29,7 +29,7 @@ mod walk;
 mod way_predictor;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, Interval, OfOthers};
+use switchcost_design::result::{ByView, Interval, OfOthers};
 
 pub(crate) use level_requests::LevelRequests;
 pub(crate) use lines::Counts as LevelCounts;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::{PrivateBy, ProcessFacts};
+use switchcost_design::result::{PrivateBy, ProcessFacts};
 use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 
 use crate::causes::{Causes, Why};
@@ -309,7 +309,7 @@ impl Processes {
         self,
     ) -> (
         Vec<ProcessFacts>,
-        Vec<switchcost_simulation_result::SwitchCause>,
+        Vec<switchcost_design::result::SwitchCause>,
         Vec<String>,
     ) {
         let processes = self

@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
+use switchcost_design::result::{LastLevelCounts, PrivateBy};
 use switchcost_design::{Design, Inclusion, Replacement};
-use switchcost_simulation_result::{LastLevelCounts, PrivateBy};
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 use crate::machine::{Context, Kind, LevelRequest, LevelRequests, Machine, PageChange, RunContext};

@@ -8,7 +8,7 @@ mod runner;
 mod workers;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     DesignResult, Interval, PartResult, PrivateBy, ProcessFacts, SwitchCause,
 };
 use switchcost_trace::{Chunk, Purpose};

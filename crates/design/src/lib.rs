@@ -13,6 +13,7 @@ mod host;
 mod pages;
 mod partition;
 mod paths;
+pub mod result;
 pub mod shipped;
 #[cfg(test)]
 mod tests;

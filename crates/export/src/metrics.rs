@@ -10,7 +10,7 @@ use prometheus_client::registry::{Registry, Unit};
 use switchcost_analysis::observation::{
     Findings, LabelSum, Range, Times, by_label, off_times, wait_times,
 };
-use switchcost_observation::{Entry, Observation};
+use switchcost_record::observation::{Entry, Observation};
 use switchcost_record::plain;
 
 /// Names of tasks with a label of their own; all later ones share one.

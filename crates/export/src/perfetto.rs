@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use prost::Message;
 use switchcost_analysis::observation::DirectCosts;
-use switchcost_observation::{Event, EventKind, Thread};
+use switchcost_record::observation::{Event, EventKind, Thread};
 use switchcost_units::{CpuId, Nanos};
 
 use messages::{

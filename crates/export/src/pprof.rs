@@ -8,7 +8,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 use crate::stacks::rows;
 

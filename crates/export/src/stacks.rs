@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::observation::{Stack, stacks};
-use switchcost_observation::{Entry, FutexWait, Observation, RESUMED_CALL};
+use switchcost_record::observation::{Entry, FutexWait, Observation, RESUMED_CALL};
 use switchcost_record::plain;
 
 use crate::rows::{Row, Rows, named};

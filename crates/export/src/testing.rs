@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use switchcost_observation::{
+use switchcost_record::observation::{
     Calibration, Cause, Cost, Entry, Load, Observation, Reload, Tasks, Why,
 };
 use switchcost_units::{Bytes, Nanos};

@@ -1,6 +1,6 @@
 //! Sampled stacks of the observed programs.
 
-use switchcost_observation::{Frame, Module, SampledStacks, UserStack};
+use switchcost_record::observation::{Frame, Module, SampledStacks, UserStack};
 use switchcost_record::plain;
 
 use crate::rows::{Row, Rows, named};
@@ -54,7 +54,7 @@ fn function(frame: &Frame, module: &Module) -> String {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_observation::Observation;
+    use switchcost_record::observation::Observation;
 
     use super::*;
     use crate::folded;

@@ -7,6 +7,7 @@
 pub mod abandoned;
 mod audit;
 pub mod bounded;
+pub mod browser;
 pub mod cleanup;
 pub mod cleanup_steps;
 pub mod clock;

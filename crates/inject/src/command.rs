@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use switchcost_facts::limits::ending;
 use switchcost_host::clock::Clock;
-use switchcost_injection::Plan;
+use switchcost_record::injection::Plan;
 use switchcost_record::printable;
 use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
@@ -321,7 +321,7 @@ fn difference(first: &Path, second: &Path) -> io::Result<Option<Fault>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchcost_injection::TwinRun;
+    use switchcost_record::injection::TwinRun;
 
     fn subject(folder: &Path, checks_output: bool) -> Subject {
         Subject::new(vec!["true".into()], folder, None, checks_output).expect("it can be run")

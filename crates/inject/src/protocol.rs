@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use switchcost_host::clock::Clock;
 use switchcost_host::live::ThreadId;
 use switchcost_host::perf::Called;
-use switchcost_injection::{Group, Timing, TwinRun};
+use switchcost_record::injection::{Group, Timing, TwinRun};
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
 /// What a process is asked for.

@@ -5,7 +5,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_host::clock::monotonic;
 use switchcost_host::pause::Pause;
-use switchcost_injection::{Header, Line, Plan, Run, TwinRun, Way};
+use switchcost_record::injection::{Header, Line, Plan, Run, TwinRun, Way};
 use switchcost_units::{Bytes, Nanos};
 
 use crate::command::{Instruments, Subject, check_undisturbed, has_pipe};

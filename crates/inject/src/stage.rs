@@ -128,7 +128,7 @@ impl OnCpu {
             let used = self.twins[twin].used();
             let run = tallies[twin].of_run(order.rate);
             Ok(Outcome {
-                run: switchcost_injection::TwinRun {
+                run: switchcost_record::injection::TwinRun {
                     cpu_ns: used.cpu.into(),
                     voluntary: used.voluntary,
                     involuntary: used.involuntary,

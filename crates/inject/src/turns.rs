@@ -2,7 +2,7 @@
 
 use std::io;
 
-use switchcost_injection::TwinRun;
+use switchcost_record::injection::TwinRun;
 use switchcost_units::{Nanos, TickRate, Ticks};
 
 /// Starts, stops and preempts twins. Tests script it.

@@ -13,8 +13,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_host::clock::Clock;
 use switchcost_host::control::{StepsBelowTop, set_policy};
-use switchcost_profile::Kind;
 use switchcost_record::Policy;
+use switchcost_record::profile::Kind;
 use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};

@@ -23,7 +23,7 @@
 #define LONGEST 4
 
 // Why a task left its CPU. The kernel's own counters decide between voluntary and not. The names and numbers are those of Why in
-// crates/observation/src/cause.rs.
+// crates/record/src/observation/cause.rs.
 enum reason {
     // It sleeps until it is woken.
     REASON_BLOCKED = 1, // it waits for something

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use switchcost_observation::{Event, Observation};
+use switchcost_record::observation::{Event, Observation};
 use switchcost_units::Nanos;
 
 use crate::kernel::NoBpf;

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use aya::maps::{MapData, Queue, RingBuf};
 use switchcost_facts::Root;
 use switchcost_host::perf::CpuCounters;
-use switchcost_observation::{
+use switchcost_record::HostManifest;
+use switchcost_record::observation::{
     CpuTime, Event, EventKind, Histogram, InScheduler, Lost, Observation, OwnCost, Source, Thread,
 };
-use switchcost_record::HostManifest;
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 

@@ -7,8 +7,8 @@ use std::fs;
 use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
 use switchcost_host::perf::{SwitchKind, SwitchRecord, SwitchRecords, Unavailable};
-use switchcost_observation::{Lost, Observation, Source, bucket_of};
 use switchcost_record::HostManifest;
+use switchcost_record::observation::{Lost, Observation, Source, bucket_of};
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::FromZeros;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use switchcost_facts::Root;
-use switchcost_observation::{Lost, Observation, OwnCost, Source, Tasks};
+use switchcost_record::observation::{Lost, Observation, OwnCost, Source, Tasks};
 use switchcost_units::Nanos;
 
 use crate::container;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use switchcost_observation::Tasks;
+use switchcost_record::observation::Tasks;
 
 /// The number of the machine's own PID namespace (PID_NS_INIT_INO of linux/nsfs.h).
 const OF_THE_MACHINE: u64 = 0xEFFF_FFFC;

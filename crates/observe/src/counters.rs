@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use switchcost_host::perf::{CpuCounters, Event, System, prove, shares};
-use switchcost_observation::CountedTurns;
+use switchcost_record::observation::CountedTurns;
 use switchcost_record::{SelfTest, SelfTestOutcome};
 use switchcost_units::{CpuId, Nanos};
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_facts::Root;
-use switchcost_observation::{Why, bucket_of};
+use switchcost_record::observation::{Why, bucket_of};
 use switchcost_units::Nanos;
 
 use crate::layout::{

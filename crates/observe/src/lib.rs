@@ -1,6 +1,6 @@
 //! Internal to switchcost: observes live tasks: how often they are switched, why, by which tasks, and how long they are off their CPUs.
 //!
-//! What comes in: who is to be observed, and for how long. What goes out: an [`switchcost_observation::Observation`]; what a switch costs
+//! What comes in: who is to be observed, and for how long. What goes out: an [`switchcost_record::observation::Observation`]; what a switch costs
 //! is not known here. The program in `bpf/` counts inside the kernel; this crate loads it, says what it observes, takes the sums
 //! of tasks that end before their slots are needed again, and reads the rest. No statistics, no printing.
 //!

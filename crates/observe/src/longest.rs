@@ -1,6 +1,6 @@
 //! The longest waits for a CPU, out of those that each CPU keeps.
 
-use switchcost_observation::{Behind, LongWait};
+use switchcost_record::observation::{Behind, LongWait};
 use switchcost_units::Nanos;
 
 use crate::layout::{Wait, process};

@@ -1,7 +1,7 @@
 //! How switches and waits are spread over the window: sums of short stretches, as many as one can look at.
 
 use crate::totals::Totals;
-use switchcost_observation::Moment;
+use switchcost_record::observation::Moment;
 use switchcost_units::Nanos;
 
 /// The length of a stretch at first.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use switchcost_observation::{Event, Observation};
 use switchcost_record::HostManifest;
+use switchcost_record::observation::{Event, Observation};
 use switchcost_units::Nanos;
 
 use crate::backend::Backend;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_facts::Root;
-use switchcost_observation::OlderChildren;
+use switchcost_record::observation::OlderChildren;
 
 use crate::subject::is_there;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
-use switchcost_observation::Throttled;
+use switchcost_record::observation::Throttled;
 use switchcost_units::Nanos;
 
 /// Control groups looked at.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use switchcost_facts::{Root, slice_extensions};
-use switchcost_observation::{Event, LongWait, Observation, OwnCost, SliceExtensions};
+use switchcost_record::observation::{Event, LongWait, Observation, OwnCost, SliceExtensions};
 use switchcost_units::Nanos;
 
 use crate::backend::Backend;

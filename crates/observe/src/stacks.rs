@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
-use switchcost_observation::SampledStacks;
+use switchcost_record::observation::SampledStacks;
 use zerocopy::FromBytes;
 
 use crate::kernel::{NoBpf, no_btf, refused, refused_program};

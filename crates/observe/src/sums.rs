@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_observation::{
+use switchcost_record::observation::{
     Cause, CountedTurns, Entry, FutexWait, Histogram, Pair, Tasks, Waits, Why,
 };
 use switchcost_units::Nanos;

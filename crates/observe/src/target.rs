@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use switchcost_facts::Root;
-use switchcost_observation::Subject;
+use switchcost_record::observation::Subject;
 use switchcost_units::Nanos;
 
 use crate::backend::Backend;

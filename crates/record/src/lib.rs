@@ -1,9 +1,12 @@
-//! The record of a measurement: versioned, self-describing, crash-safe. The waist of the project.
+//! The records of what was measured: versioned, self-describing, crash-safe. The waist of the project.
 //!
 //! What comes in: facts, plans and raw samples as they are taken. What goes out: an append-only file of JSON lines
 //! (see `docs/formats/measure-record.md`), and the same values read back. Whatever a later stage wants to know it
 //! finds in the file, so that any report can be rebuilt elsewhere and years later. No statistics, no printing, and
 //! nothing about how a sample is taken.
+//!
+//! The record of a measurement and the types that all records share are at the top. Each other file has a module:
+//! [`observation`], [`injection`] and [`profile`].
 #![doc = include_str!("../README.md")]
 
 /// What to choose where a record cannot be written.
@@ -16,9 +19,12 @@ mod file;
 mod fitness;
 mod header;
 mod host;
+pub mod injection;
 mod mechanism;
+pub mod observation;
 mod plan;
 mod printable;
+pub mod profile;
 mod readers;
 mod runtime;
 mod sample;

@@ -5,8 +5,8 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 use switchcost_analysis::compare::{Comparison, History, InTurns};
-use switchcost_observation::Observation;
 use switchcost_record::Fitness;
+use switchcost_record::observation::Observation;
 
 use crate::for_programs::{Document, OutputFormat};
 use crate::simulate::{Sample, at_once, orders, trials};
@@ -18,10 +18,10 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         of_document::<measure::json::Report<'_>>(),
         of_document::<observe::json::Report<'_>>(),
         of_document::<observe::interval::Interval<'_>>(),
-        of::<Observation>(switchcost_observation::OBSERVATION_FORM),
+        of::<Observation>(switchcost_record::observation::OBSERVATION_FORM),
         of_document::<inject::json::Report<'_>>(),
-        of::<switchcost_profile::Profile>(switchcost_profile::PROFILE_SCHEMA),
-        of::<switchcost_profile::Prices>(switchcost_profile::PRICES_SCHEMA),
+        of::<switchcost_record::profile::Profile>(switchcost_record::profile::PROFILE_SCHEMA),
+        of::<switchcost_record::profile::Prices>(switchcost_record::profile::PRICES_SCHEMA),
         of_document::<&Comparison>(),
         of_document::<&InTurns>(),
         of_document::<&History>(),

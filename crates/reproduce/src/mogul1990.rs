@@ -15,7 +15,7 @@ mod table_4;
 mod with_kernel;
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use crate::{Effort, Exhibit, Records, Site, Step};
 

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::{Findings, simulation};
+use switchcost_design::result::Simulation;
 use switchcost_record::MeasureRecord;
-use switchcost_simulation_result::Simulation;
 
 /// The records that the steps left, by the steps' names.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use switchcost_analysis::simulation::{Analyser, Options};
 use switchcost_analysis::{CaseFinding, Estimate, Findings, simulation};
+use switchcost_design::result::Simulation;
 use switchcost_record::{Between, MeasureRecord, Mechanism};
 use switchcost_simulation_record::SimulationRecord;
-use switchcost_simulation_result::Simulation;
 use switchcost_units::Bytes;
 use switchcost_workload::Access;
 

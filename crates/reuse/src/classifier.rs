@@ -1,6 +1,6 @@
 //! How a line is asked for, by those that came shortly before it.
 
-use switchcost_profile::Kind;
+use switchcost_record::profile::Kind;
 
 use crate::streams::{Streams, is_as_old};
 

@@ -18,7 +18,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use switchcost_profile::{Profile, Program};
+use switchcost_record::profile::{Profile, Program};
 use switchcost_trace::{
     Block, Chunk, Event, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_profile::{Kind, Reused, Spread};
+use switchcost_record::profile::{Kind, Reused, Spread};
 use switchcost_units::Bytes;
 
 use crate::CUT;

@@ -133,7 +133,7 @@ fn walk(lines: u64, steps: u64, place: impl Fn(u64) -> u64) -> Vec<(u64, u16)> {
         .collect()
 }
 
-fn row(profile: &Profile, kind: switchcost_profile::Kind, age: Bytes) -> Option<&[f64]> {
+fn row(profile: &Profile, kind: switchcost_record::profile::Kind, age: Bytes) -> Option<&[f64]> {
     let found = profile
         .reused
         .iter()
@@ -147,7 +147,7 @@ fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     let profile = profile_of(&walk(2047, 100_000, |step| step), MOST_LINES);
     let found = row(
         &profile,
-        switchcost_profile::Kind::Sequential,
+        switchcost_record::profile::Kind::Sequential,
         Bytes::kib(128),
     )
     .expect("a row");
@@ -157,7 +157,7 @@ fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     // The first two of each round have no stream before them.
     let others = row(
         &profile,
-        switchcost_profile::Kind::Dependent,
+        switchcost_record::profile::Kind::Dependent,
         Bytes::kib(128),
     )
     .expect("a row");
@@ -172,7 +172,12 @@ fn a_walk_is_sequential_and_as_old_as_it_is_long() {
 #[test]
 fn steps_of_one_instruction_that_stay_the_same_are_strided() {
     let profile = profile_of(&walk(2047, 100_000, |step| step * 3), MOST_LINES);
-    let found = row(&profile, switchcost_profile::Kind::Strided, Bytes::kib(128)).expect("a row");
+    let found = row(
+        &profile,
+        switchcost_record::profile::Kind::Strided,
+        Bytes::kib(128),
+    )
+    .expect("a row");
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
 }
 
@@ -185,8 +190,8 @@ fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
     );
     let of = |kind| row(&profile, kind, Bytes::kib(128)).expect("a row")[0];
     let (gathered, dependent) = (
-        of(switchcost_profile::Kind::Gathered),
-        of(switchcost_profile::Kind::Dependent),
+        of(switchcost_record::profile::Kind::Gathered),
+        of(switchcost_record::profile::Kind::Dependent),
     );
     assert!(
         (gathered / dependent / 4.0 - 1.0).abs() < 0.01,

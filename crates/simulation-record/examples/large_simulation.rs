@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::path::Path;
 
+use switchcost_design::result::{ByView, Interval, OfOthers};
 use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
-use switchcost_simulation_result::{ByView, Interval, OfOthers};
 
 const INTERVALS: u32 = 100;
 
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn interval(
-    head: &switchcost_simulation_result::Simulation,
+    head: &switchcost_design::result::Simulation,
     design: u16,
     segment: u32,
     number: u32,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
 
-use switchcost_simulation_result::{Interval, OfOthers, Simulation};
+use switchcost_design::result::{Interval, OfOthers, Simulation};
 
 /// How wide a number is. In the file 16 and 32 bits are INT32, 64 bits INT64, both marked as without sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

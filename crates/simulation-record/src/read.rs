@@ -7,8 +7,8 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
+use switchcost_design::result::{ByView, HierarchyCounts, Interval, LevelCounts, Simulation};
 use switchcost_record::printable;
-use switchcost_simulation_result::{ByView, HierarchyCounts, Interval, LevelCounts, Simulation};
 
 use crate::checksum;
 use crate::columns::{COLUMNS, Column, Content, Width};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use switchcost_simulation_result::{ByView, Interval, OfOthers};
+use switchcost_design::result::{ByView, Interval, OfOthers};
 
 /// Bytes of a interval in the spool.
 const ROW_BYTES: usize = 87;

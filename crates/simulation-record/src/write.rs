@@ -12,8 +12,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
 
+use switchcost_design::result::{Interval, Simulation};
 use switchcost_record::Readers;
-use switchcost_simulation_result::{Interval, Simulation};
 
 use crate::checksum::{self, CHECKSUM_KEY, NO_CHECKSUM};
 use crate::columns::{COLUMNS, Column, Content, Table, Width, schema};

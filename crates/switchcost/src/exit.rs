@@ -81,7 +81,7 @@ pub(crate) enum Failure {
     #[error("failed to read the record: {0}")]
     Read(#[from] ReadRecordError),
     #[error("failed to read: {0}")]
-    ReadProfile(#[from] switchcost_profile::ProfileFileError),
+    ReadProfile(#[from] switchcost_record::profile::ProfileFileError),
     #[error(
         "failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file"
     )]
@@ -226,9 +226,9 @@ pub(crate) enum Failure {
         why: String,
     },
     #[error("failed to write the record: {0}")]
-    WriteObservation(switchcost_observation::WriteObservationError),
+    WriteObservation(switchcost_record::observation::WriteObservationError),
     #[error("failed to read the record: {0}")]
-    ReadObservation(#[from] switchcost_observation::ReadObservationError),
+    ReadObservation(#[from] switchcost_record::observation::ReadObservationError),
     #[error("failed to inject: {0}")]
     Inject(#[from] switchcost_inject::Fault),
     #[error("failed to inject: {0}")]
@@ -240,9 +240,9 @@ pub(crate) enum Failure {
         fix: String,
     },
     #[error("failed to write the record: {0}")]
-    WriteInjection(#[from] switchcost_injection::WriteInjectionError),
+    WriteInjection(#[from] switchcost_record::injection::WriteInjectionError),
     #[error("failed to read the record: {0}")]
-    ReadInjection(#[from] switchcost_injection::ReadInjectionError),
+    ReadInjection(#[from] switchcost_record::injection::ReadInjectionError),
     #[error(
         "failed to print the manual: found no verb '{0}', need one that switchcost --help lists"
     )]
@@ -459,7 +459,9 @@ impl Failure {
                 | Failure::Taken(_)
                 | Failure::Write(WriteRecordError::Exists(_))
                 | Failure::WriteSimulation(WriteSimulationError::Exists(_))
-                | Failure::WriteInjection(switchcost_injection::WriteInjectionError::Exists(_))
+                | Failure::WriteInjection(
+                    switchcost_record::injection::WriteInjectionError::Exists(_)
+                )
                 | Failure::OneRecord(_)
                 | Failure::HistoryOfOther(_)
                 | Failure::SameRun { .. }
@@ -537,7 +539,9 @@ mod tests {
         for failure in [
             Failure::Write(WriteRecordError::Exists(path())),
             Failure::WriteSimulation(WriteSimulationError::Exists(path())),
-            Failure::WriteInjection(switchcost_injection::WriteInjectionError::Exists(path())),
+            Failure::WriteInjection(switchcost_record::injection::WriteInjectionError::Exists(
+                path(),
+            )),
         ] {
             assert_eq!(failure.exit(), Exit::Usage, "{failure}");
         }

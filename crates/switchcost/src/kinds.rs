@@ -27,7 +27,7 @@ pub(crate) fn kind(source: &Source) -> Kind {
     match () {
         () if is_simulation(source) => Kind::Simulation,
         () if is_observation(source) => Kind::Observation,
-        () if switchcost_injection::is_injection(source) => Kind::Injection,
+        () if switchcost_record::injection::is_injection(source) => Kind::Injection,
         () => Kind::Measurement,
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn is_simulation(source: &Source) -> bool {
 pub(crate) fn is_observation(source: &Source) -> bool {
     let head = format!(
         "{{\"schema\":\"{}/",
-        switchcost_observation::OBSERVATION_SCHEMA
+        switchcost_record::observation::OBSERVATION_SCHEMA
     );
     match source.begins_with(head.as_bytes()) {
         Ok(is_one) => is_one,

@@ -1,6 +1,6 @@
 //! The prices of this machine, where `measure --prices` keeps a copy.
 
-use switchcost_profile::{Prices, read_prices};
+use switchcost_record::profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, Source};
 
 use crate::home;

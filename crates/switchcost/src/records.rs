@@ -1,9 +1,9 @@
 //! What is found in the record of a simulation.
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
+use switchcost_design::result::Simulation;
 use switchcost_record::Source;
 use switchcost_simulation_record::{Returned, SimulationRecord};
-use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
 

@@ -1,6 +1,6 @@
 //! What preemptions cost a program, judged against each other: did a change make them cheaper?
 
-use switchcost_injection::{Injection, Plan};
+use switchcost_record::injection::{Injection, Plan};
 use switchcost_units::{Bytes, Nanos};
 
 use super::candidate::{Candidate, Suspects, judge};
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::compare::Change;
     use crate::injection::tests::{record, run};
-    use switchcost_injection::{Run, Timing};
+    use switchcost_record::injection::{Run, Timing};
 
     fn costs(direct: f64, with_data: f64) -> Injection {
         // 100 ns up and down, the same in each footprint.

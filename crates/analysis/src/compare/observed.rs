@@ -10,7 +10,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use switchcost_observation::{Calibration, Observation, Subject as Observed};
+use switchcost_record::observation::{Calibration, Observation, Subject as Observed};
 
 use super::candidate::{Candidate, Suspects, judge};
 use super::environment::{Facts, different, of_host};

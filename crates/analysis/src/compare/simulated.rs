@@ -9,7 +9,7 @@ mod functions;
 mod numbers;
 mod traces;
 
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::candidate::{Candidate, Suspects, judge};
 use super::{Basis, Comparison, Outcome, Pair, Part, Place, Quantity, Request, Subject};

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_injection::Injection;
+use switchcost_record::injection::Injection;
 
 use super::{Findings, FootprintFinding};
 use crate::bands::SAME_CPU;

@@ -1,6 +1,6 @@
 //! How precise a run is so far, and how much longer it takes to be as precise as is wanted.
 
-use switchcost_injection::{Group, Header, Injection, Run};
+use switchcost_record::injection::{Group, Header, Injection, Run};
 
 use super::analyse;
 

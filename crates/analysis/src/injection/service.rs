@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_injection::{Arm, Group, Injection, Phase, Service};
+use switchcost_record::injection::{Arm, Group, Injection, Phase, Service};
 use switchcost_units::Bytes;
 
 use super::{
@@ -248,7 +248,7 @@ mod tests {
     use crate::testing::normal;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-    use switchcost_injection::Look;
+    use switchcost_record::injection::Look;
     use switchcost_units::Nanos;
 
     const CHAIN_PS: u64 = 600_000;
@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn record(groups: Vec<Group>) -> Injection {
-        let header = switchcost_injection::Header {
+        let header = switchcost_record::injection::Header {
             service: Some(service()),
             ..header()
         };

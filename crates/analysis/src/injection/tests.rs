@@ -2,8 +2,8 @@ use super::*;
 use crate::testing::{host, normal};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_injection::{Header, INJECTION_FORM, Injection, Timing};
 use switchcost_record::ClockFacts;
+use switchcost_record::injection::{Header, INJECTION_FORM, Injection, Timing};
 use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
 const CHAIN_PS: u64 = 540_000;
@@ -89,12 +89,12 @@ pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
 
 /// A service of which nothing is known.
 pub(crate) fn of_service() -> Injection {
-    let look = switchcost_injection::Look {
+    let look = switchcost_record::injection::Look {
         wall_ns: Nanos::seconds(1),
         ..Default::default()
     };
     let (name, work) = ("redis".to_owned(), "syscall:write".to_owned());
-    let service = switchcost_injection::Service {
+    let service = switchcost_record::injection::Service {
         process: 7,
         thread: 7,
         name,

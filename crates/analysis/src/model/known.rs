@@ -1,7 +1,7 @@
 //! What a profile says of a program that is observed, by its instructions in a nanosecond.
 
-use switchcost_observation::{Cost, CountedTurns, KnownLines, KnownPoint};
-use switchcost_profile::{Prices, Profile};
+use switchcost_record::observation::{Cost, CountedTurns, KnownLines, KnownPoint};
+use switchcost_record::profile::{Prices, Profile};
 use switchcost_units::{Bytes, Nanos};
 
 use super::reload;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_profile::{Kind, Price, Prices};
+use switchcost_record::profile::{Kind, Price, Prices};
 use switchcost_units::Bytes;
 
 /// By kind and size, in rising order of footprints.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use switchcost_observation::{CountedTurns, Histogram};
-use switchcost_profile::{Price, Reused, Spread, SwitchPath};
+use switchcost_record::observation::{CountedTurns, Histogram};
+use switchcost_record::profile::{Price, Reused, Spread, SwitchPath};
 
 use switchcost_units::Nanos;
 

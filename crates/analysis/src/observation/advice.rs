@@ -2,7 +2,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{
+use switchcost_record::observation::{
     Cause, Entry, FutexWait, Observation, Source, Subject, Tasks, Throttled, Why,
 };
 use switchcost_units::Nanos;

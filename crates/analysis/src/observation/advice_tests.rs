@@ -1,6 +1,6 @@
 //! Each advice on an observation where it is right, and on one where its premise does not hold.
 
-use switchcost_observation::{
+use switchcost_record::observation::{
     CpuTime, Entry, FutexWait, Observation, Pair, Source, Subject, Tasks, Throttled, Waits, Why,
 };
 use switchcost_units::{CpuId, Nanos};
@@ -418,7 +418,7 @@ fn what_can_win_too_little_is_not_advised() {
     // Switches cost 1.2 % at most, but the waits of which there are most are half of it.
     let half = |call: &str| cause(Why::Blocked, Entry::SystemCall(call.to_owned()), 50_000);
     let mut half_and_half = tasks(vec![half("read"), half("wait4")]);
-    half_and_half.others = switchcost_observation::Histogram::default();
+    half_and_half.others = switchcost_record::observation::Histogram::default();
     half_and_half.run_ns = Nanos(9_000_000_000);
     let found = analyse(&observation(half_and_half));
     assert!(found.all.share.expect("priced").high > 0.01);

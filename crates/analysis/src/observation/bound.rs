@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Calibration, Load};
+use switchcost_record::observation::{Calibration, Load};
 use switchcost_record::{HostManifest, TlbKind};
 
 use crate::bounds::data_caches;

@@ -1,4 +1,4 @@
-use switchcost_observation::{Calibration, Cost, Load, Reload};
+use switchcost_record::observation::{Calibration, Cost, Load, Reload};
 use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, Policy, Walks};
 
 use crate::order_statistics::median;

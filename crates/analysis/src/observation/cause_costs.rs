@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Observation, Tasks, Why};
+use switchcost_record::observation::{Observation, Tasks, Why};
 
 use super::Range;
 use super::{cost, known};
@@ -71,10 +71,14 @@ mod tests {
             cause(Why::Blocked, read(), 100),
             cause(
                 Why::SliceEnded,
-                switchcost_observation::Entry::Interrupt,
+                switchcost_record::observation::Entry::Interrupt,
                 10,
             ),
-            cause(Why::Blocked, switchcost_observation::Entry::PageFault, 20),
+            cause(
+                Why::Blocked,
+                switchcost_record::observation::Entry::PageFault,
+                20,
+            ),
         ];
         let found = analyse(&observation(tasks(causes))).all;
         let by_cause: Vec<_> = found

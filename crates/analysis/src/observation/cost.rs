@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Calibration, Cause, Cost, Entry, Tasks, Why};
+use switchcost_record::observation::{Calibration, Cause, Cost, Entry, Tasks, Why};
 
 /// A cost between two ends, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]

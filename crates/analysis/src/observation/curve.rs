@@ -1,4 +1,4 @@
-use switchcost_observation::{Calibration, Reload};
+use switchcost_record::observation::{Calibration, Reload};
 
 /// What walking an array takes, and what it takes longer behind a switch, over its size.
 pub(super) struct Curve<'a> {
@@ -50,7 +50,7 @@ impl Curve<'_> {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_observation::Cost;
+    use switchcost_record::observation::Cost;
     use switchcost_units::Bytes;
 
     use super::*;

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{
+use switchcost_record::observation::{
     Cost, KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks,
 };
 

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::Histogram;
+use switchcost_record::observation::Histogram;
 
 /// Quantiles of a time, in nanoseconds. Each is the upper end of its bucket, so no less than the time itself, and less than half
 /// as much again; none where it lies in the last bucket, which has no end.

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 /// What another program did to an observed one. Processes of one name are together.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

@@ -1,4 +1,4 @@
-use switchcost_observation::Why;
+use switchcost_record::observation::Why;
 
 use super::processes::NO_BOUND;
 use super::{Findings, ProcessFinding, Range};
@@ -91,7 +91,7 @@ fn bounds(range: Range, most: Option<f64>) -> Bounds {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_observation::{Observation, Tasks};
+    use switchcost_record::observation::{Observation, Tasks};
     use switchcost_units::Nanos;
 
     use super::super::analyse;

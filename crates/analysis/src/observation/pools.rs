@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchcost_observation::{Observation, Tasks};
+use switchcost_record::observation::{Observation, Tasks};
 
 /// The kernel keeps so many bytes of a name: a longer one is cut, in the middle of its number or before it.
 const KEPT: usize = 15;

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::{Observation, Pair, Source, Tasks};
+use switchcost_record::observation::{Observation, Pair, Source, Tasks};
 
 use super::cost::{self, Range};
 use super::pools::Names;

@@ -1,4 +1,4 @@
-use switchcost_observation::{Calibration, Cost, KnownBy, KnownLines, KnownReload, Tasks};
+use switchcost_record::observation::{Calibration, Cost, KnownBy, KnownLines, KnownReload, Tasks};
 use switchcost_record::{CacheKind, HostManifest};
 use switchcost_units::{Bytes, Nanos};
 

@@ -1,6 +1,6 @@
 //! Threads that runtimes of languages have, known by their names.
 
-use switchcost_observation::Tasks;
+use switchcost_record::observation::Tasks;
 
 /// What threads are that have such names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-use switchcost_observation::{Entry, Observation, Why};
+use switchcost_record::observation::{Entry, Observation, Why};
 
 use super::{cost, known, observed};
 

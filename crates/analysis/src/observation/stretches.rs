@@ -1,4 +1,4 @@
-use switchcost_observation::{Moment, Observation, Source};
+use switchcost_record::observation::{Moment, Observation, Source};
 use switchcost_units::Nanos;
 
 /// A stretch of the window, and what the observed did in it together.

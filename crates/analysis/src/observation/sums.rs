@@ -1,4 +1,4 @@
-use switchcost_observation::{Histogram, Observation, Tasks};
+use switchcost_record::observation::{Histogram, Observation, Tasks};
 
 use super::{ProcessFinding, observed};
 

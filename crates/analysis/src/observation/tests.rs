@@ -1,6 +1,6 @@
 //! On an observation made by hand, whose costs can be worked out on paper.
 
-use switchcost_observation::{
+use switchcost_record::observation::{
     Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load,
     Observation, Pair, Reload, Source, Tasks, Waits, Why,
 };

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_observation::Histogram;
+use switchcost_record::observation::Histogram;
 
 use super::bound::{AtMost, Limit};
 

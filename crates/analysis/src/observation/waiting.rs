@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use switchcost_observation::Behind;
+use switchcost_record::observation::Behind;
 
 use super::KeptWaitingFinding;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use switchcost_observation::{Behind, Observation};
+use switchcost_record::observation::{Behind, Observation};
 
 use super::neighbours::threads_of_the_kernel;
 use schemars::JsonSchema;

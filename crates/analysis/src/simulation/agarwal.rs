@@ -4,7 +4,7 @@
 //! touches in its turn, others displace in a direct-mapped cache of S lines about u (p - 1) / S each, so a reference
 //! misses with u^2 (p - 1) / (t S) more.
 
-use switchcost_simulation_result::{DesignResult, Simulation};
+use switchcost_design::result::{DesignResult, Simulation};
 
 use super::findings::{Agarwal, AgarwalLevel};
 

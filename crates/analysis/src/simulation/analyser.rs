@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     DetailLevel, Interval, PrivateBy, Simulation, TracePart, WithoutWarmUp,
 };
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::lengths::{Lengths, Turns};
 

@@ -1,6 +1,6 @@
 //! Everything about one design.
 
-use switchcost_simulation_result::{ByView, DesignResult, Detail};
+use switchcost_design::result::{ByView, DesignResult, Detail};
 
 use super::agarwal::agarwal;
 use super::bias::survivor_bias;

@@ -1,7 +1,7 @@
 //! What the intervals of one design add up to, segment by segment.
 
 use strum::IntoEnumIterator;
-use switchcost_simulation_result::{DetailLevel, Interval, Simulation, View};
+use switchcost_design::result::{DetailLevel, Interval, Simulation, View};
 
 use super::context::ProgramNames;
 use super::interval::BATCHES;

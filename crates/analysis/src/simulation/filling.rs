@@ -1,6 +1,6 @@
 //! How many instructions it takes to fill a level, by how its lines grew.
 
-use switchcost_simulation_result::{Detail, TraceFacts};
+use switchcost_design::result::{Detail, TraceFacts};
 
 use super::findings::FULL_FROM;
 
@@ -52,7 +52,7 @@ pub(crate) fn filling(
 
 #[cfg(test)]
 mod tests {
-    use switchcost_simulation_result::{FillPoint, TracePart};
+    use switchcost_design::result::{FillPoint, TracePart};
 
     use super::super::testing::{LENGTH, QUANTUM, Run};
     use super::*;

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, DetailLevel, HierarchyCounts, LostCycles, PhysicalPages, PrivateBy, SwitchCause,
 };
 

@@ -1,6 +1,6 @@
 //! One group of segments: its curve, its cut-off, its cost.
 
-use switchcost_simulation_result::{DetailLevel, SwitchCause};
+use switchcost_design::result::{DetailLevel, SwitchCause};
 
 use super::context::Context;
 use super::cost::{NOT_COMPARED, cost, cut_of_lengths, cut_of_sums};

@@ -1,6 +1,6 @@
 //! What the kernel takes: of a switch, and of a system call.
 
-use switchcost_simulation_result::{Detail, FunctionUse, HierarchyCounts, KernelBatch};
+use switchcost_design::result::{Detail, FunctionUse, HierarchyCounts, KernelBatch};
 
 use super::cost::with_interval;
 use super::findings::{Cost, FunctionFinding, FunctionMisses, KernelFills, KernelFinding};

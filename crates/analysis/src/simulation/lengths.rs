@@ -1,6 +1,6 @@
 //! How long segments run, and in which order processes take turns.
 
-use switchcost_simulation_result::{Simulation, SwitchCause};
+use switchcost_design::result::{Simulation, SwitchCause};
 
 use super::findings::{CLASSES, Group, LengthDistribution, LengthPoint, class_of};
 use crate::order_statistics::nearest_rank;

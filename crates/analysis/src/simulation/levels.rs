@@ -1,9 +1,9 @@
 //! Level by level: how often it misses, what is lost and gained there, and whether the trace filled it at all.
 
-use switchcost_design::{Holds, Inclusion, Level};
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, MissDifference, TraceFacts,
 };
+use switchcost_design::{Holds, Inclusion, Level};
 
 use super::filling::{Filling, filling};
 use super::findings::{FULL_FROM, LevelFinding, filled};
@@ -116,7 +116,7 @@ fn brought_in(counts: &LevelCounts) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_simulation_result::MissDifference;
+    use switchcost_design::result::MissDifference;
 
     use super::super::testing::{LENGTH, QUANTUM, Run};
 

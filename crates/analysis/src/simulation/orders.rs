@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::findings::{Cost, Findings};
 

@@ -1,7 +1,7 @@
 //! Whether a partition of ways is about the programs of the trace.
 
+use switchcost_design::result::ProcessFacts;
 use switchcost_design::{Design, Partition};
-use switchcost_simulation_result::ProcessFacts;
 
 /// Programs that are listed.
 const SHOWN: usize = 6;

@@ -1,6 +1,6 @@
 //! Places in memory: the code and the data that excess cycles are attributed to, and what others' lines are evicted for.
 
-use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost, Simulation};
+use switchcost_design::result::{Detail, EvictorPlace, PlaceCost, Simulation};
 
 use super::context::THE_KERNEL;
 use super::findings::{EvictorFinding, PlaceFinding, cause_name};

@@ -1,6 +1,6 @@
 //! What switches cost each program.
 
-use switchcost_simulation_result::{ByView, DesignResult, ProcessMisses};
+use switchcost_design::result::{ByView, DesignResult, ProcessMisses};
 
 use super::context::Context;
 use super::cost::{SUMS_ONLY, with_interval};
@@ -146,7 +146,7 @@ fn excess(all: &Sum, batches: Option<&[Sum]>, confidence: f64) -> Cost {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_simulation_result::{ByView, ProcessMisses};
+    use switchcost_design::result::{ByView, ProcessMisses};
 
     use super::super::findings::ProcessLevel;
     use super::super::testing::{LENGTH, QUANTUM, Run};

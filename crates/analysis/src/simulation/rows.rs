@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts};
+use switchcost_design::result::{ByView, HierarchyCounts, LevelCounts};
 
 pub(crate) fn in_percent<S: Serializer>(
     share: &Option<f64>,

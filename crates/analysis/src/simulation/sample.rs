@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_simulation_result::{DesignResult, PartResult, View};
+use switchcost_design::result::{DesignResult, PartResult, View};
 
 use super::findings::Cost;
 use super::interval::around;

@@ -1,7 +1,7 @@
 //! Which part of the memory system excess cycles arise in.
 
+use switchcost_design::result::{DesignResult, Detail, LevelCounts};
 use switchcost_design::{Holds, Level};
-use switchcost_simulation_result::{DesignResult, Detail, LevelCounts};
 
 use super::findings::{ExcessPart, Part};
 use super::sums::difference;

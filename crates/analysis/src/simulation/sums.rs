@@ -1,6 +1,6 @@
 //! What intervals add up to.
 
-use switchcost_simulation_result::{Interval, OfOthers};
+use switchcost_design::result::{Interval, OfOthers};
 
 /// Which cycles of a sum: [`Sum::excess`], [`Sum::lost`], [`Sum::gained`], or [`Sum::state`].
 pub(crate) type Cycles = fn(&Sum) -> f64;

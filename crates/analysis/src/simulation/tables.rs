@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_design::Holds;
-use switchcost_simulation_result::{CallCost, DesignResult, Detail, HierarchyCounts};
+use switchcost_design::result::{CallCost, DesignResult, Detail, HierarchyCounts};
 
 use super::context::ProgramNames;
 use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
@@ -14,7 +14,7 @@ const PROGRAMS: usize = 6;
 
 pub(crate) fn losses(detail: &Detail) -> Vec<LossFinding> {
     let counted = detail.losses.iter().filter(|loss| loss.returns > 0);
-    let finding = |loss: &switchcost_simulation_result::WorkingSetLoss| {
+    let finding = |loss: &switchcost_design::result::WorkingSetLoss| {
         let mean = |lines: u64| lines as f64 / loss.returns as f64;
         LossFinding {
             level: loss.level.clone(),
@@ -28,7 +28,7 @@ pub(crate) fn losses(detail: &Detail) -> Vec<LossFinding> {
 }
 
 pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
-    let finding = |origin: &switchcost_simulation_result::MissOrigins| {
+    let finding = |origin: &switchcost_design::result::MissOrigins| {
         let evicted = [origin.evicted_by_others, origin.evicted_by_kernel];
         let parts = [
             &evicted[..],

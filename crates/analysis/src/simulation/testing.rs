@@ -1,10 +1,10 @@
 //! Records made by hand, whose answers are known.
 
-use switchcost_design::{Design, Holds, Level, Ways};
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, DesignResult, Detail, DetailLevel, HierarchyCounts, Interval, LevelCounts, OfOthers,
     ProcessFacts, Simulation, SwitchCause, TraceFacts,
 };
+use switchcost_design::{Design, Holds, Level, Ways};
 use switchcost_units::Bytes;
 
 use super::{Analyser, DesignFinding, Findings, Options};
@@ -15,8 +15,8 @@ pub(crate) const INTERVALS: u32 = 100;
 pub(crate) const GAINED_CYCLES: u64 = 3;
 
 /// What a guest was.
-pub(crate) fn guest() -> switchcost_simulation_result::GuestFacts {
-    switchcost_simulation_result::GuestFacts {
+pub(crate) fn guest() -> switchcost_design::result::GuestFacts {
+    switchcost_design::result::GuestFacts {
         kernel: "vmlinuz".to_owned(),
         command_line: String::new(),
         slice_ns: None,

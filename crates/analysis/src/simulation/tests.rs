@@ -1,9 +1,7 @@
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use switchcost_simulation_result::{
-    ByView, GainedCycles, Interval, OfOthers, PrivateBy, SwitchCause,
-};
+use switchcost_design::result::{ByView, GainedCycles, Interval, OfOthers, PrivateBy, SwitchCause};
 
 use super::testing::{GAINED_CYCLES, INTERVALS, LENGTH, QUANTUM, READ, Run, counts, guest};
 use super::{
@@ -894,7 +892,7 @@ proptest! {
             if run.intervals.is_empty() {
                 break;
             }
-            let cycles = switchcost_simulation_result::ByView { shared, private, flushed };
+            let cycles = switchcost_design::result::ByView { shared, private, flushed };
             let at = index.index(run.intervals.len());
             let design = (cause % 3) as u16;
             run.intervals[at] = Interval {

@@ -4,10 +4,10 @@ use std::ops::Add;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use switchcost_design::result::{DesignPrices, DesignResult, LostCycles, LostLines};
 use switchcost_design::{Design, Level};
-use switchcost_profile::{Kind, Prices};
+use switchcost_record::profile::{Kind, Prices};
 use switchcost_record::{Cache, CacheKind};
-use switchcost_simulation_result::{DesignPrices, DesignResult, LostCycles, LostLines};
 use switchcost_units::Bytes;
 
 use crate::model::LinePrices;
@@ -153,12 +153,12 @@ fn cache(prices: &Prices, level: u32, is_code: bool) -> Option<&Cache> {
 #[cfg(test)]
 mod tests {
     use switchcost_design::Holds;
-    use switchcost_profile::Price;
     use switchcost_record::CacheKind::{Data, Instruction, Unified};
+    use switchcost_record::profile::Price;
 
     use super::*;
     use crate::simulation::testing::head;
-    use switchcost_simulation_result::DetailLevel;
+    use switchcost_design::result::DetailLevel;
 
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;

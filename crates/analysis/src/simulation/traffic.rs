@@ -1,7 +1,7 @@
 //! What goes over the buses, and what prefetching is worth.
 
 use switchcost_design::Level;
-use switchcost_simulation_result::{DesignResult, LevelCounts};
+use switchcost_design::result::{DesignResult, LevelCounts};
 
 use super::findings::{PrefetchFinding, TrafficFinding};
 

@@ -1,6 +1,6 @@
 //! The simulator beside time: two tasks that walk as much, on the design `host`, and the same array that times itself.
 
-use switchcost_profile::{Kind, Prices, Profile, Reused};
+use switchcost_record::profile::{Kind, Prices, Profile, Reused};
 use switchcost_units::Bytes;
 
 use super::{ran, text};
@@ -132,7 +132,7 @@ fn reloaded(
         .ok_or("simulate tells no excess")?;
     let (one, profile) = (walks("1")?, text(&program.path(&format!("{name}.json"))));
     ran(program.command(&["trace", "profile", &one, "-o", &profile]))?;
-    let profile = switchcost_profile::read_profile(std::path::Path::new(&profile))
+    let profile = switchcost_record::profile::read_profile(std::path::Path::new(&profile))
         .map_err(|error| error.to_string())?;
     let model = switchcost_analysis::model::reload(&profile, prices, size, f64::MAX);
     let found = switchcost_analysis::model::reload(&array(kind, size), prices, size, f64::MAX);

@@ -2,7 +2,7 @@
 //! lost to what came in for them.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{Detail, EvictorPlace, PlaceCost};
+use switchcost_design::result::{Detail, EvictorPlace, PlaceCost};
 
 use super::kernel_code::{KernelBlocks, KernelCode};
 use super::places::{Names, Places, Sum};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_simulation_result::CallCost;
+use switchcost_design::result::CallCost;
 use switchcost_trace::syscall_name;
 
 /// Of one number.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::{Detail, Eviction};
+use switchcost_design::result::{Detail, Eviction};
 
 use super::column;
 use crate::address::KERNEL;

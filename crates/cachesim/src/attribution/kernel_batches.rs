@@ -1,6 +1,6 @@
 //! What the kernel takes, by batches of consecutive switches: what intervals are made from.
 
-use switchcost_simulation_result::KernelBatch;
+use switchcost_design::result::KernelBatch;
 
 /// No more than twice so many batches are kept: then two become one.
 const BATCHES: usize = 40;

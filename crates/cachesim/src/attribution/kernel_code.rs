@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::FunctionUse;
+use switchcost_design::result::FunctionUse;
 
 use super::places::Names;
 use crate::address::{KERNEL, owner};

@@ -1,6 +1,6 @@
 //! What the kernel takes, where the trace has its instructions: by system call, and by batches of switches.
 
-use switchcost_simulation_result::{Detail, KernelBatch};
+use switchcost_design::result::{Detail, KernelBatch};
 
 use super::calls::Calls;
 use super::kernel_batches::KernelBatches;

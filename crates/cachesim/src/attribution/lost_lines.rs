@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_profile::Kind;
+use switchcost_design::result::Detail;
+use switchcost_record::profile::Kind;
 use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
-use switchcost_simulation_result::Detail;
 
 use crate::machine::{Levels, Listener, Lookup, Took};
 
@@ -76,7 +76,7 @@ impl Listener for LostLines {
             .iter()
             .map(|(((found_alone, missed), kind), lines)| {
                 let name = |level: &usize| levels[*level].clone();
-                switchcost_simulation_result::LostLines {
+                switchcost_design::result::LostLines {
                     found_alone: name(found_alone),
                     missed: name(missed),
                     kind: *kind,

@@ -1,6 +1,6 @@
 //! Lookups of the program that miss in the shared and not in the private hierarchy, and the other way round.
 
-use switchcost_simulation_result::{Detail, MissDifference};
+use switchcost_design::result::{Detail, MissDifference};
 
 use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};
 

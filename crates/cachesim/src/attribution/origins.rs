@@ -1,6 +1,6 @@
 //! Where misses come from, and whose doing it is that lookups take longer than alone, or less.
 
-use switchcost_simulation_result::{Detail, GainedCycles, LostCycles, LostTo, MissOrigins};
+use switchcost_design::result::{Detail, GainedCycles, LostCycles, LostTo, MissOrigins};
 
 use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};
 

@@ -1,6 +1,6 @@
 //! What processes have in the shared levels, and lose there while they are away.
 
-use switchcost_simulation_result::{Detail, FillPoint, WorkingSetLoss};
+use switchcost_design::result::{Detail, FillPoint, WorkingSetLoss};
 
 use super::column;
 use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};

@@ -10,7 +10,7 @@
 
 use std::fmt::Debug;
 
-use switchcost_simulation_result::Detail;
+use switchcost_design::result::Detail;
 
 use super::plan::Kind;
 use super::view_set::ViewSet;

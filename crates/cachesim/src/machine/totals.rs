@@ -1,7 +1,7 @@
 //! What a machine says in the end.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, ProcessMisses,
 };
 

@@ -4,7 +4,7 @@ use switchcost_design::Design;
 use switchcost_trace::synthetic::{Mixed, PingPong};
 use switchcost_trace::{Chunk, Mark, TaskId};
 
-use switchcost_simulation_result::{LastLevelCounts, PrivateBy};
+use switchcost_design::result::{LastLevelCounts, PrivateBy};
 
 use super::{NoLastLevel, SideBySide};
 

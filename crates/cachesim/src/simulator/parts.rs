@@ -1,6 +1,6 @@
 //! Parts of a trace: what is counted in each of them, between chunks that only warm caches up.
 
-use switchcost_simulation_result::{DesignResult, PartResult};
+use switchcost_design::result::{DesignResult, PartResult};
 use switchcost_trace::Purpose;
 
 /// What a chunk is fed for.

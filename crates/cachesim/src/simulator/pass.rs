@@ -1,6 +1,6 @@
 //! One pass over the event stream: a design by itself, or a family of them, and who runs.
 
-use switchcost_simulation_result::{ByView, DesignResult, FIRST_FILL_POINT, Interval};
+use switchcost_design::result::{ByView, DesignResult, FIRST_FILL_POINT, Interval};
 use switchcost_trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
 
 use super::parts::{ALL, Counted, Fed, Part};

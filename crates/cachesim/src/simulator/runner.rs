@@ -1,7 +1,7 @@
 //! One design by itself, or many in one pass: the same to their caller.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{DesignResult, Interval};
+use switchcost_design::result::{DesignResult, Interval};
 use switchcost_trace::{BlockRun, Reference};
 
 use crate::attribution::{Attribution, ByPlace, by_place};

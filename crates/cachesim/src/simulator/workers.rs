@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use switchcost_simulation_result::Interval;
+use switchcost_design::result::Interval;
 use switchcost_trace::Chunk;
 
 use super::parts::Fed;

@@ -1,7 +1,7 @@
 //! A family: designs that differ in some levels only, simulated together.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{ByView, DesignResult, Interval, ProcessMisses};
+use switchcost_design::result::{ByView, DesignResult, Interval, ProcessMisses};
 use switchcost_trace::{BlockRun, Reference};
 
 use crate::attribution::{Attribution, ByPlace, by_place};

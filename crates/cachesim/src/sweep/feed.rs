@@ -1,7 +1,7 @@
 //! Where the lookups of swept levels come from: the same to a family, whichever it is.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::DesignResult;
+use switchcost_design::result::DesignResult;
 use switchcost_trace::{BlockRun, Reference};
 
 use crate::address::KeyFormat;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::Interval;
+use switchcost_design::result::Interval;
 
 /// More sums than this are given out before the trace ends; bounds memory.
 const MOST_NUMBERS: usize = 8 << 20;

@@ -1,7 +1,7 @@
 //! The counters of each member, from those of the first and what the sweep has found.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, DesignResult, HierarchyCounts, LevelCounts, ProcessMisses, View,
 };
 

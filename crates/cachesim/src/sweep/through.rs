@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::DesignResult;
+use switchcost_design::result::DesignResult;
 
 use crate::address::KeyFormat;
 use crate::machine::{Kind, LevelRequest};

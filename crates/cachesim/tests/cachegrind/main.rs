@@ -4,8 +4,8 @@
 mod valgrind;
 
 use switchcost_cachesim::{Options, Simulator};
+use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_design::{DESIGN_SCHEMA, Design, Holds, Level, Ways};
-use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
 use switchcost_trace::{Chunk, Importer};
 use switchcost_units::Bytes;
 

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
 use switchcost_design::Design;
-use switchcost_simulation_result::PrivateBy;
+use switchcost_design::result::PrivateBy;
 use switchcost_trace::Chunk;
 
 use crate::findings::{compare, feed, of_oracle, run_engine, run_oracle};

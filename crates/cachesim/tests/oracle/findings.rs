@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, CallCost, Detail, Eviction, EvictorPlace, FillPoint, GainedCycles, HierarchyCounts,
     Interval, LostCycles, MissDifference, MissOrigins, PlaceCost, PrivateBy, ProcessFacts,
     ProcessMisses, SwitchCause, WorkingSetLoss,

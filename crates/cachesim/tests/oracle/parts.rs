@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use switchcost_cachesim::{Options, Outcome, Simulator};
 use switchcost_design::Design;
-use switchcost_simulation_result::{DesignResult, HierarchyCounts, Interval, View};
+use switchcost_design::result::{DesignResult, HierarchyCounts, Interval, View};
 use switchcost_trace::{Chunk, Purpose};
 
 use crate::agreement::{cases, options};

@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::analyse;
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 use super::{Scraped, metrics, prometheus_text};
 use crate::testing::{large, small};

@@ -1,7 +1,7 @@
 use super::*;
 use std::cell::Cell;
 use switchcost_host::clock::Clock;
-use switchcost_injection::Timing;
+use switchcost_record::injection::Timing;
 use switchcost_record::{ClockFacts, CoreClock, HostManifest};
 use switchcost_units::{CpuId, TickRate, Ticks};
 
@@ -89,7 +89,7 @@ fn header(plan: Plan) -> Header {
     let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
     let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
     Header {
-        schema: switchcost_injection::INJECTION_FORM.to_owned(),
+        schema: switchcost_record::injection::INJECTION_FORM.to_owned(),
         program_version: String::new(),
         started_at: String::new(),
         command: Vec::new(),

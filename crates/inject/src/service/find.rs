@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
 use switchcost_host::live::{Census, LiveThread, Seen, ThreadId};
-use switchcost_injection::Look;
 use switchcost_record::KernelSwitches;
+use switchcost_record::injection::Look;
 use switchcost_units::{CpuId, Nanos};
 
 use super::ServiceFault;

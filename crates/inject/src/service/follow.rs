@@ -4,7 +4,7 @@ use std::io;
 
 use switchcost_host::clock::monotonic;
 use switchcost_host::task::{FreshProcess, Waited};
-use switchcost_injection::{Group, Line};
+use switchcost_record::injection::{Group, Line};
 use switchcost_units::Nanos;
 
 use super::{Reply, ServiceFault, ServiceOrder};

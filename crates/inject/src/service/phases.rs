@@ -5,8 +5,8 @@ use std::io;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use switchcost_injection::{Arm, Group, Phase, Timing};
 use switchcost_record::KernelSwitches;
+use switchcost_record::injection::{Arm, Group, Phase, Timing};
 use switchcost_units::{Nanos, TickRate, Ticks};
 
 use super::{ServiceFault, ServiceOrder};

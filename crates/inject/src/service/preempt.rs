@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use switchcost_host::clock::monotonic;
 use switchcost_host::control::{StepsBelowTop, lock_memory, pin, set_policy};
 use switchcost_host::live::LiveThread;
-use switchcost_injection::Group;
+use switchcost_record::injection::Group;
 use switchcost_record::{KernelSwitches, Policy};
 use switchcost_units::{Bytes, Nanos, Ticks};
 

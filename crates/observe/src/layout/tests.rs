@@ -1,6 +1,6 @@
 //! Both sides of the contract are the same.
 
-use switchcost_observation::Why;
+use switchcost_record::observation::Why;
 
 use super::btf::Btf;
 use super::*;

@@ -3,7 +3,7 @@ use std::fs;
 
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest;
-use switchcost_observation::{Subject, Throttled};
+use switchcost_record::observation::{Subject, Throttled};
 use tempfile::TempDir;
 
 use super::*;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::{Duration, Instant};
 
-use switchcost_observation::{Frame, Module, SampledStacks, UserStack};
+use switchcost_record::observation::{Frame, Module, SampledStacks, UserStack};
 
 use super::layout::Sample;
 use super::mappings::{Mappings, Place, is_for_runtime_code};

@@ -39,11 +39,12 @@ fn check(options: Options) {
     let (status, usage) = ended.join().expect("it only waits").expect("our child");
     assert!(status.success());
     let counted = observer.finish().expect("it is read");
-    if options.without_bpf && counted.source == switchcost_observation::Source::Proc {
+    if options.without_bpf && counted.source == switchcost_record::observation::Source::Proc {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
-    let sum =
-        |of: fn(&switchcost_observation::Tasks) -> u64| counted.tasks.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&switchcost_record::observation::Tasks) -> u64| {
+        counted.tasks.iter().map(of).sum::<u64>()
+    };
     let (tasks, voluntary, involuntary) = (
         sum(|t| t.count),
         sum(|t| t.voluntary),

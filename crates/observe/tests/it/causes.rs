@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use switchcost_observation::{Cause, Entry, FutexWait, Why};
 use switchcost_observe::Options;
+use switchcost_record::observation::{Cause, Entry, FutexWait, Why};
 
 use crate::{call, observed, program_traced, switches, turn};
 
@@ -85,7 +85,7 @@ fn what_a_program_does_all_the_time_is_reported_whatever_it_did_before() {
         counted
             .tasks
             .iter()
-            .map(switchcost_observation::Tasks::switches)
+            .map(switchcost_record::observation::Tasks::switches)
             .sum::<u64>()
     );
 }

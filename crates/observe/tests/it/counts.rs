@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use switchcost_observation::{Event, EventKind, Observation, Source, Tasks};
 use switchcost_observe::{Backend, Options};
+use switchcost_record::observation::{Event, EventKind, Observation, Source, Tasks};
 use switchcost_units::{CpuId, Nanos};
 
 use crate::{begin, by_records, observed, observer, traced, turn};

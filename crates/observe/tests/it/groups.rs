@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use switchcost_facts::Root;
-use switchcost_observation::{Event, Observation};
 use switchcost_observe::{
     Backend, Listener, NoBpf, Notice, ObserveError, Options, Requests, Target, Task, observe,
 };
+use switchcost_record::observation::{Event, Observation};
 use switchcost_units::Nanos;
 
 use crate::{observer, turn};

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use switchcost_observation::{Behind, Observation, Source, Tasks};
 use switchcost_observe::{Backend, Options};
+use switchcost_record::observation::{Behind, Observation, Source, Tasks};
 use switchcost_units::Nanos;
 
 use crate::{by_records, observer, turn};

@@ -19,8 +19,8 @@ use std::time::Duration;
 use switchcost_facts::Root;
 use switchcost_host::held::Held;
 use switchcost_host::machine::manifest;
-use switchcost_observation::{Entry, Event, Observation, Source, Tasks, Why};
 use switchcost_observe::{Backend, Observer, Options};
+use switchcost_record::observation::{Entry, Event, Observation, Source, Tasks, Why};
 
 /// One observes at a time: children of this process are adopted by the observer that looks.
 static TURN: Mutex<()> = Mutex::new(());

@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use switchcost_observation::{Observation, Source, Tasks};
 use switchcost_observe::{Backend, Options};
+use switchcost_record::observation::{Observation, Source, Tasks};
 
 use crate::in_flight::kernels;
 use crate::{begin, by_records, observed, observer, program_traced, turn};

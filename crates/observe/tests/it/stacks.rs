@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use switchcost_observation::UserStack;
 use switchcost_observe::Options;
+use switchcost_record::observation::UserStack;
 
 use crate::{observed, program_traced, turn};
 
@@ -35,7 +35,7 @@ fn stacks_are_sampled_as_often_as_was_asked_for_and_stand_for_all_switches() {
         .tasks
         .iter()
         .filter(|tasks| tasks.name == "perl")
-        .map(switchcost_observation::Tasks::switches)
+        .map(switchcost_record::observation::Tasks::switches)
         .sum();
     let reported: u64 = of_perl().map(|stack| stack.switches).sum::<u64>() + stacks.lost_switches;
     assert!(

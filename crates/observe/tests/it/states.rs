@@ -2,8 +2,8 @@
 
 use std::process::{Child, Command};
 
-use switchcost_observation::{Entry, Observation, Pair, Tasks, Why};
 use switchcost_observe::Options;
+use switchcost_record::observation::{Entry, Observation, Pair, Tasks, Why};
 
 use crate::groups::{Group, hierarchies};
 use crate::{by_records, call, observed, switches, turn};

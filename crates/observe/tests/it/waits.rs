@@ -1,7 +1,7 @@
 //! Who ran while a task was off its CPU, and who kept it waiting for one.
 
-use switchcost_observation::{Behind, Observation, Pair, Tasks};
 use switchcost_observe::Options;
+use switchcost_record::observation::{Behind, Observation, Pair, Tasks};
 
 use crate::states::loop_on;
 use crate::{observed, turn};

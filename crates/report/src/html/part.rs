@@ -1,10 +1,10 @@
 use maud::{Markup, html};
 use switchcost_analysis::compare::{Comparison, History};
 use switchcost_analysis::{Findings, Point, injection, observation, simulation};
-use switchcost_injection::Injection;
-use switchcost_observation::Observation;
+use switchcost_design::result::Simulation;
 use switchcost_record::MeasureRecord;
-use switchcost_simulation_result::Simulation;
+use switchcost_record::injection::Injection;
+use switchcost_record::observation::Observation;
 
 use super::section::{Section, blocks, figure_id};
 use super::table;

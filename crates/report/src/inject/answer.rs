@@ -2,7 +2,7 @@ use std::path::Path;
 
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Doubt, Findings, FootprintFinding, USUAL_RATE, doubt};
-use switchcost_injection::Injection;
+use switchcost_record::injection::Injection;
 
 use crate::observe::name;
 use crate::page::Page;

@@ -1,6 +1,6 @@
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, FootprintFinding};
-use switchcost_injection::Injection;
+use switchcost_record::injection::Injection;
 use switchcost_units::{CpuId, Nanos};
 
 use crate::for_programs::{self, Column, Table};

@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::injection::{Doubt, Findings, ServiceFindings, doubt};
-use switchcost_injection::{Group, Injection, Other, Plan, Run};
 use switchcost_record::HostManifest;
+use switchcost_record::injection::{Group, Injection, Other, Plan, Run};
 
 use crate::for_programs::OutputFormat;
 

@@ -14,7 +14,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::injection::Findings;
-use switchcost_injection::Injection;
+use switchcost_record::injection::Injection;
 
 use crate::for_programs::{Document, Table};
 use crate::format::{InEveryFormat, written};

@@ -1,5 +1,5 @@
 use switchcost_analysis::injection::Findings;
-use switchcost_injection::{Injection, Other, Plan};
+use switchcost_record::injection::{Injection, Other, Plan};
 
 use super::answer::program;
 use super::service;

@@ -1,6 +1,6 @@
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, FootprintFinding, ServiceFindings};
-use switchcost_injection::{Arm, Group, Injection, Service};
+use switchcost_record::injection::{Arm, Group, Injection, Service};
 
 use super::answer::touching;
 use crate::grid::Grid;
@@ -192,8 +192,9 @@ fn row(record: &Injection, group: &Group) -> Vec<String> {
         .plan
         .footprints_bytes
         .get(group.footprint as usize);
-    let sum =
-        |of: fn(&switchcost_injection::Phase) -> u64| count(group.phases.iter().map(of).sum());
+    let sum = |of: fn(&switchcost_record::injection::Phase) -> u64| {
+        count(group.phases.iter().map(of).sum())
+    };
     vec![
         (group.block + 1).to_string(),
         timings

@@ -1,6 +1,6 @@
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, FootprintFinding};
-use switchcost_injection::{Injection, Run};
+use switchcost_record::injection::{Injection, Run};
 
 use super::answer::rate;
 use crate::entry::Entry;

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use switchcost_analysis::injection::analyse;
-use switchcost_injection::{Arm, End, Group, Injection, Look, Other, Phase, Run, Service, Timing};
+use switchcost_record::injection::{
+    Arm, End, Group, Injection, Look, Other, Phase, Run, Service, Timing,
+};
 use switchcost_units::Nanos;
 
 use super::render;

@@ -1,7 +1,7 @@
 use switchcost_analysis::observation::{
     Advice, Change, Findings, LikelyBy, Limit, NO_BOUND, NoAdvice, ProcessFinding, Range, Widest,
 };
-use switchcost_observation::{KnownBy, KnownReload, Observation, Source, Subject};
+use switchcost_record::observation::{KnownBy, KnownReload, Observation, Source, Subject};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 

@@ -1,7 +1,7 @@
 //! What the indirect cost is made of: what is likely, and what keeps its upper end from being more.
 
 use switchcost_analysis::observation::{Findings, Limit, Limited, Prices};
-use switchcost_observation::{KnownReload, Observation};
+use switchcost_record::observation::{KnownReload, Observation};
 use switchcost_units::Bytes;
 
 use super::answer::name;

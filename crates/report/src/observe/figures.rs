@@ -6,7 +6,7 @@ mod waits;
 mod window;
 
 use switchcost_analysis::observation::Findings;
-use switchcost_observation::{Observation, Source};
+use switchcost_record::observation::{Observation, Source};
 use switchcost_units::Nanos;
 
 use crate::page::Page;

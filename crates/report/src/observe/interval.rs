@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::observation::{Findings, ProcessFinding, Range};
-use switchcost_observation::{Observation, Source};
+use switchcost_record::observation::{Observation, Source};
 
 use crate::for_programs::{Document, OutputFormat, json_line};
 

@@ -1,11 +1,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::observation::Findings;
-use switchcost_observation::{
+use switchcost_record::HostManifest;
+use switchcost_record::observation::{
     Calibration, CpuTime, LongWait, Lost, Moment, Observation, OlderChildren, OwnCost,
     SliceExtensions, Source, Subject, Throttled,
 };
-use switchcost_record::HostManifest;
 
 use crate::for_programs::OutputFormat;
 

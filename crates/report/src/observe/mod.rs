@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use strum::{Display, EnumIter, EnumString};
 use switchcost_analysis::observation::Findings;
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 pub(crate) use answer::name;
 pub use interval::render_interval;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::observation::{Findings, KeptWaitingFinding, NeighbourFinding};
-use switchcost_observation::{Behind, LongWait, Observation};
+use switchcost_record::observation::{Behind, LongWait, Observation};
 use switchcost_units::Nanos;
 
 use super::answer::name;

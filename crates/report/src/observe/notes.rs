@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use switchcost_analysis::observation::{Findings, Widest};
-use switchcost_observation::{
+use switchcost_record::observation::{
     CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
 };
 

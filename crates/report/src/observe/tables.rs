@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::{CauseFinding, Findings, Latency, ProcessFinding, Range};
-use switchcost_observation::{Entry as KernelEntry, FutexWait, RESUMED_CALL, Why};
+use switchcost_record::observation::{Entry as KernelEntry, FutexWait, RESUMED_CALL, Why};
 
 use super::answer::{cpus, name};
 use super::neighbours;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use switchcost_analysis::observation::analyse;
-use switchcost_observation::{
+use switchcost_record::observation::{
     Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint,
     KnownReload, Load, LongWait, Observation, OlderChildren, Pair, Reload, Source, Subject,
     Throttled, Waits, Why,
@@ -48,7 +48,7 @@ pub(super) fn large() -> Observation {
         off_ns: Nanos(1_000_000),
         wait_ns: Nanos(1_000),
     };
-    let named = |at: u32| switchcost_observation::Tasks {
+    let named = |at: u32| switchcost_record::observation::Tasks {
         process: Some(at),
         name: format!("name of task {at}."),
         voluntary: 10_000,
@@ -146,7 +146,7 @@ fn children_that_were_there_before_and_do_the_work_are_named_with_how_to_observe
 fn threads_of_runtimes_are_grouped_by_what_they_are() {
     let mut seen = small();
     let first = seen.tasks.remove(0);
-    let named = |name: &str, count: u64| switchcost_observation::Tasks {
+    let named = |name: &str, count: u64| switchcost_record::observation::Tasks {
         process: Some(9),
         name: name.to_owned(),
         count,

@@ -1,7 +1,7 @@
 //! Cycles and counts in words.
 
 use switchcost_analysis::simulation::{Cost, LevelFinding};
-use switchcost_simulation_result::PrivateBy;
+use switchcost_design::result::PrivateBy;
 
 use crate::quantity::{NO_NUMBER, number, time};
 

@@ -1,6 +1,6 @@
 use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
+use switchcost_design::result::{LIVE, LostCycles, PrivateBy, Simulation, TraceFacts};
 use switchcost_record::LEFT_OUT;
-use switchcost_simulation_result::{LIVE, LostCycles, PrivateBy, Simulation, TraceFacts};
 
 use super::amount::{as_time, count, cycles, filled, rounded, share};
 use super::time_lost;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_simulation_result::LastLevelCounts;
+use switchcost_design::result::LastLevelCounts;
 
 use super::amount::{count, share};
 use crate::entry::Entry;

@@ -1,5 +1,5 @@
 use switchcost_analysis::simulation::{Cost, DesignFinding, Findings, GroupFinding, Point, Spread};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use crate::for_programs::Table;
 

@@ -1,5 +1,5 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding};
-use switchcost_simulation_result::{ByView, LevelCounts};
+use switchcost_design::result::{ByView, LevelCounts};
 
 use super::amount::{
     as_time, beside_time, count, ends, filled, known, one, perhaps, rounded, share, with_bound,

@@ -1,6 +1,6 @@
 //! What a page has room for and a terminal has not: what was traced, and how it was simulated.
 
-use switchcost_simulation_result::{PrivateBy, Simulation};
+use switchcost_design::result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;
 
 use super::amount::{count, ones};

@@ -12,7 +12,7 @@ mod series;
 pub(super) mod sweep;
 
 use switchcost_analysis::simulation::{Findings, Group};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::detailed;
 use crate::page::Page;

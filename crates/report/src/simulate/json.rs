@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::Findings;
+use switchcost_design::result::{Simulation, TraceFacts};
 use switchcost_record::HostManifest;
-use switchcost_simulation_result::{Simulation, TraceFacts};
 
 use crate::for_programs::OutputFormat;
 

@@ -1,7 +1,7 @@
 //! Misses per thousand instructions: of every design in every level, and of every program.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding, ProcessFinding};
-use switchcost_simulation_result::{ByView, View};
+use switchcost_design::result::{ByView, View};
 
 use super::amount::rounded;
 use super::compared;

@@ -29,7 +29,7 @@ pub(crate) mod trials;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::{DesignFinding, Findings};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use crate::for_programs::{Document, Table};
 use crate::format::{InEveryFormat, written};

@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{
     DesignFinding, Findings, Group, GroupFinding, Growth, SurvivorBias,
 };
-use switchcost_simulation_result::{DetailLevel, PhysicalPages};
+use switchcost_design::result::{DetailLevel, PhysicalPages};
 
 use super::DETAILED;
 use super::amount::{count, rounded, share};

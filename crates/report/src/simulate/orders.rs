@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::OrderFinding;
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
 use crate::entry::Entry;

@@ -2,7 +2,7 @@ use switchcost_analysis::simulation::{
     DesignFinding, EvictionTable, EvictorFinding, ExcessPart, Findings, LossFinding, OriginFinding,
     Part,
 };
-use switchcost_simulation_result::LostCycles;
+use switchcost_design::result::LostCycles;
 
 use super::amount::{count, rounded, share};
 use super::detailed;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::{SampleFinding, SampleQuantity};
-use switchcost_simulation_result::View;
+use switchcost_design::result::View;
 
 use super::amount::{count, ends, perhaps, share};
 use super::csv::float;

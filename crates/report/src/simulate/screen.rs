@@ -2,7 +2,7 @@
 //! data) that pays, and what to know, worst first. Everything else is behind `--details` and in the page.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, PlaceFinding};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::amount::{
     as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound,

@@ -1,5 +1,5 @@
 use switchcost_analysis::simulation::{Findings, Group};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::amount::{count, ones};
 use crate::page::Page;

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_analysis::simulation::{Findings, TrialFinding};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
 use super::answer::of_a_part;

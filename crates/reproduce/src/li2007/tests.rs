@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::{Curve, CurvePoint, Knee};
+use switchcost_design::result::{LostCycles, LostTo};
 use switchcost_record::Mechanism;
-use switchcost_simulation_result::{LostCycles, LostTo};
 use switchcost_units::Bytes;
 use switchcost_workload::Access;
 

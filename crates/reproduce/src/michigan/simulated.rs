@@ -1,6 +1,6 @@
 //! Figure 4, simulated: misses of one task alone and of two in turn.
 
-use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
+use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
 
 use super::{SIMULATED_KIB, simulated_step};

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::CounterFinding;
+use switchcost_design::result::LevelCounts;
 use switchcost_record::{Between, Mechanism};
-use switchcost_simulation_result::LevelCounts;
 use switchcost_workload::Access;
 
 use super::with_kernel::{LAYERS, Layer, Variant, step};

@@ -1,6 +1,6 @@
 //! Figure 4 with the kernel: the tasks of the measurement in a guest, their hand-offs and all, and what they miss.
 
-use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
+use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
 
 use super::simulated::level;

@@ -1,7 +1,7 @@
 //! Table 3: the memory systems.
 
+use switchcost_design::result::Simulation;
 use switchcost_design::{Design, Level, WritePolicy};
-use switchcost_simulation_result::Simulation;
 
 use super::{SETS, trials};
 use crate::claims::{Found, exact};

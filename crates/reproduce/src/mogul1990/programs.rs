@@ -132,7 +132,7 @@ fn table_2(records: &Records) -> Exhibit {
 }
 
 /// The three programs with the most instructions, by name.
-fn most_active(head: &switchcost_simulation_result::Simulation) -> String {
+fn most_active(head: &switchcost_design::result::Simulation) -> String {
     let mut by_name: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
     for process in &head.processes {
         *by_name.entry(&process.name).or_default() += process.instructions;

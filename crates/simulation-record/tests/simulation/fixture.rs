@@ -1,13 +1,13 @@
 //! A head and intervals made by hand: two designs, three processes, hostile names.
 
 use switchcost_design::Design;
-use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, CallCost, DesignResult, Detail, Eviction, EvictorPlace, GainedCycles, HierarchyCounts,
     Interval, LevelCounts, LostCycles, LostLines, LostTo, MissDifference, MissOrigins, OfOthers,
     PhysicalPages, PlaceCost, PrivateBy, ProcessFacts, ProcessMisses, Simulation, SwitchCause,
     TraceFacts, WorkingSetLoss,
 };
+use switchcost_simulation_record::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
 pub(crate) const HOSTILE: &str =
     "a\u{1b}[2J\u{202e}\"\\\0switchcost.record.checksum.xxh3\u{18}\u{10}0000000000000000";
@@ -82,7 +82,7 @@ fn detail() -> Detail {
         lost_lines: vec![LostLines {
             found_alone: "L1".into(),
             missed: "L2".into(),
-            kind: switchcost_simulation_result::profile::Kind::CodeAlone,
+            kind: switchcost_record::profile::Kind::CodeAlone,
             lines: u64::MAX,
         }],
         lost_cycles: LostCycles {

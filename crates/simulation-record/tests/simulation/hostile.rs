@@ -1,8 +1,8 @@
 //! Files that someone made up, with a checksum that is right: an error, never the end of the program.
 
 use proptest::prelude::*;
+use switchcost_design::result::Simulation;
 use switchcost_simulation_record::{ReadSimulationError, SIMULATION_SCHEMA, SIMULATION_VERSION};
-use switchcost_simulation_result::Simulation;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::fixture::{head, intervals};

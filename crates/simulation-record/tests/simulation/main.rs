@@ -10,8 +10,8 @@ mod write_errors;
 
 use std::path::{Path, PathBuf};
 
+use switchcost_design::result::{Interval, Simulation};
 use switchcost_simulation_record::{ReadSimulationError, SimulationRecord, SimulationWriter};
-use switchcost_simulation_result::{Interval, Simulation};
 use tempfile::TempDir;
 
 /// A folder of its own for each test, gone with it.

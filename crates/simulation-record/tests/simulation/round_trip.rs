@@ -1,7 +1,7 @@
 //! What is written is read back, number for number.
 
 use proptest::prelude::*;
-use switchcost_simulation_result::{ByView, Interval, OfOthers};
+use switchcost_design::result::{ByView, Interval, OfOthers};
 
 use crate::fixture::{head, intervals};
 use crate::{Folder, read, write};

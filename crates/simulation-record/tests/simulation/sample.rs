@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use switchcost_simulation_result::PrivateBy;
+use switchcost_design::result::PrivateBy;
 
 use crate::fixture::{head, intervals};
 use crate::read;

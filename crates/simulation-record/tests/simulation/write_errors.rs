@@ -1,7 +1,7 @@
 //! What cannot be written is said, and nothing is left behind.
 
+use switchcost_design::result::Interval;
 use switchcost_simulation_record::{SimulationWriter, WriteSimulationError};
-use switchcost_simulation_result::Interval;
 
 use crate::Folder;
 use crate::fixture::{head, intervals};

@@ -6,7 +6,7 @@ use clap::Args;
 
 use std::str::FromStr;
 
-use switchcost_simulation_result::{LIVE, PrivateBy};
+use switchcost_design::result::{LIVE, PrivateBy};
 use switchcost_trace::reorder::Schedule;
 use switchcost_units::Nanos;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use switchcost_analysis::Findings;
 use switchcost_analysis::observation::calibration;
-use switchcost_observation::Calibration;
+use switchcost_record::observation::Calibration;
 use switchcost_record::trust::open_found;
 use switchcost_record::{Case, EndReason, HostManifest, MeasureRecord, Mechanism};
 use time::format_description::well_known::Rfc3339;
@@ -182,7 +182,7 @@ pub(crate) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_observation::{Load, Observation};
+    use switchcost_record::observation::{Load, Observation};
     use switchcost_units::Bytes;
 
     use super::*;

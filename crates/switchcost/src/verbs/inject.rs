@@ -18,8 +18,10 @@ use switchcost_host::twin_group::twin_groups;
 use switchcost_inject::{
     Executor, Fault, Instruments, ProcessExecutor, Subject, Undisturbed, undisturbed,
 };
-use switchcost_injection::{End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Timing};
 use switchcost_measure::{PlacementChoice, RequestedControls, wanted_controls};
+use switchcost_record::injection::{
+    End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Timing,
+};
 use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use time::OffsetDateTime;

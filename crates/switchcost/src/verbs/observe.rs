@@ -14,10 +14,10 @@ use std::path::Path;
 
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
-use switchcost_observation::Observation;
 use switchcost_observe::{
     Command, ObserveError, Observer, Options, Requests, Streams, Target, Task,
 };
+use switchcost_record::observation::Observation;
 use switchcost_report::Format;
 use time::OffsetDateTime;
 

@@ -15,7 +15,7 @@ mod warm_up;
 
 use std::path::Path;
 
-use switchcost_simulation_result::LIVE;
+use switchcost_design::result::LIVE;
 use switchcost_trace::{Chunk, ReadTraceError, TraceHeader, read_ahead};
 
 use crate::cli::simulate::{DesignArguments, SimulateArguments};

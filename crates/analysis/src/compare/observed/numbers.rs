@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchcost_observation::{Calibration, Lost, Observation, Source};
+use switchcost_record::observation::{Calibration, Lost, Observation, Source};
 
 use crate::compare::{Quantity, Who};
 use crate::observation::{Findings, ProcessFinding, Range, analyse};

@@ -2,7 +2,7 @@
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use switchcost_observation::{
+use switchcost_record::observation::{
     Cost, Histogram, Observation, Pair as Preempted, Reload, Source, Subject, Tasks, Throttled,
 };
 use switchcost_units::{Bytes, Nanos};

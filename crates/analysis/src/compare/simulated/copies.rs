@@ -1,6 +1,6 @@
 //! Which records are copies of others.
 
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::designs::is_same;
 use super::traces::TraceKey;

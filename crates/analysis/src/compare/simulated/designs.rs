@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use switchcost_design::Design;
-use switchcost_simulation_result::{GuestFacts, Simulation};
+use switchcost_design::result::{GuestFacts, Simulation};
 
 use super::traces::{Relation, TraceKey};
 use super::{Curve, Simulated};

@@ -1,6 +1,6 @@
 //! Which records simulate the same trace.
 
-use switchcost_simulation_result::{ProcessFacts, Simulation};
+use switchcost_design::result::{ProcessFacts, Simulation};
 
 use crate::compare::Basis;
 

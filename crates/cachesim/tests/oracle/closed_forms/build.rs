@@ -1,8 +1,8 @@
 //! Small designs and streams, and what both simulators make of them.
 
 use switchcost_cachesim::Options;
+use switchcost_design::result::{ByView, HierarchyCounts, LevelCounts, PrivateBy};
 use switchcost_design::{DESIGN_SCHEMA, Design, Holds, Level, Ways};
-use switchcost_simulation_result::{ByView, HierarchyCounts, LevelCounts, PrivateBy};
 use switchcost_trace::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, TaskId};
 use switchcost_units::Bytes;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
+use switchcost_design::result::{GainedCycles, LostTo, PrivateBy};
 use switchcost_design::{
     AddressKind, Design, Level, OnSwitch, PageAllocation, PageOrder, Replacement, Ways,
 };
-use switchcost_simulation_result::profile::Kind;
-use switchcost_simulation_result::{GainedCycles, LostTo, PrivateBy};
+use switchcost_record::profile::Kind;
 use switchcost_trace::{Mapping, Mark};
 use switchcost_units::Bytes;
 

@@ -1,7 +1,7 @@
 //! Buses, lines on their way, and streams that begin late.
 
+use switchcost_design::result::HierarchyCounts;
 use switchcost_design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
-use switchcost_simulation_result::HierarchyCounts;
 use switchcost_units::Bytes;
 
 use super::build::{

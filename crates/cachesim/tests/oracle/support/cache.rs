@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use switchcost_design::Replacement;
-use switchcost_simulation_result::LevelCounts;
+use switchcost_design::result::LevelCounts;
 
 use super::address::{Address, Tag};
 use super::fault::Fault;

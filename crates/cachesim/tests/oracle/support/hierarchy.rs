@@ -1,7 +1,7 @@
 //! One hierarchy: caches and TLBs with a clock.
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{HierarchyCounts, LevelCounts};
+use switchcost_design::result::{HierarchyCounts, LevelCounts};
 
 use super::address::{Address, KERNEL};
 use super::fault::Fault;

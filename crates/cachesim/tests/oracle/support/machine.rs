@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use switchcost_design::{Design, Replacement};
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, CallCost, FillPoint, GainedCycles, HierarchyCounts, LostCycles, LostTo, MissDifference,
     MissOrigins, OfOthers, ProcessMisses, WorkingSetLoss,
 };
+use switchcost_design::{Design, Replacement};
 
 use super::address::{Address, KERNEL, Tag};
 use super::cache::Cache;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_simulation_result::{ProcessFacts, SwitchCause};
+use switchcost_design::result::{ProcessFacts, SwitchCause};
 use switchcost_trace::{Cause, Mapping, Mark};
 
 use super::address::{Address, KERNEL};

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_design::Design;
-use switchcost_simulation_result::{
-    ByView, CallCost, FillPoint, OfOthers, ProcessFacts, SwitchCause,
-};
+use switchcost_design::result::{ByView, CallCost, FillPoint, OfOthers, ProcessFacts, SwitchCause};
 use switchcost_trace::{Block, Chunk, Mark, Reference};
 
 use super::address::KERNEL;

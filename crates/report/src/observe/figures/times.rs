@@ -2,7 +2,7 @@ use plotly::common::Marker;
 use plotly::layout::BarMode;
 use plotly::{Bar, Trace};
 use switchcost_analysis::observation::{Bin, Spread, spread};
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, edges_axis, layout, share_axis};

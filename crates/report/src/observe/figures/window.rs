@@ -2,7 +2,7 @@ use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
 use switchcost_analysis::observation::{Stretch, stretches};
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 use crate::entry::Entry;
 use crate::figure::{Drawing, Figure, colour, layout, linear_axis};

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use plotly::layout::Axis;
 use switchcost_analysis::simulation::{DesignFinding, Findings};
-use switchcost_simulation_result::{DesignResult, Simulation};
+use switchcost_design::result::{DesignResult, Simulation};
 use switchcost_units::Bytes;
 
 use super::series::{Point, line};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchcost_analysis::simulation::{Findings, OrderFinding, are_orders, over_orders};
-use switchcost_simulation_result::Simulation;
+use switchcost_design::result::Simulation;
 
 use super::series::{Point, line};
 use crate::figure::{Drawing, Figure, layout, log_axis, share_axis};

@@ -1,7 +1,7 @@
 //! A record of an observation with something of everything, made by hand.
 
 use serde_json::{Value, json};
-use switchcost_observation::Observation;
+use switchcost_record::observation::Observation;
 
 /// Programs that are observed, the first and the last called so.
 pub(crate) fn observed(first: &str, last: &str) -> Observation {

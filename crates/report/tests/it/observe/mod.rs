@@ -3,7 +3,7 @@
 pub(crate) mod fixture;
 
 use switchcost_analysis::observation::analyse;
-use switchcost_observation::{Observation, Source};
+use switchcost_record::observation::{Observation, Source};
 use switchcost_report::html::{Html, Part, render};
 
 use fixture::observed;

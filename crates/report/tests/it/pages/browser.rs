@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use switchcost_browser::Browser;
+use switchcost_host::browser::Browser;
 
 const PROBE: &str = include_str!("probe.js");
 

@@ -1,7 +1,7 @@
 //! Two designs, two programs (one with a name that means harm), 200 switches.
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
-use switchcost_simulation_result::{
+use switchcost_design::result::{
     ByView, CallCost, DesignResult, Detail, DetailLevel, Eviction, EvictorPlace, GainedCycles,
     HierarchyCounts, Interval, LevelCounts, LostCycles, LostTo, MissDifference, MissOrigins,
     OfOthers, PhysicalPages, PlaceCost, ProcessFacts, ProcessMisses, Simulation, SwitchCause,

@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{Cost, Group, GroupFinding, over_orders, over_trials};
+use switchcost_design::result::PrivateBy;
 use switchcost_record::LEFT_OUT;
 use switchcost_report::{Format, Style, simulate};
-use switchcost_simulation_result::PrivateBy;
 
 use super::fixture::{findings, record, whole};
 
@@ -382,7 +382,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
 fn varied(
     names: &[&str],
 ) -> (
-    switchcost_simulation_result::Simulation,
+    switchcost_design::result::Simulation,
     switchcost_analysis::simulation::Findings,
 ) {
     let (head, mut findings) = whole();
@@ -504,7 +504,7 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
 
 /// The record under two quanta of one order, and under another order.
 fn in_orders() -> Vec<(
-    switchcost_simulation_result::Simulation,
+    switchcost_design::result::Simulation,
     switchcost_analysis::simulation::Findings,
 )> {
     let one = |order: &str, quantum, cycles: u64| {
@@ -583,7 +583,7 @@ fn the_page_of_several_orders_has_their_curves() {
 
 #[test]
 fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
-    let counts = |shared| switchcost_simulation_result::LastLevelCounts {
+    let counts = |shared| switchcost_design::result::LastLevelCounts {
         design: "two\u{1b}".to_owned(),
         level: "L2".to_owned(),
         lookups: 12_345_678,
@@ -609,7 +609,7 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
     );
     assert_eq!(json["designs"][0]["at_once"]["shared"], 5100);
     // A level that was never full has nothing to share.
-    let short = switchcost_simulation_result::LastLevelCounts {
+    let short = switchcost_design::result::LastLevelCounts {
         held: 280,
         ..counts(1000)
     };

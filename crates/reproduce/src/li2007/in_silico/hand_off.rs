@@ -5,8 +5,8 @@
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, OriginFinding};
 use switchcost_analysis::{CaseFinding, Estimate};
+use switchcost_design::result::LostCycles;
 use switchcost_record::{Between, Mechanism};
-use switchcost_simulation_result::LostCycles;
 use switchcost_units::Bytes;
 
 use super::super::steps::hand_off::{

@@ -10,10 +10,10 @@ use switchcost_analysis::compare::{
     compare_observations, compare_simulations, copied,
 };
 use switchcost_analysis::{Findings, simulation};
-use switchcost_injection::Injection;
-use switchcost_observation::Observation;
+use switchcost_design::result::Simulation;
+use switchcost_record::injection::Injection;
+use switchcost_record::observation::Observation;
 use switchcost_record::{MeasureRecord, Source};
-use switchcost_simulation_result::Simulation;
 
 use crate::exit::Failure;
 use crate::kinds::{Kind, kind};

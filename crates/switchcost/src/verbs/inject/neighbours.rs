@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use switchcost_facts::Root;
 use switchcost_host::clock::monotonic;
 use switchcost_host::live::{Census, ThreadId};
-use switchcost_injection::Other;
+use switchcost_record::injection::Other;
 use switchcost_units::{CpuId, Nanos};
 
 /// From one look to the next.

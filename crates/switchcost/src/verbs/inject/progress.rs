@@ -4,7 +4,7 @@ use indicatif::ProgressBar;
 use switchcost_analysis::injection::{Power, half_width_ns, power};
 use switchcost_host::live::ThreadId;
 use switchcost_inject::{Progress, Stop};
-use switchcost_injection::{Group, Header, Other, Run};
+use switchcost_record::injection::{Group, Header, Other, Run};
 use switchcost_units::Nanos;
 
 use super::neighbours::Neighbours;

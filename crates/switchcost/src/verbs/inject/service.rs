@@ -11,11 +11,11 @@ use switchcost_inject::Instruments;
 use switchcost_inject::service::{
     Followed, Found, ProcessFollower, ServiceFault, ServiceOrder, Work, find, follow,
 };
-use switchcost_injection::{
-    End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun,
-};
 use switchcost_measure::PlacementChoice;
 use switchcost_record::HostManifest;
+use switchcost_record::injection::{
+    End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun,
+};
 use switchcost_units::{CpuId, Nanos};
 use time::OffsetDateTime;
 

@@ -11,8 +11,8 @@ use switchcost_host::clock::{Calibration, Clock};
 use switchcost_host::control::pin;
 use switchcost_host::machine::manifest;
 use switchcost_measure::prices::{Point, price_points};
-use switchcost_profile::{Kind, PRICES_SCHEMA, Price, Prices};
 use switchcost_record::HostManifest;
+use switchcost_record::profile::{Kind, PRICES_SCHEMA, Price, Prices};
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use switchcost_observation::Calibration;
+use switchcost_record::observation::Calibration;
 use switchcost_record::{HostManifest, MeasureRecord};
 use time::OffsetDateTime;
 

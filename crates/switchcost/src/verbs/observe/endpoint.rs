@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use switchcost_observation::Observation;
 use switchcost_observe::NoBpf;
+use switchcost_record::observation::Observation;
 use time::OffsetDateTime;
 
 use crate::exit::Failure;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use switchcost_analysis::observation::DirectCosts;
 use switchcost_export::{Clocks, Perfetto};
 use switchcost_host::clock;
-use switchcost_observation::Event;
+use switchcost_record::observation::Event;
 use switchcost_units::Nanos;
 use time::OffsetDateTime;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use switchcost_observation::{Module, SampledStacks};
+use switchcost_record::observation::{Module, SampledStacks};
 use switchcost_symbols::Symbols;
 
 /// Names the functions that are known.

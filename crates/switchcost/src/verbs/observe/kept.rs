@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use switchcost_host::draft::Draft;
-use switchcost_observation::Observation;
 use switchcost_observe::NoBpf;
 use switchcost_record::WriteRecordError;
+use switchcost_record::observation::Observation;
 
 use crate::exit::Failure;
 use crate::runs::Place;
@@ -61,7 +61,7 @@ impl Kept {
     pub(super) fn write(
         &mut self,
         observation: &Observation,
-    ) -> Result<(), switchcost_observation::WriteObservationError> {
+    ) -> Result<(), switchcost_record::observation::WriteObservationError> {
         let draft = self
             .draft
             .take()

@@ -4,7 +4,7 @@ mod injected;
 mod profiled;
 mod programs;
 
-use switchcost_observation::{KnownReload, Observation, Source};
+use switchcost_record::observation::{KnownReload, Observation, Source};
 
 use programs::Programs;
 

@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind, Write};
 use std::time::{Duration, Instant};
 
 use switchcost_analysis::observation::analyse;
-use switchcost_observation::Observation;
 use switchcost_observe::{NoBpf, ObserveError};
+use switchcost_record::observation::Observation;
 use switchcost_report::observe::render_interval;
 use switchcost_units::Nanos;
 use time::OffsetDateTime;

@@ -1,7 +1,7 @@
 //! Who looks while it is observed: the record, the terminal, clients over the network, and a trace of each switch.
 
-use switchcost_observation::{Event, Observation};
 use switchcost_observe::{Listener, NoBpf, Notice};
+use switchcost_record::observation::{Event, Observation};
 
 use super::endpoint::{Address, Endpoint};
 use super::events::Events;

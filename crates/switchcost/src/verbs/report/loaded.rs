@@ -2,12 +2,12 @@ use switchcost_analysis::simulation::Options;
 use switchcost_analysis::{
     CoreSharing, Findings, Point, Verdict, injection, observation, simulation,
 };
-use switchcost_injection::{Injection, is_injection};
-use switchcost_observation::Observation;
+use switchcost_design::result::Simulation;
+use switchcost_record::injection::{Injection, is_injection};
+use switchcost_record::observation::Observation;
 use switchcost_record::{MeasureRecord, Source};
 use switchcost_report::observe::By;
 use switchcost_report::{Format, Style, html, inject, measure, observe, simulate};
-use switchcost_simulation_result::Simulation;
 
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
@@ -251,9 +251,10 @@ mod tests {
     fn a_result_that_cannot_be_ends_with_reservations() {
         let path =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/injection_record/small");
-        let loaded = |change: fn(&mut switchcost_injection::Injection)| {
+        let loaded = |change: fn(&mut switchcost_record::injection::Injection)| {
             let mut record = Box::new(
-                switchcost_injection::Injection::read(&path).expect("a record of this version"),
+                switchcost_record::injection::Injection::read(&path)
+                    .expect("a record of this version"),
             );
             record.header.plan.footprints_bytes.truncate(2);
             record.runs.retain(|run| run.footprint < 2);

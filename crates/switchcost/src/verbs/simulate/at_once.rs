@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use switchcost_cachesim::SideBySide;
+use switchcost_design::result::LastLevelCounts;
 use switchcost_report::simulate::{AtOnce, render_at_once};
-use switchcost_simulation_result::LastLevelCounts;
 use switchcost_trace::Chunk;
 use switchcost_trace::reorder::{Reordered, Schedule, Streams};
 

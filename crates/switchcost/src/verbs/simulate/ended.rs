@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use switchcost_analysis::simulation::{Findings, Options};
+use switchcost_design::result::Simulation;
 use switchcost_report::as_argument;
 use switchcost_simulation_record::WriteSimulationError;
-use switchcost_simulation_result::Simulation;
 
 use crate::cli::simulate::DesignArguments;
 use crate::exit::{Exit, Failure};

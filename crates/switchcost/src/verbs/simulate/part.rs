@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use switchcost_cachesim::Simulator;
-use switchcost_simulation_result::{PartResult, TracePart};
+use switchcost_design::result::{PartResult, TracePart};
 use switchcost_trace::{Chunk, LastUses, Parts, Purpose, ReadTraceError};
 
 use super::run::{Run, options};

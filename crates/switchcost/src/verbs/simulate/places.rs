@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use switchcost_cachesim::Object;
+use switchcost_design::result::DesignResult;
 use switchcost_record::trust::open_listed;
-use switchcost_simulation_result::DesignResult;
 use switchcost_symbols::Symbols;
 use switchcost_trace::KernelSymbols;
 

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use switchcost_cachesim::{Options, Simulator};
+use switchcost_design::result::{
+    DesignPrices, DesignResult, GuestFacts, Interval, LIVE, PartResult, Simulation, TraceFacts,
+    TracePart,
+};
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
-use switchcost_profile::{Prices, read_prices};
+use switchcost_record::profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, LEFT_OUT};
 use switchcost_simulation_record::{
     SIMULATION_SCHEMA, SIMULATION_VERSION, SimulationWriter, Unwritten,
-};
-use switchcost_simulation_result::{
-    DesignPrices, DesignResult, GuestFacts, Interval, LIVE, PartResult, Simulation, TraceFacts,
-    TracePart,
 };
 use switchcost_trace::{Chunk, Guest, KernelSymbols, Purpose, TraceHeader};
 use time::OffsetDateTime;

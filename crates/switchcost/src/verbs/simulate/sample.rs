@@ -4,8 +4,8 @@ use std::path::Path;
 
 use switchcost_analysis::simulation::{Choice, TooShort, choose_parts, over_parts};
 use switchcost_cachesim::Simulator;
+use switchcost_design::result::PartResult;
 use switchcost_report::simulate::{Sample, render_sample};
-use switchcost_simulation_result::PartResult;
 use switchcost_trace::{Chunk, LastUses, Parts, Purpose};
 
 use super::part::in_full;

@@ -1,6 +1,6 @@
 //! The start of programs that are simulated as they run: what it leaves in the caches is wanted, and nothing of it counts.
 
-use switchcost_simulation_result::TracePart;
+use switchcost_design::result::TracePart;
 use switchcost_trace::{Chunk, Purpose};
 
 /// How far the programs have come.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use switchcost_analysis::simulation::{Findings, Options, over_trials};
+use switchcost_design::result::Simulation;
 use switchcost_report::simulate::render_trials;
 use switchcost_report::{Format, Style};
-use switchcost_simulation_result::Simulation;
 
 use super::ended::Several;
 use super::{orders, print_notes, refuse_capture_flags, simulate};

@@ -1,6 +1,6 @@
 //! What a warm-up did.
 
-use switchcost_simulation_result::{DesignResult, LevelCounts, PartResult, View, WithoutWarmUp};
+use switchcost_design::result::{DesignResult, LevelCounts, PartResult, View, WithoutWarmUp};
 
 /// The first of these parts is the start of what was wanted, `without` the same behind last uses alone.
 pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<WithoutWarmUp> {

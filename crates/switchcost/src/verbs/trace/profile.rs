@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use switchcost_profile::Profile;
+use switchcost_record::profile::Profile;
 use switchcost_reuse::Profiler;
 use switchcost_trace::{TraceHeader, read_ahead};
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::Parser;
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_inject::Fault;
-use switchcost_injection::Injection;
-use switchcost_profile::SwitchPath;
+use switchcost_record::injection::Injection;
+use switchcost_record::profile::SwitchPath;
 use switchcost_units::{Bytes, CpuId, Nanos};
 
 use crate::cli::inject::InjectArguments;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{FootprintFinding, analyse, doubt};
-use switchcost_injection::{Header, Injection};
-use switchcost_observation::{Cost, KnownBy, KnownPoint, KnownReload};
+use switchcost_record::injection::{Header, Injection};
+use switchcost_record::observation::{Cost, KnownBy, KnownPoint, KnownReload};
 use switchcost_record::{HostManifest, Source};
 use switchcost_units::Nanos;
 

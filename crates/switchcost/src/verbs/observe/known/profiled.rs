@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use switchcost_analysis::model::{InstructionRate, most_lines, points};
-use switchcost_observation::{CountedTurns, KnownBy, KnownReload, Observation};
-use switchcost_profile::{Prices, Profile, read_profile};
 use switchcost_record::Source;
+use switchcost_record::observation::{CountedTurns, KnownBy, KnownReload, Observation};
+use switchcost_record::profile::{Prices, Profile, read_profile};
 
 use super::programs::{Program, Programs};
 use crate::exit::Failure;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use switchcost_observation::{Observation, Subject};
+use switchcost_record::observation::{Observation, Subject};
 
 use crate::program_id::{self, ProgramId, Started, is_interpreter};
 

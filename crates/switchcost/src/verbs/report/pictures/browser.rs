@@ -2,7 +2,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use switchcost_browser::{Browser, NAMES};
+use switchcost_host::browser::{Browser, NAMES};
 use switchcost_host::temporary::TemporaryFolder;
 
 use crate::exit::Failure;

@@ -108,10 +108,10 @@ pub struct WorkingSetLoss {
 pub struct Eviction {
     /// The level's name.
     pub level: String,
-    /// Who brought a line in; an index into [`crate::Simulation::processes`]. None for a line of the kernel's half of all address spaces,
+    /// Who brought a line in; an index into [`crate::result::Simulation::processes`]. None for a line of the kernel's half of all address spaces,
     /// whichever process ran.
     pub evictor: Option<u32>,
-    /// Whose line left for it; an index into [`crate::Simulation::processes`], or none for the kernel's.
+    /// Whose line left for it; an index into [`crate::result::Simulation::processes`], or none for the kernel's.
     pub victim: Option<u32>,
     /// How often.
     pub lines: u64,
@@ -123,7 +123,7 @@ pub struct Eviction {
 pub struct PlaceCost {
     /// Name of the program; hostile data, made UTF-8 with replacement characters.
     pub program: String,
-    /// Why the task had left the CPU before the segment in which they arise; an index into [`crate::Simulation::causes`].
+    /// Why the task had left the CPU before the segment in which they arise; an index into [`crate::result::Simulation::causes`].
     pub cause: u32,
     /// Path of the file that lies behind the address, where one is mapped there; hostile data.
     pub object: Option<String>,

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ByView;
+use crate::result::ByView;
 
 /// What one process missed in each hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMisses {
-    /// An index into [`crate::Simulation::processes`].
+    /// An index into [`crate::result::Simulation::processes`].
     pub process: u32,
     /// References that missed, by level, then by TLB.
     pub misses: Vec<ByView<u64>>,

@@ -1,11 +1,11 @@
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use switchcost_record::{Chain, Source};
+use crate::{Chain, Source};
 use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
-use crate::{OBSERVATION_FORM, OBSERVATION_SCHEMA, Observation};
+use crate::observation::{OBSERVATION_FORM, OBSERVATION_SCHEMA, Observation};
 
 /// A longer file is no record: ten thousand tasks take less.
 const LIMIT: Bytes = Bytes::mib(256);
@@ -91,7 +91,7 @@ impl Observation {
             serde_json::from_slice(&text).map_err(|error| unfit(format!("{kind} ({error})")))?;
         let damaged = |why: String| unfit(format!("a damaged record ({why})"));
         if head.schema != OBSERVATION_FORM {
-            return Err(unfit(switchcost_record::printable(&head.schema)));
+            return Err(unfit(crate::printable(&head.schema)));
         }
         open_sealed(&mut text).map_err(damaged)?;
         let observation: Observation =
@@ -114,7 +114,7 @@ impl Observation {
                     .fold(0u64, |sum, cause| sum.saturating_add(cause.switches));
                 let switches = tasks.switches();
                 (causes.abs_diff(switches) > tasks.count).then(|| {
-                    let name = switchcost_record::printable(&tasks.name);
+                    let name = crate::printable(&tasks.name);
                     format!("{name} has {switches} switches and {causes} causes of switches")
                 })
             })

@@ -1,4 +1,4 @@
-//! Internal to switchcost: a headless Chromium: found, started on one page, ended in time.
+//! A headless Chromium: found, started on one page, ended in time.
 //!
 //! What comes in: a page as a file, flags, and a folder in which the browser may keep whatever it likes. What goes out: the elements
 //! of the page when its scripts have run, and what the browser said. Nothing here knows what is on a page.
@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use switchcost_host::own_environment::FOLDER;
-use switchcost_host::supervisor::{Program, Report, Setting, Supervisor};
+use crate::own_environment::FOLDER;
+use crate::supervisor::{Program, Report, Setting, Supervisor};
 use switchcost_record::trust::check_for_root;
 
 /// What Chromium and its kin are called.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, Nanos};
 
-use crate::{Cause, Histogram};
+use crate::observation::{Cause, Histogram};
 
 /// Observed tasks that are not distinguished further: the threads of one name of one process, or all ended processes of a name.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]

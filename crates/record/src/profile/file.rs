@@ -1,12 +1,12 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::{Source, printable};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use switchcost_record::{Source, printable};
 use switchcost_remedies::for_reading;
 
-use crate::{PRICES_SCHEMA, PROFILE_SCHEMA, Prices, Profile};
+use crate::profile::{PRICES_SCHEMA, PROFILE_SCHEMA, Prices, Profile};
 
 /// A longer file is none of these: a profile takes some ten kilobytes.
 const LIMIT: u64 = 16 << 20;
@@ -137,13 +137,13 @@ impl Profile {
 impl Prices {
     /// What makes its numbers unusable.
     fn flaw(&self) -> Option<&'static str> {
-        let is_price = |price: &crate::Price| {
+        let is_price = |price: &crate::profile::Price| {
             price.own_bytes.0 > 0
                 && [price.ns, price.low_ns, price.high_ns]
                     .iter()
                     .all(|ns| ns.is_finite())
         };
-        let is_path = |path: &crate::SwitchPath| {
+        let is_path = |path: &crate::profile::SwitchPath| {
             [path.ns, path.low_ns, path.high_ns]
                 .iter()
                 .all(|ns| ns.is_finite())
@@ -161,7 +161,7 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, Price, Reused};
+    use crate::profile::{Kind, Price, Reused};
     use switchcost_units::Bytes;
 
     fn profile() -> Profile {

@@ -1,6 +1,6 @@
 //! What a part of a trace came to: what was counted in the end, less what had been counted before it.
 
-use crate::{
+use crate::result::{
     ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles,
     LostLines, LostTo, MissDifference, MissOrigins, PhysicalPages, ProcessMisses, WorkingSetLoss,
 };

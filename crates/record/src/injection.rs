@@ -8,9 +8,9 @@
 mod file;
 mod service;
 
+use crate::{ClockFacts, CoreClock, HostManifest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switchcost_record::{ClockFacts, CoreClock, HostManifest};
 use switchcost_units::{Bytes, CpuId, Nanos};
 
 pub use file::{InjectionWriter, ReadInjectionError, WriteInjectionError, is_injection};

@@ -3,7 +3,6 @@
 //! What comes in: sums that an observer has counted. What goes out: one JSON file (see `docs/formats/observation.md`), and the
 //! same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
 //! anything is counted.
-#![doc = include_str!("../README.md")]
 
 mod calibration;
 mod cause;
@@ -16,9 +15,9 @@ mod stacks;
 mod tasks;
 mod wait;
 
+use crate::{HostManifest, SelfTest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switchcost_record::{HostManifest, SelfTest};
 use switchcost_units::{CpuId, Nanos};
 
 pub use calibration::{Calibration, Cost, Load, Reload};

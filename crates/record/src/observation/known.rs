@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, Nanos};
 
-use crate::Cost;
+use crate::observation::Cost;
 
 /// What is known from elsewhere of what cold caches cost a program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]

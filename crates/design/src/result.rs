@@ -3,28 +3,24 @@
 //! The simulator fills these types in, the analysis takes them apart, and the record keeps them. Nothing here knows how a
 //! number comes about, or how it is stored: that is said in `docs/method/simulation.md` and
 //! `docs/formats/simulation-record.md`.
-#![doc = include_str!("../README.md")]
 
 mod attribution;
 mod by_depth;
 mod by_process;
 mod since;
 
+use crate::Design;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
-use switchcost_design::Design;
-use switchcost_profile::{Kind, Prices};
 use switchcost_record::HostManifest;
+use switchcost_record::profile::{Kind, Prices};
 
 pub use attribution::{
     CallCost, Eviction, EvictorPlace, GainedCycles, KernelBatch, LostCycles, LostTo, PlaceCost,
     WorkingSetLoss,
 };
 pub use by_process::ProcessMisses;
-
-// Whose types this crate takes and gives.
-pub use switchcost_profile as profile;
 
 /// Three hierarchies of one design that see the same references.
 #[derive(

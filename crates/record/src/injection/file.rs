@@ -2,11 +2,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use switchcost_record::{Chain, Readers, Source, printable};
+use crate::{Chain, Readers, Source, printable};
 use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
-use crate::{Group, Header, INJECTION_FORM, INJECTION_SCHEMA, Injection, Line, Run};
+use crate::injection::{Group, Header, INJECTION_FORM, INJECTION_SCHEMA, Injection, Line, Run};
 
 /// A longer file is no record: a day of runs takes less.
 const LIMIT: Bytes = Bytes::mib(256);
@@ -310,13 +310,13 @@ fn check_run(header: &Header, run: &Run) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{End, Plan, Timing, TwinRun};
-    use switchcost_record::{ClockFacts, CoreClock, HostManifest};
+    use crate::injection::{End, Plan, Timing, TwinRun};
+    use crate::{ClockFacts, CoreClock, HostManifest};
     use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
     fn header() -> Header {
         // The machine of a record that is read by all tests.
-        let machine = include_str!("../../../fuzz/corpus/observation_record/small");
+        let machine = include_str!("../../../../fuzz/corpus/observation_record/small");
         let value: serde_json::Value = serde_json::from_str(machine).expect("JSON");
         let host: HostManifest = serde_json::from_value(value["host"].clone()).expect("a machine");
         Header {
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn phases_are_of_a_service_in_two_arms_in_turns() {
-        use crate::{Arm, Look, Phase, Service};
+        use crate::injection::{Arm, Look, Phase, Service};
         let phase = |arm| Phase {
             arm,
             wall_ns: Nanos(1),

@@ -1,6 +1,6 @@
 use switchcost_units::Nanos;
 
-use crate::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Waits};
+use crate::observation::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Waits};
 
 impl Observation {
     /// What was counted since an earlier moment of the same observation. Sizes of memory stay as they are: they are of no time.

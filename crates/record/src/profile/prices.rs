@@ -1,11 +1,11 @@
 //! What a machine asks for a line that was lost.
 
+use crate::Cache;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switchcost_record::Cache;
 use switchcost_units::Bytes;
 
-use crate::Kind;
+use crate::profile::Kind;
 
 /// Name and version of a file of prices.
 pub const PRICES_SCHEMA: &str = "switchcost.prices/1";

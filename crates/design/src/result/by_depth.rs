@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Detail;
+use crate::result::Detail;
 
 #[derive(Serialize)]
 #[serde(tag = "depth", rename_all = "kebab-case")]
@@ -39,7 +39,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{ByView, DesignResult, Detail, DetailLevel, HierarchyCounts};
+    use crate::result::{ByView, DesignResult, Detail, DetailLevel, HierarchyCounts};
 
     fn result(detail: Option<Detail>) -> serde_json::Value {
         let design = serde_json::from_value(serde_json::json!({
