@@ -41,7 +41,7 @@ pub(crate) type Attribution = (
 );
 
 /// What is attributed to places.
-pub(crate) fn by_place(all: Attribution) -> ByPlace {
+pub(crate) fn group_by_place(all: Attribution) -> ByPlace {
     all.0.1.1
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn look_up_all(
         let (passed, used) = if found == 0 {
             let own = &references[..usize::from(block.references).min(references.len())];
             lookups.advance_clock(block.instructions.into());
-            in_order(block, own, lookups);
+            look_up_in_order(block, own, lookups);
             (1, own.len())
         } else {
             only_data(blocks.slice(0..found), references, lookups)
@@ -110,7 +110,7 @@ fn only_data(
 
 /// All of a block: the lines of an instruction before its loads and stores.
 #[inline(never)]
-fn in_order(block: &Block, references: &[Reference], lookups: &mut impl Lookups) {
+fn look_up_in_order(block: &Block, references: &[Reference], lookups: &mut impl Lookups) {
     let done = end_of_first(block);
     lookups.first_instruction(block.address, done);
     rest_in_order(block, done, references, lookups);

@@ -43,12 +43,12 @@ impl ByProcess {
     pub(crate) fn misses(&self) -> impl Iterator<Item = ProcessMisses> {
         self.sums.iter().map(|(&process, row)| ProcessMisses {
             process,
-            misses: by_view(row),
+            misses: split_by_view(row),
         })
     }
 }
 
-fn by_view(row: &[u64]) -> Vec<ByView<u64>> {
+fn split_by_view(row: &[u64]) -> Vec<ByView<u64>> {
     let (levels, _) = row.as_chunks::<VIEWS>();
     levels
         .iter()

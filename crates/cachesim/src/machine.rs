@@ -158,7 +158,7 @@ impl<L: Listener> Machine<L> {
     }
 
     /// What some levels are asked is an event.
-    pub(crate) fn with_requests_to(design: Design, levels: &[usize]) -> Machine<L> {
+    pub(crate) fn new_with_requests_to(design: Design, levels: &[usize]) -> Machine<L> {
         let mut plan = Plan::new(&design);
         levels
             .iter()
@@ -206,7 +206,7 @@ impl<L: Listener> Machine<L> {
 
     /// A `Switch` mark, to whatever task.
     pub(crate) fn empty_flushed_view(&mut self) {
-        let context = RunContext::without_task();
+        let context = RunContext::idle();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
         (0..self.plan.levels.len()).for_each(|at| hierarchies.flush(FLUSHED, at));
     }
@@ -219,7 +219,7 @@ impl<L: Listener> Machine<L> {
             self.state.listener.switched_out(self.state.requester);
         }
         self.state.requester = self.state.requester.next(NO_PROCESS);
-        let context = RunContext::without_task();
+        let context = RunContext::idle();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
         let is_flushed =
             |at: &usize| to.is_other_space && self.plan.levels[*at].is_flushed_on_switch;
@@ -342,7 +342,7 @@ impl<L: Listener> State<L> {
             history: History::default(),
             frames: plan.pages.map(Frames::new),
             requester: Requester::NONE,
-            listener: L::of(Levels {
+            listener: L::new(Levels {
                 caches: plan.caches,
                 all: plan.levels.len(),
             }),
@@ -392,7 +392,7 @@ static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
 impl RunContext<'_> {
     /// Where no program looks anything up.
-    fn without_task() -> RunContext<'static> {
+    fn idle() -> RunContext<'static> {
         RunContext {
             space: NO_PROCESS,
             code: Context {

@@ -128,7 +128,7 @@ impl SideBySide {
             ..LastLevelCounts::default()
         };
         let (allocates, sets, ways) = (level.allocates_on_write(), sets as usize, ways as usize);
-        let machine = Machine::with_requests_to(design, &[last]);
+        let machine = Machine::new_with_requests_to(design, &[last]);
         Ok(SideBySide {
             check: Check::new(machine.most_processes()),
             machine,

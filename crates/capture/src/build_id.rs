@@ -15,7 +15,7 @@ const LONGEST: usize = 255;
 
 /// The GNU build ID of the file that a traced program has mapped. None where the file is gone, is no plain ELF file,
 /// or has none. The path is hostile: whatever lies there is not waited for.
-pub(crate) fn of_file(path: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn read_build_id(path: &[u8]) -> Option<Vec<u8>> {
     let path = Path::new(OsStr::from_bytes(path));
     if !path.is_absolute() || !path.symlink_metadata().ok()?.is_file() {
         return None;
@@ -46,7 +46,7 @@ mod tests {
             .expect("sh has a build ID")
             .1;
         let path = std::fs::canonicalize("/bin/sh").expect("sh");
-        let id = of_file(path.as_os_str().as_bytes()).expect("an ID");
+        let id = read_build_id(path.as_os_str().as_bytes()).expect("an ID");
         let hexadecimal: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         assert!(reported.starts_with(&hexadecimal), "{text}: {hexadecimal}");
     }
@@ -62,7 +62,7 @@ mod tests {
             b"/nul\0inside",
             b"/etc",
         ] {
-            assert_eq!(of_file(path), None);
+            assert_eq!(read_build_id(path), None);
         }
     }
 }

@@ -201,7 +201,7 @@ impl<'a> Control<'a> {
         let now = Instant::now();
         match decision {
             Decision::Wait { is_idle: true } if self.scheduler.running().is_none() => {
-                self.pace.all_sleep(now)
+                self.pace.note_idle(now)
             }
             Decision::Wait { .. } => {}
             Decision::Switch(switch) => {

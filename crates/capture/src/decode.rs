@@ -123,7 +123,7 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 
     /// The same, and those from no task to one.
-    pub(crate) fn all_switches(&self) -> u64 {
+    pub(crate) fn count_all_switches(&self) -> u64 {
         self.all_switches
     }
 
@@ -225,7 +225,7 @@ impl<'a, T: Take> Decoder<'a, T> {
                 .get(number)
                 .is_some_and(|&address| address != NOT_DONE)
         };
-        let done = guarded.without_undone(is_done).map_err(&damaged)?;
+        let done = guarded.remove_undone(is_done).map_err(&damaged)?;
         let shape = self
             .take
             .define(&done.blocks, &done.forms)

@@ -139,7 +139,7 @@ fn wrote(text: &str) -> String {
     if text.is_empty() {
         String::new()
     } else {
-        format!("; what they wrote: {}", in_a_line(text))
+        format!("; what they wrote: {}", join_lines(text))
     }
 }
 
@@ -148,7 +148,7 @@ fn last(said: &str) -> String {
     if said.is_empty() {
         String::new()
     } else {
-        format!("; what it said last: {}", in_a_line(said))
+        format!("; what it said last: {}", join_lines(said))
     }
 }
 
@@ -162,11 +162,11 @@ fn last_or_advice(said: &str) -> String {
         } else {
             String::new()
         };
-        format!("see what it said: {}{memory}", in_a_line(said))
+        format!("see what it said: {}{memory}", join_lines(said))
     }
 }
 
 /// As messages are.
-fn in_a_line(text: &str) -> String {
+fn join_lines(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join(" | ")
 }

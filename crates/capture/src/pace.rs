@@ -25,7 +25,7 @@ impl Pace {
     }
 
     /// All tasks sleep: none waits for a turn.
-    pub(crate) fn all_sleep(&mut self, now: Instant) {
+    pub(crate) fn note_idle(&mut self, now: Instant) {
         self.asleep_since.get_or_insert(now);
     }
 
@@ -62,8 +62,8 @@ mod tests {
         let (mut pace, began) = (Pace::default(), Instant::now());
         let at = |ms| began + Duration::from_millis(ms);
         (0..switches).for_each(|_| pace.switched(began, true));
-        pace.all_sleep(at(1));
-        pace.all_sleep(at(2));
+        pace.note_idle(at(1));
+        pace.note_idle(at(2));
         pace.someone_wakes(at(1 + asleep_ms));
         pace.someone_wakes(at(2 + asleep_ms));
         pace.remark(at(all_ms))

@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn options_have_one_length_whatever_the_number_of_the_process() {
-        let tool = Tool::of("/tool".into());
+        let tool = Tool::new("/tool".into());
         let command = Command {
             environment: vec![("A".into(), "b".into())],
             ..Command::new(["prog", "-x"])
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_zero_inside_is_an_error() {
-        let tool = Tool::of("/tool".into());
+        let tool = Tool::new("/tool".into());
         assert!(program(&Command::new(["a\0b"]), &tool, Path::new("/proc/1/fd/3")).is_err());
     }
 }

@@ -171,14 +171,14 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let ring = Ring::create(protocol::SYSTEM).map_err(CaptureError::from)?;
     let has_all = AtomicBool::new(false);
     let decoder = Decoder::new(Vec::new(), take)
-        .of_system()
+        .expect_system()
         .up_to(system.stop_after_switches);
     let mut reader = Telling {
         decoder,
         has_all: &has_all,
     };
     let end_flags = EndFlags::default();
-    let guest = guest::Guest::of(commands, system)?;
+    let guest = guest::Guest::new(commands, system)?;
     let machine = Machine::start(&guest, system, &ring).map_err(CaptureError::from)?;
     let Kept {
         report,
@@ -201,7 +201,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     decoder.flush().map_err(Failure::Sink)?;
     // The first mark says who runs when recording begins.
     let (switches, instructions) = (
-        decoder.all_switches().saturating_sub(1),
+        decoder.count_all_switches().saturating_sub(1),
         decoder.instructions(),
     );
     let ended = GuestSummary {
@@ -213,7 +213,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
         outputs: Vec::new(),
         symbols,
         warnings: preemption
-            .and_then(|offered| without_preemption(&system.command_line(), &offered))
+            .and_then(|offered| explain_missing_preemption(&system.command_line(), &offered))
             .into_iter()
             .chain(guest.remarks)
             .collect(),
@@ -247,7 +247,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
 }
 
 /// What to say of `preempt=` where the kernel has another, with which it starts without a word.
-fn without_preemption(command_line: &str, offered: &str) -> Option<String> {
+fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<String> {
     let wanted = command_line
         .split_whitespace()
         .rev()
@@ -355,23 +355,27 @@ mod tests {
     #[test]
     fn preemption_that_is_not_offered_is_reported() {
         assert_eq!(
-            without_preemption("quiet preempt=full", "none voluntary (full)"),
+            explain_missing_preemption("quiet preempt=full", "none voluntary (full)"),
             None
         );
-        assert_eq!(without_preemption("quiet", "none (voluntary) full"), None);
         assert_eq!(
-            without_preemption("preempt=lazy preempt=none", "(none) voluntary full"),
+            explain_missing_preemption("quiet", "none (voluntary) full"),
+            None
+        );
+        assert_eq!(
+            explain_missing_preemption("preempt=lazy preempt=none", "(none) voluntary full"),
             None,
             "the last counts"
         );
         assert_eq!(
-            without_preemption("preempt=none preempt=lazy", "(none) voluntary full").as_deref(),
+            explain_missing_preemption("preempt=none preempt=lazy", "(none) voluntary full")
+                .as_deref(),
             Some(
                 "the guest's kernel has no preempt=lazy: it offers (none) voluntary full, and was started with the one in brackets"
             )
         );
         assert_eq!(
-            without_preemption("preempt=full", "").as_deref(),
+            explain_missing_preemption("preempt=full", "").as_deref(),
             Some("the guest's kernel has no preempt=full: it cannot choose any")
         );
     }

@@ -36,7 +36,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    fn of(ring: &Ring, index: u32) -> Task {
+    fn new(ring: &Ring, index: u32) -> Task {
         let slot = ring.slot(index);
         let (pid, tid) = (slot.get(slot::PID), slot.get(slot::TID));
         Task {
@@ -169,7 +169,7 @@ impl Tasks {
                 state::FREE if highest.is_none_or(|highest| index > highest) => break,
                 state::FREE | state::CLAIMED => {}
                 _ if self.tasks.iter().any(|task| task.slot == index) => {}
-                _ => self.tasks.push(Task::of(ring, index)),
+                _ => self.tasks.push(Task::new(ring, index)),
             }
         }
     }

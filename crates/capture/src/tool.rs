@@ -62,7 +62,7 @@ struct Environment {
 
 impl Tool {
     /// The one in a folder.
-    pub fn of(folder: PathBuf) -> Tool {
+    pub fn new(folder: PathBuf) -> Tool {
         Tool {
             launcher: folder.join(LAUNCHER),
             folder,
@@ -76,7 +76,7 @@ impl Tool {
     /// # Errors
     /// Where it is nowhere, or there is none for this processor.
     pub fn find() -> Result<Tool, ToolError> {
-        for_processor(ARCH)?;
+        check_processor(ARCH)?;
         find_in(&Environment {
             named_folder: std::env::var_os("SWITCHCOST_TOOL_DIR")
                 .filter(|folder| !folder.is_empty()),
@@ -86,7 +86,7 @@ impl Tool {
 }
 
 /// Whether there are capture tools for this kind of processor.
-pub(crate) fn for_processor(architecture: &'static str) -> Result<(), ToolError> {
+pub(crate) fn check_processor(architecture: &'static str) -> Result<(), ToolError> {
     if architecture == "x86_64" {
         Ok(())
     } else {
@@ -105,7 +105,7 @@ fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
             if environment.named_folder.is_none() {
                 check_programs(&folder).map_err(|why| ToolError::Untrusted(why.to_string()))?;
             }
-            Ok(Tool::of(folder))
+            Ok(Tool::new(folder))
         }
         None => Err(ToolError::NotBuilt { searched }),
     }
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn on_another_processor_nothing_is_built_that_does_not_exist_there() {
-        assert_eq!(for_processor("x86_64"), Ok(()));
-        let said = for_processor("aarch64")
+        assert_eq!(check_processor("x86_64"), Ok(()));
+        let said = check_processor("aarch64")
             .expect_err("there is none")
             .to_string();
         assert_eq!(
@@ -186,7 +186,7 @@ mod tests {
         ] {
             let root = with_files(&[&format!("{place}/{FILE}"), &format!("{place}/{LAUNCHER}")]);
             let tool = find_in(&environment(root.path())).expect("both are there");
-            assert_eq!(tool, Tool::of(root.path().join(place)));
+            assert_eq!(tool, Tool::new(root.path().join(place)));
             assert_eq!(tool.launcher, root.path().join(place).join(LAUNCHER));
         }
         let both = |folder: &str| [format!("{folder}/{FILE}"), format!("{folder}/{LAUNCHER}")];

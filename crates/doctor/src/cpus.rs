@@ -192,7 +192,7 @@ pub(super) fn load(subject: &Subject) -> Check {
         Ok(text) => text,
         Err(error) => return line.caveat(error.to_string(), Remedy::none()),
     };
-    let Some(now) = Load::of(&text) else {
+    let Some(now) = Load::parse(&text) else {
         return line.caveat(format!("/proc/loadavg is odd: {text}"), Remedy::none());
     };
     let (whole, part) = (now.hundredths / 100, now.hundredths % 100);
@@ -217,7 +217,7 @@ struct Load {
 }
 
 impl Load {
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_ascii_whitespace();
         let (whole, part) = words
             .next()?

@@ -20,7 +20,7 @@ pub(super) fn group_limits(subject: &Subject) -> Check {
         ),
         Some((Ok(share), file)) => line.fit(format!("{file} is {share}")),
         // The file is missing where the kernel has no real-time groups.
-        Some((Err(_), _)) | None => without_share(line, &subject.root),
+        Some((Err(_), _)) | None => check_share_of_v2(line, &subject.root),
     }
 }
 
@@ -36,7 +36,7 @@ fn share_out(file: &str) -> Remedy {
 }
 
 /// The second version of control groups has no knob: only its root may have real-time tasks.
-fn without_share(line: Line, root: &Root) -> Check {
+fn check_share_of_v2(line: Line, root: &Root) -> Check {
     let group = own_group(root, "").unwrap_or_else(|| "/".to_owned());
     match (are_real_time_groups_built_in(root), group.as_str()) {
         (Some(false), _) => line.fit("none in this kernel"),

@@ -57,13 +57,13 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
         return line.caveat(found, Remedy::none());
     }
     match &subject.host.tlbs {
-        Fact::Known(tlbs) => line.fit(for_base_pages(tlbs, subject.host.page_bytes)),
+        Fact::Known(tlbs) => line.fit(list_base_page_tlbs(tlbs, subject.host.page_bytes)),
         Fact::Unknown { unknown } => line.caveat(unknown.as_str(), Remedy::none()),
     }
 }
 
 /// Those of base pages; all if none of that page size are reported.
-fn for_base_pages(tlbs: &[Tlb], page_bytes: Bytes) -> String {
+fn list_base_page_tlbs(tlbs: &[Tlb], page_bytes: Bytes) -> String {
     let chosen: Vec<_> = tlbs
         .iter()
         .filter(|tlb| tlb.page_bytes == page_bytes)

@@ -29,18 +29,18 @@ fn profile(observation: &Observation) -> Profile {
         .kinds
         .iter()
         .map(|(name, unit)| ValueType {
-            r#type: strings.at(name),
-            unit: strings.at(unit),
+            r#type: strings.index_of(name),
+            unit: strings.index_of(unit),
         })
         .collect();
-    let process = strings.at("process");
+    let process = strings.index_of("process");
     let mut functions: BTreeMap<i64, u64> = BTreeMap::new();
     let mut sample = Vec::new();
     for row in &rows.rows {
         // A frame is a place and a function of one name, both numbered from 1 on; the innermost is first.
         let location = row.frames.iter().rev().map(|frame| {
             let next = functions.len() as u64 + 1;
-            *functions.entry(strings.at(frame)).or_insert(next)
+            *functions.entry(strings.index_of(frame)).or_insert(next)
         });
         let location_id = location.collect();
         let value = row
@@ -63,7 +63,7 @@ fn profile(observation: &Observation) -> Profile {
         comment: rows
             .comment
             .iter()
-            .map(|comment| strings.at(comment))
+            .map(|comment| strings.index_of(comment))
             .collect(),
         sample_type,
         sample,
@@ -99,7 +99,7 @@ impl Default for Strings {
 }
 
 impl Strings {
-    fn at(&mut self, text: &str) -> i64 {
+    fn index_of(&mut self, text: &str) -> i64 {
         if let Some(&place) = self.places.get(text) {
             return place;
         }

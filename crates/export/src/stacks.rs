@@ -37,11 +37,11 @@ pub(crate) fn rows(observation: &Observation) -> Rows {
     observation
         .stacks
         .as_ref()
-        .map_or_else(|| of_causes(observation), user_stacks::rows)
+        .map_or_else(|| count_causes(observation), user_stacks::rows)
 }
 
 /// The name of the task, why it left its CPU, and where.
-fn of_causes(observation: &Observation) -> Rows {
+fn count_causes(observation: &Observation) -> Rows {
     let stacks = stacks(observation);
     let has_cost = stacks.iter().any(|stack| stack.direct_ns.is_some());
     let mut kinds = vec![

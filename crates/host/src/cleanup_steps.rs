@@ -55,7 +55,7 @@ fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
     match (kind.to_str()?, words) {
         (REMOVE, [path]) => Some(removal(Path::new(path))),
         (TERMINAL, []) => {
-            let terminal = Terminal::of_stdout()?;
+            let terminal = Terminal::find_stdout()?;
             Some(Box::new(move || terminal.restore()))
         }
         (COMMAND, [_]) => {
@@ -106,7 +106,7 @@ fn remove(path: &Path, lock: &File) {
 struct Terminal(Termios);
 
 impl Terminal {
-    fn of_stdout() -> Option<Terminal> {
+    fn find_stdout() -> Option<Terminal> {
         let stdout = io::stdout();
         if isatty(&stdout) {
             tcgetattr(stdout).ok().map(Terminal)

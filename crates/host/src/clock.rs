@@ -166,12 +166,12 @@ pub struct CpuClock(libc::clockid_t);
 impl CpuClock {
     /// The clock of a thread of this process. The encoding is the kernel's: see clock_getcpuclockid(3) and
     /// `CPUCLOCK_PERTHREAD_MASK` in include/linux/posix-timers.h.
-    pub fn of_thread(tid: i32) -> CpuClock {
+    pub fn thread_clock(tid: i32) -> CpuClock {
         CpuClock((!tid << 3) | 6)
     }
 
     /// The clock of a whole process, also another one.
-    pub fn of_process(pid: i32) -> CpuClock {
+    pub fn process_clock(pid: i32) -> CpuClock {
         CpuClock((!pid << 3) | 2)
     }
 
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn cpu_clocks_count_work_and_not_sleep() {
         let tid = crate::task::current_tid();
-        let clock = CpuClock::of_thread(tid);
+        let clock = CpuClock::thread_clock(tid);
         let before = clock.read().expect("own clock");
         std::thread::sleep(Duration::from_millis(20));
         let slept = clock.read().expect("own clock").saturating_sub(before);
@@ -364,7 +364,7 @@ mod tests {
         let worked = worked();
         assert!(worked > Nanos::millis(5), "{worked}");
         assert!(
-            CpuClock::of_process(i32::MAX / 16).read().is_err(),
+            CpuClock::process_clock(i32::MAX / 16).read().is_err(),
             "no such process"
         );
     }

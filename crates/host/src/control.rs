@@ -159,13 +159,13 @@ pub fn can_lock_everything() -> Result<(), String> {
         Ok(()) if limit.is_none() || Rights::read(&Root::system()).has(Capability::IpcLock) => {
             Ok(())
         }
-        Ok(()) => Err(format!("a limit of {} on locked memory", in_kib(limit))),
-        Err(error) => Err(format!("mlockall: {error} (limit {})", in_kib(limit))),
+        Ok(()) => Err(format!("a limit of {} on locked memory", format_kib(limit))),
+        Err(error) => Err(format!("mlockall: {error} (limit {})", format_kib(limit))),
     }
 }
 
 /// A limit in bytes; none is no limit.
-fn in_kib(limit: Option<u64>) -> String {
+fn format_kib(limit: Option<u64>) -> String {
     limit.map_or_else(|| "none".to_owned(), |bytes| format!("{} KiB", bytes >> 10))
 }
 

@@ -15,7 +15,7 @@ use rustix::process::{
 use switchcost_units::{Bytes, Nanos};
 
 use crate::task;
-use crate::twin::other_children;
+use crate::twin::list_other_children;
 
 /// A longer line is no answer.
 const LONGEST_LINE: usize = 64 << 10;
@@ -296,7 +296,7 @@ fn end_orphans() {
     let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     let start = Instant::now();
     while threads == 1 && start.elapsed() < GONE_WITHIN {
-        let orphans = other_children(&[]).unwrap_or_default();
+        let orphans = list_other_children(&[]).unwrap_or_default();
         if orphans.is_empty() {
             return;
         }

@@ -42,7 +42,7 @@ impl Draft {
     ///
     /// # Errors
     /// Where no file can be made there.
-    pub fn of(target: &Path) -> io::Result<Draft> {
+    pub fn new(target: &Path) -> io::Result<Draft> {
         sweep(target);
         match open(
             folder_of(target),

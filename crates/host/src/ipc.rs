@@ -117,7 +117,7 @@ mod tests {
     fn a_signal_reaches_the_task_it_is_meant_for() {
         block_token_signal().expect("a signal mask");
         let pid = crate::task::current_pid();
-        let to_self = SignalLink::to(move || (pid, crate::task::current_tid()));
+        let to_self = SignalLink::new(move || (pid, crate::task::current_tid()));
         hands_to_itself(&to_self);
     }
 }

@@ -18,8 +18,8 @@ use crate::supervisor::PidNamespace;
 ///
 /// # Errors
 /// Where the kernel refuses it, as in many containers.
-pub fn in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<ExitStatus> {
-    let namespace = PidNamespace::of_this_user();
+pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<ExitStatus> {
+    let namespace = PidNamespace::find();
     // Its other end is ours alone: a hang-up says that we are gone.
     let (lives, alive) = io::pipe()?;
     // SAFETY: changes what this process belongs to, and no memory.

@@ -23,10 +23,7 @@ pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
     }
     // SAFETY: changes what this process belongs to, and no memory.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
-        return Err(with_context(
-            "a mount namespace",
-            io::Error::last_os_error(),
-        ));
+        return Err(add_context("a mount namespace", io::Error::last_os_error()));
     }
     let tmpfs = mount(
         c"tmpfs",
@@ -35,7 +32,7 @@ pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
         MountFlags::NOSUID | MountFlags::NODEV,
         None,
     );
-    tmpfs.map_err(|error| with_context("a file system in memory", error.into()))?;
+    tmpfs.map_err(|error| add_context("a file system in memory", error.into()))?;
     let [changes, work] = ["changes", "work"].map(|name| layer.join(name));
     fs::create_dir(&changes)?;
     fs::create_dir(&work)?;
@@ -53,11 +50,11 @@ pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
         MountFlags::empty(),
         Some(options.as_c_str()),
     )
-    .map_err(|error| with_context("an overlay", error.into()))?;
+    .map_err(|error| add_context("an overlay", error.into()))?;
     std::env::set_current_dir(&directory)
 }
 
-fn with_context(what: &str, error: io::Error) -> io::Error {
+fn add_context(what: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 

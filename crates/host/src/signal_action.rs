@@ -46,7 +46,7 @@ impl SignalAction {
     }
 
     /// What happens at present.
-    pub(crate) fn of(signal: c_int) -> io::Result<SignalAction> {
+    pub(crate) fn current(signal: c_int) -> io::Result<SignalAction> {
         let mut action = SignalAction::default();
         // SAFETY: without a new action the call writes the present one to a pointer that is valid for it, and changes nothing.
         check(unsafe { libc::sigaction(signal, ptr::null(), &raw mut action.0) })?;

@@ -15,7 +15,7 @@ pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
     /// These signals. A number that is none is left out.
-    pub(crate) fn of(signals: &[c_int]) -> SignalSet {
+    pub(crate) fn new(signals: &[c_int]) -> SignalSet {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the pointer is valid for writing one set; the call fails for no valid pointer.
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
@@ -30,7 +30,7 @@ impl SignalSet {
 
     /// Those that the calling thread blocks.
     pub(crate) fn blocked() -> io::Result<SignalSet> {
-        let mut set = SignalSet::of(&[]);
+        let mut set = SignalSet::new(&[]);
         // SAFETY: without a new mask the call writes the present one, to a pointer that is valid for it.
         check(unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &raw mut set.0) })?;
         Ok(set)
@@ -105,7 +105,7 @@ mod tests {
     fn the_mask_is_of_the_calling_thread_and_can_be_put_back() {
         let before = SignalSet::blocked().expect("own mask");
         assert!(!before.contains(libc::SIGURG));
-        SignalSet::of(&[libc::SIGURG]).block().expect("own mask");
+        SignalSet::new(&[libc::SIGURG]).block().expect("own mask");
         assert!(
             SignalSet::blocked()
                 .expect("own mask")

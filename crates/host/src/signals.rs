@@ -62,7 +62,7 @@ pub struct BlockedSignals {
 /// Where the kernel refuses it.
 pub fn block_signals() -> io::Result<BlockedSignals> {
     let before = SignalSet::blocked()?;
-    SignalSet::of(&(1..=libc::SIGRTMAX()).collect::<Vec<_>>()).block()?;
+    SignalSet::new(&(1..=libc::SIGRTMAX()).collect::<Vec<_>>()).block()?;
     Ok(BlockedSignals { before })
 }
 

@@ -48,7 +48,7 @@ pub fn stop_self() -> io::Result<()> {
 
 /// Whether this process ignores a signal, given by its number: its parent may have set that, as `nohup` does for SIGHUP.
 pub fn is_ignored(signal: i32) -> bool {
-    SignalAction::of(signal).is_ok_and(|action| action.is_ignored())
+    SignalAction::current(signal).is_ok_and(|action| action.is_ignored())
 }
 
 /// Asks the kernel to kill this process when its parent ends, and checks that the parent had not ended before.

@@ -222,12 +222,12 @@ fn prepare() -> io::Result<()> {
         },
     )?;
     // To the end of the process.
-    std::mem::forget(set_policy(Policy::Rr, LOWEST).map_err(not_allowed)?);
+    std::mem::forget(set_policy(Policy::Rr, LOWEST).map_err(explain_refusal)?);
     Ok(())
 }
 
 /// A user who is not root has the rights of a limit in a namespace of his own, and not those of a capability.
-fn not_allowed(error: io::Error) -> io::Error {
+fn explain_refusal(error: io::Error) -> io::Error {
     io::Error::other(format!(
         "found {error} in a user namespace, need real-time rights there; run it as root, or with a limit instead of a capability: sudo prlimit \
          --pid $$ --rtprio=99"
@@ -244,7 +244,7 @@ fn own_directory(layer: &Path) -> io::Result<()> {
 }
 
 /// The numbers of this process' children that live, but for these: of those that lost their parent and are its own now.
-pub fn other_children(known: &[i32]) -> io::Result<Vec<i32>> {
+pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
     let children = std::fs::read_to_string("/proc/thread-self/children")?;
     let children = children
         .split_ascii_whitespace()

@@ -24,7 +24,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    fn of(usage: &libc::rusage) -> Usage {
+    fn new(usage: &libc::rusage) -> Usage {
         let time =
             |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000);
         Usage {
@@ -108,7 +108,7 @@ pub(crate) fn wait4(pid: i32, options: c_int) -> io::Result<Option<(i32, ExitSta
         let ended = unsafe { libc::wait4(pid, &raw mut status, options, usage.as_mut_ptr()) };
         if ended >= 0 {
             // SAFETY: of numbers only, for which zeroes are valid, and written by the call if a child has ended.
-            let usage = Usage::of(&unsafe { usage.assume_init() });
+            let usage = Usage::new(&unsafe { usage.assume_init() });
             return Ok((ended > 0).then(|| (ended, ExitStatus::from_raw(status), usage)));
         }
         let error = io::Error::last_os_error();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use switchcost_host::namespace_init::in_pid_namespace;
+use switchcost_host::namespace_init::run_in_pid_namespace;
 
 use crate::ask::ended;
 use crate::protocol::{Answer, Order, Request};
@@ -23,7 +23,7 @@ pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
 }
 
 fn run_twins(order: &Order, mut output: impl Write) -> io::Result<()> {
-    let performed = in_pid_namespace(|| {
+    let performed = run_in_pid_namespace(|| {
         let answer = perform(order).unwrap_or_else(|error| Answer::Refused(error.to_string()));
         say(&mut io::stdout(), &answer)
     });

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use switchcost_host::clock::monotonic;
 use switchcost_host::control::{StepsBelowTop, lock_memory, pin, place_self, set_policy};
-use switchcost_host::twin::{Twin, is_group_left, other_children};
+use switchcost_host::twin::{Twin, is_group_left, list_other_children};
 use switchcost_record::Policy;
 use switchcost_units::{Bytes, CpuId, Nanos, Ticks};
 
@@ -156,7 +156,7 @@ impl TwinControl for OnCpu {
         let has_ended = self.twins[twin].end()?.is_some();
         if has_ended {
             self.has_left_some |=
-                !other_children(&[self.twins[0].pid(), self.twins[1].pid()])?.is_empty();
+                !list_other_children(&[self.twins[0].pid(), self.twins[1].pid()])?.is_empty();
         }
         Ok(has_ended)
     }

@@ -182,7 +182,7 @@ impl Runtimes {
         };
         let mut rounds = vec![FIRST_ROUNDS; arms.len()];
         let (mut warm_up, length) = (0, Nanos(order.batch_ns.0.saturating_mul(WARM_UP_BATCHES)));
-        let cpu = CpuClock::of_process(self.talk.process());
+        let cpu = CpuClock::process_clock(self.talk.process());
         let used = || cpu.read().unwrap_or_default();
         let (start, before) = (monotonic(), used());
         let mut windows = Vec::new();

@@ -49,7 +49,7 @@ impl ByPerf {
     /// Begins to record. Nothing is observed yet.
     pub(crate) fn start(host: &HostManifest, may_mark: bool) -> Result<ByPerf, Unavailable> {
         Ok(ByPerf {
-            records: SwitchRecords::of_own_children(&host.cpus_online)?,
+            records: SwitchRecords::open_for_own_children(&host.cpus_online)?,
             waiting: Vec::new(),
             looked_at: Nanos(0),
             relatives: relatives(&host.cpus_online),

@@ -66,15 +66,15 @@ struct Ran {
 
 impl Default for Profiler {
     fn default() -> Profiler {
-        Profiler::of_lines(MOST_LINES)
+        Profiler::new_bounded(MOST_LINES)
     }
 }
 
 impl Profiler {
-    fn of_lines(most: usize) -> Profiler {
+    fn new_bounded(most: usize) -> Profiler {
         Profiler {
             table: ProcessTable::default(),
-            recency: Recency::of(most),
+            recency: Recency::new(most),
             classifier: Classifier::default(),
             over_cuts: OverCuts::default(),
             instructions: 0,

@@ -136,7 +136,7 @@ impl OverCuts {
         (0..self.times())
             .map(|time| {
                 let [p10, p50, p90] =
-                    [0.1, 0.5, 0.9].map(|share| rounded(self.quantiles[time].at(share)));
+                    [0.1, 0.5, 0.9].map(|share| rounded(self.quantiles[time].value_at(share)));
                 Spread {
                     mean: rounded(all[&time]),
                     p10,

@@ -24,7 +24,7 @@ impl Quantiles {
     }
 
     /// What this share of all is not above.
-    pub(crate) fn at(&self, share: f64) -> f64 {
+    pub(crate) fn value_at(&self, share: f64) -> f64 {
         let rank = (self.all as f64 * share).ceil().max(1.0) as u64;
         let mut below = 0;
         let class = self.counts.iter().position(|count| {

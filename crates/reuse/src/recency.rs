@@ -60,7 +60,7 @@ pub(crate) struct Recency {
 
 impl Recency {
     /// For so many lines at most.
-    pub(crate) fn of(most: usize) -> Recency {
+    pub(crate) fn new(most: usize) -> Recency {
         Recency {
             most,
             lines: Vec::new(),
@@ -120,7 +120,7 @@ impl Recency {
             return None;
         }
         let place = line.place as usize;
-        let others = self.tree.behind(place) + self.used.len() as u32;
+        let others = self.tree.count_after(place) + self.used.len() as u32;
         let before = std::mem::replace(&mut line.interval, self.interval);
         self.tree.unmark(place);
         self.used.push(number);

@@ -80,7 +80,7 @@ fn push(chunk: &mut Chunk, line: u64, instructions: u16) {
 }
 
 fn profile_of(stream: &[(u64, u16)], most: usize) -> Profile {
-    let mut profiler = Profiler::of_lines(most);
+    let mut profiler = Profiler::new_bounded(most);
     for piece in stream.chunks(7) {
         let mut chunk = Chunk::default();
         piece
@@ -212,7 +212,7 @@ fn what_is_forgotten_is_new_again_and_memory_is_bounded() {
         all.new_lines[0] < 12.0 && few.new_lines[0] > 40.0,
         "{few:?}"
     );
-    let mut recency = Recency::of(1024);
+    let mut recency = Recency::new(1024);
     for key in 0..1_000_000 {
         recency.touch(key);
         if key % 64 == 0 {

@@ -46,7 +46,7 @@ impl Tree {
     }
 
     /// Marks behind a place.
-    pub(crate) fn behind(&self, place: usize) -> u32 {
+    pub(crate) fn count_after(&self, place: usize) -> u32 {
         let (mut at, mut until) = (place + 1, 0);
         while at > 0 {
             until += self.sums[at];

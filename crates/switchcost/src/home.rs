@@ -73,7 +73,7 @@ pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
 pub(crate) fn keep(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     make_folder(folder)?;
-    let mut draft = Draft::of(path)?;
+    let mut draft = Draft::new(path)?;
     draft.write_all(text)?;
     Readers::Owner.own(draft.file(), path)?;
     draft.keep()

@@ -61,7 +61,7 @@ impl Output {
 
     /// A file in a folder that is ours to fill: what stands there under its name is replaced, and a link is not followed.
     pub(crate) fn in_folder(path: &Path) -> Result<Output, Failure> {
-        let draft = Draft::of(path).map_err(|source| Failure::Output {
+        let draft = Draft::new(path).map_err(|source| Failure::Output {
             path: path.to_owned(),
             source,
         })?;
@@ -137,7 +137,7 @@ impl Sink {
         Ok(match Destination::behind(name)? {
             Destination::Stdout => Sink::Stdout,
             Destination::Stream(path) => Sink::Stream(open_stream(&path)?),
-            Destination::File(path) => Sink::File(Draft::of(&path)?),
+            Destination::File(path) => Sink::File(Draft::new(&path)?),
         })
     }
 }

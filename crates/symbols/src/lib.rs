@@ -126,7 +126,7 @@ impl Opened {
         Some(Opened {
             segments,
             sections,
-            table: Table::of(&file),
+            table: Table::read(&file),
             loader: Loader::new(path).ok()?,
             debug,
         })
@@ -157,8 +157,8 @@ impl Opened {
         let address = self.address(offset)?;
         self.debug
             .as_ref()
-            .and_then(|debug| debug.table.at(address))
-            .or_else(|| self.table.at(address))
+            .and_then(|debug| debug.table.symbol_at(address))
+            .or_else(|| self.table.symbol_at(address))
     }
 
     fn place(&self, offset: u64) -> SourceLocation {
@@ -182,7 +182,7 @@ impl Opened {
 impl Debug {
     fn open(path: &Path) -> Option<Debug> {
         let contents = ReadCache::new(open_regular(path)?);
-        let table = Table::of(&object::File::parse(&contents).ok()?);
+        let table = Table::read(&object::File::parse(&contents).ok()?);
         Some(Debug {
             table,
             loader: Loader::new(path).ok()?,
@@ -212,7 +212,7 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
         Some(outermost?.demangle().ok()?.into_owned())
     });
     SourceLocation {
-        function: function.or_else(|| table.at(address)),
+        function: function.or_else(|| table.symbol_at(address)),
         line,
     }
 }

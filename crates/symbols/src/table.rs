@@ -15,7 +15,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// Of both tables of a file. Of several names for an address, the first with a size counts.
-    pub(crate) fn of<'data>(file: &File<'data, impl ReadRef<'data>>) -> Table {
+    pub(crate) fn read<'data>(file: &File<'data, impl ReadRef<'data>>) -> Table {
         let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
             let is_kept = symbol.is_definition()
@@ -38,7 +38,7 @@ impl Table {
     }
 
     /// The symbol that an address lies in, demangled.
-    pub(crate) fn at(&self, address: u64) -> Option<String> {
+    pub(crate) fn symbol_at(&self, address: u64) -> Option<String> {
         let (start, (size, name)) = self.symbols.range(..=address).next_back()?;
         let is_inside = *size == 0 || address - start < *size;
         is_inside.then(|| addr2line::demangle_auto(name.into(), None).into_owned())
@@ -59,7 +59,7 @@ mod tests {
             symbols: symbols.into(),
         };
         let found =
-            [0xfff, 0x1000, 0x100f, 0x1010, 0x2000, 0x9000].map(|address| table.at(address));
+            [0xfff, 0x1000, 0x100f, 0x1010, 0x2000, 0x9000].map(|address| table.symbol_at(address));
         assert_eq!(
             found.map(|name| name.unwrap_or_default()),
             ["", "main", "main", "", "in_assembler", "in_assembler"]

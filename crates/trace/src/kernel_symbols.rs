@@ -28,18 +28,18 @@ impl KernelSymbols {
     /// Of lines `ADDRESS NAME`, addresses in hexadecimal and ascending, as /proc/kallsyms has them. A name may have spaces inside; where
     /// it is `-`, nothing is known of what begins there. Of several names for an address the first counts. None where a line is another, and
     /// where there are more than any kernel has.
-    pub fn of_lines(text: &[u8]) -> Option<KernelSymbols> {
-        KernelSymbols::of_pairs(pairs(text)?)
+    pub fn parse_lines(text: &[u8]) -> Option<KernelSymbols> {
+        KernelSymbols::sort_pairs(pairs(text)?)
     }
 
     /// The same of lines in any order. Where something is known to begin at an address, that nothing is does not count.
-    pub fn of_unsorted_lines(text: &[u8]) -> Option<KernelSymbols> {
+    pub fn parse_unsorted_lines(text: &[u8]) -> Option<KernelSymbols> {
         let mut pairs = pairs(text)?;
         pairs.sort_by_key(|&(address, name)| (address, name == NOTHING));
-        KernelSymbols::of_pairs(pairs)
+        KernelSymbols::sort_pairs(pairs)
     }
 
-    fn of_pairs(pairs: Vec<(u64, &str)>) -> Option<KernelSymbols> {
+    fn sort_pairs(pairs: Vec<(u64, &str)>) -> Option<KernelSymbols> {
         let mut symbols = KernelSymbols::default();
         pairs
             .into_iter()
@@ -47,8 +47,8 @@ impl KernelSymbols {
         Some(symbols)
     }
 
-    /// As [`KernelSymbols::of_lines`] reads them.
-    pub fn to_lines(&self) -> String {
+    /// As [`KernelSymbols::parse_lines`] reads them.
+    pub fn format_lines(&self) -> String {
         let mut begin = 0;
         let line = |&(address, end): &(u64, u32)| {
             let name = &self.names[begin..end as usize];
@@ -80,7 +80,7 @@ impl KernelSymbols {
 
     /// What an address lies in: the last that begins there or before. Where the last of all ends is not known: of what is more than a
     /// page behind its start (modules) none is.
-    pub fn at(&self, address: u64) -> Option<&str> {
+    pub fn name_at(&self, address: u64) -> Option<&str> {
         let (last, _) = self.starts.last()?;
         if address.saturating_sub(*last) > PAGE {
             return None;
@@ -109,7 +109,7 @@ impl KernelSymbols {
 
     /// The body of a record: a zstd frame of the lines.
     pub(crate) fn encode(&self) -> std::io::Result<Vec<u8>> {
-        zstd::bulk::compress(self.to_lines().as_bytes(), 0)
+        zstd::bulk::compress(self.format_lines().as_bytes(), 0)
     }
 
     /// The reverse.
@@ -120,7 +120,7 @@ impl KernelSymbols {
         }
         let lines = zstd::bulk::decompress(body, capacity(body))
             .map_err(|_| "it is no zstd frame, or too long")?;
-        KernelSymbols::of_lines(&lines)
+        KernelSymbols::parse_lines(&lines)
             .ok_or("it has a line that names nothing, or is out of order")
     }
 }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_address_lies_in_what_begins_before_it() {
-        let symbols = KernelSymbols::of_lines(LINES).expect("lines");
+        let symbols = KernelSymbols::parse_lines(LINES).expect("lines");
         let found = [
             0xffff_ffff_80ff_ffff,
             0xffff_ffff_8100_0000,
@@ -166,7 +166,7 @@ mod tests {
             u64::MAX,
         ];
         assert_eq!(
-            found.map(|address| symbols.at(address)),
+            found.map(|address| symbols.name_at(address)),
             [
                 None,
                 Some("startup_64"),
@@ -176,29 +176,29 @@ mod tests {
             ]
         );
         assert_eq!(symbols.count(), 2);
-        assert_eq!(KernelSymbols::default().at(0), None);
+        assert_eq!(KernelSymbols::default().name_at(0), None);
     }
 
     #[test]
     fn behind_what_is_known_nothing_is() {
         let lines =
             b"ffff888000001000 runqueues\nffff888000001d00 -\nffff888000004000 page table\nffffffff81000000 _text\n";
-        let symbols = KernelSymbols::of_lines(lines).expect("lines");
+        let symbols = KernelSymbols::parse_lines(lines).expect("lines");
         let found = [0xfff, 0x1cff, 0x1d00, 0x3fff, 0x4000]
-            .map(|offset| symbols.at(0xffff_8880_0000_0000 + offset));
+            .map(|offset| symbols.name_at(0xffff_8880_0000_0000 + offset));
         assert_eq!(
             found,
             [None, Some("runqueues"), None, None, Some("page table")]
         );
-        assert_eq!(symbols.to_lines().as_bytes(), lines);
+        assert_eq!(symbols.format_lines().as_bytes(), lines);
         let unsorted = b"3000 -\n2000 b\n3000 c\n1000 a\n2000 -\n2000 again\n";
-        let symbols = KernelSymbols::of_unsorted_lines(unsorted).expect("lines");
-        assert_eq!(symbols.to_lines(), "1000 a\n2000 b\n3000 c\n");
+        let symbols = KernelSymbols::parse_unsorted_lines(unsorted).expect("lines");
+        assert_eq!(symbols.format_lines(), "1000 a\n2000 b\n3000 c\n");
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        let symbols = KernelSymbols::of_lines(LINES).expect("lines");
+        let symbols = KernelSymbols::parse_lines(LINES).expect("lines");
         let body = symbols.encode().expect("memory does not fail");
         assert_eq!(KernelSymbols::decode(&body), Ok(symbols));
         for end in 0..body.len() {
@@ -219,7 +219,7 @@ mod tests {
             "1 \u{e9}",
             &long,
         ] {
-            assert_eq!(KernelSymbols::of_lines(text.as_bytes()), None, "{text}");
+            assert_eq!(KernelSymbols::parse_lines(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -81,7 +81,7 @@ pub struct LastUses {
 
 impl LastUses {
     /// For caches whose lines have so many bytes or more, a power of two.
-    pub fn of_lines(bytes: u64) -> LastUses {
+    pub fn new(bytes: u64) -> LastUses {
         LastUses {
             line_bits: bytes.max(1).trailing_zeros(),
             table: ProcessTable::default(),
@@ -351,7 +351,7 @@ mod tests {
         #[test]
         fn lines_have_the_same_last_uses_and_pages_the_same_first_ones(chunks in chunks(60)) {
             for bits in [4, 6] {
-                let mut last_uses = LastUses::of_lines(1 << bits);
+                let mut last_uses = LastUses::new(1 << bits);
                 let (mut table, mut table_of_kept) = (ProcessTable::default(), ProcessTable::default());
                 let mut kept = Chunk::default();
                 for chunk in &chunks {
@@ -392,7 +392,7 @@ mod tests {
                 .push(Reference::new(0x8000 + 8 * (time % 16), 7, 3, false));
         }
         let mut kept = Chunk::default();
-        LastUses::of_lines(64).keep(&chunk, &mut kept);
+        LastUses::new(64).keep(&chunk, &mut kept);
         let addresses: Vec<u64> = kept.references.iter().map(|used| used.address()).collect();
         assert_eq!(
             addresses,

@@ -54,7 +54,7 @@ impl<'f> Parts<'f> {
     ) -> Parts<'f> {
         Parts {
             file,
-            last_uses: LastUses::of_lines(line_bytes),
+            last_uses: LastUses::new(line_bytes),
             chunk: Chunk::default(),
             parts,
             warm_up,

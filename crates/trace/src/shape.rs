@@ -149,13 +149,13 @@ impl Unfold {
 
     /// The reference, from the explicit address that it needs.
     #[inline(always)]
-    pub fn at(&self, explicit: u64) -> Reference {
-        self.at_upper(explicit << SHIFT)
+    pub fn reference_at(&self, explicit: u64) -> Reference {
+        self.reference_at_upper(explicit << SHIFT)
     }
 
     /// The same, of an address that stands in the upper bits.
     #[inline(always)]
-    pub(crate) fn at_upper(&self, explicit: u64) -> Reference {
+    pub(crate) fn reference_at_upper(&self, explicit: u64) -> Reference {
         Reference(
             (explicit & i64::from(self.mask) as u64)
                 .wrapping_add(self.base)

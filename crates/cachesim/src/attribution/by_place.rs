@@ -32,15 +32,15 @@ pub(crate) struct ByPlace {
 impl Listener for ByPlace {
     const COMPARES: bool = true;
 
-    fn of(levels: Levels) -> ByPlace {
-        let evictors = std::iter::repeat_with(Places::of_data)
+    fn new(levels: Levels) -> ByPlace {
+        let evictors = std::iter::repeat_with(Places::new_data)
             .take(levels.caches)
             .collect();
         ByPlace {
-            code: Places::of_code(),
-            data: Places::of_data(),
+            code: Places::new_code(),
+            data: Places::new_data(),
             evictors,
-            kernel: KernelCode::of(levels.all),
+            kernel: KernelCode::new(levels.all),
         }
     }
 
@@ -99,7 +99,7 @@ impl Listener for ByPlace {
     }
 
     fn parts_begin(&mut self) {
-        *self = ByPlace::of(Levels {
+        *self = ByPlace::new(Levels {
             caches: self.evictors.len(),
             all: self.kernel.levels(),
         });

@@ -35,7 +35,7 @@ impl Evictions {
 }
 
 impl Listener for Evictions {
-    fn of(levels: Levels) -> Evictions {
+    fn new(levels: Levels) -> Evictions {
         Evictions {
             running: NO_PROCESS,
             pairs: HashMap::new(),

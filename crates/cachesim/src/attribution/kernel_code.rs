@@ -26,7 +26,7 @@ pub(crate) struct KernelCode {
 pub(crate) type KernelBlocks = HashMap<u64, u64>;
 
 impl KernelCode {
-    pub(super) fn of(levels: usize) -> KernelCode {
+    pub(super) fn new(levels: usize) -> KernelCode {
         KernelCode {
             pending: vec![0; levels],
             is_pending: false,
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn misses_are_those_of_the_block_for_which_lines_were_filled() {
-        let mut code = KernelCode::of(2);
+        let mut code = KernelCode::new(2);
         for (level, block) in [(0, TEXT), (1, TEXT + 64), (0, 0x40_0000), (0, TEXT + 64)] {
             code.filled(level);
             code.block_ended(block);

@@ -22,7 +22,7 @@ pub(crate) struct KernelUse {
 impl Listener for KernelUse {
     const COMPARES: bool = true;
 
-    fn of(levels: Levels) -> KernelUse {
+    fn new(levels: Levels) -> KernelUse {
         KernelUse {
             calls: Calls::none(),
             batches: KernelBatches::none(),

@@ -26,7 +26,7 @@ fn age(missed: usize) -> u32 {
 impl Listener for LostLines {
     const COMPARES: bool = true;
 
-    fn of(levels: Levels) -> LostLines {
+    fn new(levels: Levels) -> LostLines {
         LostLines {
             caches: levels.caches,
             instructions: 0,

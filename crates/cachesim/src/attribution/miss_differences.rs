@@ -32,7 +32,7 @@ impl MissDifferences {
 impl Listener for MissDifferences {
     const COMPARES: bool = true;
 
-    fn of(levels: Levels) -> MissDifferences {
+    fn new(levels: Levels) -> MissDifferences {
         MissDifferences {
             levels: vec![Differences::default(); levels.all],
             is_first_touch: false,
@@ -50,7 +50,7 @@ impl Listener for MissDifferences {
     #[inline]
     fn reference_missed(&mut self, level: usize, missed: ViewSet) {
         let is_first_touch = std::mem::take(&mut self.is_first_touch);
-        if let Some(is_lost) = missed.of_shared_alone() {
+        if let Some(is_lost) = missed.is_shared_alone() {
             self.count(level, is_lost, is_first_touch);
         }
     }

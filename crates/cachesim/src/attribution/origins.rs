@@ -16,7 +16,7 @@ pub(crate) struct Origins {
 impl Listener for Origins {
     const COMPARES: bool = true;
 
-    fn of(levels: Levels) -> Origins {
+    fn new(levels: Levels) -> Origins {
         Origins {
             misses: vec![[0; Origin::COUNT]; levels.all],
             lost: [[0; Origin::COUNT]; 2],

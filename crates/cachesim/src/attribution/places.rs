@@ -67,7 +67,7 @@ pub(crate) struct Places<C> {
 }
 
 impl<C: Copy + Default + Eq + Hash> Places<C> {
-    pub(crate) fn of_code() -> Places<C> {
+    pub(crate) fn new_code() -> Places<C> {
         Places {
             is_anonymous_one: false,
             slots: vec![Slot::default(); SLOTS],
@@ -79,10 +79,10 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
     }
 
     /// Stacks and heaps have too many addresses, and no name for any.
-    pub(crate) fn of_data() -> Places<C> {
+    pub(crate) fn new_data() -> Places<C> {
         Places {
             is_anonymous_one: true,
-            ..Places::of_code()
+            ..Places::new_code()
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn of_more_places_than_are_kept_nothing_is_lost() {
         let mappings = Mappings::default();
-        let mut places = Places::of_data();
+        let mut places = Places::new_data();
         let many = MOST_PLACES as u64 + MOST_PLACES as u64 / 8;
         (0..many)
             .for_each(|line| places.add(0xffff_8880_0000_0000 + 64 * line, 1, 0_u32, &mappings));
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn what_has_one_name_is_added_up_before_the_largest_are_taken() {
         let mappings = Mappings::default();
-        let mut places = Places::of_data();
+        let mut places = Places::new_data();
         let kernel = 0xffff_8880_0000_0000;
         (0..100).for_each(|line| places.add(kernel + 64 * line, 1, 0_u32, &mappings));
         places.add(kernel + 0x10_000, 60, 0, &mappings);

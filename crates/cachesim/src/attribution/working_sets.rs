@@ -57,7 +57,7 @@ impl WorkingSets {
 impl Listener for WorkingSets {
     const COMPARES: bool = true;
 
-    fn of(levels: Levels) -> WorkingSets {
+    fn new(levels: Levels) -> WorkingSets {
         WorkingSets {
             sums: vec![Sums::default(); levels.all],
             absences: Vec::new(),

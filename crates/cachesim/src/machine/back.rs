@@ -16,7 +16,7 @@ const FIRST: usize = 0;
 
 impl Machine<()> {
     /// The levels of a design from `first` on. There must be one, and all of them on the same paths.
-    pub(crate) fn behind(mut design: Design, first: usize) -> Machine<()> {
+    pub(crate) fn new_back(mut design: Design, first: usize) -> Machine<()> {
         design.levels.drain(..first);
         design.tlbs.clear();
         let mut plan = Plan::new(&design);
@@ -41,7 +41,7 @@ impl Machine<()> {
         address: &Address,
         is_demand: bool,
     ) -> (u64, bool) {
-        self.with_levels(|levels| {
+        self.visit_levels(|levels| {
             let Answer {
                 cycles,
                 is_miss,
@@ -69,7 +69,7 @@ impl Machine<()> {
                 is_modified,
                 requester: Requester::NONE,
             };
-            self.with_levels(|levels| levels.move_to(view, FIRST, line));
+            self.visit_levels(|levels| levels.move_to(view, FIRST, line));
         } else if is_modified {
             self.give_line(view, address);
         }
@@ -78,7 +78,7 @@ impl Machine<()> {
 
     /// A modified line is given to whichever level holds it.
     pub(crate) fn give_line(&mut self, view: usize, address: &Address) {
-        self.with_levels(|levels| levels.give(view, FIRST, address));
+        self.visit_levels(|levels| levels.give(view, FIRST, address));
     }
 
     /// Whether all that they do after a flush is what they would do at the start.
@@ -114,9 +114,7 @@ impl Machine<()> {
             .for_each(|(level, counts)| level.views[view].counts.add(counts));
     }
 
-    fn with_levels<T>(&mut self, act: impl FnOnce(&mut Hierarchies<'_, ()>) -> T) -> T {
-        act(&mut self
-            .state
-            .hierarchies(&self.plan, &RunContext::without_task()))
+    fn visit_levels<T>(&mut self, act: impl FnOnce(&mut Hierarchies<'_, ()>) -> T) -> T {
+        act(&mut self.state.hierarchies(&self.plan, &RunContext::idle()))
     }
 }

@@ -29,7 +29,7 @@ impl Clocks {
     }
 
     #[inline]
-    pub(super) fn all(&self) -> [u64; VIEWS] {
+    pub(super) fn cycles(&self) -> [u64; VIEWS] {
         self.now.map(|now| now + self.common)
     }
 

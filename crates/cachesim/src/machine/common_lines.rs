@@ -212,13 +212,13 @@ impl CommonLines {
     pub(super) fn replace_oldest(&mut self, set: usize, held: CommonLine) -> (usize, CommonLine) {
         let start = set * self.ways;
         let slot = start + least(&self.stamps[start..start + self.ways]);
-        let old = self.at(slot);
+        let old = self.line_at(slot);
         self.fill(slot, held);
         (slot, old)
     }
 
     #[inline]
-    fn at(&self, slot: usize) -> CommonLine {
+    fn line_at(&self, slot: usize) -> CommonLine {
         CommonLine {
             key: self.keys[slot],
             modified: self.modified[slot],
@@ -278,7 +278,7 @@ impl CommonLines {
             order.sort_unstable_by_key(|&slot| self.stamps[slot as usize]);
             order
                 .drain(..)
-                .for_each(|slot| act(self.at(slot as usize), self.in_views[slot as usize]));
+                .for_each(|slot| act(self.line_at(slot as usize), self.in_views[slot as usize]));
             self.order = order;
         }
     }

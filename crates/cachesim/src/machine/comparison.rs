@@ -108,7 +108,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// A line is brought into the shared level on demand, before it comes in; `note` is that on the private copy, where there is one.
     #[inline]
     pub(super) fn filled(&mut self, at: usize, note: Option<u64>) {
-        let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::of_note);
+        let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::decode_note);
         let origin = match origin {
             Origin::Aged if !self.plan.levels[at].keeps_order => Origin::State,
             _ => origin,

@@ -24,7 +24,7 @@ struct RequestOfAll<'r> {
 }
 
 impl<'r> RequestOfAll<'r> {
-    fn of(self, view: usize) -> Request<'r> {
+    fn request_of(self, view: usize) -> Request<'r> {
         let RequestOfAll {
             at,
             kind,
@@ -129,7 +129,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         } = request;
         let is_store = kind == Kind::Store && !self.plan.levels[at].is_tlb;
         let before = self.clocks.difference();
-        self.note_request(ViewSet::ALL, request.of(SHARED));
+        self.note_request(ViewSet::ALL, request.request_of(SHARED));
         let outcome = self.look_up_in_all(request);
         self.predict(at, is_store, address, outcome);
         self.end_lookup(before, outcome.missed);
@@ -206,21 +206,23 @@ impl<L: Listener> Hierarchies<'_, L> {
         if self.plan.levels[request.at].has_common_top() {
             self.look_up_top(request)
         } else {
-            self.each_alone(request)
+            self.serve_each_alone(request)
         }
     }
 
     /// Each view by itself, from this level on.
     #[inline(never)]
-    fn each_alone(&mut self, request: RequestOfAll<'_>) -> Outcome {
+    fn serve_each_alone(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let mut outcome = Outcome::NOTHING;
         if request.is_demand {
             self.clocks.delays = [0; VIEWS];
         }
         for view in [SHARED, PRIVATE, FLUSHED] {
-            let answer = self.look_up_alone(request.of(view));
-            outcome.missed = outcome.missed.and(ViewSet::of(view, answer.is_miss));
-            outcome.modified = outcome.modified.and(ViewSet::of(view, answer.is_modified));
+            let answer = self.look_up_alone(request.request_of(view));
+            outcome.missed = outcome.missed.and(ViewSet::single(view, answer.is_miss));
+            outcome.modified = outcome
+                .modified
+                .and(ViewSet::single(view, answer.is_modified));
         }
         outcome
     }
@@ -238,7 +240,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             kind,
             ..request
         };
-        self.note_request(ViewSet::ALL, asked.of(SHARED));
+        self.note_request(ViewSet::ALL, asked.request_of(SHARED));
         let Outcome {
             missed, modified, ..
         } = self.look_up_in_all(asked);
@@ -270,7 +272,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             }
         } else {
             let found = [SHARED, PRIVATE, FLUSHED].map(|view| own.find_below(view, set, key));
-            let found_in = |view: usize| ViewSet::of(view, found[view].is_some());
+            let found_in = |view: usize| ViewSet::single(view, found[view].is_some());
             let holds = found_in(SHARED)
                 .and(found_in(PRIVATE))
                 .and(found_in(FLUSHED));
@@ -283,7 +285,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             }
             let modified = self.answer(
                 request,
-                holds.others(),
+                holds.complement(),
                 if is_store { Kind::Load } else { kind },
             );
             if L::COMPARES && !holds.has(SHARED) {
@@ -291,7 +293,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             }
             let slot = self.promote(at, set, key, modified, holds);
             Outcome {
-                missed: holds.others(),
+                missed: holds.complement(),
                 slot,
                 ..Outcome::NOTHING
             }
@@ -323,12 +325,12 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
         for view in [SHARED, PRIVATE, FLUSHED] {
             if missed.has(view) {
-                self.spend(request.of(view), level.miss_cycles);
+                self.spend(request.request_of(view), level.miss_cycles);
                 self.lines(view, at).counts.fills += 1;
-                let below = self.ask_next(request.of(view), kind);
-                modified = modified.and(ViewSet::of(view, below.is_modified));
+                let below = self.ask_next(request.request_of(view), kind);
+                modified = modified.and(ViewSet::single(view, below.is_modified));
             } else {
-                self.spend(request.of(view), level.hit_cycles);
+                self.spend(request.request_of(view), level.hit_cycles);
             }
         }
         modified
@@ -432,7 +434,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
         // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
-            return self.each_alone(request);
+            return self.serve_each_alone(request);
         }
         if self.plan.levels[request.at].is_write_through {
             self.go_on_from_all(request);

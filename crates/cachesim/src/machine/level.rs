@@ -73,7 +73,7 @@ impl Level {
                 slot
             });
             let (is_modified, requester) = lines.take_shared(slot);
-            line.modified = line.modified.and(ViewSet::of(view, is_modified));
+            line.modified = line.modified.and(ViewSet::single(view, is_modified));
             if view == SHARED {
                 line.requester = requester;
             }
@@ -89,7 +89,7 @@ impl Level {
     /// A line that a view holds is modified, which is no lookup: the order in which lines were used stays. Gives whether it holds it.
     pub(super) fn modify(&mut self, view: usize, set: usize, key: u64) -> bool {
         if let Some(slot) = self.common_lines.find(set, key) {
-            self.common_lines.modify(slot, ViewSet::of(view, true));
+            self.common_lines.modify(slot, ViewSet::single(view, true));
             return true;
         }
         if let Some(slot) = self.find_below(view, set, key) {
@@ -176,7 +176,7 @@ impl Level {
                 clocks.stalls[view] += wait;
             }
         }
-        clocks.all()
+        clocks.cycles()
     }
 
     /// Every view takes the buffer that it has waited for, and the store the delays that the next level took.

@@ -16,7 +16,7 @@ impl LevelRequests {
 }
 
 impl Listener for LevelRequests {
-    fn of(_: Levels) -> LevelRequests {
+    fn new(_: Levels) -> LevelRequests {
         LevelRequests(Vec::new())
     }
 

@@ -152,7 +152,7 @@ impl Origin {
     }
 
     #[inline]
-    pub(super) fn of_note(note: u64) -> (Origin, u32) {
+    pub(super) fn decode_note(note: u64) -> (Origin, u32) {
         let origin = match note >> 32 {
             1 => Origin::Flushed,
             2 => Origin::ByOthers,
@@ -240,7 +240,7 @@ macro_rules! listener {
             const COMPARES: bool = false;
 
             /// Before anything has happened.
-            fn of(levels: Levels) -> Self;
+            fn new(levels: Levels) -> Self;
 
             $($(#[$doc])* #[inline] fn $event(&mut self, $($argument: $type),*) { $(let _ = $argument;)* })+
 
@@ -253,14 +253,14 @@ macro_rules! listener {
         }
 
         impl Listener for () {
-            fn of(_: Levels) -> Self {}
+            fn new(_: Levels) -> Self {}
         }
 
         impl<A: Listener, B: Listener> Listener for (A, B) {
             const COMPARES: bool = A::COMPARES || B::COMPARES;
 
-            fn of(levels: Levels) -> Self {
-                (A::of(levels), B::of(levels))
+            fn new(levels: Levels) -> Self {
+                (A::new(levels), B::new(levels))
             }
 
             $(#[inline] fn $event(&mut self, $($argument: $type),*) {

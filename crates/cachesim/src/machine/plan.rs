@@ -129,7 +129,7 @@ impl Plan {
         let is_timed = design.levels.iter().any(Level::is_timed);
         levels
             .iter_mut()
-            .for_each(|level| level.fallback = FallbackReason::of(level, is_timed));
+            .for_each(|level| level.fallback = FallbackReason::find(level, is_timed));
         for at in 0..levels.len() {
             let is_exclusive = |next: usize| levels[next].inclusion == Inclusion::Exclusive;
             let goes_on = levels[at].next_for_lines.is_some_and(is_exclusive);
@@ -237,7 +237,7 @@ pub(crate) enum FallbackReason {
 }
 
 impl FallbackReason {
-    fn of(level: &LevelPlan, is_timed: bool) -> Option<FallbackReason> {
+    fn find(level: &LevelPlan, is_timed: bool) -> Option<FallbackReason> {
         let all = [
             (is_timed, FallbackReason::Time),
             (!level.policy.is_lru(), FallbackReason::Replacement),
@@ -266,7 +266,7 @@ impl LevelPlan {
             has_physical_index: level.index == AddressKind::Physical,
             has_physical_tag: level.tag == AddressKind::Physical,
             is_of_several: level.tag == AddressKind::Physical,
-            policy: Policy::of(level.replacement, ways as usize),
+            policy: Policy::new(level.replacement, ways as usize),
             seed: level.seed,
             is_write_through: level.write == WritePolicy::Through,
             allocates: level.allocates_on_write(),
@@ -295,7 +295,7 @@ impl LevelPlan {
         LevelPlan {
             name: tlb.name.clone(),
             is_tlb: true,
-            policy: Policy::of(tlb.replacement, ways as usize),
+            policy: Policy::new(tlb.replacement, ways as usize),
             seed: tlb.seed,
             depends_on_requester: tlb.replacement == Replacement::Ship,
             hit_cycles: tlb.hit_cycles.into(),

@@ -90,7 +90,7 @@ impl Privates {
         self.living.iter().any(|&process| process != self.running)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Private> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Private> {
         self.all.iter().filter_map(Option::as_deref)
     }
 

@@ -47,7 +47,7 @@ pub(super) enum Policy {
 }
 
 impl Policy {
-    pub(super) fn of(replacement: Replacement, ways: usize) -> Policy {
+    pub(super) fn new(replacement: Replacement, ways: usize) -> Policy {
         match replacement {
             _ if ways == 1 => Policy::Direct,
             Replacement::Lru => Policy::Lru,

@@ -159,7 +159,7 @@ impl<L: Listener> Machine<L> {
             sums = self.ended.clone();
             self.state
                 .privates
-                .all()
+                .iter()
                 .for_each(|private| sums.add_private(private));
         }
         sums.add(

@@ -13,7 +13,7 @@ impl ViewSet {
 
     /// `view` alone, if `is_in`.
     #[inline]
-    pub(crate) fn of(view: usize, is_in: bool) -> ViewSet {
+    pub(crate) fn single(view: usize, is_in: bool) -> ViewSet {
         ViewSet(u8::from(is_in) << view)
     }
 
@@ -29,13 +29,13 @@ impl ViewSet {
 
     /// All others.
     #[inline]
-    pub(crate) fn others(self) -> ViewSet {
+    pub(crate) fn complement(self) -> ViewSet {
         ViewSet(!self.0 & ViewSet::ALL.0)
     }
 
     /// Where one of the shared and the private view is in alone: whether it is the shared one.
     #[inline]
-    pub(crate) fn of_shared_alone(self) -> Option<bool> {
+    pub(crate) fn is_shared_alone(self) -> Option<bool> {
         (self.has(SHARED) != self.has(PRIVATE)).then(|| self.has(SHARED))
     }
 }

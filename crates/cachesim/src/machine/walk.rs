@@ -159,12 +159,12 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
             kind,
             ..request
         };
-        self.note_request(ViewSet::of(request.view, true), asked);
+        self.note_request(ViewSet::single(request.view, true), asked);
         let answer = self.look_up_alone(asked);
         let counts = &mut self.lines(request.view, next).counts;
         counts.accesses[kind as usize] += 1;
         counts.misses[kind as usize] += u64::from(answer.is_miss);
-        self.compare_misses(next, ViewSet::of(request.view, answer.is_miss));
+        self.compare_misses(next, ViewSet::single(request.view, answer.is_miss));
         answer
     }
 

@@ -200,7 +200,7 @@ impl Pass {
         if let Some(open) = &mut self.open {
             open.instructions += instructions;
         }
-        self.with_context(|runner, context| runner.run(blocks, references, context));
+        self.run_in_context(|runner, context| runner.run(blocks, references, context));
         let stores: u64 = references
             .iter()
             .map(|reference| u64::from(reference.is_store()))
@@ -214,7 +214,7 @@ impl Pass {
         let instructions = self.counted.instructions;
         if instructions >= self.doubled_at {
             self.runner
-                .in_full()
+                .full_machine()
                 .listener_mut()
                 .instructions_doubled(instructions);
             self.doubled_at = FIRST_FILL_POINT << ((instructions / FIRST_FILL_POINT).ilog2() + 1);
@@ -233,11 +233,13 @@ impl Pass {
         let to = self.processes.running();
         self.runner.change_process(to);
         let facts = self.processes.facts(to.process);
-        self.runner.in_full().let_fill(&facts.name, facts.process);
+        self.runner
+            .full_machine()
+            .let_fill(&facts.name, facts.process);
     }
 
     /// Lets the runner do something where the trace stands.
-    fn with_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
+    fn run_in_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
         let Running { process, space, .. } = self.processes.running();
         let code = Context {
             program: self.processes.program(process),
@@ -253,7 +255,7 @@ impl Pass {
 
     fn end_call(&mut self, is_switch: bool) {
         let instructions = self.counted.instructions;
-        self.runner.in_full().end_call(instructions, is_switch);
+        self.runner.full_machine().end_call(instructions, is_switch);
     }
 
     fn close_interval(&mut self) {
@@ -263,9 +265,9 @@ impl Pass {
 
     fn mappings_change(&mut self) {
         if self.processes.has_begun() {
-            self.with_context(|runner, context| {
+            self.run_in_context(|runner, context| {
                 runner
-                    .in_full()
+                    .full_machine()
                     .listener_mut()
                     .mappings_change(context.mappings)
             });
@@ -285,7 +287,7 @@ impl Pass {
                 is_store,
             } if self.options.kernel_touches => {
                 let mut touches = [0; 2];
-                self.with_context(|runner, context| {
+                self.run_in_context(|runner, context| {
                     touches = runner.touch(address, bytes, is_store, context)
                 });
                 self.counted
@@ -371,10 +373,10 @@ impl Pass {
             self.close_interval();
             self.intervals.clear();
             self.processes.begin_parts();
-            self.runner.in_full().begin_parts();
+            self.runner.full_machine().begin_parts();
             self.kernel_blocks.clear();
         }
-        let before = self.so_far();
+        let before = self.counts_so_far();
         if is_first {
             self.before_all = Some(before.clone());
         }
@@ -385,7 +387,7 @@ impl Pass {
         let Some(before) = self.before.take() else {
             return;
         };
-        let Before { counted, designs } = self.so_far();
+        let Before { counted, designs } = self.counts_so_far();
         let designs = designs.into_iter().zip(&before.designs);
         let designs = designs
             .map(|((number, result), (_, before))| (number, result.since(before)))
@@ -396,7 +398,7 @@ impl Pass {
         });
     }
 
-    fn so_far(&mut self) -> Before {
+    fn counts_so_far(&mut self) -> Before {
         let counted = self.counted;
         Before {
             counted,
@@ -484,7 +486,7 @@ impl TakePieces for Pass {
                     let switches =
                         self.counted.voluntary_switches + self.counted.involuntary_switches;
                     self.runner
-                        .in_full()
+                        .full_machine()
                         .listener_mut()
                         .task_switched(switches, self.kernel_instructions);
                 }
@@ -505,7 +507,7 @@ impl TakePieces for Pass {
             }
             &Mark::SyscallEnter { number } => {
                 let instructions = self.counted.instructions;
-                self.runner.in_full().enter_call(number, instructions);
+                self.runner.full_machine().enter_call(number, instructions);
             }
             Mark::SyscallExit { .. } => self.end_call(false),
             Mark::Fault { .. } => {}

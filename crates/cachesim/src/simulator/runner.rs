@@ -4,7 +4,7 @@ use switchcost_design::Design;
 use switchcost_design::result::{DesignResult, Interval};
 use switchcost_trace::{BlockRun, Reference};
 
-use crate::attribution::{Attribution, ByPlace, by_place};
+use crate::attribution::{Attribution, ByPlace, group_by_place};
 use crate::machine::{Machine, PageChange, RunContext};
 use crate::processes::Running;
 use crate::sweep::{Family, groups};
@@ -54,7 +54,7 @@ impl Runner {
     }
 
     /// The machine that is simulated in full: the design, or the first of the family.
-    pub(super) fn in_full(&mut self) -> &mut Machine<Attribution> {
+    pub(super) fn full_machine(&mut self) -> &mut Machine<Attribution> {
         match self {
             Runner::One(_, machine) => machine,
             Runner::Many(family) => family.guide_mut(),
@@ -79,7 +79,7 @@ impl Runner {
 
     /// Blocks of another chunk follow, which distinguishes so many.
     pub(super) fn begin_chunk(&mut self, kinds: usize) {
-        self.in_full().begin_chunk(kinds);
+        self.full_machine().begin_chunk(kinds);
     }
 
     pub(super) fn run(
@@ -152,7 +152,7 @@ impl Runner {
         match self {
             Runner::One(number, machine) => {
                 let (result, listener) = machine.into_result(references);
-                vec![(number, result, Some(by_place(listener)))]
+                vec![(number, result, Some(group_by_place(listener)))]
             }
             Runner::Many(family) => family.into_results(references),
         }

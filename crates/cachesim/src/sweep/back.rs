@@ -38,7 +38,7 @@ impl Back {
         Back {
             member,
             ways,
-            levels: Box::new(Machine::behind(design.clone(), first)),
+            levels: Box::new(Machine::new_back(design.clone(), first)),
             cycles: [0; VIEWS],
             write_backs: [0; VIEWS],
             moves: [0; VIEWS],

@@ -33,7 +33,7 @@ impl Cold {
     /// Of the levels of a design from `first` on.
     pub(super) fn new(design: &Design, first: usize) -> Cold {
         Cold {
-            levels: Machine::behind(design.clone(), first),
+            levels: Machine::new_back(design.clone(), first),
             design: design.clone(),
             first,
             asked: Vec::new(),

@@ -44,7 +44,7 @@ impl Depths {
     }
 
     #[inline]
-    fn at(&self, view: usize, depth: usize) -> usize {
+    fn index_of(&self, view: usize, depth: usize) -> usize {
         view * (self.ways + 1) + depth
     }
 
@@ -59,13 +59,13 @@ impl Depths {
     pub(super) fn count(&mut self, view: usize, kind: Kind, depth: usize, is_demand: bool) {
         let at = self.reference_at(view, kind, depth);
         self.references[at] += 1;
-        let at = self.at(view, depth);
+        let at = self.index_of(view, depth);
         self.demand[at] += u64::from(is_demand);
     }
 
     /// One line of a reference of which another line is as deep or deeper.
     pub(super) fn count_other(&mut self, view: usize, depth: usize) {
-        let at = self.at(view, depth);
+        let at = self.index_of(view, depth);
         self.others[at] += 1;
         self.demand[at] += 1;
     }
@@ -73,13 +73,16 @@ impl Depths {
     /// A store to a line that was modified only beyond so many ways.
     #[inline]
     pub(super) fn count_modified(&mut self, view: usize, beyond: u8) {
-        let at = self.at(view, beyond.into());
+        let at = self.index_of(view, beyond.into());
         self.modified[at] += 1;
     }
 
     /// A line becomes modified in levels of more than `from` ways, up to `to`.
     pub(super) fn count_modified_between(&mut self, view: usize, from: u8, to: u8) {
-        let (from, to) = (self.at(view, from.into()), self.at(view, to.into()));
+        let (from, to) = (
+            self.index_of(view, from.into()),
+            self.index_of(view, to.into()),
+        );
         self.modified[to] += 1;
         self.modified[from] -= 1;
     }
@@ -92,7 +95,9 @@ impl Depths {
 
     /// Demand lookups, by view, that are misses with `ways[i]` ways: one row of `into` each. The ways descend.
     pub(super) fn demand_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
-        self.add_up(ways, into, |view, depth| self.demand[self.at(view, depth)]);
+        self.add_up(ways, into, |view, depth| {
+            self.demand[self.index_of(view, depth)]
+        });
     }
 
     /// The same of all references that miss.
@@ -138,7 +143,7 @@ impl Depths {
     /// Lines brought into a view with so many ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
         let of = |view| {
-            self.others[self.at(view, ways)..]
+            self.others[self.index_of(view, ways)..]
                 .iter()
                 .take(self.ways + 1 - ways)
                 .sum::<u64>()
@@ -153,11 +158,14 @@ impl Depths {
 
     /// Modified lines that left a view with so many ways.
     pub(super) fn write_backs(&self, view: usize, ways: usize) -> u64 {
-        let modified: i64 = self.modified[self.at(view, ways)..]
+        let modified: i64 = self.modified[self.index_of(view, ways)..]
             .iter()
             .take(self.ways + 1 - ways)
             .sum();
-        let kept: u64 = self.kept[self.at(view, 0)..].iter().take(ways + 1).sum();
+        let kept: u64 = self.kept[self.index_of(view, 0)..]
+            .iter()
+            .take(ways + 1)
+            .sum();
         modified.unsigned_abs() - kept
     }
 }

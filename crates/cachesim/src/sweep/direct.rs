@@ -78,7 +78,7 @@ impl Direct {
     }
 
     pub(super) fn empty_flushed_view(&mut self) {
-        self.each(|level| {
+        self.visit_levels(|level| {
             level.commit(true);
             level
                 .grids
@@ -88,11 +88,11 @@ impl Direct {
     }
 
     pub(super) fn change_process(&mut self, to: Running) {
-        self.each(|level| level.change_process(to));
+        self.visit_levels(|level| level.change_process(to));
     }
 
     pub(super) fn drop_process(&mut self, process: u32) {
-        self.each(|level| {
+        self.visit_levels(|level| {
             level.commit(false);
             level
                 .grids
@@ -101,7 +101,7 @@ impl Direct {
         });
     }
 
-    fn each(&mut self, act: impl FnMut(&mut DirectLevel)) {
+    fn visit_levels(&mut self, act: impl FnMut(&mut DirectLevel)) {
         self.levels.iter_mut().for_each(act);
     }
 
@@ -115,7 +115,7 @@ impl Direct {
     }
 
     pub(super) fn finish(&mut self) {
-        self.each(|level| {
+        self.visit_levels(|level| {
             level.commit(false);
             level.grids.iter_mut().for_each(|grid| grid.rest.finish());
         });
@@ -250,7 +250,7 @@ impl DirectLevel {
     fn lines(&mut self, kind: Kind, first: u64, last: u64) {
         self.lookups += last - first + 1;
         if first != last {
-            self.several_lines(kind, first, last);
+            self.look_up_lines(kind, first, last);
         } else {
             let line = self.masked(first);
             if !self.holds(line, kind == Kind::Store) {
@@ -302,7 +302,7 @@ impl DirectLevel {
 
     /// One reference to several lines: it misses where its deepest line does.
     #[inline(never)]
-    fn several_lines(&mut self, kind: Kind, first: u64, last: u64) {
+    fn look_up_lines(&mut self, kind: Kind, first: u64, last: u64) {
         let is_store = kind == Kind::Store && self.shape.is_write_back;
         self.deepest.fill([0; VIEWS]);
         for line in first..=last {

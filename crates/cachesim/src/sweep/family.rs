@@ -4,7 +4,7 @@ use switchcost_design::Design;
 use switchcost_design::result::{ByView, DesignResult, Interval, ProcessMisses};
 use switchcost_trace::{BlockRun, Reference};
 
-use crate::attribution::{Attribution, ByPlace, by_place};
+use crate::attribution::{Attribution, ByPlace, group_by_place};
 use crate::by_process::ByProcess;
 use crate::machine::{Machine, PageChange, RunContext, plain_result};
 use crate::processes::Running;
@@ -67,7 +67,7 @@ impl Family {
         } else {
             &group.levels
         };
-        let guide = Machine::with_requests_to(members[0].design.clone(), asked);
+        let guide = Machine::new_with_requests_to(members[0].design.clone(), asked);
         let format = guide.key_format(group.levels[0]);
         Family {
             guide: Box::new(guide),
@@ -276,10 +276,13 @@ impl Family {
             guide_member: &self.members[0],
         };
         debug_assert_eq!(results.hierarchies(0, &self.members[0]), guide.hierarchies);
-        debug_assert_eq!(results.by_process(0, &self.members[0]), guide.by_process);
+        debug_assert_eq!(
+            results.misses_by_process(0, &self.members[0]),
+            guide.by_process
+        );
         let counters = |(place, member): (usize, &Member)| {
             let result = DesignResult {
-                by_process: results.by_process(place, member),
+                by_process: results.misses_by_process(place, member),
                 physical_pages: guide.physical_pages,
                 ..plain_result(member.design.clone(), results.hierarchies(place, member))
             };
@@ -292,8 +295,12 @@ impl Family {
             .skip(1)
             .map(counters)
             .collect();
-        std::iter::once((self.members[0].number, guide, Some(by_place(listener))))
-            .chain(others)
-            .collect()
+        std::iter::once((
+            self.members[0].number,
+            guide,
+            Some(group_by_place(listener)),
+        ))
+        .chain(others)
+        .collect()
     }
 }

@@ -107,7 +107,7 @@ impl Grid {
         for view in 0..VIEWS {
             self.stacks.views[view].count_modified(self.depths.kept_mut(view));
         }
-        for stacks in self.stacks.others() {
+        for stacks in self.stacks.waiting_stacks() {
             stacks.count_modified(self.depths.kept_mut(PRIVATE));
         }
     }

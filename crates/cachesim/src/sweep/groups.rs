@@ -45,7 +45,7 @@ pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
         let between = |design: &Design| {
             let levels = vec![level];
             is_between(design, level)
-                .then(|| (before_and_at(design, level), levels, Position::Between))
+                .then(|| (name_common_levels(design, level), levels, Position::Between))
         };
         let found = alike(designs, &free, between)
             .into_iter()
@@ -132,7 +132,7 @@ fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
 }
 
 /// What all members of a group have in common whose levels behind one are each member's own.
-fn before_and_at(design: &Design, level: usize) -> String {
+fn name_common_levels(design: &Design, level: usize) -> String {
     let mut common = design.clone();
     common.levels.truncate(level + 1);
     likeness(&common, &[level])

@@ -104,7 +104,7 @@ impl Results<'_> {
     }
 
     /// Of those that missed anything: the guide knows the other levels, by those that missed there.
-    pub(super) fn by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
+    pub(super) fn misses_by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
         let own = self
             .by_process
             .iter()
@@ -115,14 +115,14 @@ impl Results<'_> {
     fn misses(&self, number: usize, member: &Member, columns: &ProcessMisses) -> ProcessMisses {
         let process = columns.process;
         let caches = self.guide.design.levels.len();
-        let mut misses = of_process(self.guide, process);
+        let mut misses = misses_of_process(self.guide, process);
         for (shape, place) in self.shapes.iter().zip(&member.places) {
             misses[shape.level] = columns.misses[place.column];
         }
         if let Some(behind) = self.behind.get(number) {
             misses.splice(
                 self.shapes[0].level + 1..caches,
-                of_process(behind, process),
+                misses_of_process(behind, process),
             );
         }
         ProcessMisses { process, misses }
@@ -130,7 +130,7 @@ impl Results<'_> {
 }
 
 /// By level, then by TLB.
-fn of_process(result: &DesignResult, process: u32) -> Vec<ByView<u64>> {
+fn misses_of_process(result: &DesignResult, process: u32) -> Vec<ByView<u64>> {
     let none = || vec![ByView::default(); result.design.levels.len() + result.design.tlbs.len()];
     let found = result.by_process.iter().find(|one| one.process == process);
     found.map_or_else(none, |one| one.misses.clone())

@@ -123,7 +123,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
 
     /// The line at a depth, where the stack is so deep, and its mark.
     #[inline]
-    pub(super) fn at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
+    pub(super) fn line_at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
         let place = set * self.ways + depth;
         (depth < self.length(set)).then(|| (self.keys[place], self.marks[place]))
     }
@@ -131,7 +131,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
     /// All lines with their depths and marks.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, u64, M)> {
         let of_set = move |set: usize| {
-            (0..self.length(set)).filter_map(move |depth| Some((depth, self.at(set, depth)?)))
+            (0..self.length(set)).filter_map(move |depth| Some((depth, self.line_at(set, depth)?)))
         };
         let sets = if self.is_used { self.lengths.len() } else { 0 };
         (0..sets)

@@ -261,7 +261,7 @@ impl ThroughGrid {
             .iter_mut()
             .filter(|back| back.ways <= depth && back.is_cold_in(view))
         {
-            match stacks.at(set, back.ways - 1) {
+            match stacks.line_at(set, back.ways - 1) {
                 None => cold.ask(asked, address, is_demand),
                 Some(_) => back.part_from(cold),
             }
@@ -276,7 +276,7 @@ impl ThroughGrid {
             .filter(|(_, back)| asks(back))
         {
             modified |= Members::from(back.ask(view, asked, address, is_demand)) << member;
-            if let Some((left, marks)) = stacks.at(set, back.ways - 1) {
+            if let Some((left, marks)) = stacks.line_at(set, back.ways - 1) {
                 let own: Members = 1 << member;
                 stacks.set_mark(set, back.ways - 1, marks & !own);
                 back.take_line(view, &format.address_of(left), marks & own != 0);

@@ -54,7 +54,7 @@ impl<M: Copy + Default + PartialEq> ViewStacks<M> {
     }
 
     /// Those of processes that do not run.
-    pub(super) fn others(&self) -> impl Iterator<Item = &Stacks<M>> {
+    pub(super) fn waiting_stacks(&self) -> impl Iterator<Item = &Stacks<M>> {
         self.others.values()
     }
 }

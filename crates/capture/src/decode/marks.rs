@@ -172,7 +172,7 @@ fn mapping(words: &[u64]) -> Result<Mapping, Problem> {
     let path = text(&texts[id_words.len()..], path_length)?;
     let mut build_id = text(id_words, id_length)?;
     if build_id.is_empty() {
-        build_id = build_id::of_file(&path).unwrap_or_default();
+        build_id = build_id::read_build_id(&path).unwrap_or_default();
     }
     Ok(Mapping {
         start,

@@ -10,7 +10,7 @@ use crate::protocol::tag;
 impl<T: Take> Decoder<'_, T> {
     /// From now on the stream is of a whole machine: births are reported by the new task, all tasks have the same shapes, and the CPU may
     /// have no task.
-    pub(crate) fn of_system(mut self) -> Self {
+    pub(crate) fn expect_system(mut self) -> Self {
         self.slots.share_shapes();
         Decoder {
             is_system: true,

@@ -75,7 +75,7 @@ impl Shapes {
 
 impl Guarded {
     /// The shape without the explicit references that did not happen. `is_done` is asked for each explicit one in order.
-    pub(super) fn without_undone(
+    pub(super) fn remove_undone(
         &self,
         is_done: impl Fn(usize) -> bool,
     ) -> Result<Guarded, Problem> {

@@ -210,7 +210,7 @@ impl Take for Chunks<'_> {
             self.chunk.references.extend(
                 unfolds
                     .iter()
-                    .map(|unfold| unfold.at(address(unfold.source()))),
+                    .map(|unfold| unfold.reference_at(address(unfold.source()))),
             );
             self.instructions += u64::from(shape.instructions);
             rest = &rest[1 + addresses.len()..];

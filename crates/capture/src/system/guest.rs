@@ -24,7 +24,7 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    pub(super) fn of(commands: &[Command], system: &System) -> Result<Guest, CaptureError> {
+    pub(super) fn new(commands: &[Command], system: &System) -> Result<Guest, CaptureError> {
         if commands.is_empty() {
             return Err(CaptureError::NoCommand);
         }

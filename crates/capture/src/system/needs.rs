@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::archive::{Archive, Entry};
 use super::files::{file, folder, unusable};
 use super::libraries::is_library;
-use super::programs::{in_passing, program};
+use super::programs::{add_optional, program};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
@@ -74,7 +74,7 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     file(archive, path)?;
     // It may be what is started: by a shell, say, or by `nice`.
     if facts.permissions().mode() & 0o111 != 0 {
-        in_passing(archive, path)
+        add_optional(archive, path)
     } else {
         Ok(())
     }
@@ -106,7 +106,7 @@ fn named_once(
     match (is_program, seen.is_empty()) {
         (true, true) => program(archive, &path).map(drop),
         // One of many in a folder.
-        (true, false) => in_passing(archive, &path),
+        (true, false) => add_optional(archive, &path),
         (false, _) => file(archive, &path),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use switchcost_record::trust::check_programs;
 
 use crate::guest_error::GuestError;
-use crate::tool::for_processor;
+use crate::tool::check_processor;
 
 /// The guest's first process, in a folder with the plugins.
 const INIT: &str = "guest-init";
@@ -23,7 +23,7 @@ pub struct Parts {
 
 impl Parts {
     /// Those in a folder.
-    pub fn of(folder: PathBuf) -> Parts {
+    pub fn new(folder: PathBuf) -> Parts {
         Parts {
             init: folder.join(INIT),
             folder,
@@ -36,7 +36,7 @@ impl Parts {
     /// # Errors
     /// Where they are nowhere, or there are none for this processor.
     pub fn find() -> Result<Parts, GuestError> {
-        for_processor(std::env::consts::ARCH)?;
+        check_processor(std::env::consts::ARCH)?;
         let named = std::env::var_os("SWITCHCOST_QEMU_DIR").filter(|folder| !folder.is_empty());
         find_in(
             named.map(PathBuf::from),
@@ -79,7 +79,7 @@ fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, G
     let is_there = |parts: &Parts| parts.init.is_file();
     let found = searched
         .iter()
-        .map(|folder| Parts::of(folder.clone()))
+        .map(|folder| Parts::new(folder.clone()))
         .find(is_there);
     let found = found.ok_or(GuestError::NotBuilt(searched))?;
     if !is_named {
@@ -107,18 +107,18 @@ mod tests {
             let executable = root.path().join("prefix/bin/switchcost");
             assert_eq!(
                 find_in(None, Some(&executable)).expect("it is there"),
-                Parts::of(folder.clone())
+                Parts::new(folder.clone())
             );
             assert_eq!(
                 find_in(Some(folder.clone()), None).expect("it is named"),
-                Parts::of(folder)
+                Parts::new(folder)
             );
         }
     }
 
     #[test]
     fn a_plugin_is_chosen_by_the_version_of_qemu() {
-        let parts = Parts::of("/q".into());
+        let parts = Parts::new("/q".into());
         for (qemu, plugin) in [
             ((7, 2), 1),
             ((9, 0), 2),

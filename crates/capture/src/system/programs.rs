@@ -40,7 +40,7 @@ fn program_for(
     // Scripts may start each other.
     archive.add_program(&path, &path);
     if python::is_python(&path)
-        && let Some(python) = Python::of(&path)
+        && let Some(python) = Python::ask(&path)
     {
         return add_python(archive, &path, &python);
     }
@@ -76,27 +76,27 @@ fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<
     program_for(archive, &interpreter, interpreters - 1)?;
     let named = by_name
         .as_deref()
-        .map(|name| by_name_of(archive, name)?.ok_or_else(|| missing(name)))
+        .map(|name| find_by_name(archive, name)?.ok_or_else(|| missing(name)))
         .transpose()?;
     if starts::is_shell(named.as_deref().unwrap_or(&interpreter)) {
-        started(archive, &by_script(path), &path.to_string_lossy());
+        started(archive, &find_in_script(path), &path.to_string_lossy());
     }
     Ok(())
 }
 
 /// Programs that a shell's script may start.
-fn by_script(path: &Path) -> Vec<String> {
+fn find_in_script(path: &Path) -> Vec<String> {
     let mut text = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
     if read.is_ok() {
-        starts::by_text(&String::from_utf8_lossy(&text))
+        starts::find_in_text(&String::from_utf8_lossy(&text))
     } else {
         Vec::new()
     }
 }
 
 /// A program that is found in `PATH`, which the guest then looks through in the same folder; none where there is no such program.
-fn by_name_of(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, GuestError> {
+fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, GuestError> {
     let Ok(path) = Command::new([name]).program() else {
         return Ok(None);
     };
@@ -109,7 +109,7 @@ fn by_name_of(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, Gues
 fn started(archive: &mut Archive, names: &[String], by: &str) {
     let mut found = 0;
     for name in names.iter().collect::<BTreeSet<_>>() {
-        match by_name_of(archive, name) {
+        match find_by_name(archive, name) {
             Ok(path) => found += usize::from(path.is_some()),
             Err(error) => archive.remark(format!(
                 "{by} may start {name}, which will not run in the guest: {error}"
@@ -125,7 +125,7 @@ fn started(archive: &mut Archive, names: &[String], by: &str) {
 
 /// Programs that a command starts by name.
 pub(super) fn started_by(archive: &mut Archive, command: &Command) {
-    let mut names = starts::by_command(command);
+    let mut names = starts::find_in_command(command);
     let is_shell = command
         .words
         .first()
@@ -137,7 +137,7 @@ pub(super) fn started_by(archive: &mut Archive, command: &Command) {
         .filter(|_| is_shell)
         .map(Path::new)
         .find(|path| path.is_file());
-    names.extend(script.map(by_script).unwrap_or_default());
+    names.extend(script.map(find_in_script).unwrap_or_default());
     started(archive, &names, &command.shown());
 }
 
@@ -176,7 +176,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
 }
 
 /// A program that may never run: what it lacks is remarked.
-pub(super) fn in_passing(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
+pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {
             archive.remark(format!(

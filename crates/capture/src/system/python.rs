@@ -52,7 +52,7 @@ pub(super) fn is_python(program: &Path) -> bool {
 
 impl Python {
     /// Asks an interpreter; none if it does not answer.
-    pub(super) fn of(program: &Path) -> Option<Python> {
+    pub(super) fn ask(program: &Path) -> Option<Python> {
         let asked = tool(program)
             .args(["-E", "-s", "-S", "-c", ASK])
             .stdin(Stdio::null())

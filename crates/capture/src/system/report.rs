@@ -32,7 +32,7 @@ pub(super) struct Listed {
 const PAGE: usize = 4096;
 
 impl Listed {
-    fn of(mut numbers: impl Iterator<Item = i64>) -> Listed {
+    fn parse(mut numbers: impl Iterator<Item = i64>) -> Listed {
         let mut number = || numbers.next().unwrap_or(0) as u64;
         let (bytes, checksum) = (number() as usize, number());
         Listed {
@@ -87,13 +87,13 @@ impl Report {
             line.strip_prefix("symbols ")
                 .or_else(|| line.strip_prefix("contents "))
         });
-        let listed =
-            said.map(|said| Listed::of(said.split(' ').filter_map(|number| number.parse().ok())));
+        let listed = said
+            .map(|said| Listed::parse(said.split(' ').filter_map(|number| number.parse().ok())));
         let text: Vec<u8> = listed
             .filter_map(|listed| listed.read(&word))
             .flatten()
             .collect();
-        KernelSymbols::of_unsorted_lines(&text).unwrap_or_default()
+        KernelSymbols::parse_unsorted_lines(&text).unwrap_or_default()
     }
 
     /// What preemption the kernel offers, with the one that it has in brackets: `none (voluntary) full`. Empty where it cannot be chosen.
@@ -225,7 +225,7 @@ mod tests {
         let read = |said: &str| Report::symbols(said.as_bytes(), word);
         let symbols = read(&(listed("symbols", &text, "3 1") + "ready\n"));
         assert_eq!(
-            (symbols.at(0x1fff), symbols.at(0x2000)),
+            (symbols.name_at(0x1fff), symbols.name_at(0x2000)),
             (Some("first"), Some("last"))
         );
         let of_both = listed("symbols", &text, "3 1")
@@ -233,7 +233,7 @@ mod tests {
             + &listed("contents", pages, "4")
             + "switches 1\n";
         assert_eq!(
-            read(&of_both).to_lines(),
+            read(&of_both).format_lines(),
             "1000 first\n1800 slab\n1900 -\n2000 last\n"
         );
         for frames in ["1 3", "3", "3 9", "3 -1", "3 1 1", ""] {

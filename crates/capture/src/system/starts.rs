@@ -49,25 +49,25 @@ pub(super) fn is_shell(program: &Path) -> bool {
 }
 
 /// Names of programs that a command may start, its own left out.
-pub(super) fn by_command(command: &Command) -> Vec<String> {
+pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     let Some((program, arguments)) = command.words.split_first() else {
         return Vec::new();
     };
     let program = Path::new(program);
     let arguments = arguments.iter().map(|word| word.to_string_lossy());
     if STARTERS.contains(&name_of(program)) {
-        return arguments.flat_map(|word| by_text(&word)).collect();
+        return arguments.flat_map(|word| find_in_text(&word)).collect();
     }
     // The text of -c, and of what it hands on: a file's name names no program of PATH.
     if is_shell(program) {
-        arguments.flat_map(|word| by_text(&word)).collect()
+        arguments.flat_map(|word| find_in_text(&word)).collect()
     } else {
         Vec::new()
     }
 }
 
 /// Words of a shell's text that may be names of programs; comments are none.
-pub(super) fn by_text(text: &str) -> Vec<String> {
+pub(super) fn find_in_text(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.+/[".contains(c);
     let lines = text
         .lines()
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_shell_starts_what_its_text_names() {
-        let by = |words: &[&str]| by_command(&Command::new(words.iter().copied()));
+        let by = |words: &[&str]| find_in_command(&Command::new(words.iter().copied()));
         let names = by(&["sh", "-c", "# sort of\nseq 1 9 | sort -rn >/tmp/x && wc"]);
         assert!(
             ["seq", "sort", "wc"]

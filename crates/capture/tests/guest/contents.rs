@@ -24,7 +24,7 @@ pub(crate) fn check(symbols: &KernelSymbols, trace: &[u8], switch: u64) {
     let mut of_switch: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     let (mut of_kernel, mut unnamed) = (0_u64, 0_u64);
     each_reference(trace, |block, reference| {
-        let name = symbols.at(reference.address());
+        let name = symbols.name_at(reference.address());
         if reference.address() >> 47 != 0 {
             of_kernel += 1;
             unnamed += u64::from(name.is_none());

@@ -26,7 +26,7 @@ fn system() -> Option<System> {
     let made = || -> Result<System, GuestError> {
         let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/qemu");
         let parts = if built.join("guest-init").is_file() {
-            Parts::of(built)
+            Parts::new(built)
         } else {
             Parts::find()?
         };
@@ -195,13 +195,13 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
         "{} symbols of the kernel",
         summary.symbols.count()
     );
-    let lines = summary.symbols.to_lines();
+    let lines = summary.symbols.format_lines();
     let start = lines
         .lines()
         .find_map(|line| line.strip_suffix(" __switch_to_asm"))
         .expect("every kernel has it");
     let start = u64::from_str_radix(start, 16).expect("an address");
-    assert_eq!(summary.symbols.at(start + 1), Some("__switch_to_asm"));
+    assert_eq!(summary.symbols.name_at(start + 1), Some("__switch_to_asm"));
     assert!(runs(&trace, start), "each switch goes through it");
     mappings::check(&marks, &summary.outputs[0]);
     contents::check(&summary.symbols, &trace, start);

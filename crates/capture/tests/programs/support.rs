@@ -34,7 +34,7 @@ pub(crate) fn tool() -> Tool {
         assert!(made.success(), "the tool builds");
         folder
     });
-    Tool::of(folder.clone())
+    Tool::new(folder.clone())
 }
 
 /// Where tests put what they make: a folder for each tool, since the same tests may run with two of them at the same time.

@@ -66,7 +66,7 @@ impl Green {
             preemptions: AtomicU64::new(0),
             signals: AtomicU64::new(0),
         });
-        scheduler.machines.push(Machine::of_caller()?);
+        scheduler.machines.push(Machine::new_caller()?);
         let address: *mut Scheduler = &mut *scheduler;
         for index in 1..threads {
             let machine = Machine::new(run, address.cast_const(), index)?;
@@ -91,7 +91,7 @@ impl Green {
         period: Nanos,
         body: impl FnOnce(&Scheduler) -> T,
     ) -> io::Result<T> {
-        let timer = SignalTimer::start(period, on_tick)?;
+        let timer = SignalTimer::start(period, handle_tick)?;
         let _preemption = Preemption {
             scheduler: &self.scheduler,
             timer: Some(timer),
@@ -141,7 +141,7 @@ impl Scheduler {
     /// Goes to the end of the run queue; returns at once where it is empty.
     pub fn yield_now(&self) {
         self.is_busy.store(true, SeqCst);
-        self.to_the_next(&self.yields);
+        self.switch_to_next(&self.yields);
         self.is_busy.store(false, SeqCst);
     }
 
@@ -162,7 +162,7 @@ impl Scheduler {
 
     /// Switches to the head of the run queue, and comes back when this thread is the head; at once if none waits. A switch is counted
     /// before it is made: the thread that gets the CPU may look. The caller has set `is_busy`.
-    fn to_the_next(&self, count: &AtomicU64) {
+    fn switch_to_next(&self, count: &AtomicU64) {
         let own = self.current.get();
         // SAFETY: `is_busy` keeps the handler out, and no other kernel thread knows this scheduler.
         let ready = unsafe { &mut *self.ready.get() };
@@ -198,7 +198,7 @@ extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     }
 }
 
-extern "C" fn on_tick(_: libc::c_int, information: *mut libc::siginfo_t, _: *mut libc::c_void) {
+extern "C" fn handle_tick(_: libc::c_int, information: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel hands over the signal's information, which lies in the frame of this very handler.
     if !is_of_a_timer(unsafe { &*information }) {
         return;
@@ -211,7 +211,7 @@ extern "C" fn on_tick(_: libc::c_int, information: *mut libc::siginfo_t, _: *mut
     if scheduler.is_busy.swap(true, SeqCst) {
         return;
     }
-    scheduler.to_the_next(&scheduler.preemptions);
+    scheduler.switch_to_next(&scheduler.preemptions);
     scheduler.is_busy.store(false, SeqCst);
 }
 

@@ -34,7 +34,7 @@ fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
 
 impl Machine {
     /// The calling context: saved when it is left for the first time.
-    pub(super) fn of_caller() -> io::Result<Machine> {
+    pub(super) fn new_caller() -> io::Result<Machine> {
         Ok(Machine {
             saved: current()?,
             _stack: None,

@@ -30,7 +30,7 @@ impl UcontextRing {
             turn,
             switches: Cell::new(0),
         });
-        inner.machines.push(Machine::of_caller()?);
+        inner.machines.push(Machine::new_caller()?);
         let address: *const Inner = &*inner;
         for index in 1..contexts {
             let machine = Machine::new(run, address, index)?;

@@ -153,7 +153,7 @@ mod tests {
             refused(Nanos(0)).as_deref(),
             Some("found a period of 0 ns, need one that passes")
         );
-        let tick = SignalSet::of(&[TICK]);
+        let tick = SignalSet::new(&[TICK]);
         tick.block().expect("a signal mask");
         let found = refused(Nanos::millis(1));
         tick.unblock().expect("a signal mask");

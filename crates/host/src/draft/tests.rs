@@ -11,7 +11,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Without a name, where the file system can, and with one.
-const KINDS: [fn(&Path) -> io::Result<Draft>; 2] = [Draft::of, Draft::named];
+const KINDS: [fn(&Path) -> io::Result<Draft>; 2] = [Draft::new, Draft::named];
 
 #[test]
 fn the_target_is_there_when_all_of_it_is() {
@@ -86,7 +86,7 @@ fn drafts_of_the_dead_are_removed_and_nothing_else() {
     symlink("elsewhere", path(".switchcost-page.html-abcdef")).expect("a link");
     let before = names(folder.path());
     fs::write(path(".switchcost-page.html-abc123"), "half of i").expect("room");
-    drop(Draft::of(&target).expect("room"));
+    drop(Draft::new(&target).expect("room"));
     assert_eq!(names(folder.path()), before);
     assert_eq!(before.len(), others.len() + 3, "and the one that lives");
     drop(alive);

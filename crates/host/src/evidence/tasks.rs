@@ -101,8 +101,8 @@ impl TaskWitness {
         let is_own = task.process == crate::task::current_pid();
         let schedstat = File::open(format!("{folder}/schedstat")).ok();
         let clock = match (is_own, task.process == task.thread) {
-            (true, _) => Some(CpuClock::of_thread(task.thread)),
-            (false, true) => Some(CpuClock::of_process(task.process)),
+            (true, _) => Some(CpuClock::thread_clock(task.thread)),
+            (false, true) => Some(CpuClock::process_clock(task.process)),
             (false, false) => None,
         };
         Ok(TaskWitness {

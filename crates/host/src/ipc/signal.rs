@@ -8,7 +8,7 @@ use crate::signal_set::SignalSet;
 const TOKEN: libc::c_int = libc::SIGUSR1;
 
 fn token_set() -> SignalSet {
-    SignalSet::of(&[TOKEN])
+    SignalSet::new(&[TOKEN])
 }
 
 /// Keeps the token's signal from killing the calling thread and all that it starts later: they take it by waiting.
@@ -26,7 +26,7 @@ pub struct SignalLink {
 
 impl SignalLink {
     /// A link to the task that `receiver` names at the time of each send.
-    pub fn to(receiver: impl Fn() -> (i32, i32) + Send + Sync + 'static) -> SignalLink {
+    pub fn new(receiver: impl Fn() -> (i32, i32) + Send + Sync + 'static) -> SignalLink {
         SignalLink {
             receiver: Box::new(receiver),
             set: token_set(),

@@ -35,7 +35,7 @@ impl Placed {
     ///
     /// # Errors
     /// Where the kernel refuses it, or there is no process that puts it back.
-    pub fn on(id: ThreadId, cpu: CpuId) -> io::Result<Placed> {
+    pub fn place(id: ThreadId, cpu: CpuId) -> io::Result<Placed> {
         let allowed = allowed_cpus(id.thread)?;
         if allowed == [cpu] {
             return Ok(Placed {

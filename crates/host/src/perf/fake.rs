@@ -40,7 +40,7 @@ impl Scripted {
     }
 
     /// The same on a CPU with so many counters: larger groups of hardware events are refused.
-    pub fn with_counters(self, counters: usize) -> Scripted {
+    pub fn limit_counters(self, counters: usize) -> Scripted {
         Scripted {
             counters: Some(counters),
             ..self

@@ -24,7 +24,7 @@ pub fn shares(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) 
     for event in hardware {
         match shares
             .iter_mut()
-            .find(|share| count_together(source, &with(share, event), &scope))
+            .find(|share| count_together(source, &extend_share(share, event), &scope))
         {
             Some(share) => share.push(event),
             None if count_together(source, &[event], &scope) => shares.push(vec![event]),
@@ -35,7 +35,7 @@ pub fn shares(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) 
     shares
 }
 
-fn with(share: &[Event], event: Event) -> Vec<Event> {
+fn extend_share(share: &[Event], event: Event) -> Vec<Event> {
     share.iter().copied().chain([event]).collect()
 }
 
@@ -63,7 +63,8 @@ mod tests {
     }
 
     fn cpu(counters: usize) -> Scripted {
-        Scripted::new(Event::iter().map(|event| (event, Script::Counts(1)))).with_counters(counters)
+        Scripted::new(Event::iter().map(|event| (event, Script::Counts(1))))
+            .limit_counters(counters)
     }
 
     #[test]

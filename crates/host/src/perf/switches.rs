@@ -86,7 +86,7 @@ impl SwitchRecords {
     ///
     /// # Errors
     /// Where the kernel refuses.
-    pub fn of_own_children(cpus: &[CpuId]) -> Result<SwitchRecords, Unavailable> {
+    pub fn open_for_own_children(cpus: &[CpuId]) -> Result<SwitchRecords, Unavailable> {
         let ring = |&cpu: &CpuId| {
             let mut counting = event(0, cpu);
             // Before Linux 6.0 what is lost at last is not known.
@@ -100,7 +100,7 @@ impl SwitchRecords {
             .iter()
             .map(ring)
             .collect::<io::Result<_>>()
-            .map_err(|error| why(&error))?;
+            .map_err(|error| explain_unavailable(&error))?;
         Ok(SwitchRecords {
             rings,
             others: Vec::new(),
@@ -117,10 +117,10 @@ impl SwitchRecords {
             let counter = event(thread, *cpu).read_format(ReadFormat::LOST).build();
             let counter = counter
                 .or_else(|_| event(thread, *cpu).build())
-                .map_err(|error| why(&error))?;
+                .map_err(|error| explain_unavailable(&error))?;
             // SAFETY: takes two descriptors of ours, and no pointer.
             if unsafe { libc::ioctl(counter.as_raw_fd(), IOC_SET_OUTPUT, ring.as_raw_fd()) } < 0 {
-                return Err(why(&io::Error::last_os_error()));
+                return Err(explain_unavailable(&io::Error::last_os_error()));
             }
             self.others.push(counter);
         }
@@ -173,7 +173,7 @@ fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
     builder
 }
 
-fn why(error: &io::Error) -> Unavailable {
+fn explain_unavailable(error: &io::Error) -> Unavailable {
     unavailable(error, 1, OWN_TASKS)
 }
 

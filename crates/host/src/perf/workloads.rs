@@ -133,7 +133,7 @@ pub(crate) fn allowed_cpus() -> Vec<CpuId> {
 
 /// Burns 1 ms as the scheduler counts it.
 pub(crate) fn burn_cpu_time() {
-    let clock = CpuClock::of_thread(crate::task::current_tid());
+    let clock = CpuClock::thread_clock(crate::task::current_tid());
     let Ok(start) = clock.read() else { return };
     while clock
         .read()

@@ -45,7 +45,7 @@ impl Step {
         Step::Show,
     ];
 
-    pub(super) fn from_number(number: u32) -> Step {
+    pub(super) fn decode(number: u32) -> Step {
         Step::ALL
             .into_iter()
             .find(|&step| step as u32 == number)
@@ -104,7 +104,7 @@ fn one(right: u64) -> CapabilitySet {
 }
 
 impl PidNamespace {
-    pub(crate) fn of_this_user() -> PidNamespace {
+    pub(crate) fn find() -> PidNamespace {
         let (user, group) = (geteuid(), getegid());
         PidNamespace {
             user: (!user.is_root()).then(|| User::new(user, group)),
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_was_refused_and_why() {
         let texts = Step::ALL.map(|step| {
-            assert_eq!(Step::from_number(step as u32), step);
+            assert_eq!(Step::decode(step as u32), step);
             step.refused(Errno::PERM).to_string()
         });
         let expected = [

@@ -68,7 +68,7 @@ fn leave_parent() -> rustix::io::Result<OwnedFd> {
     setsid()?;
     child::ignore_keyboard()?;
     // Blocked, the first process of a namespace gets it, too.
-    let ends = SignalSet::of(&[libc::SIGCHLD]);
+    let ends = SignalSet::new(&[libc::SIGCHLD]);
     ends.block_only()?;
     ends.file()
 }
@@ -157,7 +157,7 @@ fn end_children(state: &mut State<'_>) {
     let mut asked = Asked([0; MOST_ASKED]);
     loop {
         let is_over = Instant::now() >= end;
-        for_each_child(state, |pid| {
+        visit_children(state, |pid| {
             if is_over {
                 send(pid, Signal::KILL);
             } else if asked.is_new(pid) {
@@ -198,7 +198,7 @@ impl Asked {
 }
 
 /// Only we reap our children, so their numbers are still their own.
-fn for_each_child(state: &State<'_>, mut end: impl FnMut(i32)) {
+fn visit_children(state: &State<'_>, mut end: impl FnMut(i32)) {
     let mut list = [0; 4096];
     let bytes = child::read_children(&mut list).unwrap_or(0);
     let mut pid = 0;

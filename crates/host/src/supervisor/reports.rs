@@ -43,7 +43,7 @@ fn numbers(bytes: [u8; BYTES]) -> (u32, u32, i32) {
 pub(super) fn settled(bytes: [u8; BYTES]) -> io::Result<()> {
     match numbers(bytes) {
         (SETTLED, _, 0) => Ok(()),
-        (_, step, error) => Err(Step::from_number(step).refused(Errno::from_raw_os_error(error))),
+        (_, step, error) => Err(Step::decode(step).refused(Errno::from_raw_os_error(error))),
     }
 }
 

@@ -62,7 +62,7 @@ impl<'a> State<'a> {
             pids: vec![0; programs.len()],
             programs: programs.iter().map(Ready::new).collect(),
             setting,
-            pid_namespace: setting.in_pid_namespace.then(PidNamespace::of_this_user),
+            pid_namespace: setting.in_pid_namespace.then(PidNamespace::find),
             cpus: setting.cpu.map(|cpu| cpu_set(&[cpu])).transpose()?,
             mask: SignalSet::blocked()?,
             orders,

@@ -20,18 +20,18 @@ pub struct TaskFiles {
 impl TaskFiles {
     /// That of all processes visible to us.
     pub fn ours() -> io::Result<TaskFiles> {
-        TaskFiles::at(Path::new("/proc"), None)
+        TaskFiles::attach(Path::new("/proc"), None)
     }
 
     /// That of the tasks that process `pid` sees.
     pub(super) fn seen_by(pid: Pid) -> io::Result<TaskFiles> {
-        TaskFiles::at(
+        TaskFiles::attach(
             Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())),
             Some(pid),
         )
     }
 
-    fn at(path: &Path, first: Option<Pid>) -> io::Result<TaskFiles> {
+    fn attach(path: &Path, first: Option<Pid>) -> io::Result<TaskFiles> {
         let folder = open(
             path,
             OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC,

@@ -95,5 +95,5 @@ fn channel(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Re
 
 fn signal_link(receiver: usize, words: Arc<Memory>) -> SignalLink {
     let word = move |which| words[word_index(receiver, which)].load(SeqCst) as i32;
-    SignalLink::to(move || (word(PROCESS), word(THREAD)))
+    SignalLink::new(move || (word(PROCESS), word(THREAD)))
 }

@@ -152,7 +152,7 @@ impl ChunkEncoder {
 
     fn learn(&mut self, blocks: &[Block], forms: &[ShapeReference]) {
         let known = &mut self.known;
-        let (explicit, totals) = (shape::explicit(forms), Totals::of(blocks));
+        let (explicit, totals) = (shape::explicit(forms), Totals::count(blocks));
         known.hot.push(Hot::new(totals, explicit));
         known.cold.push(Cold {
             first_block: known.blocks.len() as u32,

@@ -16,7 +16,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn of(blocks: &[Block]) -> Totals {
+    pub(super) fn count(blocks: &[Block]) -> Totals {
         blocks.iter().fold(Totals::default(), |sum, block| Totals {
             instructions: sum.instructions + u64::from(block.instructions),
             references: sum.references + usize::from(block.references),
@@ -49,7 +49,7 @@ pub(super) struct Sums(pub(super) u64);
 impl Sums {
     const FIELD: u64 = (1 << 24) - 1;
 
-    fn of(totals: Totals) -> Sums {
+    fn new(totals: Totals) -> Sums {
         debug_assert!(Sums::room(totals) > 0, "a shape fits: {totals:?}");
         Sums(totals.instructions | (totals.references as u64) << 24 | (totals.blocks as u64) << 48)
     }
@@ -102,7 +102,7 @@ impl Hot {
             row: Cell::default(),
             predictor: [NONE; SUCCESSORS],
             explicit,
-            sums: Sums::of(totals),
+            sums: Sums::new(totals),
         }
     }
 

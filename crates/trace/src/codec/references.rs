@@ -152,8 +152,9 @@ pub(super) fn put_together(
                 break;
             };
             for (reference, unfold) in into.iter_mut().zip(unfolds) {
-                *reference = unfold
-                    .at_upper(explicit[(next_explicit as usize + unfold.source()) & (ROOM - 1)]);
+                *reference = unfold.reference_at_upper(
+                    explicit[(next_explicit as usize + unfold.source()) & (ROOM - 1)],
+                );
             }
             done += STEP as u32;
             if done >= wanted {

@@ -206,13 +206,13 @@ impl<'a> ShapeReader<'a> {
             .wrapping_add_signed(unzigzag(self.addresses.take()?));
         let mut block = Block {
             address,
-            bytes: self.shapes.at_most(u16::MAX.into())? as u16,
-            instructions: self.shapes.at_most(u16::MAX.into())? as u16,
-            references: self.shapes.at_most(u16::MAX.into())? as u16,
-            first_bytes: self.shapes.at_most(u8::MAX.into())? as u8,
+            bytes: self.shapes.next_at_most(u16::MAX.into())? as u16,
+            instructions: self.shapes.next_at_most(u16::MAX.into())? as u16,
+            references: self.shapes.next_at_most(u16::MAX.into())? as u16,
+            first_bytes: self.shapes.next_at_most(u8::MAX.into())? as u8,
             flags: BlockFlags::USER,
         };
-        let flags = self.shapes.at_most(CONTINUES | u64::from(u8::MAX))?;
+        let flags = self.shapes.next_at_most(CONTINUES | u64::from(u8::MAX))?;
         block.flags = BlockFlags(flags as u8);
         self.expected = end_of(&block);
         Ok((block, flags & CONTINUES != 0))
@@ -227,10 +227,11 @@ impl<'a> ShapeReader<'a> {
     ) -> Result<(), BadBody> {
         let mut through = 0;
         for number in (before as u64..).take(block.references.into()) {
-            through +=
-                self.references
-                    .at_most(u64::from(Reference::LAST_OFFSET - through))? as u16;
-            let kind = self.references.at_most(RELATIVE | 63)?;
+            through += self
+                .references
+                .next_at_most(u64::from(Reference::LAST_OFFSET - through))?
+                as u16;
+            let kind = self.references.next_at_most(RELATIVE | 63)?;
             let place = if kind < FIXED {
                 AddressKind::Explicit
             } else if kind < RELATIVE {
@@ -238,7 +239,7 @@ impl<'a> ShapeReader<'a> {
                     block.address.wrapping_add_signed(self.difference()?) & ADDRESS_MASK,
                 )
             } else {
-                let back = self.references.at_most(number)?;
+                let back = self.references.next_at_most(number)?;
                 AddressKind::Relative {
                     base: (number - back) as u16,
                     offset: self.difference()? as u64 & ADDRESS_MASK,
@@ -253,6 +254,6 @@ impl<'a> ShapeReader<'a> {
     }
 
     fn difference(&mut self) -> Result<i64, BadBody> {
-        Ok(unzigzag(self.references.at_most(ADDRESS_MASK)?))
+        Ok(unzigzag(self.references.next_at_most(ADDRESS_MASK)?))
     }
 }

@@ -59,7 +59,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// The next number, which must be at most `most`.
-    pub(super) fn at_most(&mut self, most: u64) -> Result<u64, BadBody> {
+    pub(super) fn next_at_most(&mut self, most: u64) -> Result<u64, BadBody> {
         let found = self.take()?;
         if found > most {
             return Err(BadBody::Large {

@@ -38,7 +38,7 @@ impl<W: Write> Appender<W> {
     /// Begins a trace.
     pub(super) fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
         let json = header
-            .to_json()
+            .write_json()
             .map_err(|why| WriteTraceError::Header(why.to_string()))?;
         if json.len() > HEADER_BYTES {
             return Err(WriteTraceError::Header(format!("{} bytes", json.len())));

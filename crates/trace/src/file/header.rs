@@ -77,7 +77,7 @@ impl TraceHeader {
         format!("{TRACE_SCHEMA}/{TRACE_VERSION}")
     }
 
-    pub(super) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+    pub(super) fn write_json(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&TraceHeader {
             schema: Self::schema_text(),
             ..self.clone()
@@ -85,7 +85,7 @@ impl TraceHeader {
     }
 
     /// The version is looked at before anything else: a newer header may have other fields.
-    pub(super) fn from_json(json: &[u8]) -> Result<Self, ReadTraceError> {
+    pub(super) fn read_json(json: &[u8]) -> Result<Self, ReadTraceError> {
         #[derive(Deserialize)]
         struct Named {
             schema: String,
@@ -137,10 +137,10 @@ mod tests {
     #[test]
     fn unknown_fields_are_skipped() {
         let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
-        let json = String::from_utf8(header.to_json().expect("is plain data")).expect("is text");
+        let json = String::from_utf8(header.write_json().expect("is plain data")).expect("is text");
         let more = json.replacen('{', "{\"colour\":\"blue\",", 1);
         assert_eq!(
-            TraceHeader::from_json(more.as_bytes()).expect("is readable"),
+            TraceHeader::read_json(more.as_bytes()).expect("is readable"),
             header
         );
     }

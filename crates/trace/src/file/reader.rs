@@ -59,7 +59,7 @@ impl<R: Read> TraceReader<R> {
         };
         match reader.record()? {
             Some(head) if head.kind == kind::HEADER => {
-                reader.header = TraceHeader::from_json(&reader.body)?;
+                reader.header = TraceHeader::read_json(&reader.body)?;
                 Ok(reader)
             }
             _ => Err(ReadTraceError::NoTrace(

@@ -38,7 +38,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn of(kind: u16, number: u32, body: &Body<'_>) -> Self {
+    pub(super) fn new(kind: u16, number: u32, body: &Body<'_>) -> Self {
         let mut checksum = Xxh3Default::new();
         body.parts().iter().for_each(|part| checksum.update(part));
         let flags = if kind == kind::KERNEL_SYMBOLS {
@@ -122,7 +122,7 @@ impl<W: Write> Records<W> {
         if self.is_broken {
             return Err(io::Error::other("an earlier chunk did not fit"));
         }
-        let head = Head::of(kind, self.number, body).bytes();
+        let head = Head::new(kind, self.number, body).bytes();
         let magic: &[u8] = if self.number == 0 { &MAGIC } else { &[] };
         let parts = [magic, &head[..]]
             .into_iter()
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn every_damaged_bit_of_a_head_shows() {
-        let head = Head::of(kind::CHUNK, 7, &Body::whole(b"body"));
+        let head = Head::new(kind::CHUNK, 7, &Body::whole(b"body"));
         assert_eq!(Head::parse(&head.bytes()), Ok(head));
         for bit in 0..HEAD_BYTES * 8 {
             let mut bytes = head.bytes();

@@ -96,7 +96,7 @@ impl<'f> Reordered<'f> {
     /// The same where a task that uses a page of a file for the first time waits for a disk, as long as others execute so many
     /// instructions. The page is then in memory for everybody.
     #[must_use]
-    pub fn with_page_faults(self, instructions: u64) -> Self {
+    pub fn wait_for_page_faults(self, instructions: u64) -> Self {
         Reordered {
             paging: Some(Paging::new(instructions)),
             ..self

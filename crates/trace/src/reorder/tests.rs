@@ -453,8 +453,11 @@ fn whole_turns_are_waited_for_where_no_calls_are_traced() {
 
 fn paged(chunks: &[Chunk], quantum: u64, delay: u64) -> Vec<Event> {
     let source = Reordered::new(file(chunks), streams(chunks), Schedule::RoundRobin, quantum);
-    let (mut source, mut all, mut chunk) =
-        (source.with_page_faults(delay), Vec::new(), Chunk::default());
+    let (mut source, mut all, mut chunk) = (
+        source.wait_for_page_faults(delay),
+        Vec::new(),
+        Chunk::default(),
+    );
     while source.next_into(&mut chunk).expect("is whole") {
         all.push(chunk.clone());
     }

@@ -60,19 +60,19 @@ impl Stream {
             } => self.run(code, times, data, stride),
             Step::Kernel { code } => self.kernel(code),
             Step::Command => self.birth(TaskId::NONE, None),
-            Step::Fork => self.if_running(|stream, task| stream.birth(task.id, None)),
+            Step::Fork => self.act_if_running(|stream, task| stream.birth(task.id, None)),
             Step::Thread => {
-                self.if_running(|stream, task| stream.birth(task.id, Some(task.process)))
+                self.act_if_running(|stream, task| stream.birth(task.id, Some(task.process)))
             }
-            Step::Exec => self.if_running(Self::exec),
-            Step::Exit => self.if_running(Self::exit),
+            Step::Exec => self.act_if_running(Self::exec),
+            Step::Exit => self.act_if_running(Self::exit),
             Step::Switch { to, cause } => self.switch(usize::from(to), cause),
             Step::Syscall { number, bytes } => {
-                self.if_running(|stream, _| stream.syscall(number, bytes))
+                self.act_if_running(|stream, _| stream.syscall(number, bytes))
             }
-            Step::Fault { page } => self.if_running(|stream, _| stream.fault(page)),
-            Step::Map { file } => self.if_running(|stream, _| stream.map(file)),
-            Step::Unmap { file } => self.if_running(|stream, _| {
+            Step::Fault { page } => self.act_if_running(|stream, _| stream.fault(page)),
+            Step::Map { file } => self.act_if_running(|stream, _| stream.map(file)),
+            Step::Unmap { file } => self.act_if_running(|stream, _| {
                 stream.open.mark(Mark::Unmap {
                     start: map_start(file),
                     bytes: PAGE_BYTES,
@@ -88,7 +88,7 @@ impl Stream {
         }
     }
 
-    fn if_running(&mut self, act: impl FnOnce(&mut Self, Task)) {
+    fn act_if_running(&mut self, act: impl FnOnce(&mut Self, Task)) {
         if let Some(&task) = self.alive.iter().find(|task| task.id == self.running) {
             act(self, task);
         }
@@ -100,7 +100,7 @@ impl Stream {
         } else {
             0x5555_0000_0000
         } + u64::from(data) * 8;
-        self.if_running(|stream, _| {
+        self.act_if_running(|stream, _| {
             for turn in 0..i64::from(times) {
                 let moved = data.wrapping_add_signed(turn * i64::from(stride));
                 stream.block(

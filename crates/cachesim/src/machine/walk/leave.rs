@@ -62,7 +62,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         let level = self.plan_of(at);
         let (set, key) = (level.set(address), level.key(address));
         if level.has_wanted_requests {
-            let views = ViewSet::of(view, true);
+            let views = ViewSet::single(view, true);
             let given = LevelRequest {
                 views,
                 level: at,

@@ -17,7 +17,7 @@ pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
     of_rate(rate())
 }
 
-fn of_rate(rate: u64) -> Result<&'static str, &'static str> {
+fn name_rate(rate: u64) -> Result<&'static str, &'static str> {
     match rate {
         0 => Err("the firmware gives no rate of the counter-timer (CNTFRQ_EL0 is 0)"),
         LEAST_RATE.. => {

@@ -240,7 +240,7 @@ fn preempt(
 ) -> Result<Followed, Failure> {
     let plan = &header.plan;
     let _placed =
-        Placed::on(run.found.id, plan.cpu).map_err(|error| not_placed(&run.found, error))?;
+        Placed::place(run.found.id, plan.cpu).map_err(|error| not_placed(&run.found, error))?;
     let order = ServiceOrder {
         id: run.found.id,
         work: run.counted.clone(),

@@ -30,7 +30,7 @@ impl Kept {
         if path.symlink_metadata().is_ok() {
             return Err(Failure::Write(WriteRecordError::Exists(path.clone())));
         }
-        let draft = Draft::of(path).map_err(|source| Failure::Output {
+        let draft = Draft::new(path).map_err(|source| Failure::Output {
             path: path.clone(),
             source,
         })?;
@@ -65,7 +65,7 @@ impl Kept {
         let draft = self
             .draft
             .take()
-            .map_or_else(|| Draft::of(&self.place.path), Ok)?;
+            .map_or_else(|| Draft::new(&self.place.path), Ok)?;
         self.place.readers.own(draft.file(), &self.place.path)?;
         let mut buffered = BufWriter::new(draft);
         observation.write(&mut buffered)?;

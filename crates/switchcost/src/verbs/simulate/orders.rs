@@ -234,7 +234,7 @@ fn simulate(
         order.quantum_instructions,
     );
     let mut turns = match order.page_faults {
-        Some(instructions) => turns.with_page_faults(instructions),
+        Some(instructions) => turns.wait_for_page_faults(instructions),
         None => turns,
     };
     let incomplete = feed(&mut run, path, interrupt, |chunk| turns.next_into(chunk))?;

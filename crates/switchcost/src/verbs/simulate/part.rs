@@ -162,7 +162,7 @@ impl WithoutWarmUps {
         )?;
         Ok(WithoutWarmUps {
             simulator,
-            last_uses: LastUses::of_lines(designs::shortest_line(arguments)?),
+            last_uses: LastUses::new(designs::shortest_line(arguments)?),
         })
     }
 

@@ -36,7 +36,7 @@ impl Names {
                 self.of_files
                     .symbol_or_section(Path::new(path), build_id.as_deref(), offset)
             }
-            None => self.kernel.at(offset).map(str::to_owned),
+            None => self.kernel.name_at(offset).map(str::to_owned),
         }
     }
 
@@ -47,7 +47,7 @@ impl Names {
             .filter_map(|design| design.detail.as_mut());
         for cost in details.flat_map(|detail| &mut detail.code) {
             let Some(object) = &cost.object else {
-                cost.symbol = self.kernel.at(cost.offset).map(str::to_owned);
+                cost.symbol = self.kernel.name_at(cost.offset).map(str::to_owned);
                 continue;
             };
             let place =

@@ -55,7 +55,7 @@ pub(super) fn run(
     let both = Both {
         parts: simulator()?,
         last_uses: simulator()?,
-        keep: LastUses::of_lines(line_bytes),
+        keep: LastUses::new(line_bytes),
         choice: choice.clone(),
     };
     let Some([of_parts, last_uses]) = both.simulate(path, parts, &interrupt)? else {
