@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import switchcost
+from switchcost._figure import Bar, svg
 from switchcost.errors import OptionError, RecordError, SwitchcostError
 
 
@@ -120,11 +121,25 @@ def test_a_copy_of_a_record_is_not_compared(measurement: switchcost.Measurement,
         switchcost.compare(measurement.path, copy)
 
 
-def test_a_notebook_shows_the_numbers_and_the_page(measurement: switchcost.Measurement) -> None:
+def test_a_notebook_shows_the_numbers_and_their_intervals(
+    measurement: switchcost.Measurement, simulation: switchcost.Simulation
+) -> None:
     shown = measurement._repr_html_()
     assert "<td>fiber</td><td>user</td><td>3</td><td>0</td>" in shown
-    assert "<iframe" in shown
-    assert "plotly" in shown
+    assert shown.count('stroke-width="3"') == sum(result.direct_ns is not None for result in measurement.results) > 0
+    assert "mogul-2a</text>" in simulation._repr_html_()
+    assert max(len(shown), len(simulation._repr_html_())) < 10_000
+
+
+def test_intervals_are_drawn_on_one_scale_that_has_its_origin() -> None:
+    drawn = svg("ns", [Bar("a", -10.0, 30.0, 10.0), Bar("<b>", 50.0, 90.0, None)])
+    # 400 for 100 ns, right of 3 signs of 7 and a gap of 10.
+    assert '<line x1="31.0" x2="191.0" y1="10.0" y2="10.0" stroke-width="3"/>' in drawn
+    assert '<line x1="71.0" x2="71.0" y1="0" y2="40"' in drawn
+    assert drawn.count("<circle") == 1
+    assert '<circle cx="111.0" cy="10.0"' in drawn
+    assert "&lt;b&gt;" in drawn
+    assert svg("ns", []) == ""
 
 
 @pytest.mark.parametrize("length", [0, 1, 4, 100, -1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,7 +26,6 @@ class Report:
         #: Of the run that made it: 3 is done with reservations; of a command that was run, its own. 0 where it was only read.
         self.exit_code = exit_code
         self._report = report
-        self._figure: str | None = None
 
     @property
     def json(self) -> dict[str, Any]:
@@ -78,6 +76,10 @@ class Report:
         """A title, names of columns, and rows of text: what a person looks for first."""
         return str(self.path), (), ()
 
+    def _figure(self) -> str:
+        """The intervals of the main numbers, as SVG."""
+        return ""
+
     def __str__(self) -> str:
         """The main numbers as a table of text."""
         title, names, rows = self._summary()
@@ -87,10 +89,8 @@ class Report:
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the main numbers as a table, and the page's figure."""
-        if self._figure is None:
-            self._figure = _figure(self)
-        return _table(*self._summary()) + self._figure
+        """For notebooks: the main numbers as a table and as a figure. The page of `save_page` has all others."""
+        return _table(*self._summary()) + self._figure()
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -103,14 +103,6 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """One line a row, with columns of one width."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _figure(report: Report) -> str:
-    """The whole page in a frame of its own: its figures, tables and words are the program's."""
-    with tempfile.TemporaryDirectory(prefix="switchcost-") as folder:
-        page = report.save_page(Path(folder) / "page.html").read_text(encoding="utf-8")
-    source = html.escape(page, quote=True)
-    return f'<iframe sandbox="allow-scripts" style="width:100%;height:40em;border:0" srcdoc="{source}"></iframe>'
 
 
 def number(value: float | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ._figure import Bar, svg
 from ._report import Report, number
 from ._version import VERSION
 
@@ -63,6 +64,13 @@ class Comparison(Report):
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         names = ("of", "quantity", "ratio", "verdict")
         return f"Compared: {' '.join(self._words[1:])}", names, [_row(pair) for pair in self.pairs]
+
+    def _figure(self) -> str:
+        pairs = [(f"{_row(pair)[0]} {pair.quantity}", pair) for pair in self.pairs]
+        bars = [
+            Bar(name, pair.low, pair.high, pair.ratio) for name, pair in pairs if pair.low is not None and pair.high is not None
+        ]
+        return svg("of the base", bars, origin=1.0)
 
 
 def _pair(pair: dict[str, Any]) -> Pair:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ._figure import Bar, svg
 from ._report import Report, number
 from ._shape import several
 
@@ -127,6 +128,11 @@ class Measurement(Report):
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         names = ("mechanism", "between", "tasks", "size_bytes", "direct_ns", "total_ns", "status")
         return f"Switches on {self.host['hostname']}, by {self.path.name}", names, [_row(result) for result in self.results]
+
+    def _figure(self) -> str:
+        costs = [(" ".join(_row(result)[:4]), result.total_ns or result.direct_ns) for result in self.results]
+        bars = [Bar(f"{conditions} B", cost.low, cost.high, cost.estimate) for conditions, cost in costs if cost]
+        return svg("ns a switch", bars)
 
 
 def _row(result: Result) -> list[str]:

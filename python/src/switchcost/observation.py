@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ._figure import Bar, svg
 from ._report import Report, number
 from ._shape import several, shaped
 
@@ -86,6 +87,10 @@ class Observation(Report):
         names = ("name", "switches", "involuntary", "per_second", "cost_ns")
         title = f"Observed for {self.seconds:.1f} s ({self.source}), by {self.path.name}"
         return title, names, [_row(one) for one in self.names]
+
+    def _figure(self) -> str:
+        costs = [(one.name, one.cost_ns) for one in self.names]
+        return svg("ns", [Bar(name, cost.low, cost.high, cost.likely) for name, cost in costs if cost])
 
 
 def _row(one: Observed) -> list[str]:

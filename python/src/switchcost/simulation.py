@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _running, _tables
+from ._figure import Bar, svg
 from ._report import Report, number
 from ._shape import several
 from .errors import FormatError, OptionError, SwitchcostError
@@ -137,6 +138,13 @@ class Simulation(Report):
             return f"{self.schema}: {len(self.records)} records", (), ()
         names = ("design", "switches", "average_cost_cycles", "lost_cycles", "overhead_percent")
         return f"Simulated switches, by {self.path.name}", names, [_row(design) for design in self.designs]
+
+    def _figure(self) -> str:
+        costs = [(design.name, design.average_cost_cycles) for design in self.designs] if self.schema == _ONE else []
+        bars = [
+            Bar(name, cost.low, cost.high, cost.estimate) for name, cost in costs if cost.low is not None and cost.high is not None
+        ]
+        return svg("cycles a switch", bars)
 
 
 def _row(design: Design) -> list[str]:

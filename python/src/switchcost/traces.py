@@ -66,8 +66,3 @@ class Trace(Report):
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         rows = [[row["name"], str(row["instructions"]), str(row["references"])] for row in self.json["processes"]]
         return f"Trace {self.path.name}: {self.instructions} instructions", ("name", "instructions", "references"), rows
-
-    def _repr_html_(self) -> str:
-        from ._report import _table  # noqa: PLC0415
-
-        return _table(*self._summary())
