@@ -54,6 +54,9 @@ def test_a_host_with_another_kernel_is_found_beside_one_that_is_slower_for_no_kn
     assert "kernel         6.13.0; theirs 6.12.1" in said
     # Half the clock, and as many cycles: a fact, and no cost.
     assert "node-08: core clock: 1.20 GHz; theirs 3.00 GHz" in said
+    by_clock = re.search(r"node-08: pipe process by the clock: ([0-9.]+) us; theirs ([0-9.]+) to ([0-9.]+) us", said)
+    assert by_clock is not None
+    assert float(by_clock[1]) / float(by_clock[2]) == pytest.approx(3.0 / 1.2, rel=0.1)
     assert "node-07: microcode: 0xa0011d5; theirs 0xa0011d1" in said
     assert "node-10: mitigation of spectre_v2: Vulnerable; theirs Mitigation: Retpolines" in said
     assert re.search(r"Disturbed, and in no comparison:\n  node-09: pipe process: 25 % of the time went to other tasks", said)

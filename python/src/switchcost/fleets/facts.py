@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -68,8 +68,7 @@ def _different(comparison: Comparison) -> list[Fact]:
 def facts_between(comparison: Comparison, hosts: Sequence[Host], others: Sequence[Host]) -> tuple[Fact, ...]:
     """What sets these hosts apart from the others."""
     reported = [fact for fact in _different(comparison) if _is_distinctive(fact, len(others))]
-    clock = _clock(hosts, others)
-    return (*reported, *([clock] if clock else []))
+    return (*reported, *_clock(hosts, others))
 
 
 def _is_distinctive(fact: Fact, others: int) -> bool:
@@ -78,15 +77,26 @@ def _is_distinctive(fact: Fact, others: int) -> bool:
     return not is_of_each and not set(fact.theirs) & set(fact.others)
 
 
-def _clock(hosts: Sequence[Host], others: Sequence[Host]) -> Fact | None:
-    """Costs are compared at one clock, so that another clock is no cost: it is reported as a fact."""
+def _clock(hosts: Sequence[Host], others: Sequence[Host]) -> tuple[Fact, ...]:
+    """Another clock, and the nanoseconds that come of it: costs are compared at one clock, where it is no cost."""
     these, those = ([hertz for host in side if (hertz := host.clock_hertz)] for side in (hosts, others))
     if not these or not those:
-        return None
+        return ()
     is_lower, is_higher = max(these) < min(those) * (1 - _CLOCK_STEP), min(these) > max(those) * (1 + _CLOCK_STEP)
-    return Fact("core clock", (_range(these),), (_range(those),)) if is_lower or is_higher else None
+    if not (is_lower or is_higher):
+        return ()
+    return (Fact("core clock", (_range(these, 1e9, "GHz"),), (_range(those, 1e9, "GHz"),)), *_times(hosts, others))
 
 
-def _range(hertz: Sequence[float]) -> str:
-    low, high = (f"{one / 1e9:.2f}" for one in (min(hertz), max(hertz)))
-    return f"{low} GHz" if low == high else f"{low} to {high} GHz"
+def _times(hosts: Sequence[Host], others: Sequence[Host]) -> Iterator[Fact]:
+    """What each case costs by the clock on the wall, if all of them have it."""
+    of_each = [[host.times for host in side] for side in (hosts, others)]
+    for case, (name, _) in hosts[0].times.items():
+        if all(case in times for side in of_each for times in side):
+            these, those = (_range([times[case][1] for times in side], 1e3, "us") for side in of_each)
+            yield Fact(f"{name} by the clock", (these,), (those,))
+
+
+def _range(values: Sequence[float], unit: float, name: str) -> str:
+    low, high = (f"{one / unit:.2f}" for one in (min(values), max(values)))
+    return f"{low} {name}" if low == high else f"{low} to {high} {name}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._read import read
 from ..errors import PlanError, SwitchcostError
-from ..measurement import Measurement
+from ..measurement import Measurement, Result
 
 _RECORD, _CHECK_UP = ".jsonl", "doctor.json"
 #: Flags of a result and of a run which say that something came in between.
@@ -34,6 +34,12 @@ class Host:
         return sum(found) / len(found) if found else None
 
     @property
+    def times(self) -> dict[tuple[object, ...], tuple[str, float]]:
+        """Name and nanoseconds of each case of its first record that has them, by all conditions of the case."""
+        found = [(result, result.total_ns or result.direct_ns) for result in self.records[0].results]
+        return {_conditions(result): (name_of(result), time.estimate) for result, time in found if time is not None}
+
+    @property
     def costs(self) -> list[float]:
         """Of each case of its first record, in core cycles where they are known: to put hosts in an order, not to judge them."""
         found = [result.direct_cycles or result.total_ns or result.direct_ns for result in self.records[0].results]
@@ -46,6 +52,22 @@ class Lost:
 
     name: str
     why: str
+
+
+def name_of(result: Result) -> str:
+    """A case as the program's screen names it."""
+    return case_name(result.mechanism, result.between, result.tasks, result.size_bytes)
+
+
+def case_name(mechanism: object, between: object, tasks: object, size_bytes: object) -> str:
+    """The same of its conditions. What is usual is left out."""
+    size = f" {size_bytes} B" if size_bytes else ""
+    return f"{mechanism} {between}{f' {tasks} tasks' if tasks not in (None, 2) else ''}{size}"
+
+
+def _conditions(result: Result) -> tuple[object, ...]:
+    names = ("mechanism", "between", "tasks", "size_bytes", "stride_bytes", "access", "pattern", "sharing", "pages", "policy")
+    return (*(getattr(result, name) for name in names), result.away_bytes, result.relation)
 
 
 def hosts_in(folder: Path) -> tuple[list[Host], list[Lost]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from .. import _running
 from ..errors import StoreError
 from ..measurement import Result
+from .hosts import name_of
 from .judged import Finding
 from .prose import amount, answer, cost, names, notes, printable, title, values
 from .sides import sides
@@ -80,9 +81,8 @@ def _costs(fleet: Fleet) -> Iterator[tuple[str, str, str]]:
 
 
 def _cost(result: Result) -> str:
-    size = f" {result.size_bytes} B" if result.size_bytes else ""
     estimate = result.total_ns or result.direct_ns
-    return f"{result.mechanism} {result.between}{size}: {f'{estimate} ns' if estimate else 'not measured'}"
+    return f"{name_of(result)}: {f'{estimate} ns' if estimate else 'not measured'}"
 
 
 def _table(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

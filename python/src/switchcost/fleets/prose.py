@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..comparison import Pair
 from .facts import Fact
-from .hosts import Host
+from .hosts import Host, case_name
 from .judged import MOST_ALIKE, Finding
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ def title(finding: Finding) -> str:
 
 def cost(pair: Pair) -> str:
     """What was compared, as the program's screen names it."""
-    about = pair.about
-    size = f" {about['size_bytes']} B" if about.get("size_bytes") else ""
-    tasks = f" {about['tasks']} tasks" if about.get("tasks", 2) != 2 else ""
-    return f"{about['mechanism']} {about['between']}{tasks}{size}"
+    return case_name(*(pair.about.get(condition) for condition in ("mechanism", "between", "tasks", "size_bytes")))
 
 
 def amount(pair: Pair) -> str:
