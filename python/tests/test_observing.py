@@ -87,9 +87,9 @@ TESTS = """
 def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: switchcost.Measurement) -> None:
     pytester.makeconftest(
         """
-        from switchcost import pytest_plugin
-        from switchcost.observing import Observing
-        pytest_plugin.Observing = lambda: Observing(calibration=False)
+        from switchcost import _observing
+        observing = _observing.Observing
+        _observing.Observing = lambda: observing(calibration=False)
         """
     )
     pytester.makepyfile(TESTS)
@@ -98,7 +98,8 @@ def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: s
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *([] if is_installed else ["-p", PLUGIN]))
     result.stdout.fnmatch_lines(["*1?? voluntary switches, at most 50 are allowed*"])
     result.stdout.fnmatch_lines(["*assert 1 == 2*"])
-    result.stdout.fnmatch_lines(["*need max_voluntary or max_involuntary with a whole number*"])
+    result.stdout.fnmatch_lines(["found switches(voluntary=50), need max_voluntary or max_involuntary with a whole number"])
+    assert "pytest_plugin.py" not in result.stdout.str()
     result.stdout.re_match_lines([r".*test_counts: \d+ voluntary, \d+ involuntary; .*"])
     result.assert_outcomes(passed=2, failed=3)
 
@@ -107,9 +108,9 @@ def test_what_parallel_processes_report_is_gathered(pytester: pytest.Pytester, m
     monkeypatch.setenv("PYTHONPATH", str(Path(switchcost.__file__).parents[1]))
     pytester.makeconftest(
         """
-        from switchcost import pytest_plugin
-        from switchcost.observing import Observing
-        pytest_plugin.Observing = lambda: Observing(calibration=False)
+        from switchcost import _observing
+        observing = _observing.Observing
+        _observing.Observing = lambda: observing(calibration=False)
         """
     )
     pytester.makepyfile(

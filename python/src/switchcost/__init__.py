@@ -3,20 +3,11 @@
 The package calls the program `switchcost`, which it finds beside itself, and reads what that writes: no number is computed here.
 """
 
+import importlib
 import sys
+from typing import TYPE_CHECKING
 
-from .errors import PythonError
-
-if sys.version_info < (3, 11):  # noqa: UP036
-    # pip refuses it before; who comes here has copied the package.
-    raise PythonError(f"found Python {sys.version.split()[0]}, switchcost needs 3.11 or newer; use another python3")
-
-from . import fleets
-from ._program import find_program
-from ._read import Record, read
-from ._verbs import compare, measure, observe, simulate, trace
 from ._version import VERSION
-from .comparison import Comparison, Pair
 from .errors import (
     ClusterError,
     CommandError,
@@ -30,12 +21,49 @@ from .errors import (
     StoreError,
     SwitchcostError,
 )
-from .measurement import Estimate, Measurement, Result
-from .observation import Observation, Observed, Range
-from .observing import observing
-from .simulation import Cost, Design, Simulation
-from .sweeps import Sweep, sweep
-from .traces import Trace
+
+if sys.version_info < (3, 11):  # noqa: UP036
+    # pip refuses it before; who comes here has copied the package.
+    raise PythonError(f"found Python {sys.version.split()[0]}, switchcost needs 3.11 or newer; use another python3")
+
+if TYPE_CHECKING:
+    from . import fleets
+    from ._observing import observing
+    from ._program import find_program
+    from ._read import Record, read
+    from ._verbs import compare, measure, observe, simulate, trace
+    from .comparison import Comparison, Pair
+    from .measurement import Estimate, Measurement, Result
+    from .observation import Observation, Observed, Range
+    from .simulation import Cost, Design, Simulation
+    from .sweeps import Sweep, sweep
+    from .traces import Trace
+
+# Loaded when first asked for: all of it takes a tenth of a second, which each task of a sweep and each run of pytest would pay.
+_NAMES_OF = {
+    "_observing": "observing",
+    "_program": "find_program",
+    "_read": "Record read",
+    "_verbs": "compare measure observe simulate trace",
+    "comparison": "Comparison Pair",
+    "measurement": "Estimate Measurement Result",
+    "observation": "Observation Observed Range",
+    "simulation": "Cost Design Simulation",
+    "sweeps": "Sweep sweep",
+    "traces": "Trace",
+}
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name == "fleets":
+        return importlib.import_module(".fleets", __name__)
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
 
 __version__ = VERSION
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +25,8 @@ def check_words(found: Iterable[str], known: Sequence[str], origin: str) -> None
     """Refuses a word that no plan of this kind has."""
     for word in found:
         if word not in known:
+            import difflib  # noqa: PLC0415
+
             near = difflib.get_close_matches(word, known, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise PlanError(f"found {word!r} in {origin}, need one of {', '.join(known)}{hint}")

@@ -11,12 +11,15 @@ from __future__ import annotations
 import resource
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
 
 from .errors import SwitchcostError
-from .observation import Observation, Range
-from .observing import Observing
+
+if TYPE_CHECKING:
+    from ._observing import Observing
+    from .observation import Observation, Range
 
 _LIMITS = ("max_voluntary", "max_involuntary")
 _MARK = "switches(max_voluntary=N, max_involuntary=N): fail the test if its process is switched more often than that"
@@ -111,7 +114,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def _limits(mark: pytest.Mark) -> dict[str, int]:
     known = {name: value for name, value in mark.kwargs.items() if name in _LIMITS and isinstance(value, int) and value >= 0}
     if mark.args or not known or len(known) != len(mark.kwargs):
-        raise pytest.UsageError(f"found switches with {mark.args or mark.kwargs}, need {' or '.join(_LIMITS)} with a whole number")
+        words = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
+        pytest.fail(f"found switches({', '.join(words)}), need {' or '.join(_LIMITS)} with a whole number", pytrace=False)
     return known
 
 
@@ -134,6 +138,9 @@ def switches(request: pytest.FixtureRequest) -> Iterator[Switches]:
 
 
 def _begun() -> tuple[Observing | None, str | None]:
+    # Every run of pytest loads this module; few tests use the fixture.
+    from ._observing import Observing  # noqa: PLC0415
+
     try:
         return Observing().__enter__(), None
     except SwitchcostError as error:

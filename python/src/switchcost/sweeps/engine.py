@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 import threading
 import time
@@ -75,6 +74,8 @@ class _StoppedError(SwitchcostError):
 
 def here(tasks: Iterable[Task], store: Store, at_once: int) -> Iterator[Outcome]:
     """By so many programs at once on this machine. They end with this process."""
+    import concurrent.futures  # noqa: PLC0415
+
     stop = threading.Event()
 
     def watch(_pid: int) -> None:
