@@ -24,7 +24,7 @@ const PAGES: &[(&str, &str)] = pages![
     "reload",
     "shared-cache",
     "comparison",
-    "known-answers",
+    "validation",
     "reproduction",
     "simulation",
     "reordering",

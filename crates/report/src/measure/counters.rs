@@ -33,7 +33,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     if !reasons.is_empty() {
         page.prose(&format!("other instruments: {}", reasons.join("; ")));
     }
-    page.method(&["counters", "known-answers"]);
+    page.method(&["counters", "validation"]);
 }
 
 fn absence(record: &MeasureRecord, reasons: &[String]) -> String {

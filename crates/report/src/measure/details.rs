@@ -361,6 +361,6 @@ fn add_self_tests(page: &mut Page, record: &MeasureRecord) {
     if !grid.is_empty() {
         page.heading("Known answers", "each instrument before it was used");
         page.grid(&grid);
-        page.method(&["known-answers"]);
+        page.method(&["validation"]);
     }
 }

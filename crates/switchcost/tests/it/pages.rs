@@ -162,7 +162,7 @@ fn named_tests(page: &str) -> Vec<String> {
 
 #[test]
 fn each_case_of_the_known_answers_names_a_test_that_there_is() {
-    let page = fs::read_to_string(root().join("docs/method/known-answers.md")).expect("the page");
+    let page = fs::read_to_string(root().join("docs/method/validation.md")).expect("the page");
     let (_, cases) = page.split_once("## Cases").expect("the cases");
     let sources = ["crates", "python"]
         .iter()
