@@ -14,7 +14,7 @@ const LEAST_RATE: u64 = 10_000_000;
 
 /// Why it can be a run's clock, or why not: some count a few million times a second, and the kernel may have a finer clock.
 pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
-    of_rate(rate())
+    name_rate(rate())
 }
 
 fn name_rate(rate: u64) -> Result<&'static str, &'static str> {
@@ -55,13 +55,13 @@ mod tests {
     #[test]
     fn a_counter_is_the_clock_where_its_rate_allows() {
         for rate in [10_000_000, 19_200_000, 62_500_000, 1_000_000_000] {
-            assert!(of_rate(rate).is_ok(), "{rate}");
+            assert!(name_rate(rate).is_ok(), "{rate}");
         }
         assert_eq!(
-            of_rate(1_920_000),
+            name_rate(1_920_000),
             Err("the counter-timer goes on less than 10 million times a second")
         );
-        assert!(of_rate(0).is_err_and(|why| why.contains("CNTFRQ_EL0")));
+        assert!(name_rate(0).is_err_and(|why| why.contains("CNTFRQ_EL0")));
     }
 
     #[test]
