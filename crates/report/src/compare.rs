@@ -12,8 +12,6 @@ mod markdown;
 mod observed;
 mod pairs;
 mod screen;
-mod short;
-mod table;
 mod words;
 
 use schemars::JsonSchema;
@@ -76,7 +74,7 @@ fn add(page: &mut Page, comparison: &Comparison) {
     add_environment(page, &comparison.environment);
     if !comparison.pairs.is_empty() {
         page.heading(title(comparison), &sides(comparison));
-        table::add(page, comparison);
+        pairs::add(page, comparison);
         calls::add(page, comparison, calls::Which::All);
         functions::add(page, comparison, usize::MAX);
     }

@@ -1,18 +1,17 @@
 //! Figures as data: what plotly.js draws, and the table that says the same in numbers.
 
 mod axes;
+mod chart;
+mod draw;
 mod drawing;
 mod label;
 mod marks;
 mod treemap;
 
-pub(crate) use axes::{
-    edges_axis, linear_axis, list_axis, log_axis, rows_axis, share_axis, size_axis, time_axis,
-};
-pub(crate) use drawing::{Drawing, GREY, layout, outline, rows_of_bars};
-pub(crate) use label::label;
-pub(crate) use marks::{Beside, colour, interval_bars, names_of_marks, note, region, upright};
-pub(crate) use treemap::{Tile, Treemap};
+pub(crate) use chart::{Axis, Chart, Look, Mark, Point, Scale, Series, Stretch};
+pub(crate) use drawing::Drawing;
+pub(crate) use marks::REST;
+pub(crate) use treemap::{Tile, tiles};
 
 use crate::grid::Grid;
 

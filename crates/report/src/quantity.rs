@@ -227,6 +227,57 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// A count, with a comma after every three digits.
+pub(crate) fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// A quantity with three significant digits: `0.42`, `186`, `10,300`.
+pub(crate) fn rounded(value: f64) -> String {
+    if !value.is_finite() {
+        return NO_NUMBER.to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if value.abs() < 1000.0 {
+        return number(value);
+    }
+    // The exponent form rounds to three digits; beyond 2^53 the rest is not known anyway.
+    let value: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    grouped(&format!("{value:.0}"))
+}
+
+fn grouped(digits: &str) -> String {
+    let (sign, digits) = digits
+        .strip_prefix('-')
+        .map_or(("", digits), |rest| ("-", rest));
+    let first = digits.len() % 3;
+    let mut text = sign.to_owned();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && i % 3 == first {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share in percent with two significant digits: `7.1 %`.
+pub(crate) fn share(value: Option<f64>) -> String {
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return NO_NUMBER.to_owned();
+    };
+    let percent = value * 100.0;
+    match percent.abs() {
+        0.0 => "0 %".to_owned(),
+        size if size < 0.01 => format!("{} %", if percent < 0.0 { "-<0.01" } else { "<0.01" }),
+        size if size < 1.0 => format!("{percent:.2} %"),
+        size if size < 10.0 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
 /// 1st, 2nd, 3rd, 4th, ... of a place from 0; no visit has as many as 20.
 pub(crate) fn ordinal(place: usize) -> String {
     let ending = match place {

@@ -17,7 +17,6 @@ use serde::Serialize;
 use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
 
 use crate::entry::{Entry, Tone};
-use crate::figure::Figure;
 use crate::for_programs::{Document, Table};
 use crate::format::{Format, InEveryFormat, written};
 use crate::grid::Grid;
@@ -314,13 +313,11 @@ fn add_exhibit(page: &mut Page, reproduction: &Reproduction<'_>, exhibit: &Exhib
     {
         Some(chart) => {
             page.figure(|| {
-                Some(Figure {
-                    name: format!("{}-{}", reproduction.paper, slug(&exhibit.name)),
-                    title: format!("{}: {}", exhibit.name, exhibit.title),
-                    caption: chart::caption(chart),
-                    drawing: chart::draw(chart),
-                    table: Some(table.clone()),
-                })
+                let name = format!("{}-{}", reproduction.paper, slug(&exhibit.name));
+                let title = format!("{}: {}", exhibit.name, exhibit.title);
+                chart::draw(chart, name, title)
+                    .numbers(table.clone())
+                    .figure()
             });
             if !page.has_figures() && is_short {
                 page.grid(&table);

@@ -5,7 +5,7 @@ use switchcost_analysis::compare::{
     RunSpread, Subject,
 };
 
-use super::pairs::{count, nothing};
+use super::pairs::{changed, costs, count, nothing};
 use super::words::{design, in_percent, judged, label, quantity};
 use super::{calls, observed};
 use crate::measure::conditions;
@@ -62,41 +62,27 @@ fn fact(difference: &Difference) -> String {
     }
 }
 
-/// Records with a suspect number that are named.
-const SUSPECTS_NAMED: usize = 3;
-
 fn of_runs(comparison: &Comparison) -> String {
     let (slower, faster) = (
         count(comparison, Change::Slower),
         count(comparison, Change::Faster),
     );
-    let costs = |number: usize| {
-        if number == 1 {
-            "1 cost".to_owned()
-        } else {
-            format!("{number} costs")
-        }
-    };
     let of = costs(comparison.compared);
     let all = match comparison.compared {
         1 => "the one cost that was compared".to_owned(),
         2 => "both costs".to_owned(),
-        more => format!("all {more} costs"),
+        _ => format!("all {of}"),
     };
-    match (slower, faster) {
+    let changed = changed(slower, faster, &of);
+    match slower + faster {
         _ if comparison.compared == 0 => nothing(comparison),
-        (0, 0) => format!(
-            "No difference was shown in {of}: this does not mean that there is none: see the intervals."
+        0 => format!(
+            "No significant difference in {of}. A change smaller than the interval may still exist."
         ),
-        (slower, 0) if slower == comparison.compared => format!("New is slower in {all}."),
-        (0, faster) if faster == comparison.compared => format!("New is faster in {all}."),
-        (slower, 0) => {
-            format!("New is slower in {slower} of {of}; no difference was shown in the others.")
-        }
-        (0, faster) => {
-            format!("New is faster in {faster} of {of}; no difference was shown in the others.")
-        }
-        (slower, faster) => format!("New is slower in {slower} and faster in {faster} of {of}."),
+        _ if slower == comparison.compared => format!("New is slower in {all}."),
+        _ if faster == comparison.compared => format!("New is faster in {all}."),
+        _ if slower * faster > 0 => format!("New is {changed}."),
+        _ => format!("New is {changed}; no difference was shown in the others."),
     }
 }
 
@@ -301,33 +287,4 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
         }
     };
     format!(" What grew by {range} would have been shown.{missed}")
-}
-
-/// Which records the stars are for.
-pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
-    let is_one = |name: &&str| {
-        comparison
-            .pairs
-            .iter()
-            .any(|pair| pair.suspect_records.iter().any(|one| one == name))
-    };
-    let records = comparison
-        .base_records
-        .iter()
-        .chain(&comparison.new_records)
-        .map(String::as_str);
-    let mut names: Vec<&str> = records.filter(is_one).collect();
-    let more = names.len().saturating_sub(SUSPECTS_NAMED);
-    names.truncate(SUSPECTS_NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    (!names.is_empty()).then(|| {
-        format!(
-            "* suspect: switchcost report says why, of {}{more}",
-            names.join(", ")
-        )
-    })
 }

@@ -2,7 +2,7 @@
 
 use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Outcome, Pair, Quantity};
 
-use super::short::grid;
+use super::pairs::{changed, grid};
 use super::words::{judged, side};
 use crate::page::Page;
 
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
         "System calls of a hand-off",
         "both arms make them: what changes them is in no cost above",
     );
-    page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), false));
+    page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), true));
     if more > 0 {
         page.prose(&format!("and of {more} more: --details"));
     }
@@ -75,16 +75,11 @@ fn of_many(comparison: &Comparison) -> String {
             .count()
     };
     let (slower, faster) = (count(Change::Slower), count(Change::Faster));
-    let found = match (slower, faster) {
-        (0, 0) => return String::new(),
-        (slower, 0) => format!("slower in {slower}"),
-        (0, faster) => format!("faster in {faster}"),
-        (slower, faster) => format!("slower in {slower} and faster in {faster}"),
-    };
-    format!(
-        " The system calls of a hand-off, which both arms make, are {found} of {} cases.",
-        calls.len()
-    )
+    if slower + faster == 0 {
+        return String::new();
+    }
+    let found = changed(slower, faster, &format!("{} cases", calls.len()));
+    format!(" The system calls of a hand-off, which both arms make, are {found}.")
 }
 
 /// `545 ns, and took 412 ns: 1.323 times (1.301 to 1.346), slower`.

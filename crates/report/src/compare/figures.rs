@@ -1,86 +1,256 @@
-//! Both sides drawn beside each other. Times are drawn in seconds, so that the axes name them in ns, us and ms.
+//! Both sides drawn beside each other.
 
-mod curves;
-mod designs;
-mod mechanisms;
-mod series;
-mod sizes;
+use switchcost_analysis::compare::{
+    Comparison, Cost, Curve, Pair, Part, Place, Quantity, Subject, Unit,
+};
+use switchcost_record::Case;
 
-use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair};
-
-use super::words::{tone, verdict, with_interval};
-use crate::entry::Entry;
-use crate::grid::Grid;
+use super::words::{design, label, part_of, with_interval};
+use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
+use crate::measure::conditions::{placement, walk};
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, confidence};
+use crate::quantity;
 
 /// What was measured by mechanism and over size; what was simulated by design and over the instructions since a switch.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     if !page.has_figures() {
         return;
     }
-    let confidence = comparison.confidence;
-    let (curves, others) = sizes::curves(&comparison.pairs);
-    if !others.is_empty() {
-        page.heading("Both sides by mechanism", "");
-        page.figure(|| mechanisms::draw(&others, confidence));
-    }
-    for (number, curve) in curves.iter().enumerate() {
-        page.heading("Both sides by size", &curve.name);
-        page.figure(|| sizes::draw(curve, number, confidence));
-    }
-    designs::add(page, comparison);
+    let intervals = about_intervals(comparison.confidence);
+    add_measured(page, &comparison.pairs, &intervals);
+    add_designs(page, &comparison.pairs, &intervals);
     for (number, curve) in comparison.curves.iter().enumerate() {
-        curves::add(page, curve, number);
+        add_curve(page, curve, number);
     }
 }
 
 /// What all captions say of the bars.
 fn about_intervals(share: f64) -> String {
-    let percent = confidence(share);
+    let percent = quantity::confidence(share);
     format!(
         "Bars are the intervals of each side by itself ({percent}); the verdict is that of the ratio's interval in the table."
     )
 }
 
-/// A table of pairs, each with what distinguishes it.
-fn table<'a>(key: &str, rows: impl Iterator<Item = (String, &'a Pair)>) -> Grid {
-    let mut grid = Grid::new(1)
-        .left([key])
-        .right(["base (interval)", "new (interval)", "new/base (interval)"])
-        .left(["verdict"]);
-    for (name, pair) in rows {
-        let (ratio, outcome) = match &pair.outcome {
-            Outcome::Compared {
-                ratio,
-                verdict: change,
-            } => (
-                format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high),
-                Entry::new(verdict(*change, pair.quantity), tone(*change)),
-            ),
-            Outcome::NotJudged { ratio, why } => (
-                format!("{ratio:.3}"),
-                Entry::from(format!("not judged: {why}")),
-            ),
-            Outcome::NotComparable { why } => (
-                NO_NUMBER.to_owned(),
-                Entry::from(format!("not comparable: {why}")),
-            ),
-        };
-        let unit = pair.quantity.unit();
-        let cost = |cost: &Option<Cost>| {
-            Entry::from(
-                cost.as_ref()
-                    .map_or(NO_NUMBER.to_owned(), |cost| with_interval(cost, unit)),
-            )
-        };
-        grid.row(vec![
-            Entry::from(name),
-            cost(&pair.base),
-            cost(&pair.new),
-            Entry::from(ratio),
-            outcome,
-        ]);
+/// A side of a pair with its interval; a gap if there is nothing above 0.
+pub(super) fn point(x: f64, cost: Option<&Cost>, unit: Unit) -> Point {
+    let Some(cost) = cost else {
+        return Point::gap(x, "");
+    };
+    let text = with_interval(cost, unit);
+    match cost.interval {
+        _ if cost.value <= 0.0 => Point::gap(x, text),
+        Some((low, high)) if high > 0.0 => Point::new(x, cost.value, text).between(low, high),
+        _ => Point::new(x, cost.value, text),
     }
-    grid
+}
+
+fn sides(look: Look, pairs: &[(f64, &Pair)]) -> [Series; 2] {
+    let side = |name: &str, cost: fn(&Pair) -> Option<&Cost>| {
+        let points = pairs
+            .iter()
+            .map(|(x, pair)| point(*x, cost(pair), pair.quantity.unit()));
+        Series::new(look, name, points)
+    };
+    [
+        side("base", |pair| pair.base.as_ref()),
+        side("new", |pair| pair.new.as_ref()),
+    ]
+}
+
+/// Both sides of pairs at their names.
+fn by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) -> Chart {
+    let (names, pairs): (Vec<String>, Vec<&Pair>) = pairs.into_iter().unzip();
+    let pairs: Vec<(f64, &Pair)> = pairs
+        .into_iter()
+        .enumerate()
+        .map(|(place, pair)| (place as f64, pair))
+        .collect();
+    Chart::new(name, title, Axis::names("", names), y).with(sides(Look::Dots, &pairs))
+}
+
+/// Pairs that differ in the size of the working set alone.
+struct Sizes<'a> {
+    like: &'a Case,
+    pairs: Vec<(f64, &'a Pair)>,
+}
+
+fn add_measured(page: &mut Page, pairs: &[Pair], intervals: &str) {
+    let (curves, others) = curves(pairs);
+    if !others.is_empty() {
+        page.heading("Both sides by mechanism", "");
+        let named = others
+            .iter()
+            .map(|pair| (format!("{} ({})", label(pair), pair.quantity.name()), *pair))
+            .collect();
+        let y = Axis::new(Scale::Time, "cost");
+        page.figure(|| {
+            by_name("mechanisms", "Mechanisms side by side", named, y)
+                .caption(intervals)
+                .figure()
+        });
+    }
+    for (number, curve) in curves.iter().enumerate() {
+        let name = conditions(curve.like);
+        page.heading("Both sides by size", &name);
+        page.figure(|| by_size(curve, &name, number, intervals));
+    }
+}
+
+fn by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) -> Option<Figure> {
+    let x = Axis::new(Scale::Size, "size of each task's array");
+    let y = Axis::new(Scale::Time, "cost of a switch");
+    Chart::new(
+        format!("sizes-{}", number + 1),
+        format!("Total cost by size: {name}"),
+        x,
+        y,
+    )
+    .with(sides(Look::Line, &curve.pairs))
+    .caption(intervals)
+    .figure()
+}
+
+/// The curves of measured pairs, each in ascending order of size, and the measured pairs that belong to none.
+fn curves(pairs: &[Pair]) -> (Vec<Sizes<'_>>, Vec<&Pair>) {
+    let (mut curves, mut others): (Vec<Sizes<'_>>, Vec<&Pair>) = (Vec::new(), Vec::new());
+    for (case, pair) in pairs.iter().filter_map(|pair| Some((pair.case()?, pair))) {
+        let point = (case.working_set.size_bytes.0 as f64, pair);
+        if case.working_set.is_empty() {
+            others.push(pair);
+        } else if let Some(curve) = curves.iter_mut().find(|curve| is_alike(curve.like, case)) {
+            curve.pairs.push(point);
+        } else {
+            curves.push(Sizes {
+                like: case,
+                pairs: vec![point],
+            });
+        }
+    }
+    let is_single = |curve: &Sizes<'_>| curve.pairs.len() == 1;
+    others.extend(
+        curves
+            .iter()
+            .filter(|curve| is_single(curve))
+            .map(|curve| curve.pairs[0].1),
+    );
+    curves.retain(|curve| !is_single(curve));
+    for curve in &mut curves {
+        curve.pairs.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    }
+    (curves, others)
+}
+
+fn is_alike(a: &Case, b: &Case) -> bool {
+    let mut resized = b.clone();
+    resized.working_set.size_bytes = a.working_set.size_bytes;
+    resized.switches = a.switches;
+    *a == resized
+}
+
+fn conditions(case: &Case) -> String {
+    let mut words = vec![format!("{} {}", case.name(), case.between)];
+    if case.tasks != 2 {
+        words.push(format!("{} tasks", case.tasks));
+    }
+    words.push(walk(&case.working_set));
+    if !case.placement.is_one_cpu() {
+        words.push(placement(case));
+    }
+    words.join(", ")
+}
+
+/// What a simulated switch costs on both sides: of all designs together, then of each by cause and by program.
+fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
+    let drawn: Vec<(&Place, &Pair)> = pairs
+        .iter()
+        .filter_map(|pair| Some((place(pair)?, pair)))
+        .collect();
+    let caption = format!(
+        "Of all switches and by cause up to the cut-off; of programs the excess to the end of each segment. What is not above 0 is not \
+         drawn. {intervals}"
+    );
+    let figure = |name: &str, title: &str, pairs: Vec<(String, &Pair)>| {
+        let y = Axis::new(Scale::Log, "simulated cycles a switch");
+        by_name(name, title, pairs, y).caption(&caption).figure()
+    };
+    let designs: Vec<&[(&Place, &Pair)]> =
+        drawn.chunk_by(|a, b| design(a.0) == design(b.0)).collect();
+    if designs.len() > 1 {
+        let all = drawn.iter().filter(|(place, _)| place.part == Part::All);
+        let named = all.map(|(place, pair)| (design(place), *pair)).collect();
+        page.heading("Both sides by design", "simulated");
+        page.figure(|| figure("designs", "Cost of a simulated switch by design", named));
+    }
+    for (number, pairs) in designs.iter().enumerate() {
+        let design = design(pairs[0].0);
+        let part = |(place, pair): &(&Place, &'_ Pair)| part_of(place, pair.quantity);
+        let named = pairs.iter().map(|pair| (part(pair), pair.1)).collect();
+        page.heading(
+            "Both sides by cause and program",
+            &format!("{design}, simulated"),
+        );
+        let title = format!("Cost of a simulated switch: {design}");
+        page.figure(|| figure(&format!("parts-{}", number + 1), &title, named));
+    }
+}
+
+/// The place of a simulated cost of which something lies above 0.
+fn place(pair: &Pair) -> Option<&Place> {
+    let is_cost = matches!(
+        pair.quantity,
+        Quantity::AverageCost | Quantity::ExcessPerSwitch
+    );
+    let is_drawable = [pair.base, pair.new]
+        .iter()
+        .flatten()
+        .any(|cost| cost.value > 0.0);
+    match &pair.subject {
+        Subject::Simulated(place) if is_cost && is_drawable => Some(place),
+        _ => None,
+    }
+}
+
+/// Excess cycles since the switch on both sides, a line for each record.
+fn add_curve(page: &mut Page, curve: &Curve, number: usize) {
+    let name = if curve.base_design == curve.new_design {
+        curve.base_design.clone()
+    } else {
+        format!("{} to {}", curve.base_design, curve.new_design)
+    };
+    page.heading("Both sides since the switch", &format!("{name}, simulated"));
+    let lines = |look, side: &'static str, lines: &'_ [Vec<(u64, f64)>]| {
+        let line = move |line: &Vec<(u64, f64)>| {
+            let points = std::iter::once(&(0, 0.0)).chain(line);
+            let point = |(at, cycles): &(u64, f64)| {
+                Point::new(
+                    *at as f64,
+                    *cycles,
+                    format!("{} cycles", Scale::Linear.words(*cycles)),
+                )
+            };
+            Series::new(look, side, points.map(point))
+        };
+        lines
+            .iter()
+            .filter(|line| !line.is_empty())
+            .map(line)
+            .collect::<Vec<_>>()
+    };
+    let x = Axis::new(Scale::Linear, "instructions since the switch");
+    let y = Axis::new(Scale::Linear, "simulated excess cycles");
+    let (id, title) = (
+        format!("cumulative-{}", number + 1),
+        format!("Cumulative excess cycles: {name}"),
+    );
+    page.figure(|| {
+        Chart::new(id, title, x, y)
+            .with(lines(Look::Line, "base", &curve.base))
+            .with(lines(Look::Dashed, "new", &curve.new))
+            .caption(
+                "What a switch has cost up to there, in simulated cycles, up to the cut-off, where it is the cost of a switch. A line for \
+                 each record; the new side is dashed.",
+            )
+            .figure()
+    });
 }

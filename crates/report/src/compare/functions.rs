@@ -1,13 +1,13 @@
 //! What the kernel's functions execute a switch, on both sides: those that changed most, first.
 
-use switchcost_analysis::compare::{Change, Comparison, Cost, Outcome, Pair, Part, Subject};
+use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair, Part, Subject};
 
-use super::words::{design, interval, tone, verdict};
+use super::pairs::numbers;
+use super::words::design;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::NO_NUMBER;
-use crate::simulate::amount::rounded;
+use crate::quantity::rounded;
 
 /// So many functions, by how many instructions they changed.
 pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
@@ -73,48 +73,26 @@ fn signed(number: f64) -> String {
     }
 }
 
-fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
-    let side = |cost: &Option<Cost>| {
-        cost.as_ref()
-            .map_or(NO_NUMBER.to_owned(), |cost| rounded(cost.value))
-    };
-    vec![
-        name.into(),
-        side(&pair.base).into(),
-        side(&pair.new).into(),
-        signed(change(pair)).into(),
-        pair.base
-            .zip(pair.new)
-            .map_or(NO_NUMBER.to_owned(), |(base, new)| {
-                format!("{:.3}", new.value / base.value)
-            })
-            .into(),
-        interval(pair).into(),
-        misses.into(),
-        difference(pair),
-    ]
-}
-
 /// Of a function that one side has alone there is no ratio, and no need of one.
-fn difference(pair: &Pair) -> Entry {
-    match (&pair.outcome, &pair.base, &pair.new) {
-        (
-            Outcome::Compared {
-                verdict: Change::NoDifferenceShown,
-                ..
-            },
-            ..,
-        ) => "none shown".into(),
-        (
-            Outcome::Compared {
-                verdict: change, ..
-            },
-            ..,
-        ) => Entry::new(verdict(*change, pair.quantity), tone(*change)),
+fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
+    let [base, new, ratio, interval, difference] = numbers(pair);
+    let difference = match (&pair.outcome, pair.base, pair.new) {
+        (Outcome::Compared { .. }, ..) => difference,
         (_, None, Some(_)) => "in new alone".into(),
         (_, Some(_), None) => "in base alone".into(),
-        _ => "no verdict".into(),
-    }
+        _ => difference,
+    };
+    let change = signed(change(pair)).into();
+    vec![
+        name.into(),
+        base,
+        new,
+        change,
+        ratio,
+        interval,
+        misses.into(),
+        difference,
+    ]
 }
 
 /// Less is no change of misses a switch.

@@ -1,15 +1,15 @@
 //! Costs through many states: the newest first in words, then each cost from state to state, and a figure.
 
-use plotly::common::{Line, Marker, Mode};
-use plotly::{Scatter, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_analysis::compare::{Change, Cost, Dated, History, Outcome, Step, Trend};
+use switchcost_analysis::compare::{Change, Dated, History, Outcome, Step, Trend};
 use switchcost_record::Case;
 
-use super::words::{in_percent, quantity, tone, value, verdict, with_interval};
+use super::figures::point;
+use super::pairs::{changed, costs};
+use super::words::{in_percent, quantity, tone, value, verdict};
 use crate::entry::{Entry, Tone};
-use crate::figure::{Drawing, Figure, colour, interval_bars, label, layout, list_axis, time_axis};
+use crate::figure::{Axis, Chart, Figure, Look, Scale, Series};
 use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -21,9 +21,6 @@ use crate::{Format, Style};
 /// States and costs on one screen; of more the newest, and those that changed.
 const STATES_SHOWN: usize = 12;
 const COSTS_SHOWN: usize = 2;
-
-/// Nanoseconds in a second.
-const NANOS: f64 = 1e9;
 
 impl OutputFormat for &History {
     /// Version 1: the first.
@@ -62,18 +59,18 @@ pub(crate) fn blocks(history: &History) -> Vec<Block> {
     page.into_blocks()
 }
 
-fn add(page: &mut Page, history: &History, states: usize, costs: usize) {
+fn add(page: &mut Page, history: &History, states: usize, most: usize) {
     page.paragraph(&answer(history));
     page.figure(|| figure(history));
     let mut trends: Vec<&Trend> = history.trends.iter().collect();
     trends.sort_by_key(|trend| {
         std::cmp::Reverse(trend.steps.iter().filter(|step| is_changed(step)).count())
     });
-    for trend in trends.iter().take(costs) {
+    for trend in trends.iter().take(most) {
         page.heading(&name(history, trend), "from state to state");
         page.grid(&grid(history, trend, states));
     }
-    let more = trends.len().saturating_sub(costs);
+    let more = trends.len().saturating_sub(most);
     if more > 0 {
         page.prose(&format!("and {more} more costs: --details"));
     }
@@ -137,20 +134,11 @@ fn against(
         count(Some(Change::Faster)),
         count(None),
     );
-    let costs = if all == 1 {
-        "1 cost".to_owned()
-    } else {
-        format!("{all} costs")
-    };
     let beside = format!("{} beside {}", newest.name, other.name);
-    match (slower, faster) {
+    match slower + faster {
         _ if all == 0 => format!("Nothing of {beside} could be compared."),
-        (0, 0) => format!("No difference of {beside} was shown in {costs}."),
-        (slower, 0) => format!("{beside}: slower in {slower} of {costs}."),
-        (0, faster) => format!("{beside}: faster in {faster} of {costs}."),
-        (slower, faster) => {
-            format!("{beside}: slower in {slower} and faster in {faster} of {costs}.")
-        }
+        0 => format!("No difference of {beside} was shown in {}.", costs(all)),
+        _ => format!("{beside}: {}.", changed(slower, faster, &costs(all))),
     }
 }
 
@@ -275,78 +263,23 @@ fn row((trend, cases): (&Trend, &[&Case]), state: &Dated, step: &Step) -> Vec<St
 }
 
 fn figure(history: &History) -> Option<Figure> {
-    let names: Vec<String> = history
-        .states
-        .iter()
-        .map(|state| state.name.clone())
-        .collect();
-    let traces: Vec<Box<dyn Trace>> = history
-        .trends
-        .iter()
-        .enumerate()
-        .filter_map(|(number, trend)| line(number, trend, name(history, trend), &names))
-        .collect();
-    if traces.is_empty() {
-        return None;
-    }
-    let layout = layout()
-        .x_axis(list_axis("", &names).tick_angle(-40.0))
-        .y_axis(time_axis("cost"));
-    Some(Figure {
-        name: "history".to_owned(),
-        title: "Costs from state to state".to_owned(),
-        caption: format!(
+    let states = history.states.iter().map(|state| &state.name);
+    let series = history.trends.iter().map(|trend| {
+        // A gap if a state has no number.
+        let points = trend.steps.iter().enumerate().map(|(place, step)| {
+            let cost = step.cost.as_ref();
+            point(place as f64, cost, trend.quantity.unit())
+        });
+        Series::new(Look::Line, name(history, trend), points)
+    });
+    let (x, y) = (Axis::names("", states), Axis::new(Scale::Time, "cost"));
+    Chart::new("history", "Costs from state to state", x, y)
+        .with(series)
+        .caption(format!(
             "Bars are the intervals of each state by itself (as wide as {} for all verdicts together takes); the verdicts are those of \
              the ratios below.",
             confidence(history.confidence)
-        ),
-        drawing: Drawing::new(traces, layout),
-        table: None,
-    })
-}
-
-/// Gaps where a state has no number.
-fn line(number: usize, trend: &Trend, name: String, names: &[String]) -> Option<Box<dyn Trace>> {
-    let costs: Vec<Option<&Cost>> = trend
-        .steps
-        .iter()
-        .map(|step| step.cost.as_ref().filter(|cost| cost.value > 0.0))
-        .collect();
-    if costs.iter().all(Option::is_none) {
-        return None;
-    }
-    let values: Vec<f64> = costs
-        .iter()
-        .map(|cost| cost.map_or(0.0, |cost| cost.value / NANOS))
-        .collect();
-    let end = |(cost, value): (&Option<&Cost>, &f64)| {
-        let interval = cost.and_then(|cost| cost.interval);
-        interval.map_or((*value, *value), |(low, high)| (low / NANOS, high / NANOS))
-    };
-    let ends: Vec<(f64, f64)> = costs.iter().zip(&values).map(end).collect();
-    let hover = |(cost, state): (&Option<&Cost>, &String)| {
-        let text = cost
-            .map(|cost| with_interval(cost, trend.quantity.unit()))
-            .unwrap_or_default();
-        format!("{}<br>{}: {text}", label(&name), label(state))
-    };
-    let hovers: Vec<String> = costs.iter().zip(names).map(hover).collect();
-    let heights: Vec<Option<f64>> = costs
-        .iter()
-        .map(|cost| cost.map(|cost| cost.value / NANOS))
-        .collect();
-    let colour = colour(number);
-    Some(
-        Scatter::new(
-            (0..names.len()).map(|place| place as f64).collect(),
-            heights,
-        )
-        .name(label(&name))
-        .mode(Mode::LinesMarkers)
-        .error_y(interval_bars(&values, &ends, colour))
-        .line(Line::new().color(colour).width(1.5))
-        .marker(Marker::new().color(colour).size(8))
-        .hover_text_array(hovers)
-        .hover_template("%{hovertext}<extra></extra>"),
-    )
+        ))
+        .without_numbers()
+        .figure()
 }

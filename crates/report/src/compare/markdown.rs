@@ -3,9 +3,10 @@
 use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
 use super::answer;
-use super::words::{interval, label, quantity, side, verdict};
+use super::pairs::{numbers, unit_of};
+use super::words::label;
 use crate::plain::plain;
-use crate::quantity::{NO_NUMBER, confidence};
+use crate::quantity::confidence;
 
 /// More numbers than this are left out, and counted.
 const MOST_ROWS: usize = 40;
@@ -42,27 +43,17 @@ fn table(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-fn row(pair: &Pair) -> [String; 7] {
-    let ratio = pair
-        .ratio()
-        .map_or(NO_NUMBER.to_owned(), |ratio| format!("{ratio:.3}"));
-    let difference = match &pair.outcome {
-        Outcome::Compared {
-            verdict: change, ..
-        } => verdict(*change, pair.quantity).to_owned(),
-        Outcome::NotJudged { why, .. } => format!("not judged: {why}"),
-        Outcome::NotComparable { why } => format!("not comparable: {why}"),
+fn row(pair: &Pair) -> Vec<String> {
+    let why = match &pair.outcome {
+        Outcome::Compared { .. } => String::new(),
+        Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => format!(": {why}"),
     };
-    let [base, new] = [&pair.base, &pair.new].map(|cost| side(cost.as_ref(), pair));
-    [
-        label(pair),
-        quantity(pair.quantity).to_owned(),
-        base,
-        new,
-        ratio,
-        interval(pair),
-        difference,
-    ]
+    let [base, new, ratio, interval, difference] = numbers(pair).map(|entry| entry.text);
+    let about = [label(pair), unit_of(pair)];
+    about
+        .into_iter()
+        .chain([base, new, ratio, interval, difference + &why])
+        .collect()
 }
 
 fn line(fields: impl IntoIterator<Item = String>) -> String {

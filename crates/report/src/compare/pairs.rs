@@ -1,8 +1,169 @@
-//! Pairs by what became of them.
+//! Pairs in rows, and by what became of them.
 
-use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Subject};
+use switchcost_analysis::compare::{
+    Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit,
+};
+use switchcost_record::Case;
 
-use super::words::design;
+use super::words::{
+    across, design, interval, is_of_all, part_of, quantity, tone, touching, value, verdict, who,
+};
+use crate::entry::{Entry, Tone};
+use crate::grid::Grid;
+use crate::measure::conditions;
+use crate::page::Page;
+use crate::quantity::{NO_NUMBER, rounded};
+
+/// Subjects of one reason that are named in a terminal.
+const MOST_NAMED: usize = 4;
+
+/// Records with a suspect number that are named.
+const SUSPECTS_NAMED: usize = 3;
+
+/// The columns of every table of pairs after those on what a pair is about.
+pub(super) const NUMBERS: [&str; 5] = ["base", "new", "new/base", "interval", "difference"];
+
+/// A table of pairs; with one line a row if it is for a screen.
+pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
+    let grid = if is_short {
+        Grid::with_one_line_a_row(2)
+    } else {
+        Grid::new(2)
+    };
+    let [base, new, ratio, interval, difference] = NUMBERS;
+    let names = subjects(pairs);
+    grid.left(["", "of"])
+        .right([base, new, ratio, interval])
+        .left([difference])
+        .with_rows(pairs.iter().zip(names).map(|(pair, name)| {
+            let star = if pair.is_suspect { " *" } else { "" };
+            let about = [format!("{name}{star}"), unit_of(pair)].map(Entry::from);
+            about.into_iter().chain(numbers(pair)).collect()
+        }))
+}
+
+/// Both sides, the ratio with its interval, and the verdict.
+pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
+    let side =
+        |cost: &Option<Cost>| Entry::from(cost.map(|cost| bare(&cost, pair)).unwrap_or_default());
+    let ratio = pair
+        .ratio()
+        .map_or(NO_NUMBER.to_owned(), |ratio| format!("{ratio:.3}"));
+    let difference = match &pair.outcome {
+        Outcome::Compared {
+            verdict: Change::NoDifferenceShown,
+            ..
+        } => "none shown".into(),
+        Outcome::Compared {
+            verdict: change, ..
+        } => Entry::new(verdict(*change, pair.quantity), tone(*change)),
+        Outcome::NotJudged { .. } => Entry::new("no verdict", Tone::Suspect),
+        Outcome::NotComparable { .. } => Entry::new("no ratio", Tone::Suspect),
+    };
+    [
+        side(&pair.base),
+        side(&pair.new),
+        ratio.into(),
+        interval(pair).into(),
+        difference,
+    ]
+}
+
+/// A number without a unit that stands beside it.
+fn bare(cost: &Cost, pair: &Pair) -> String {
+    match pair.quantity.unit() {
+        Unit::Cycles | Unit::PerSecond => rounded(cost.value),
+        unit => value(cost, unit),
+    }
+}
+
+/// The quantity, with its unit if the numbers have none.
+pub(super) fn unit_of(pair: &Pair) -> String {
+    match pair.quantity {
+        Quantity::AverageCost | Quantity::ExcessPerSwitch => "cycles".to_owned(),
+        Quantity::LostToProcesses | Quantity::LostToKernel => {
+            format!("cycles {}", quantity(pair.quantity))
+        }
+        Quantity::MissesPerInstruction => "MPKI".to_owned(),
+        other => quantity(other).to_owned(),
+    }
+}
+
+/// What each pair is about, in the words that distinguish it from others.
+fn subjects(pairs: &[&Pair]) -> Vec<String> {
+    let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
+    let has_several_designs = has_several_designs(pairs);
+    let name = |pair: &&Pair| match &pair.subject {
+        Subject::Case(case) => conditions::label_among(case, &cases) + &across(pair),
+        Subject::Simulated(place) if !has_several_designs => part_of(place, pair.quantity),
+        Subject::Simulated(place) if is_of_all(pair.quantity) => design(place),
+        Subject::Simulated(place) => {
+            format!("{}, {}", design(place), part_of(place, pair.quantity))
+        }
+        Subject::Observed(of) => who(of),
+        Subject::Injected {
+            footprint_bytes,
+            period_ns,
+        } => touching(*footprint_bytes, *period_ns),
+    };
+    pairs.iter().map(name).collect()
+}
+
+/// All pairs but those of functions, and why some have no verdict. Of a simulation in a terminal the many parts without one are named
+/// with the reason alone.
+pub(super) fn add(page: &mut Page, comparison: &Comparison) {
+    let is_simulated = |pair: &Pair| matches!(pair.subject, Subject::Simulated(_));
+    let is_left_out = |pair: &Pair| {
+        let is_open = is_simulated(pair) && !page.has_figures();
+        is_open && !pair.is_main() && pair.ratio().is_none()
+    };
+    let shown: Vec<&Pair> = comparison
+        .pairs
+        .iter()
+        .filter(|pair| !pair.is_of_a_function() && !is_left_out(pair))
+        .collect();
+    page.grid(&grid(&shown, false));
+    suspects(comparison)
+        .iter()
+        .for_each(|whose| page.prose(whose));
+    let most = if page.has_figures() {
+        usize::MAX
+    } else {
+        MOST_NAMED
+    };
+    for (why, pairs) in reasons(&comparison.pairs) {
+        let mut names = subjects(&pairs);
+        names.dedup();
+        let more = names.len().saturating_sub(most);
+        names.truncate(most);
+        if more > 0 {
+            names.push(format!("and {more} more"));
+        }
+        let what = if pairs.iter().all(|pair| pair.ratio().is_none()) {
+            "not comparable"
+        } else {
+            "no verdict"
+        };
+        page.item(&format!("{what}: {}: {why}", names.join("; ")));
+    }
+}
+
+/// How many of these changed, in words: `slower in 2 of 5 costs`.
+pub(super) fn changed(slower: usize, faster: usize, all: &str) -> String {
+    match (slower, faster) {
+        (slower, 0) => format!("slower in {slower} of {all}"),
+        (0, faster) => format!("faster in {faster} of {all}"),
+        (slower, faster) => format!("slower in {slower} and faster in {faster} of {all}"),
+    }
+}
+
+/// `1 cost`, `5 costs`.
+pub(super) fn costs(number: usize) -> String {
+    match number {
+        1 => "1 cost".to_owned(),
+        more => format!("{more} costs"),
+    }
+}
 
 pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
     let is = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict == change);
@@ -39,12 +200,40 @@ pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
 }
 
 /// Whether a name of a design distinguishes pairs.
-pub(super) fn has_several_designs<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> bool {
-    let designs = pairs.into_iter().filter_map(|pair| match &pair.subject {
+fn has_several_designs(pairs: &[&Pair]) -> bool {
+    let mut designs = pairs.iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
-        Subject::Case(_) | Subject::Observed(_) | Subject::Injected { .. } => None,
+        _ => None,
     });
-    let mut designs: Vec<String> = designs.collect();
-    designs.dedup();
-    designs.len() > 1
+    let first = designs.next();
+    designs.any(|design| Some(&design) != first.as_ref())
+}
+
+/// Which records the stars are for.
+pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
+    let is_one = |name: &&str| {
+        comparison
+            .pairs
+            .iter()
+            .any(|pair| pair.suspect_records.iter().any(|one| one == name))
+    };
+    let records = comparison
+        .base_records
+        .iter()
+        .chain(&comparison.new_records)
+        .map(String::as_str);
+    let mut names: Vec<&str> = records.filter(is_one).collect();
+    let more = names.len().saturating_sub(SUSPECTS_NAMED);
+    names.truncate(SUSPECTS_NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "* suspect: switchcost report says why, of {}{more}",
+            names.join(", ")
+        )
+    })
 }

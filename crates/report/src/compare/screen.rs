@@ -6,8 +6,7 @@ use std::cmp::Ordering;
 use switchcost_analysis::compare::{Basis, Comparison, Difference, Pair, Subject};
 
 use super::calls::Which;
-use super::pairs::{has_several_designs, reasons};
-use super::short::grid;
+use super::pairs::{grid, reasons, suspects};
 use super::{answer, calls, environment, functions, observed, sides, title};
 use crate::entry::Tone;
 use crate::grid::Grid;
@@ -131,11 +130,11 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
         &format!("{}{largest}", sides(comparison)),
     );
     pairs.truncate(rows);
-    page.grid(&grid(&pairs, has_several_designs(pairs.iter().copied())));
+    page.grid(&grid(&pairs, true));
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
-    if let Some(whose) = answer::suspects(comparison) {
+    if let Some(whose) = suspects(comparison) {
         page.prose(&whose);
     }
 }

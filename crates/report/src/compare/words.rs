@@ -9,8 +9,7 @@ use switchcost_units::{Bytes, Nanos};
 use crate::entry::Tone;
 use crate::measure::conditions;
 use crate::observe::name as named;
-use crate::quantity::{NO_NUMBER, Scale, number, time};
-use crate::simulate::amount::{rounded, share};
+use crate::quantity::{NO_NUMBER, Scale, number, rounded, share, time};
 
 /// Misses are given per this many instructions.
 const INSTRUCTIONS: f64 = 1000.0;

@@ -18,7 +18,7 @@ fn axis(title: &str) -> Axis {
 }
 
 /// Time in seconds on a logarithmic scale; the ticks are in ns, us or ms.
-pub(crate) fn time_axis(title: &str) -> Axis {
+pub(super) fn time_axis(title: &str) -> Axis {
     axis(title)
         .type_(AxisType::Log)
         .exponent_format(ExponentFormat::SI)
@@ -26,7 +26,7 @@ pub(crate) fn time_axis(title: &str) -> Axis {
 }
 
 /// Sizes of arrays in bytes on a logarithmic scale, with names at those that occur.
-pub(crate) fn size_axis(title: &str, sizes_bytes: &[u64]) -> Axis {
+pub(super) fn size_axis(title: &str, sizes_bytes: &[u64]) -> Axis {
     let mut sizes: Vec<u64> = sizes_bytes
         .iter()
         .copied()
@@ -62,26 +62,26 @@ fn far_apart(sizes: &[u64]) -> Vec<u64> {
 }
 
 /// Numbers from 0 on.
-pub(crate) fn linear_axis(title: &str) -> Axis {
+pub(super) fn linear_axis(title: &str) -> Axis {
     axis(title)
         .type_(AxisType::Linear)
         .exponent_format(ExponentFormat::SI)
 }
 
 /// Numbers above 0 on a logarithmic scale.
-pub(crate) fn log_axis(title: &str) -> Axis {
+pub(super) fn log_axis(title: &str) -> Axis {
     axis(title)
         .type_(AxisType::Log)
         .exponent_format(ExponentFormat::SI)
 }
 
 /// Shares from 0 to 1 as percentages.
-pub(crate) fn share_axis(title: &str) -> Axis {
+pub(super) fn share_axis(title: &str) -> Axis {
     axis(title).type_(AxisType::Linear).tick_format(".0%")
 }
 
 /// Names at 0, 1, 2 and so on, however alike they are.
-pub(crate) fn list_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
+pub(super) fn list_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
     axis(title)
         .type_(AxisType::Linear)
         .tick_mode(TickMode::Array)
@@ -95,7 +95,7 @@ pub(crate) fn list_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
 const EDGES_NAMED: usize = 8;
 
 /// Bins at 0, 1, 2 and so on, with names at their edges: one more than there are bins.
-pub(crate) fn edges_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
+pub(super) fn edges_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
     let step = names.len().div_ceil(EDGES_NAMED).max(1);
     let named = names.iter().enumerate().step_by(step);
     axis(title)
@@ -108,7 +108,7 @@ pub(crate) fn edges_axis<T: AsRef<str>>(title: &str, names: &[T]) -> Axis {
 }
 
 /// As [`list_axis`], from the top of a figure to its bottom.
-pub(crate) fn rows_axis<T: AsRef<str>>(names: &[T]) -> Axis {
+pub(super) fn rows_axis<T: AsRef<str>>(names: &[T]) -> Axis {
     list_axis("", names).range(AxisRange::new(names.len() as f64 - 0.5, -0.5))
 }
 

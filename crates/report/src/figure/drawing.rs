@@ -1,12 +1,12 @@
 use plotly::Configuration;
 use plotly::Layout;
 use plotly::common::{Anchor, Font, Orientation};
-use plotly::layout::{BarMode, DragMode, HoverMode, Legend, Margin, ModeBar, TraceOrder};
+use plotly::layout::{DragMode, HoverMode, Legend, Margin, ModeBar, TraceOrder};
 use plotly::{Trace, Traces};
 use serde::Serialize;
 
 /// Between the colours of paper and ink, legible on both: a page may be light or dark.
-pub(crate) const GREY: &str = "#777777";
+pub(super) const GREY: &str = "#777777";
 
 const USUAL_HEIGHT: usize = 460;
 
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Drawing {
 }
 
 impl Drawing {
-    pub(crate) fn new(traces: Vec<Box<dyn Trace>>, layout: Layout) -> Self {
+    pub(super) fn new(traces: Vec<Box<dyn Trace>>, layout: Layout) -> Self {
         let mut data = Traces::new();
         traces.into_iter().for_each(|trace| data.push(trace));
         let config = Configuration::new()
@@ -58,7 +58,7 @@ impl Drawing {
 }
 
 /// The look that all figures share: no ground of their own, a legend above.
-pub(crate) fn layout() -> Layout {
+pub(super) fn layout() -> Layout {
     Layout::new()
         .auto_size(true)
         .height(USUAL_HEIGHT)
@@ -90,21 +90,19 @@ fn legend() -> Legend {
         .y_anchor(Anchor::Bottom)
 }
 
-/// Height of a figure of rows without them and without names above, of a row, and of a name in a narrow figure, in pixels.
+/// Height of a chart of rows without them and without names above, and of a name in a narrow chart, in pixels.
 const FRAME: usize = 140;
-const ROW: usize = 44;
 const NAME: usize = 16;
 
-/// The layout of a figure of stacked bars, one to a row, as high as the rows and the names of so many parts need.
-pub(crate) fn rows_of_bars(rows: usize, names: usize) -> Layout {
+/// The layout of a chart of rows of some height, as high as they and the names of so many parts need.
+pub(super) fn rows(count: usize, height: usize, names: usize) -> Layout {
     layout()
-        .bar_mode(BarMode::Stack)
         .legend(legend().trace_order(TraceOrder::Normal))
-        .height(FRAME + ROW * rows + NAME * names)
+        .height(FRAME + height * count + NAME * names)
 }
 
 /// The layout of a figure without axes.
-pub(crate) fn outline() -> Layout {
+pub(super) fn outline() -> Layout {
     layout().margin(Margin::new().top(8).right(8).bottom(8).left(8))
 }
 

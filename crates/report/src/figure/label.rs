@@ -1,15 +1,26 @@
 use crate::plain::plain;
 
-/// Longer texts are cut in a figure; the table has all of them.
+/// Longer names are cut in a figure, and longer lines of what a pointer shows; the table has all of them.
 const LONGEST: usize = 40;
+const LONGEST_LINE: usize = 120;
 
-/// Text of unknown origin for a figure. plotly.js takes some markup in labels for its own (`<b>`, `<a href>`, `&lt;`): here
+/// A name of unknown origin for a figure. plotly.js takes some markup in labels for its own (`<b>`, `<a href>`, `&lt;`): here
 /// markup stays text.
-pub(crate) fn label(text: &str) -> String {
+pub(super) fn label(text: &str) -> String {
+    escaped(text, LONGEST)
+}
+
+/// The same of lines that a pointer shows.
+pub(super) fn lines(text: &str) -> String {
+    let lines = text.split('\n').map(|line| escaped(line, LONGEST_LINE));
+    lines.collect::<Vec<_>>().join("<br>")
+}
+
+fn escaped(text: &str, longest: usize) -> String {
     let text = plain(text);
     let mut label = String::with_capacity(text.len());
     for (i, c) in text.chars().enumerate() {
-        if i == LONGEST {
+        if i == longest {
             label.push('…');
             break;
         }

@@ -2,13 +2,17 @@ use plotly::common::DashType;
 use plotly::common::{Anchor, ErrorData, ErrorType, Font};
 use plotly::layout::{Annotation, Shape, ShapeLayer, ShapeLine, ShapeType};
 
+use super::chart::Mark;
 use super::drawing::GREY;
 use super::label::label;
 
 /// Colours that colour-blind readers distinguish (Okabe and Ito 2008), without their yellow and black.
-const COLOURS: [&str; 7] = [
+pub(super) const COLOURS: [&str; 7] = [
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1",
 ];
+
+/// The number of what is put together because it is little, in grey.
+pub(crate) const REST: usize = usize::MAX;
 
 /// Width of a letter, as a share of the width of a figure on a small screen.
 const CHARACTER: f64 = 0.013;
@@ -17,12 +21,16 @@ const CHARACTER: f64 = 0.013;
 const ROW: f64 = 0.055;
 
 /// The colour of the series with this number.
-pub(crate) fn colour(number: usize) -> &'static str {
-    COLOURS[number % COLOURS.len()]
+pub(super) fn colour(number: usize) -> &'static str {
+    if number == REST {
+        GREY
+    } else {
+        COLOURS[number % COLOURS.len()]
+    }
 }
 
 /// The intervals of values, as bars that begin at the values.
-pub(crate) fn interval_bars(
+pub(super) fn interval_bars(
     values: &[f64],
     ends: &[(f64, f64)],
     colour: &'static str,
@@ -46,7 +54,7 @@ pub(crate) fn interval_bars(
 }
 
 /// A marked line from the bottom to the top of a figure.
-pub(crate) fn upright(x: f64) -> Shape {
+pub(super) fn upright(x: f64) -> Shape {
     Shape::new()
         .shape_type(ShapeType::Line)
         .x_ref("x")
@@ -59,19 +67,23 @@ pub(crate) fn upright(x: f64) -> Shape {
         .line(ShapeLine::new().color(GREY).width(1.0).dash(DashType::Dot))
 }
 
-/// Names of marked places in a row at the top of a figure, on lower rows where they would overlap. `places`: where on a
-/// logarithmic axis, the name, and what a pointer on it shows; `ends`: the first and the last place of the axis.
-pub(crate) fn names_of_marks(
-    mut places: Vec<(f64, String, String)>,
-    ends: (f64, f64),
+/// Names of marked places in a row at the top of a figure, on lower rows where they would overlap.
+pub(super) fn names_at_marks(
+    marks: &[Mark],
+    [first, last]: [f64; 2],
+    is_log: bool,
+    unit: f64,
 ) -> Vec<Annotation> {
-    places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let width = (ends.1 / ends.0).log10().max(f64::MIN_POSITIVE);
+    let place = |x: f64| if is_log { (x / unit).log10() } else { x / unit };
+    let width = (place(last) - place(first)).max(f64::MIN_POSITIVE);
+    let mut marks: Vec<&Mark> = marks.iter().collect();
+    marks.sort_by(|a, b| a.at.total_cmp(&b.at));
     // Where the last name of each row ends, as a share of the figure's width.
     let mut rows: Vec<f64> = Vec::new();
-    let named = places.into_iter().map(|(x, name, cause)| {
-        let middle = (x / ends.0).log10() / width;
-        let half = 0.5 * CHARACTER * (name.chars().count() + 2) as f64;
+    let mut notes = Vec::new();
+    for mark in marks {
+        let middle = (place(mark.at) - place(first)) / width;
+        let half = 0.5 * CHARACTER * (mark.name.chars().count() + 2) as f64;
         let row = rows
             .iter()
             .position(|end| *end <= middle - half)
@@ -80,13 +92,14 @@ pub(crate) fn names_of_marks(
             rows.push(0.0);
         }
         rows[row] = middle + half;
-        note(&name, x.log10(), 0.99 - ROW * row as f64, Beside::Middle).hover_text(label(&cause))
-    });
-    named.collect()
+        let note = note(&mark.name, place(mark.at), 0.99 - ROW * row as f64);
+        notes.push(note.hover_text(label(&mark.cause)));
+    }
+    notes
 }
 
 /// A stretch of a figure's width, shaded.
-pub(crate) fn region(from: f64, to: f64, colour: &'static str, opacity: f64) -> Shape {
+pub(super) fn region(from: f64, to: f64, colour: &'static str, opacity: f64) -> Shape {
     Shape::new()
         .shape_type(ShapeType::Rect)
         .x_ref("x")
@@ -101,21 +114,8 @@ pub(crate) fn region(from: f64, to: f64, colour: &'static str, opacity: f64) -> 
         .line(ShapeLine::new().width(0.0))
 }
 
-/// Where words stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beside {
-    /// Upright, to the left of the place.
-    Left,
-    /// Level, in its middle.
-    Middle,
-}
-
-/// Words beside a mark; `x` in the units of the axis (its logarithm on a logarithmic one), `y` from 0 (bottom) to 1.
-pub(crate) fn note(text: &str, x: f64, y: f64, beside: Beside) -> Annotation {
-    let anchor = match beside {
-        Beside::Left => Anchor::Right,
-        Beside::Middle => Anchor::Center,
-    };
+/// Words at a mark; `x` in the units of the axis (its logarithm on a logarithmic one), `y` from 0 (bottom) to 1.
+pub(super) fn note(text: &str, x: f64, y: f64) -> Annotation {
     Annotation::new()
         .text(label(text))
         .x_ref("x")
@@ -123,8 +123,7 @@ pub(crate) fn note(text: &str, x: f64, y: f64, beside: Beside) -> Annotation {
         .x(x)
         .y(y)
         .show_arrow(false)
-        .x_anchor(anchor)
+        .x_anchor(Anchor::Center)
         .y_anchor(Anchor::Top)
-        .text_angle(if beside == Beside::Middle { 0.0 } else { -90.0 })
         .font(Font::new().size(11).color(GREY))
 }

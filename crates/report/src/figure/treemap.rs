@@ -1,6 +1,7 @@
 use plotly::Trace;
 use serde::Serialize;
 
+use super::drawing::{Drawing, outline};
 use super::label::label;
 
 /// A tile of a treemap.
@@ -16,9 +17,14 @@ pub(crate) struct Tile {
     pub(crate) hover: String,
 }
 
+/// Tiles within tiles, as a drawing.
+pub(crate) fn tiles(tiles: &[Tile]) -> Drawing {
+    Drawing::new(vec![Treemap::new(tiles)], outline())
+}
+
 /// The trace of that name of plotly.js, which the plotly crate lacks.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Treemap {
+struct Treemap {
     r#type: &'static str,
     branchvalues: &'static str,
     ids: Vec<String>,
@@ -32,7 +38,7 @@ pub(crate) struct Treemap {
 
 impl Treemap {
     /// Tiles with their numbers as names to the script: two tiles may be called the same.
-    pub(crate) fn new(tiles: &[Tile]) -> Box<Self> {
+    fn new(tiles: &[Tile]) -> Box<Self> {
         Box::new(Treemap {
             r#type: "treemap",
             branchvalues: "total",

@@ -6,8 +6,7 @@ use switchcost_record::injection::Injection;
 
 use crate::observe::name;
 use crate::page::Page;
-use crate::quantity::{centre, interval, is_cost, time, with_interval};
-use crate::simulate::amount::{rounded, share};
+use crate::quantity::{centre, interval, is_cost, rounded, share, time, with_interval};
 
 /// What a preemption costs, in its parts, and what that is of the program's time.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {

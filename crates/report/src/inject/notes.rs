@@ -6,8 +6,7 @@ use super::service;
 use crate::observe::name;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::quantity::time;
-use crate::simulate::amount::share;
+use crate::quantity::{share, time};
 
 /// A preemption that finds another task on the CPU is reported.
 const NEARLY_ALL: f64 = 0.99;

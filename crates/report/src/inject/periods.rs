@@ -7,8 +7,7 @@ use super::tables::{cell, cost_text};
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{interval, is_below_zero, is_cost, time, with_interval};
-use crate::simulate::amount::{rounded, share};
+use crate::quantity::{interval, is_below_zero, is_cost, rounded, share, time, with_interval};
 
 /// The answer in a sentence, of the period that differs most from the first.
 pub(super) fn answer(findings: &Findings) -> Option<String> {

@@ -6,8 +6,9 @@ use super::answer::touching;
 use crate::grid::Grid;
 use crate::observe::name;
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, centre, interval, is_below_zero, is_cost, time, with_interval};
-use crate::simulate::amount::{count, rounded, share};
+use crate::quantity::{
+    NO_NUMBER, centre, count, interval, is_below_zero, is_cost, rounded, share, time, with_interval,
+};
 
 /// Where the threads of a service that are not preempted have more of its CPU time, it is reported.
 const MUCH: f64 = 0.1;

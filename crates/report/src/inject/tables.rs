@@ -6,8 +6,7 @@ use super::answer::rate;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, time, with_interval};
-use crate::simulate::amount::{count, share};
+use crate::quantity::{NO_NUMBER, count, share, time, with_interval};
 
 /// A row for each footprint.
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {

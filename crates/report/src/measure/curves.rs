@@ -15,7 +15,7 @@ const NO_POINT: char = '·';
 /// The figure that says most: the first curve, where there is one.
 pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if let Some(curve) = findings.curves.first() {
-        page.figure(|| figures::sizes::draw(&record.header.host, findings, curve, 0));
+        page.figure(|| figures::sizes(&record.header.host, findings, curve, 0));
     }
 }
 
@@ -24,9 +24,9 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     for (number, curve) in findings.curves.iter().enumerate() {
         page.heading("Total cost by size", &curve.title);
         if number > 0 {
-            page.figure(|| figures::sizes::draw(&record.header.host, findings, curve, number));
+            page.figure(|| figures::sizes(&record.header.host, findings, curve, number));
         }
-        page.figure(|| figures::parts::draw(findings, curve, number));
+        page.figure(|| figures::parts(findings, curve, number));
         add_curve(page, findings, curve);
         page.method(&["total-and-indirect-cost", "knees-and-bounds"]);
     }
@@ -37,7 +37,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         .collect();
     if !points.is_empty() {
         page.heading("Load latency by size", "a pointer chase, timed in this run");
-        page.figure(|| figures::latency::draw(&record.header.host, &points));
+        page.figure(|| figures::latency(&record.header.host, &points));
         if !page.has_figures() {
             page.item(&plot(&points));
         }

@@ -1,31 +1,324 @@
-//! The figures of a measurement: the same findings as in the tables, drawn. Times are drawn in seconds, so that the axes
-//! name them in ns, us and ms by themselves.
+//! The charts of a measurement: the same findings as in the tables, drawn.
 
-mod accesses;
-mod heat;
-pub(super) mod ladder;
-pub(super) mod latency;
-pub(super) mod mechanisms;
-pub(super) mod pairs;
-pub(super) mod parts;
-mod point;
-pub(super) mod reload;
-mod rings;
-pub(super) mod samples;
-pub(super) mod shared_cache;
-pub(super) mod sizes;
-pub(super) mod warm_up;
+mod conditions;
+mod samples;
+mod sizes;
 
-use switchcost_analysis::Findings;
+use std::collections::BTreeMap;
 
-use crate::page::Page;
+use switchcost_analysis::{Band, CaseFinding, Estimate, Findings, SharedCache, Verdict};
+use switchcost_record::{CacheKind, HostManifest, Policy, RuntimeRun};
+use switchcost_units::CpuId;
 
-/// Nanoseconds in a second.
-const NANOS: f64 = 1e9;
+use super::conditions::{label, placement, scheduler};
+use super::row::has_numbers;
+use crate::figure::{Axis, Chart, Figure, Look, Mark, Point, Scale, Series};
+use crate::quantity::{is_cost, ordinal, time, with_interval};
 
-/// What the results say together that no table of the terminal holds: by access, by stride, by number of tasks.
-pub(super) fn add_comparisons(page: &mut Page, findings: &Findings) {
-    accesses::add(page, findings);
-    heat::add(page, findings);
-    rings::add(page, findings);
+pub(super) use conditions::add as add_comparisons;
+pub(super) use samples::add as add_samples;
+pub(super) use sizes::{draw as sizes, parts};
+
+/// Cells of more CPUs could not be distinguished.
+const MOST_CPUS: usize = 256;
+
+/// More curves than this cannot be distinguished.
+const MOST_CURVES: usize = 10;
+
+const SIZE: &str = "size of each task's array";
+
+/// An estimate of a result at a place.
+fn point(x: f64, finding: &CaseFinding, estimate: Option<&Estimate>) -> Point {
+    Point::estimate(x, estimate.filter(|_| has_numbers(finding)))
+        .suspect_if(finding.verdict == Verdict::Suspect)
+}
+
+fn time_axis(title: &str) -> Axis {
+    Axis::new(Scale::Time, title)
+}
+
+/// What a switch costs by each mechanism, or a hand-off if no switch can be priced, over the published ranges.
+pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Figure> {
+    let mut findings = findings.to_vec();
+    let cost = |finding: &CaseFinding| {
+        finding
+            .deciding()
+            .map_or(f64::INFINITY, |cost| cost.estimate)
+    };
+    findings.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let policy = findings.first()?.case.policy;
+    let bands = findings.iter().enumerate().filter_map(|(place, finding)| {
+        let Band { low, high, source } = finding.sanity_band_ns?;
+        let text = format!("{} to {}", time(low), time(high));
+        let point = Point::new(place as f64, f64::NAN, text).with_note(source);
+        Some(point.between(low, high))
+    });
+    let points = |is_switch: bool| {
+        let of_kind = findings
+            .iter()
+            .enumerate()
+            .filter(move |(_, f)| f.direct_ns.is_some() == is_switch);
+        of_kind.map(move |(place, finding)| {
+            let cost = if is_switch {
+                &finding.direct_ns
+            } else {
+                &finding.handoff_ns
+            };
+            point(place as f64, finding, cost.as_ref())
+        })
+    };
+    let names = findings.iter().map(|finding| name(finding, policy));
+    Chart::new("mechanisms", "Mechanisms side by side", Axis::names("mechanism", names), time_axis("cost"))
+        .across()
+        .with([
+            Series::new(Look::Band, "published range", bands),
+            Series::new(Look::Dots, "switch", points(true)).coloured(0),
+            Series::new(Look::Dots, "hand-off", points(false)).coloured(1),
+        ])
+        .caption(
+            "Direct cost with its interval, cheapest first. Grey: the range in which such numbers were published; a number outside needs a \
+             reason, a number inside proves nothing.",
+        )
+        .figure()
+}
+
+/// If a name alone would stand for two results, all that distinguishes them is named.
+fn name(finding: &CaseFinding, usual: Policy) -> String {
+    let case = &finding.case;
+    let mut name = format!("{} {}", case.name(), case.between);
+    if case.tasks != 2 {
+        name += &format!(", {} tasks", case.tasks);
+    }
+    if !case.placement.is_one_cpu() {
+        name += &format!(", {}", placement(case));
+    }
+    if case.policy != usual {
+        name += &format!(", {}", scheduler(case.policy));
+    }
+    name
+}
+
+/// Hand-offs of one class beside each other; the kernel's in a colour of their own.
+pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Figure> {
+    let points = |is_runtime: bool| {
+        let of_kind = rows
+            .iter()
+            .enumerate()
+            .filter(move |(_, (f, _))| f.case.runtime.is_some() == is_runtime);
+        of_kind.map(|(place, (found, _))| point(place as f64, found, found.handoff_ns.as_ref()))
+    };
+    let names = Axis::names("", rows.iter().map(|(_, name)| name));
+    let (id, title) = (
+        format!("ladder-{}", class.to_lowercase()),
+        format!("{class}s beside each other"),
+    );
+    Chart::new(id, title, names, time_axis("cost"))
+        .across()
+        .with([
+            Series::new(Look::Dots, "runtimes", points(true)).coloured(0),
+            Series::new(Look::Dots, "without a runtime", points(false)).coloured(1),
+        ])
+        .caption("Each with its interval, cheapest first.")
+        .without_numbers()
+        .figure()
+}
+
+/// Load latency by size, with the caches of the machine.
+pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Figure> {
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .filter(|(_, ns)| *ns > 0.0)
+        .map(|(size, ns)| (*size as f64, *ns))
+        .collect();
+    let (first, last) = (points.first()?.0, points.last()?.0);
+    let caches = host.caches.iter().filter(|cache| {
+        let size = cache.size_bytes.0 as f64;
+        cache.kind != CacheKind::Instruction && (first..=last).contains(&size)
+    });
+    let marks = caches.map(|cache| {
+        let kind = if cache.kind == CacheKind::Data {
+            "d"
+        } else {
+            ""
+        };
+        let name = format!("L{}{kind}", cache.level);
+        let cause = format!("{name}: {}", cache.size_bytes);
+        Mark {
+            at: cache.size_bytes.0 as f64,
+            name,
+            cause,
+        }
+    });
+    let loads = points
+        .iter()
+        .map(|(size, ns)| Point::new(*size, *ns, time(*ns)));
+    let x = Axis::new(Scale::Size, "size of the memory walked over");
+    Chart::new("latency", "Load latency by size", x, time_axis("one load"))
+        .with([Series::new(Look::Line, "load latency", loads)])
+        .marked(marks)
+        .caption("A pointer chase, timed in this run. Dotted lines: data caches of this machine.")
+        .figure()
+}
+
+/// What a hand-off from one CPU to another costs. `title` distinguishes matrices of one record.
+pub(super) fn pairs(
+    title: &str,
+    cells: &BTreeMap<(CpuId, CpuId), &CaseFinding>,
+    cpus: &[CpuId],
+) -> Option<Figure> {
+    let cell = |found: Option<&&CaseFinding>| {
+        let Some((found, cost)) = found.and_then(|f| Some((f, f.handoff_ns.as_ref()?))) else {
+            return (None, "not measured".to_owned());
+        };
+        let height = Some(cost.estimate).filter(|_| has_numbers(found) && is_cost(cost));
+        (
+            height,
+            format!("{}, {}", with_interval(cost), found.case.placement.relation),
+        )
+    };
+    let row = |row: &CpuId| {
+        cpus.iter()
+            .map(|column| cell(cells.get(&(*row, *column))))
+            .collect()
+    };
+    let names = |title| Axis::names(title, cpus.iter().map(|cpu| format!("CPU {cpu}")));
+    let id = format!("pairs-{}", crate::slug::slug(title));
+    let chart = Chart::new(
+        id,
+        format!("Hand-off by CPUs: {title}"),
+        names("to"),
+        names("from"),
+    )
+    .cells(cpus.iter().map(row).collect(), true)
+    .caption(
+        "From the CPU of the row to that of the column; on the diagonal both tasks share a CPU.",
+    )
+    .without_numbers();
+    if cpus.len() > MOST_CPUS {
+        None
+    } else {
+        chart.figure()
+    }
+}
+
+/// By how much each walk after a switch is slower than a settled one, a curve for each case.
+pub(super) fn reload(findings: &[&CaseFinding]) -> Option<Figure> {
+    let curves = findings.iter().filter_map(|finding| {
+        let walks = finding.reload.as_ref()?.walks_ns.iter().enumerate();
+        let points = walks.map(|(place, walk)| point((place + 1) as f64, finding, Some(walk)));
+        Some(Series::new(Look::Line, label(&finding.case), points))
+    });
+    let x = Axis::new(Scale::Count, "walk after the switch");
+    Chart::new(
+        "reload",
+        "How the working set comes back",
+        x,
+        time_axis("above a settled walk"),
+    )
+    .with(curves.take(MOST_CURVES))
+    .caption(
+        "By how much each walk after a switch is slower than a settled one, with its interval.",
+    )
+    .numbers(reload_table(findings))
+    .figure()
+}
+
+fn reload_table(findings: &[&CaseFinding]) -> crate::grid::Grid {
+    let reloads = findings
+        .iter()
+        .filter_map(|finding| Some((finding, finding.reload.as_ref()?)));
+    let most = reloads
+        .clone()
+        .map(|(_, reload)| reload.walks_ns.len())
+        .max()
+        .unwrap_or(0);
+    let grid = crate::grid::Grid::new(1)
+        .left(["case"])
+        .right((0..most).map(|place| format!("{} walk (interval)", ordinal(place))))
+        .right(["settled walk"]);
+    grid.with_rows(reloads.map(|(finding, reload)| {
+        let walk = |place| {
+            reload
+                .walks_ns
+                .get(place)
+                .map(with_interval)
+                .unwrap_or_default()
+        };
+        let name = crate::entry::Entry::new(label(&finding.case), super::row::tone(finding));
+        let walks = (0..most).map(|place| walk(place).into());
+        let settled = time(reload.settled_ns.estimate).into();
+        std::iter::once(name)
+            .chain(walks)
+            .chain([settled])
+            .collect()
+    }))
+}
+
+type Part = fn(&SharedCache) -> Option<&Estimate>;
+
+/// How much longer than alone a walk takes in turn and concurrently, over the size of each task's array; of the walks of the first case.
+pub(super) fn shared_cache(findings: &Findings) -> Option<Figure> {
+    let like = findings.shared_cache.first()?.working_set;
+    let mut all: Vec<&SharedCache> = findings
+        .shared_cache
+        .iter()
+        .filter(|one| {
+            let set = one.working_set;
+            (set.stride_bytes, set.access, set.pattern)
+                == (like.stride_bytes, like.access, like.pattern)
+        })
+        .collect();
+    all.sort_by_key(|one| one.working_set.size_bytes);
+    let parts: [(&str, Part); 3] = [
+        ("in turn: a walk after a switch, longer by", |one| {
+            one.in_turn_ns.as_ref()
+        }),
+        ("at once: a walk beside the other's, longer by", |one| {
+            one.at_once_ns.as_ref()
+        }),
+        ("a walk alone", |one| one.alone_ns.as_ref()),
+    ];
+    let series = parts.iter().enumerate().map(|(place, (name, part))| {
+        let points = all.iter().filter_map(|one| {
+            let result = one.in_turn.filter(|_| place == 0).unwrap_or(one.at_once);
+            let finding = findings.results.get(result)?;
+            Some(point(
+                one.working_set.size_bytes.0 as f64,
+                finding,
+                part(one),
+            ))
+        });
+        Series::new(Look::Line, *name, points)
+    });
+    let (title, x) = (
+        "A cache shared in turn and at once",
+        Axis::new(Scale::Size, SIZE),
+    );
+    Chart::new("shared-cache", title, x, time_axis("time of a walk"))
+        .with(series)
+        .caption(
+            "By how much a walk takes longer than alone: after a switch on one CPU, and beside the other task's on a second CPU.",
+        )
+        .figure()
+}
+
+/// How a hand-off becomes cheaper, window by window, from when its program was ready: of one run of each.
+pub(super) fn warm_up(runs: &[(String, &RuntimeRun)]) -> Option<Figure> {
+    let curves = runs.iter().map(|(name, run)| {
+        let windows = run
+            .warm_up
+            .iter()
+            .filter(|window| window.handoffs > 0 && window.wall_ns.0 > 0);
+        let points = windows.map(|window| {
+            let each = window.wall_ns.0 as f64 / window.handoffs as f64;
+            Point::new((window.at_ns + window.wall_ns).0 as f64, each, time(each))
+        });
+        Series::new(Look::Line, name, points)
+    });
+    let (x, y) = (time_axis("end of the window"), time_axis("one hand-off"));
+    Chart::new("warm-up", "Hand-offs while their runtimes warm up", x, y)
+        .with(curves)
+        .caption("Each window of one run of each, from when its program was ready; none of them is in a cost.")
+        .without_numbers()
+        .figure()
 }

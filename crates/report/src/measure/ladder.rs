@@ -78,7 +78,7 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
             page.heading(title, rest);
             let named: Vec<(&CaseFinding, String)> =
                 rows.iter().map(|found| (*found, name(found))).collect();
-            page.figure(|| figures::ladder::draw(title, &named));
+            page.figure(|| figures::ladder(title, &named));
             page.grid(&grid(&rows, findings));
         }
     }

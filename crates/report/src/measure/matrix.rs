@@ -32,7 +32,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect();
-        page.figure(|| figures::pairs::draw(&matrix.title, &matrix.cells, &cpus));
+        page.figure(|| figures::pairs(&matrix.title, &matrix.cells, &cpus));
         page.grid(&matrix.grid(&cpus));
         page.method(&["hand-off"]);
         add_star_legend(page, matrix.cells.values().copied());

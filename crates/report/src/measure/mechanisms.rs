@@ -54,7 +54,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.heading("Switches by mechanism", &common.join(", "));
     // Those of runtimes are of two classes, each with a figure of its own.
     if rows.iter().all(|finding| finding.case.runtime.is_none()) {
-        page.figure(|| figures::mechanisms::draw(&rows));
+        page.figure(|| figures::mechanisms(&rows));
     }
     page.method(&["direct-cost", "hand-off", "baselines", "statistics"]);
     page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));

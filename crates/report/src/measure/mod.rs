@@ -102,7 +102,7 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     lmbench::add(page, findings);
     matrix::add(page, findings);
     counters::add(page, record, findings);
-    figures::samples::add(page, record, points);
+    figures::add_samples(page, record, points);
     notes::add(page, findings);
     details::add(page, record, findings);
 }

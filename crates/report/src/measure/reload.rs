@@ -29,7 +29,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let Some((rows, varying)) = begun(page, findings) else {
         return;
     };
-    page.figure(|| figures::reload::draw(&rows));
+    page.figure(|| figures::reload(&rows));
     page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
     page.prose(
         "1st, 2nd, ...: what this walk behind the switch takes above a settled one (the mean of the last three); reload: their \

@@ -111,7 +111,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         "A cache shared in turn and at once",
         "by how much a walk takes longer than alone",
     );
-    page.figure(|| figures::shared_cache::draw(findings));
+    page.figure(|| figures::shared_cache(findings));
     page.grid(&grid(&findings.shared_cache));
     add_legend(page);
     for one in &findings.shared_cache {

@@ -8,8 +8,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::entry::Tone;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::quantity::time;
-use crate::simulate::amount::{count, rounded, share};
+use crate::quantity::{count, rounded, share, time};
 
 /// A name longer than this is cut in a sentence: a command may be any length.
 const LONGEST: usize = 40;

@@ -6,8 +6,7 @@ use switchcost_units::Bytes;
 
 use super::answer::name;
 use crate::plain::plain;
-use crate::quantity::time;
-use crate::simulate::amount::{count, share};
+use crate::quantity::{count, share, time};
 
 pub(super) fn notes(observation: &Observation, findings: &Findings) -> Vec<String> {
     let limits = (!findings.all.limits.is_empty()).then(|| limited(&findings.all.limits));

@@ -1,38 +1,309 @@
-//! The figures of an observation: the same findings as in the tables, drawn.
+//! The charts of an observation: the same findings as in the tables, drawn.
 
-mod costs;
-mod times;
-mod waits;
-mod window;
-
-use switchcost_analysis::observation::Findings;
+use switchcost_analysis::observation::{
+    Bin, Bounds, Findings, Of, Part, Payer, Spread, Stretch, payers, spread, stretches, waiting,
+};
 use switchcost_record::observation::{Observation, Source};
 use switchcost_units::Nanos;
 
+use super::neighbours::{observed, text};
+use super::tables::label;
+use crate::entry::Entry;
+use crate::figure::{Axis, Chart, Figure, Look, Point, REST, Scale, Series};
+use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
 
-/// Names beside the rows of a figure: more are hard to distinguish.
+/// Names beside the rows of a chart: more are hard to distinguish.
 const MOST_ROWS: usize = 20;
 
-/// A longer name leaves no room for its row on a narrow page. The kernel's names are shorter; the table has all of it.
-const LONGEST_NAME: usize = 24;
+/// As many as there are colours that are distinguished.
+const MOST_BEHIND: usize = 7;
 
-fn beside_its_row(name: &str) -> String {
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
-}
+/// One stretch shows no course.
+const FEWEST_STRETCHES: usize = 2;
+
+/// A line without an end goes so far beyond the farthest end of all.
+const BEYOND: f64 = 1.1;
 
 /// All figures, the cost first. Only the page has them.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     if !page.has_figures() || findings.all.switches == 0 {
         return;
     }
-    costs::add(page, findings);
-    waits::add(page, findings);
-    times::add(page, observation);
-    window::add(page, observation);
+    let payers = payers(findings);
+    if !payers.is_empty() {
+        page.heading("Cost by program and cause", "as CPU time a second");
+        page.figure(|| costs(&payers));
+        page.method(&["observing"]);
+    }
+    if !findings.kept_waiting.is_empty() {
+        page.heading("What kept tasks waiting", "for a CPU, while it could run");
+        page.figure(|| waits(findings));
+        page.method(&["observing"]);
+    }
+    if let Some(spread) = spread(observation) {
+        page.heading(
+            "How long each time was",
+            "off the CPU, and of it waiting for one",
+        );
+        page.figure(|| times(&spread));
+        page.method(&["observing"]);
+    }
+    let stretches = stretches(observation);
+    if stretches.len() >= FEWEST_STRETCHES {
+        page.heading(
+            "Over the window",
+            "all observed tasks together, stretch by stretch",
+        );
+        page.figure(|| switches(&stretches));
+        page.figure(|| tasks_waiting(&stretches));
+        page.method(&["observing"]);
+    }
+}
+
+/// What switching costs each program, by cause.
+fn costs(all: &[Payer<'_>]) -> Option<Figure> {
+    let payers = &all[..all.len().min(MOST_ROWS)];
+    let farthest = payers.iter().flat_map(ends).reduce(f64::max)?;
+    let bars = parts(payers).into_iter().map(|of| {
+        let points = payers.iter().enumerate().filter_map(|(row, payer)| {
+            let part = payer.parts.iter().find(|part| part.of == of)?;
+            Some(Point::new(
+                row as f64,
+                part.cost.likely?,
+                in_words(part.cost),
+            ))
+        });
+        Series::new(Look::Bars, name(of), points)
+    });
+    let ranges = payers.iter().enumerate().map(|(row, payer)| {
+        let cost = payer.cost;
+        let point = Point::new(row as f64, cost.likely.unwrap_or(f64::NAN), in_words(cost));
+        match cost.high {
+            Some(high) => point.between(cost.low, high),
+            None => point.at_least(cost.low, BEYOND * farthest),
+        }
+    });
+    let mut caption =
+        "Bars: what is likely, as CPU time a second: the direct cost of the switches of each cause, and cold caches, which belong to no \
+         cause. Lines: from the least to the most that it all may be."
+            .to_owned();
+    if payers.iter().any(|payer| payer.found.indirect_ns.is_none()) {
+        caption += " Without a part for cold caches: what they cost is not known there.";
+    }
+    if all.len() > payers.len() {
+        let more = count((all.len() - payers.len()) as u64);
+        caption += &format!(" {more} more programs are in the table.");
+    }
+    let names = Axis::names("program", payers.iter().map(|payer| label(payer.found)));
+    let title = "Cost of switching by program and cause";
+    Chart::new("costs", title, names, Axis::new(Scale::Span, "a second"))
+        .across()
+        .with(bars)
+        .with([Series::new(Look::Range, "together", ranges)])
+        .caption(caption)
+        .numbers(table_of_costs(all))
+        .figure()
+}
+
+/// All ends that are known, of its parts, too.
+fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
+    let costs = payer.parts.iter().map(|part| part.cost).chain([payer.cost]);
+    costs
+        .flat_map(|cost| [Some(cost.low), cost.likely, cost.high])
+        .flatten()
+}
+
+/// What there is to pay for, in the order in which programs first pay for it; caches last.
+fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
+    let mut found: Vec<Of> = Vec::new();
+    for part in payers.iter().flat_map(|payer| &payer.parts) {
+        if !found.contains(&part.of) {
+            found.push(part.of);
+        }
+    }
+    found.sort_by_key(|of| *of == Of::Reloading);
+    found
+}
+
+fn name(of: Of) -> &'static str {
+    match of {
+        Of::Cause(why) => why.in_words(),
+        Of::AnyCause => "directly, whatever the cause",
+        Of::Reloading => "cold caches",
+    }
+}
+
+fn in_words(cost: Bounds) -> String {
+    format!("{} ({}) a second", centre(cost), range(cost))
+}
+
+fn centre(cost: Bounds) -> String {
+    cost.likely.map_or(NO_NUMBER.to_owned(), time)
+}
+
+fn range(cost: Bounds) -> String {
+    let low = time(cost.low);
+    match cost.high {
+        Some(high) => format!("{low} to {}", time(high)),
+        None => format!("{low} or more"),
+    }
+}
+
+fn table_of_costs(payers: &[Payer<'_>]) -> Grid {
+    let mut grid =
+        Grid::new(2)
+            .left(["program", "for"])
+            .right(["switches", "CPU time a second", "range"]);
+    for payer in payers {
+        let mut row = |about: &str, switches: u64, cost: Bounds| {
+            let cells = [
+                label(payer.found),
+                about.to_owned(),
+                count(switches),
+                centre(cost),
+                range(cost),
+            ];
+            grid.row(cells.into_iter().map(Entry::from).collect());
+        };
+        row("all", payer.found.switches, payer.cost);
+        for Part { of, switches, cost } in &payer.parts {
+            row(name(*of), *switches, *cost);
+        }
+    }
+    grid
+}
+
+/// How long the tasks of each program waited for a CPU, by who ran there.
+fn waits(findings: &Findings) -> Option<Figure> {
+    let found = &findings.kept_waiting;
+    let waiting = waiting(found, MOST_ROWS, MOST_BEHIND);
+    let is_kernel = |name: &str| {
+        found
+            .iter()
+            .any(|each| each.observed == name && each.is_kernel)
+    };
+    let names = waiting
+        .observed
+        .iter()
+        .map(|name| observed(name, is_kernel(name)));
+    let bars = waiting.behind.iter().enumerate().map(|(column, who)| {
+        let waits = waiting
+            .wait_ns
+            .iter()
+            .map(|waits| waits[column])
+            .enumerate();
+        let points = waits
+            .filter(|(_, ns)| *ns > 0.0)
+            .map(|(row, ns)| Point::new(row as f64, ns, time(ns)));
+        match who {
+            Some(who) => Series::new(Look::Bars, text(who), points),
+            None => Series::new(Look::Bars, "all others", points).coloured(REST),
+        }
+    });
+    let table =
+        Grid::new(2)
+            .left(["observed", "behind"])
+            .right(["waited", "of all waits", "times"]);
+    let rows = found.iter().map(|each| -> Vec<Entry> {
+        let cells = [
+            observed(&each.observed, each.is_kernel),
+            text(&each.behind),
+            time(each.wait_ns),
+            share(Some(each.share)),
+            each.waits.map_or(NO_NUMBER.to_owned(), count),
+        ];
+        cells.into_iter().map(Entry::from).collect()
+    });
+    let title = "What kept tasks waiting";
+    Chart::new("kept-waiting", title, Axis::names("observed", names), Axis::new(Scale::Span, "waited"))
+        .across()
+        .with(bars)
+        .caption(
+            "How long the tasks of each program could have run and had no CPU, by what ran there meanwhile. If several wait at once, each \
+             has its own time.",
+        )
+        .numbers(table.with_rows(rows))
+        .figure()
+}
+
+/// How long tasks were off their CPUs, and for how long of that they could have run.
+fn times(spread: &Spread) -> Option<Figure> {
+    let bars = |name: &'static str, bins: &Option<Vec<Bin>>| {
+        let bins = bins.iter().flatten().enumerate();
+        let points = bins.map(|(at, bin)| {
+            let text = format!("{} times, {}", count(bin.count), share(Some(bin.share)));
+            Point::new(at as f64, bin.share, text)
+        });
+        Series::new(Look::Bars, name, points)
+    };
+    let begins = spread.bins.iter().map(|(from, _)| match *from {
+        0.0 => "0".to_owned(),
+        from => time(from),
+    });
+    let end = spread
+        .bins
+        .last()
+        .map(|(_, to)| to.map(time).unwrap_or_default());
+    let x = Axis::new(Scale::Edges(begins.chain(end).collect()), "for how long");
+    let title = "Times off the CPU and waits for one";
+    Chart::new("times", title, x, Axis::new(Scale::Share, "share of times"))
+        .with([bars("off the CPU", &spread.off), bars("of it, waiting for a CPU", &spread.wait)])
+        .caption(
+            "Each share is of the times of its kind: of switches after which the task came back, and of times that it got a CPU again. Each \
+             step to the right is twice as long.",
+        )
+        .figure()
+}
+
+/// Switches over the window.
+fn switches(stretches: &[Stretch]) -> Option<Figure> {
+    let line = |name: &'static str, rate: fn(&Stretch) -> f64| {
+        let points = stretches.iter().flat_map(move |stretch| {
+            steps(
+                stretch,
+                rate(stretch),
+                format!("{} a second", rounded(rate(stretch))),
+            )
+        });
+        Series::new(Look::Line, name, points)
+    };
+    course("switches", "Switches over the window", "switches a second")
+        .with([
+            line("voluntary", |stretch| stretch.voluntary),
+            line("involuntary", |stretch| stretch.involuntary),
+        ])
+        .caption("Switches a second: voluntary ones, by waiting for something, and those that a task did not ask for.")
+        .figure()
+}
+
+fn tasks_waiting(stretches: &[Stretch]) -> Option<Figure> {
+    let points = stretches.iter().filter_map(|stretch| {
+        let tasks = stretch.waiting?;
+        Some(steps(stretch, tasks, format!("{} tasks", number(tasks))))
+    });
+    course("waits", "Waiting for a CPU over the window", "tasks waiting")
+        .with([Series::new(Look::Line, "waiting for a CPU", points.flatten()).coloured(2)])
+        .caption(
+            "How many tasks could have run and had no CPU, in the mean of each stretch. A wait is counted when the task leaves the CPU that \
+             it waited for, so that all of a long one stands in a later stretch.",
+        )
+        .figure()
+}
+
+fn course(name: &str, title: &str, height: &str) -> Chart {
+    let x = Axis::new(Scale::Linear, "seconds since observation began");
+    Chart::new(name, title, x, Axis::new(Scale::Zero, height))
+}
+
+/// A level from the beginning of a stretch to its end.
+fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
+    let until = format!("until {} s", number(stretch.to_seconds));
+    [
+        Point::new(stretch.from_seconds, height, text).with_note(until),
+        Point::new(stretch.to_seconds, height, ""),
+    ]
 }
 
 /// What is not drawn, since it was not counted.
@@ -74,4 +345,31 @@ fn may_have_waited(observation: &Observation) -> bool {
             .tasks
             .iter()
             .any(|tasks| tasks.wait_ns > Nanos(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_analysis::observation::analyse;
+
+    use super::super::tests::large;
+    use super::waits;
+
+    #[test]
+    fn threads_of_the_kernel_are_in_brackets_where_they_waited_too() {
+        let mut observation = large();
+        observation
+            .tasks
+            .iter_mut()
+            .find(|tasks| tasks.name == "name of task 7.")
+            .expect("one of many")
+            .is_kernel = true;
+        let figure = format!(
+            "{:?}",
+            waits(&analyse(&observation)).map(|figure| figure.table)
+        );
+        assert!(
+            figure.contains("[name of task 7.]") && !figure.contains("[name of task 8.]"),
+            "{figure}"
+        );
+    }
 }

@@ -24,7 +24,7 @@ pub use interval::render_interval;
 use crate::for_programs::{Document, Table};
 use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
-use crate::simulate::amount::count;
+use crate::quantity::count;
 use crate::{Format, Style};
 
 /// What the first table has a row for.

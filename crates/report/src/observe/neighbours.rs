@@ -9,8 +9,7 @@ use super::title;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, time};
-use crate::simulate::amount::{count, share};
+use crate::quantity::{NO_NUMBER, count, share, time};
 
 /// Who had a CPU while the observed waited for it, or were off it: both are shown in one row per program.
 pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {

@@ -9,8 +9,7 @@ use super::{answer, caches, figures, neighbours};
 use crate::measure::counters;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::quantity::{number, time};
-use crate::simulate::amount::{count, share};
+use crate::quantity::{count, number, share, time};
 
 /// What was lost is shown on one screen if it exceeds this share of all switches.
 const RARE: f64 = 0.001;

@@ -7,8 +7,7 @@ use super::{By, title};
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, time};
-use crate::simulate::amount::{count, rounded, share};
+use crate::quantity::{NO_NUMBER, count, rounded, share, time};
 
 /// How many rows each table has.
 pub(super) struct Limits {

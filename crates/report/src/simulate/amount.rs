@@ -3,62 +3,11 @@
 use switchcost_analysis::simulation::{Cost, LevelFinding};
 use switchcost_design::result::PrivateBy;
 
-use crate::quantity::{NO_NUMBER, number, time};
-
-/// A count, with a comma after every three digits.
-pub(crate) fn count(value: u64) -> String {
-    grouped(&value.to_string())
-}
-
-/// A quantity with three significant digits: `0.42`, `186`, `10,300`.
-pub(crate) fn rounded(value: f64) -> String {
-    if !value.is_finite() {
-        return NO_NUMBER.to_owned();
-    }
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    if value.abs() < 1000.0 {
-        return number(value);
-    }
-    // The exponent form rounds to three digits; beyond 2^53 the rest is not known anyway.
-    let value: f64 = format!("{value:.2e}").parse().unwrap_or(value);
-    grouped(&format!("{value:.0}"))
-}
-
-fn grouped(digits: &str) -> String {
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", digits), |rest| ("-", rest));
-    let first = digits.len() % 3;
-    let mut text = sign.to_owned();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && i % 3 == first {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+use crate::quantity::{NO_NUMBER, rounded, share, time};
 
 /// A quantity that may be missing.
 pub(super) fn perhaps(value: Option<f64>) -> String {
     value.map_or(NO_NUMBER.to_owned(), rounded)
-}
-
-/// A share in percent with two significant digits: `7.1 %`.
-pub(crate) fn share(value: Option<f64>) -> String {
-    let Some(value) = value.filter(|value| value.is_finite()) else {
-        return NO_NUMBER.to_owned();
-    };
-    let percent = value * 100.0;
-    match percent.abs() {
-        0.0 => "0 %".to_owned(),
-        size if size < 0.01 => format!("{} %", if percent < 0.0 { "-<0.01" } else { "<0.01" }),
-        size if size < 1.0 => format!("{percent:.2} %"),
-        size if size < 10.0 => format!("{percent:.1} %"),
-        _ => format!("{percent:.0} %"),
-    }
 }
 
 /// What can be said of a cost.
@@ -172,6 +121,7 @@ pub(super) fn beside_time(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::count;
 
     #[test]
     fn what_may_be_nothing_has_a_bound() {

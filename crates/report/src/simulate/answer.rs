@@ -2,11 +2,12 @@ use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
 use switchcost_design::result::{LIVE, LostCycles, PrivateBy, Simulation, TraceFacts};
 use switchcost_record::LEFT_OUT;
 
-use super::amount::{as_time, count, cycles, filled, rounded, share};
+use super::amount::{as_time, cycles, filled};
 use super::time_lost;
 use crate::entry::Tone;
 use crate::page::Page;
 use crate::plain::{as_argument, plain};
+use crate::quantity::{count, rounded, share};
 
 /// The answer to the user's question, one sentence a design, three at most.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_design::result::LastLevelCounts;
 
-use super::amount::{count, share};
 use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{count, share};
 use crate::{Format, Style};
 
 /// One design's last level in both.

@@ -2,12 +2,11 @@
 
 use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
 
-use super::amount::{count, rounded, share};
 use super::{detailed, heavy_calls};
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::number;
+use crate::quantity::{count, number, rounded, share};
 
 /// Rows.
 const CALLS: usize = 20;

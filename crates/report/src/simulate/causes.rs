@@ -1,11 +1,11 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
-use super::amount::{count, ends, known, share, with_bound};
+use super::amount::{ends, known, with_bound};
 use super::detailed;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::NO_NUMBER;
+use crate::quantity::{NO_NUMBER, count, share};
 
 /// Causes shown for each design.
 const CAUSES: usize = 8;

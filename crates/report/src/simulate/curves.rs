@@ -1,8 +1,8 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
-use super::amount::{count, rounded};
 use super::detailed;
 use crate::page::Page;
+use crate::quantity::{count, rounded};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

@@ -1,14 +1,12 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding};
 use switchcost_design::result::{ByView, LevelCounts};
 
-use super::amount::{
-    as_time, beside_time, count, ends, filled, known, one, perhaps, rounded, share, with_bound,
-};
+use super::amount::{as_time, beside_time, ends, filled, known, one, perhaps, with_bound};
 use super::compared;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::{NO_NUMBER, number};
+use crate::quantity::{NO_NUMBER, count, number, rounded, share};
 
 /// Table 4 of Mogul and Borg, and the bounds beside it.
 pub(super) fn add(page: &mut Page, findings: &Findings) {

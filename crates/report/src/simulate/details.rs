@@ -3,9 +3,10 @@
 use switchcost_design::result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;
 
-use super::amount::{count, ones};
+use super::amount::ones;
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::count;
 
 /// The trace, the run of the simulator, and the designs as they were simulated.
 pub(super) fn add(page: &mut Page, head: &Simulation) {

@@ -1,26 +1,39 @@
-//! The figures of a simulation, after those of Mogul and Borg 1990: the same findings as in the tables, drawn.
+//! The charts of a simulation, after those of Mogul and Borg 1990: the same findings as in the tables, drawn.
 
 mod causes;
-mod code;
-pub(super) mod costs;
 mod curves;
-mod evictions;
-mod lengths;
 mod overhead;
-mod quanta;
-mod series;
 pub(super) mod sweep;
 
-use switchcost_analysis::simulation::{Findings, Group};
+use std::collections::BTreeMap;
+
+use switchcost_analysis::simulation::{
+    Cost, DesignFinding, EvictionTable, Findings, Group, LengthDistribution, OrderFinding,
+    PlaceFinding, are_orders, over_orders,
+};
 use switchcost_design::result::Simulation;
 
-use super::detailed;
+use super::amount::{ends, known, with_bound};
+use super::{detailed, orders, programs};
+use crate::entry::Entry;
+use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
+use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{count, rounded, share};
+
+/// More designs than this are hard to distinguish in a figure.
+const MOST_DESIGNS: usize = 24;
+
+/// Places in code that are drawn; the table has all.
+const PLACES_DRAWN: usize = 15;
+
+/// If the longest segment is so many times the median, a linear scale shows nothing but the longest.
+const STRETCHED: u64 = 5;
 
 /// What only several records together show.
 pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     overhead::add_of_all(page, records);
-    quanta::add_of_all(page, records);
+    add_quanta(page, records);
 }
 
 /// All figures of one record, each design in its turn. Only the page has them: the terminal has its own short forms.
@@ -28,14 +41,14 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if !page.has_figures() {
         return;
     }
-    lengths::add(page, findings);
+    add_lengths(page, findings);
     for (number, design) in detailed(findings).iter().enumerate() {
         curves::add(page, findings, design, number);
     }
     overhead::add(page, head, findings);
     causes::add(page, findings);
-    evictions::add(page, findings);
-    code::add(page, findings);
+    add_evictions(page, findings);
+    add_code(page, findings);
 }
 
 /// Classes of switches as figures name them.
@@ -46,4 +59,354 @@ fn name(group: &Group) -> String {
         Group::Cause(cause) => cause.clone(),
         Group::EndClass(class) => format!("before {class}"),
     }
+}
+
+/// All switches, and those of each class.
+fn is_class(group: &Group) -> bool {
+    matches!(group, Group::All | Group::Class(_))
+}
+
+fn cycles(x: f64, cycles: f64) -> Point {
+    Point::new(x, cycles, format!("{} cycles", rounded(cycles)))
+}
+
+/// A part of the cost of a switch.
+type Part = fn(&DesignFinding) -> Option<f64>;
+
+/// To the right of 0 what costs, to the left what saves.
+const PARTS: [(&str, Part); 3] = [
+    ("lost to others", |design| design.lost_cycles.estimate),
+    ("gained from others", |design| {
+        design.gained_cycles.estimate.map(|cycles| -cycles)
+    }),
+    ("state of replacement and prefetch", |design| {
+        design.state_cycles.estimate
+    }),
+];
+
+fn bars(designs: &[&DesignFinding], (name, part): (&str, Part)) -> Series {
+    let parts = designs.iter().enumerate();
+    let points =
+        parts.map(|(place, design)| cycles(place as f64, part(design).unwrap_or_default()));
+    Series::new(Look::Bars, name, points)
+}
+
+fn net(place: usize, cost: &Cost) -> Option<Point> {
+    let centre = cost.estimate?;
+    let text = format!("{} cycles {}", with_bound(cost), ends(cost));
+    let ends = (cost.low.unwrap_or(centre), cost.high.unwrap_or(centre));
+    Some(Point::new(place as f64, centre, text.trim_end()).between(ends.0, ends.1))
+}
+
+fn design_names(designs: &[&DesignFinding]) -> Axis {
+    Axis::names("design", designs.iter().map(|design| &design.name))
+}
+
+/// What a switch costs on each design, and what that is made of: the first figure of a page.
+pub(super) fn costs(findings: &Findings) -> Option<Figure> {
+    let designs: Vec<&DesignFinding> = findings.designs.iter().take(MOST_DESIGNS).collect();
+    let nets = designs.iter().enumerate();
+    let nets: Vec<Point> = nets
+        .filter_map(|(place, design)| net(place, &design.average_cost_cycles))
+        .collect();
+    let more = match findings.designs.len() - designs.len() {
+        0 => String::new(),
+        left_out => format!(" {left_out} more designs are in the tables."),
+    };
+    let grid = Grid::new(1)
+        .left(["design"])
+        .right(["net", "interval", "lost", "gained", "state"]);
+    let row = |design: &&DesignFinding| -> Vec<Entry> {
+        let cost = &design.average_cost_cycles;
+        let parts = [
+            &design.lost_cycles,
+            &design.gained_cycles,
+            &design.state_cycles,
+        ]
+        .map(known);
+        let cells = [design.name.clone(), with_bound(cost), ends(cost)]
+            .into_iter()
+            .chain(parts);
+        cells.map(Entry::from).collect()
+    };
+    let y = Axis::new(Scale::Linear, "simulated cycles a switch");
+    let chart = Chart::new("costs", "Cost of a switch by design", design_names(&designs), y)
+        .across()
+        .with(PARTS.map(|part| bars(&designs, part)))
+        .caption(format!(
+            "Bars: what a switch costs, to the right of 0, and what it saves, to the left, up to the cut-off. Diamonds: the net cost with \
+             its interval. What processes find at their first touches, once, is not in it.{more}"
+        ))
+        .numbers(grid.with_rows(designs.iter().map(row)));
+    if nets.is_empty() {
+        return None;
+    }
+    chart
+        .with([Series::new(Look::Range, "net, with its interval", nets)])
+        .figure()
+}
+
+/// What others had loaded for a process that asked for it the first time: once, beside the cost of switches.
+pub(super) fn first_touches(findings: &Findings) -> Option<Figure> {
+    let saved =
+        |design: &&DesignFinding| design.first_touch_cycles.is_some_and(|cycles| cycles > 0.0);
+    let designs: Vec<&DesignFinding> = findings
+        .designs
+        .iter()
+        .filter(saved)
+        .take(MOST_DESIGNS)
+        .collect();
+    let y = Axis::new(Scale::Linear, "simulated cycles in all");
+    let part: Part = |design| design.first_touch_cycles;
+    Chart::new("first-touches", "Saved once, at first touches", design_names(&designs), y)
+        .across()
+        .with([bars(&designs, ("once, at first touches", part)).coloured(PARTS.len())])
+        .caption(
+            "All cycles saved when a process first asked for lines that others had loaded, such as code of a library. It happens once, and \
+             is no property of switches.",
+        )
+        .figure()
+}
+
+/// Figure 1 of the paper: how long segments run, by cause.
+fn add_lengths(page: &mut Page, findings: &Findings) {
+    let lengths: Vec<&LengthDistribution> = findings
+        .lengths
+        .iter()
+        .filter(|lengths| is_class(&lengths.group))
+        .collect();
+    if lengths.is_empty() {
+        return;
+    }
+    page.heading(
+        "Lengths of segments",
+        "a segment is what runs between two switches",
+    );
+    let series = lengths.iter().map(|lengths| {
+        let points = lengths.points.iter().map(|point| {
+            Point::new(
+                point.instructions as f64,
+                point.share,
+                share(Some(point.share)),
+            )
+        });
+        Series::new(Look::Line, name(&lengths.group), points)
+    });
+    let is_stretched = |lengths: &&LengthDistribution| {
+        lengths.max_instructions / STRETCHED > lengths.median_instructions
+    };
+    let scale = if lengths.iter().any(is_stretched) {
+        Scale::Log
+    } else {
+        Scale::Linear
+    };
+    let title = "Distribution of segment lengths (figure 1 of Mogul and Borg 1990)";
+    let (x, y) = (
+        Axis::new(scale, "instructions in the segment"),
+        Axis::new(Scale::Share, "share of segments"),
+    );
+    page.figure(|| {
+        Chart::new("lengths", title, x, y)
+            .with(series)
+            .caption(
+                "Share of segments that run at most so many instructions, by why the task had left the CPU before. A curve passes 50 % at \
+                 the median.",
+            )
+            .numbers(table_of_lengths(&lengths))
+            .figure()
+    });
+    page.method(&["simulated-cost"]);
+}
+
+fn table_of_lengths(lengths: &[&LengthDistribution]) -> Grid {
+    let mut grid = Grid::new(1).left(["after"]).right([
+        "segments",
+        "at most (instructions)",
+        "share",
+        "median",
+        "mean",
+        "longest",
+    ]);
+    for lengths in lengths {
+        let name = || Entry::from(name(&lengths.group));
+        let none = Entry::default;
+        let [median, longest] = [lengths.median_instructions, lengths.max_instructions].map(count);
+        let mean = rounded(lengths.mean_instructions);
+        let segments = count(lengths.segments).into();
+        grid.row(vec![
+            name(),
+            segments,
+            none(),
+            none(),
+            median.into(),
+            mean.into(),
+            longest.into(),
+        ]);
+        for point in &lengths.points {
+            let length = count(point.instructions).into();
+            grid.row(vec![
+                name(),
+                none(),
+                length,
+                share(Some(point.share)).into(),
+            ]);
+        }
+    }
+    grid
+}
+
+/// Whose lines are driven out by whom: for each design the level of most evictions. The tables have all levels.
+fn add_evictions(page: &mut Page, findings: &Findings) {
+    let lines = |table: &EvictionTable| {
+        table
+            .lines
+            .iter()
+            .flatten()
+            .fold(0_u64, |sum, n| sum.saturating_add(*n))
+    };
+    let most = |design: &'_ DesignFinding| {
+        design
+            .evictions
+            .iter()
+            .filter(|table| lines(table) > 0)
+            .max_by_key(|table| lines(table))
+            .cloned()
+    };
+    let tables: Vec<(&DesignFinding, Option<EvictionTable>)> = detailed(findings)
+        .iter()
+        .map(|design| (design, most(design)))
+        .collect();
+    if tables.iter().all(|(_, table)| table.is_none()) {
+        return;
+    }
+    page.heading(
+        "Evictions, drawn",
+        "the level of each design where most lines are driven out",
+    );
+    for (number, (design, table)) in tables.iter().enumerate() {
+        page.figure(|| evictions(design, table.as_ref()?, number));
+    }
+    page.method(&["simulated-cost"]);
+}
+
+fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Option<Figure> {
+    let cell = |lines: &u64| (Some(*lines as f64), format!("{} lines", count(*lines)));
+    let rows = table.lines.iter().map(|row| row.iter().map(cell).collect());
+    let (victims, evictors) = (
+        Axis::names("victim", &table.programs),
+        Axis::names("evictor", &table.programs),
+    );
+    let title = format!("{}: evictions in {}", design.name, table.level);
+    Chart::new(
+        format!("evictions-{}", number + 1),
+        title,
+        victims,
+        evictors,
+    )
+    .cells(rows.collect(), false)
+    .caption("Simulated lines driven out of the shared hierarchy, by program.")
+    .without_numbers()
+    .figure()
+}
+
+/// Excess cycles attributed to code, for each design.
+fn add_code(page: &mut Page, findings: &Findings) {
+    let designs: Vec<&DesignFinding> = detailed(findings)
+        .iter()
+        .filter(|design| !design.code.is_empty())
+        .collect();
+    if designs.is_empty() {
+        return;
+    }
+    page.heading(
+        "The code that pays, drawn",
+        "excess cycles by place, simulated",
+    );
+    for (number, design) in designs.iter().enumerate() {
+        page.figure(|| code(design, number));
+    }
+    page.method(&["simulated-cost"]);
+}
+
+fn code(design: &DesignFinding, number: usize) -> Option<Figure> {
+    let places: Vec<&PlaceFinding> = design.code.iter().take(PLACES_DRAWN).collect();
+    let names = places
+        .iter()
+        .map(|code| format!("{}: {}", code.program, code.place));
+    let points = places.iter().enumerate().map(|(place, code)| {
+        let paid = code.excess_cycles as f64;
+        let text = format!("{} cycles ({})", rounded(paid), share(code.share));
+        let line = code
+            .line
+            .as_deref()
+            .map(|line| format!("{line}, "))
+            .unwrap_or_default();
+        Point::new(place as f64, paid, text).with_note(format!("{line}after {}", code.cause))
+    });
+    let y = Axis::new(Scale::Linear, "simulated excess cycles");
+    let title = format!("{}: the code that pays", design.name);
+    Chart::new(format!("code-{}", number + 1), title, Axis::names("place", names), y)
+        .across()
+        .with([Series::new(Look::Bars, "excess", points)])
+        .caption("Simulated excess cycles by place in the code. Below 0: another process had brought the lines in.")
+        .numbers(programs::with_place_columns(Grid::new(2)).with_rows(design.code.iter().map(programs::place)))
+        .figure()
+}
+
+/// What a curve shows of an order, and how it is said.
+type Height = fn(&OrderFinding) -> Option<(f64, String)>;
+
+/// The table of orders and the curves, if several records are of the same work.
+fn add_quanta(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
+    let heads: Vec<&Simulation> = records.iter().map(|(_, head, _)| *head).collect();
+    let Some(first) = heads.first().filter(|_| are_orders(&heads)) else {
+        return;
+    };
+    let all: Vec<_> = records
+        .iter()
+        .map(|(_, head, findings)| (*head, *findings))
+        .collect();
+    let orders = over_orders(&all);
+    orders::add(page, &first.trace.source, &orders);
+    page.figure(|| {
+        let height: Height = |order| {
+            let cycles = order.average_cost_cycles.estimate.filter(|cycles| *cycles > 0.0)?;
+            Some((cycles, orders::cycles_in_words(cycles)))
+        };
+        quanta(&orders, height, Axis::new(Scale::Log, "cycles a switch (simulated)"), "cost-by-quantum")
+            .titled("Cost of a switch by quantum")
+            .caption("What an average switch costs, net. The same references in other orders, by the instructions of a turn.")
+            .figure()
+    });
+    page.figure(|| {
+        let height: Height = |order| Some((order.overhead?, share(order.overhead)));
+        quanta(&orders, height, Axis::new(Scale::Share, "of all cycles (simulated)"), "share-by-quantum")
+            .titled("Share of time lost by quantum")
+            .caption(
+                "What all switches cost of all cycles, without what the kernel takes. The same references in other orders, by the \
+                 instructions of a turn.",
+            )
+            .figure()
+    });
+}
+
+fn quanta(orders: &[OrderFinding], height: Height, y: Axis, name: &str) -> Chart {
+    let mut lines: BTreeMap<(&str, &str), Vec<Point>> = BTreeMap::new();
+    for order in orders {
+        if let (Some(quantum), Some((height, text))) = (order.quantum_instructions, height(order)) {
+            let note = format!("{} switches", count(order.switches));
+            let point = Point::new(quantum as f64, height, text).with_note(note);
+            lines
+                .entry((&order.design, &order.order))
+                .or_default()
+                .push(point);
+        }
+    }
+    lines.retain(|_, points| points.len() > 1);
+    let series = lines.into_iter().map(|((design, order), points)| {
+        Series::new(Look::Line, format!("{design}, {order}"), points)
+    });
+    Chart::new(name, "", Axis::new(Scale::Log, "quantum, instructions"), y)
+        .with(series)
+        .without_numbers()
 }

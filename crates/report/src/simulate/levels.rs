@@ -3,13 +3,12 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding, ProcessFinding};
 use switchcost_design::result::{ByView, View};
 
-use super::amount::rounded;
 use super::compared;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::quantity::number;
+use crate::quantity::{number, rounded};
 
 /// Designs of which the screen says what they miss alone, too.
 const COMPARED: usize = 3;

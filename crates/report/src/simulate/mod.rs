@@ -91,8 +91,8 @@ pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<B
 /// First the answer, then the trace, then the numbers, then what to know about them.
 fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings);
-    page.figure(|| figures::costs::draw(findings));
-    page.figure(|| figures::costs::draw_first_touches(findings));
+    page.figure(|| figures::costs(findings));
+    page.figure(|| figures::first_touches(findings));
     trace::add(page, head, findings);
     designs::add(page, findings);
     sweep::add(page, findings, None);

@@ -4,9 +4,8 @@ use switchcost_analysis::simulation::{
 use switchcost_design::result::{DetailLevel, PhysicalPages};
 
 use super::DETAILED;
-use super::amount::{count, rounded, share};
 use crate::page::Page;
-use crate::quantity::number;
+use crate::quantity::{count, number, rounded, share};
 
 /// The flag that the answer and the table of costs say themselves.
 const NOT_DISTINGUISHABLE: &str = "not-distinguishable-from-0";

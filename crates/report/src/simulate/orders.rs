@@ -5,13 +5,13 @@ use serde::Serialize;
 use switchcost_analysis::simulation::OrderFinding;
 use switchcost_design::result::Simulation;
 
-use super::amount::{as_time, beside_time, count, ends, known, rounded, share, with_bound};
+use super::amount::{as_time, beside_time, ends, known, with_bound};
 use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::number;
+use crate::quantity::{count, number, rounded, share};
 use crate::{Format, Style};
 
 /// Several orders of the same references.
@@ -202,18 +202,6 @@ fn perhaps(value: Option<f64>) -> String {
         .filter(|value| value.is_finite())
         .map(|value| value.to_string())
         .unwrap_or_default()
-}
-
-/// What a pointer on a point of the curves shows.
-pub(super) fn hover(order: &OrderFinding, value: &str) -> String {
-    let (design, order_name) = (
-        crate::figure::label(&order.design),
-        crate::figure::label(&name(order)),
-    );
-    format!(
-        "{design}<br>{order_name}: {value}<br>{} switches",
-        count(order.switches)
-    )
 }
 
 /// Cycles in words.

@@ -4,11 +4,11 @@ use switchcost_analysis::simulation::{
 };
 use switchcost_design::result::LostCycles;
 
-use super::amount::{count, rounded, share};
 use super::detailed;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{count, rounded, share};
 
 /// Rows of each level.
 const EVICTORS: usize = 8;

@@ -1,11 +1,11 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, PlaceFinding, ProcessFinding};
 
-use super::amount::{count, ones, rounded, share};
+use super::amount::ones;
 use super::detailed;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::number;
+use crate::quantity::{count, number, rounded, share};
 
 /// Rows of each design.
 const SHOWN: usize = 8;

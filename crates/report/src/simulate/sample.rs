@@ -5,13 +5,14 @@ use serde::Serialize;
 use switchcost_analysis::simulation::{SampleFinding, SampleQuantity};
 use switchcost_design::result::View;
 
-use super::amount::{count, ends, perhaps, share};
+use super::amount::{ends, perhaps};
 use super::csv::float;
 use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{count, share};
 use crate::{Format, Style};
 
 /// Designs on one screen.

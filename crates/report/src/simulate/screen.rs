@@ -4,14 +4,13 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding, PlaceFinding};
 use switchcost_design::result::Simulation;
 
-use super::amount::{
-    as_time, beside_time, count, ends, known, perhaps, rounded, share, with_bound,
-};
+use super::amount::{as_time, beside_time, ends, known, perhaps, with_bound};
 use super::designs::{as_if_in_order, cpi};
 use super::{answer, levels, notes, origins, sweep, trace};
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{count, rounded, share};
 
 /// Lines of the screen, less those of where the rest is.
 const MOST_LINES: usize = 56;

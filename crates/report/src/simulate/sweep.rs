@@ -100,15 +100,7 @@ fn add_line(
     );
     page.grid(&grid);
     add_more(page, members.len(), room);
-    page.figure(|| {
-        Some(figures::sweep::curves(
-            &sweep.base,
-            axis,
-            &members,
-            &numbers,
-            number,
-        ))
-    });
+    page.figure(|| figures::sweep::curves(&sweep.base, axis, &members, &numbers, number));
     page.method(&["sweep"]);
 }
 
@@ -171,14 +163,7 @@ fn add_planes(
             page.grid(&matrix(plane, of, room, columns));
             add_more(page, plane.rows.values.len(), room);
             add_more(page, plane.columns.values.len(), columns);
-            page.figure(|| {
-                Some(figures::sweep::heat(
-                    &sweep.base,
-                    plane,
-                    of,
-                    (number, place),
-                ))
-            });
+            page.figure(|| figures::sweep::heat(&sweep.base, plane, of, (number, place)));
         }
     }
     page.method(&["sweep"]);

@@ -2,13 +2,12 @@
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
-use super::amount::{rounded, share};
 use super::detailed;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::quantity::time;
+use crate::quantity::{rounded, share, time};
 
 /// A sentence behind the cycles; none where no prices are known.
 pub(super) fn sentence(design: &DesignFinding) -> String {

@@ -1,8 +1,9 @@
 use switchcost_analysis::simulation::{Findings, Group};
 use switchcost_design::result::Simulation;
 
-use super::amount::{count, ones};
+use super::amount::ones;
 use crate::page::Page;
+use crate::quantity::count;
 
 /// What was simulated, and how long segments run.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {

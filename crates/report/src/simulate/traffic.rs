@@ -2,11 +2,11 @@
 
 use switchcost_analysis::simulation::{Findings, TrafficFinding};
 
-use super::amount::{rounded, share};
 use super::detailed;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{rounded, share};
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "level"]).right([

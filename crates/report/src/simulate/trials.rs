@@ -3,7 +3,7 @@ use serde::Serialize;
 use switchcost_analysis::simulation::{Findings, TrialFinding};
 use switchcost_design::result::Simulation;
 
-use super::amount::{count, cycles, ends, known, rounded, share, with_bound};
+use super::amount::{cycles, ends, known, with_bound};
 use super::answer::of_a_part;
 use super::{csv, json};
 use crate::entry::Entry;
@@ -11,6 +11,7 @@ use crate::for_programs::{Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::quantity::{count, rounded, share};
 use crate::{Format, Style};
 
 /// Several records of one workload.

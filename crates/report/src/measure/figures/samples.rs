@@ -1,12 +1,10 @@
 use std::collections::BTreeMap;
 
-use plotly::common::{Marker, MarkerSymbol, Mode};
-use plotly::{Scatter, Trace};
 use strum::IntoEnumIterator;
-use switchcost_analysis::Point;
+use switchcost_analysis::Point as Sample;
 use switchcost_record::{Arm, MeasureRecord};
 
-use crate::figure::{Drawing, Figure, colour, label, layout, linear_axis, time_axis};
+use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
 use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
@@ -14,11 +12,8 @@ use crate::page::Page;
 /// More points than this are thinned out, and the caption says so.
 const MOST_POINTS: usize = 100_000;
 
-/// More points than this are drawn by the graphics processor: fast, but it is not there in every browser.
-const PLAIN_POINTS: usize = 8_000;
-
 /// Every sample over the time of the run, the disturbed ones marked.
-pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &[Point]) {
+pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &[Sample]) {
     if !page.has_figures() || points.is_empty() {
         return;
     }
@@ -32,7 +27,7 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
 }
 
 /// At most as many as can be shown, and what was left away. Disturbed samples stay before clean ones.
-fn thinned(all: Vec<&Point>) -> (Vec<&Point>, String) {
+fn thinned(all: Vec<&Sample>) -> (Vec<&Sample>, String) {
     if all.len() <= MOST_POINTS {
         return (all, String::new());
     }
@@ -46,7 +41,7 @@ fn thinned(all: Vec<&Point>) -> (Vec<&Point>, String) {
         dirty => (dirty.div_ceil(MOST_POINTS), total),
     };
     let (mut clean_seen, mut dirty_seen) = (0, 0);
-    let keep = |drawn: &&Point| {
+    let keep = |drawn: &&Sample| {
         let (seen, every) = if drawn.left_out.is_empty() {
             (&mut clean_seen, keep_clean)
         } else {
@@ -56,7 +51,7 @@ fn thinned(all: Vec<&Point>) -> (Vec<&Point>, String) {
         (*seen - 1) % every == 0
     };
     let mut keep = keep;
-    let kept: Vec<&Point> = all.into_iter().filter(|drawn| keep(drawn)).collect();
+    let kept: Vec<&Sample> = all.into_iter().filter(|drawn| keep(drawn)).collect();
     let says = format!(
         " Thinned out: {} of {total} samples are drawn, one of {keep_clean} clean and one of {keep_dirty} disturbed ones.",
         kept.len()
@@ -64,84 +59,53 @@ fn thinned(all: Vec<&Point>) -> (Vec<&Point>, String) {
     (kept, says)
 }
 
-fn draw(record: &MeasureRecord, drawn: &[&Point], thinning: &str) -> Option<Figure> {
-    let has_gl = drawn.len() > PLAIN_POINTS;
+fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Option<Figure> {
     let cases: Vec<String> = record
         .header
         .plan
         .cases
         .iter()
-        .map(|case| label(&conditions::label(case)))
+        .map(conditions::label)
         .collect();
-    let name = |point: &Point| cases.get(point.case as usize).map_or("", String::as_str);
-    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
-    for (place, arm) in Arm::iter().enumerate() {
-        let clean = drawn
-            .iter()
-            .filter(|drawn| drawn.arm == arm && drawn.left_out.is_empty());
-        let marker = Marker::new().color(colour(place)).size(4).opacity(0.6);
-        traces.extend(trace(&arm.to_string(), clean, marker, has_gl, |drawn| {
-            name(drawn).to_owned()
-        }));
-    }
-    let dirty = drawn.iter().filter(|drawn| !drawn.left_out.is_empty());
-    let marker = Marker::new()
-        .color("#B3261E")
-        .size(7)
-        .symbol(MarkerSymbol::X);
-    let text = |drawn: &Point| {
-        format!(
-            "{}, {}<br>left out: {}",
-            name(drawn),
-            drawn.arm,
-            drawn.left_out.join(", ")
-        )
+    let name = |sample: &Sample| cases.get(sample.case as usize).map_or("", String::as_str);
+    let point = |sample: &Sample, note: String| {
+        Point::new(sample.at_seconds, sample.handoff_seconds * 1e9, "").with_note(note)
     };
-    traces.extend(trace("left out", dirty, marker, has_gl, text));
-    let layout = layout()
-        .x_axis(linear_axis("time since the start of the run (s)"))
-        .y_axis(time_axis("time a hand-off"));
-    (!traces.is_empty()).then(|| Figure {
-        name: "samples".to_owned(),
-        title: "Samples over time".to_owned(),
-        caption: format!(
-            "Crosses are samples that were left out of the estimates, with the reason.{thinning}"
-        ),
-        drawing: Drawing::new(traces, layout),
-        table: Some(table(record, drawn)),
-    })
-}
-
-fn trace<'a>(
-    name: &str,
-    drawn: impl Iterator<Item = &'a &'a Point>,
-    marker: Marker,
-    has_gl: bool,
-    text: impl Fn(&Point) -> String,
-) -> Option<Box<dyn Trace>> {
-    let drawn: Vec<&&Point> = drawn.collect();
-    // Six digits are more than a screen shows, and a third of the page's length.
-    let rounded = |value: f64| format!("{value:.5e}").parse().unwrap_or(value);
-    let (x, y): (Vec<f64>, Vec<f64>) = drawn
-        .iter()
-        .map(|drawn| (rounded(drawn.at_seconds), rounded(drawn.handoff_seconds)))
-        .unzip();
-    (!x.is_empty()).then(|| -> Box<dyn Trace> {
-        Scatter::new(x, y)
-            .name(name)
-            .web_gl_mode(has_gl)
-            .mode(Mode::Markers)
-            .marker(marker)
-            .hover_text_array(drawn.iter().map(|drawn| text(drawn)).collect())
-            .hover_template("%{hovertext}<br>%{y} at %{x} s<extra></extra>")
-    })
+    let (dirty, clean): (Vec<&Sample>, Vec<&Sample>) =
+        drawn.iter().partition(|sample| !sample.left_out.is_empty());
+    let arms = Arm::iter().map(|arm| {
+        let points = clean.iter().filter(|sample| sample.arm == arm);
+        let points = points.map(|sample| point(sample, name(sample).to_owned()));
+        Series::new(Look::Cloud, arm.to_string(), points)
+    });
+    let crosses = dirty.iter().map(|sample| {
+        let reasons = sample.left_out.join(", ");
+        point(
+            sample,
+            format!("{}, {}\nleft out: {reasons}", name(sample), sample.arm),
+        )
+    });
+    let x = Axis::new(Scale::Linear, "time since the start of the run (s)");
+    Chart::new(
+        "samples",
+        "Samples over time",
+        x,
+        Axis::new(Scale::Time, "time a hand-off"),
+    )
+    .with(arms.filter(|series| !series.is_empty()))
+    .with([Series::new(Look::Crosses, "left out", crosses)])
+    .caption(format!(
+        "Crosses are samples that were left out of the estimates, with the reason.{thinning}"
+    ))
+    .numbers(table(record, drawn))
+    .figure()
 }
 
 /// How many samples, and how many of them were left out, by reason.
 type Count<'a> = (usize, BTreeMap<&'a str, usize>);
 
 /// Samples by case and arm: how many, and how many were left out for what.
-fn table(record: &MeasureRecord, drawn: &[&Point]) -> Grid {
+fn table(record: &MeasureRecord, drawn: &[&Sample]) -> Grid {
     let mut counts: BTreeMap<(u32, Arm), Count<'_>> = BTreeMap::new();
     for drawn in drawn {
         let (all, by_reason) = counts.entry((drawn.case, drawn.arm)).or_default();
@@ -181,8 +145,8 @@ fn table(record: &MeasureRecord, drawn: &[&Point]) -> Grid {
 mod tests {
     use super::*;
 
-    fn many(count: usize, dirty: usize) -> Vec<Point> {
-        let one = |i| Point {
+    fn many(count: usize, dirty: usize) -> Vec<Sample> {
+        let one = |i| Sample {
             case: 0,
             arm: Arm::SwitchDirect,
             at_seconds: 0.0,

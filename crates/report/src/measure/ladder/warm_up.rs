@@ -61,7 +61,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
             "Runtimes",
             "medians of all runs; a hand-off before it is warm is in no cost",
         );
-        page.figure(|| figures::warm_up::draw(&drawn));
+        page.figure(|| figures::warm_up(&drawn));
         page.grid(&grid);
     }
 }

@@ -1,10 +1,10 @@
 //! The figure that a paper stands for, in a few rows: the first one that has published values beside those found here.
 
-use switchcost_reproduce::{Axis, Chart, Exhibit, Series, Style};
+use switchcost_reproduce::{Chart, Exhibit, Series, Style};
 
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::reproduce::chart::words;
+use crate::reproduce::chart::scale;
 
 /// Rows that leave room for the verdicts.
 const MOST_ROWS: usize = 7;
@@ -39,10 +39,11 @@ fn grid(chart: &Chart) -> Grid {
         .left([&chart.x_title])
         .right(names);
     for x in rows(&shown) {
-        let mut row = vec![place(chart, x).into()];
+        let (place, height) = (scale(chart, chart.x_axis), scale(chart, chart.y_axis));
+        let mut row = vec![place.words(x).into()];
         row.extend(shown.iter().map(|series| {
             value(series, x)
-                .map(|y| words(chart.y_axis, y))
+                .map(|y| height.words(y))
                 .unwrap_or_default()
                 .into()
         }));
@@ -105,15 +106,10 @@ fn value(series: &Series, x: f64) -> Option<f64> {
         .and_then(|at| series.y.get(at).copied())
 }
 
-fn place(chart: &Chart, x: f64) -> String {
-    match chart.x_axis {
-        Axis::Names => chart.x_names.get(x as usize).cloned().unwrap_or_default(),
-        axis => words(axis, x),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use switchcost_reproduce::Axis;
+
     use super::*;
 
     fn curve(name: &str, style: Style, x: &[f64]) -> Series {

@@ -3,19 +3,17 @@ use std::collections::HashMap;
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
 use crate::entry::Entry;
-use crate::figure::{Drawing, Figure, Tile, Treemap, outline};
+use crate::figure::{Figure, Tile, tiles};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::simulate::amount::{count, rounded, share};
+use crate::quantity::{count, rounded, share};
 use crate::simulate::detailed;
 
 /// Why tasks had left the CPU: by will, by entry into the kernel, by system call.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     // Causes are those of the trace: the same for every design.
-    let Some(design) = detailed(findings)
-        .iter()
-        .find(|design| causes(design).next().is_some())
-    else {
+    let has_causes = |design: &&DesignFinding| causes(design).next().is_some();
+    let Some(design) = detailed(findings).iter().find(has_causes) else {
         return;
     };
     page.heading(
@@ -34,19 +32,17 @@ fn causes(design: &DesignFinding) -> impl Iterator<Item = (&str, &GroupFinding)>
 }
 
 /// `voluntary syscall read` lies in `voluntary syscall`, and that in `voluntary`.
-fn tiles(design: &DesignFinding) -> Vec<Tile> {
+fn nested(design: &DesignFinding) -> Vec<Tile> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut tiles: Vec<Tile> = Vec::new();
     for (cause, group) in causes(design) {
-        let mut within = None;
-        let mut path = String::new();
-        let words: Vec<&str> = cause.splitn(3, ' ').collect();
-        for word in &words {
+        let (mut within, mut path) = (None, String::new());
+        for word in cause.splitn(3, ' ') {
             path = format!("{path} {word}");
             let place = *places.entry(path.clone()).or_insert_with(|| {
                 tiles.push(Tile {
                     within,
-                    name: (*word).to_owned(),
+                    name: word.to_owned(),
                     value: 0.0,
                     hover: String::new(),
                 });
@@ -63,19 +59,15 @@ fn tiles(design: &DesignFinding) -> Vec<Tile> {
 }
 
 fn draw(design: &DesignFinding) -> Figure {
-    let row = |(cause, group): (&str, &GroupFinding)| -> Vec<Entry> {
-        vec![
-            cause.into(),
-            count(group.segments).into(),
-            rounded(group.excess_cycles).into(),
-            share(design.share_of_excess(group)).into(),
-        ]
-    };
     let columns =
         Grid::new(1)
             .left(["cause"])
             .right(["segments", "excess cycles", "share of excess"]);
-    let grid = columns.with_rows(causes(design).map(row));
+    let rows = causes(design).map(|(cause, group)| -> Vec<Entry> {
+        let cycles = rounded(group.excess_cycles).into();
+        let part = share(design.share_of_excess(group)).into();
+        vec![cause.into(), count(group.segments).into(), cycles, part]
+    });
     Figure {
         name: "causes".to_owned(),
         title: "Causes of switches".to_owned(),
@@ -83,7 +75,7 @@ fn draw(design: &DesignFinding) -> Figure {
             "An area is a number of segments. Choose a tile to look into it. The excess cycles in the table are those on {}.",
             design.name
         ),
-        drawing: Drawing::new(vec![Treemap::new(&tiles(design))], outline()),
-        table: Some(grid),
+        drawing: tiles(&nested(design)),
+        table: Some(columns.with_rows(rows)),
     }
 }

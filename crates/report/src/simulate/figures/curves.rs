@@ -1,24 +1,21 @@
-use plotly::Layout;
-use plotly::layout::{Axis, AxisRange};
 use switchcost_analysis::simulation::{
-    DesignFinding, Findings, Group, GroupFinding, Point, Spread,
+    DesignFinding, Findings, Group, GroupFinding, Point as Found, Spread,
 };
 
-use super::name;
-use super::series::line;
+use super::{cycles, is_class, name};
 use crate::entry::Entry;
-use crate::figure::{Beside, Drawing, Figure, layout, linear_axis, note, upright};
+use crate::figure::{Axis, Chart, Figure, Look, Mark, Point, Scale, Series};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::number;
-use crate::simulate::amount::{count, ends, rounded, share, with_bound};
+use crate::quantity::{count, number, rounded, share};
+use crate::simulate::amount::{ends, with_bound};
 
 /// What a point of a curve shows of its interval.
 struct View {
     name: &'static str,
     title: &'static str,
     caption: &'static str,
-    spread: fn(&Point) -> &Spread,
+    spread: fn(&Found) -> &Spread,
 }
 
 const VIEWS: [View; 3] = [
@@ -46,197 +43,190 @@ const VIEWS: [View; 3] = [
 /// A curve of fewer segments is noise that would set the scale of all others: its numbers are in the table alone.
 const FEW: u64 = 30;
 
+/// The curves of one design.
+struct Curves<'a> {
+    design: &'a DesignFinding,
+    groups: Vec<&'a GroupFinding>,
+    interval: u64,
+    number: usize,
+}
+
 /// Figures 2 to 7 of the paper for one design: curves of all switches, and by class.
 pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, place: usize) {
-    let shown = |group: &Group| matches!(group, Group::All | Group::Class(_));
-    let groups: Vec<&GroupFinding> = design
-        .groups
-        .iter()
-        .filter(|group| shown(&group.group) && !group.curve.is_empty())
-        .collect();
-    if groups.is_empty() {
+    let is_shown = |group: &&GroupFinding| is_class(&group.group) && !group.curve.is_empty();
+    let curves = Curves {
+        design,
+        groups: design.groups.iter().filter(is_shown).collect(),
+        interval: findings.interval_instructions,
+        number: place + 1,
+    };
+    if curves.groups.is_empty() {
         return;
     }
-    let about = "simulated; the figures are those of Mogul and Borg 1990";
     page.heading(
         &format!("Curves since the switch on {}", design.name),
-        about,
+        "simulated; the figures are those of Mogul and Borg 1990",
     );
-    let length = findings.interval_instructions;
     for view in &VIEWS {
-        page.figure(|| Some(draw(view, design, &groups, length, place)));
+        page.figure(|| curves.cpi(view));
     }
-    page.figure(|| Some(draw_cumulative(design, &groups, length, place)));
+    page.figure(|| curves.cumulative());
     page.method(&["simulated-cost", "simulation"]);
 }
 
-/// All segments, and the groups that are large enough, with their numbers.
-fn drawn<'a>(groups: &'a [&'a GroupFinding]) -> impl Iterator<Item = (usize, &'a GroupFinding)> {
-    let is_drawn = |group: &GroupFinding| group.group == Group::All || group.segments >= FEW;
-    groups
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(move |(_, group)| is_drawn(group))
-}
-
-/// From the switch to where fewer than a few segments are left.
-fn since_switch(groups: &[&GroupFinding], length: u64) -> Axis {
-    let reached = |least: u64| {
-        let points = drawn(groups)
-            .flat_map(|(_, group)| &group.curve)
-            .filter(move |point| point.segments >= least);
-        points
-            .map(|point| point.since_switch_instructions.saturating_add(length))
-            .max()
-    };
-    let end = reached(FEW).or_else(|| reached(1)).unwrap_or(length);
-    linear_axis("instructions since the switch").range(AxisRange::new(0.0, end as f64))
-}
-
-/// What a caption says of the groups that are not drawn.
-fn left_out(groups: &[&GroupFinding]) -> String {
-    let few: Vec<String> = groups
-        .iter()
-        .filter(|group| !drawn(groups).any(|(_, other)| other.group == group.group))
-        .map(|group| format!("{} ({})", name(&group.group), count(group.segments)))
-        .collect();
-    if few.is_empty() {
-        String::new()
-    } else {
-        format!(
-            " Not drawn, of fewer than {FEW} segments: {}.",
-            few.join(", ")
-        )
+impl Curves<'_> {
+    fn is_drawn(group: &GroupFinding) -> bool {
+        group.group == Group::All || group.segments >= FEW
     }
-}
 
-fn draw(
-    view: &View,
-    design: &DesignFinding,
-    groups: &[&GroupFinding],
-    length: u64,
-    place: usize,
-) -> Figure {
-    let traces = drawn(groups).map(|(i, group)| {
-        let name = name(&group.group);
-        let points = group.curve.iter().map(|point| {
-            let spread = (view.spread)(point);
-            let since = point.since_switch_instructions;
-            let (mean, segments) = (number(spread.mean), count(point.segments));
-            let sd = spread
-                .sd
-                .map(|sd| format!(", sd {}", number(sd)))
-                .unwrap_or_default();
-            let text = format!(
-                "{name}: {mean}{sd}<br>{} instructions since the switch, {segments} segments",
-                count(since)
-            );
-            (since as f64 + length as f64 / 2.0, spread.mean, text)
-        });
-        line(i, &name, points)
-    });
-    let base = layout()
-        .x_axis(since_switch(groups, length))
-        .y_axis(linear_axis("simulated CPI"));
-    Figure {
-        name: format!("{}-{}", view.name, place + 1),
-        title: format!("{}: {}", design.name, view.title),
-        caption: format!(
-            "{} Each point stands in the middle of its interval. Dotted: the cut-off of all switches, behind which too \
-             few segments remain.{}",
-            view.caption,
-            left_out(groups)
-        ),
-        drawing: Drawing::new(traces.collect(), with_cut(base, design)),
-        table: Some(table(groups, &["CPI", "sd", "largest"], |point| {
-            let spread = (view.spread)(point);
-            let optional = |value: Option<f64>| value.map(number).unwrap_or_default();
-            vec![
-                number(spread.mean),
-                optional(spread.sd),
-                optional(spread.max),
-            ]
-        })),
+    fn end(&self, point: &Found) -> u64 {
+        point
+            .since_switch_instructions
+            .saturating_add(self.interval)
     }
-}
 
-/// The integral of the excess: what a switch has cost so far.
-fn draw_cumulative(
-    design: &DesignFinding,
-    groups: &[&GroupFinding],
-    length: u64,
-    place: usize,
-) -> Figure {
-    let traces = drawn(groups).map(|(i, group)| {
-        let name = name(&group.group);
-        let points = group.curve.iter().map(|point| {
-            let end = point.since_switch_instructions.saturating_add(length);
-            let cycles = point.cumulative_excess_cycles;
-            (
-                end as f64,
-                cycles,
-                format!(
-                    "{name}: {} cycles after {} instructions",
-                    rounded(cycles),
-                    count(end)
-                ),
-            )
+    /// Of all segments, and of the groups that are large enough, up to where fewer than a few segments are left.
+    fn chart(
+        &self,
+        name: &str,
+        title: &str,
+        y: &str,
+        points: impl Fn(&GroupFinding) -> Vec<Point>,
+    ) -> Chart {
+        let drawn = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| Self::is_drawn(group));
+        let reached = |least: u64| {
+            let points = self.groups.iter().filter(|group| Self::is_drawn(group));
+            let points = points.flat_map(|group| &group.curve);
+            points
+                .filter(|point| point.segments >= least)
+                .map(|point| self.end(point))
+                .max()
+        };
+        let end = reached(FEW).or_else(|| reached(1)).unwrap_or(self.interval);
+        let x = Axis::new(Scale::Linear, "instructions since the switch").until(end as f64);
+        let series = drawn.map(|(hue, group)| {
+            Series::new(Look::Line, super::name(&group.group), points(group)).coloured(hue)
         });
-        let start = std::iter::once((0.0, 0.0, format!("{name}: 0 cycles at the switch")));
-        line(i, &name, start.chain(points))
-    });
-    let y_axis = linear_axis("simulated excess cycles");
-    let base = layout().x_axis(since_switch(groups, length)).y_axis(y_axis);
-    let cost = &design.average_cost_cycles;
-    let interval = if ends(cost).is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", ends(cost))
-    };
-    Figure {
-        name: format!("cumulative-{}", place + 1),
-        title: format!("{}: cumulative excess cycles (figures 5 to 7)", design.name),
-        caption: format!(
-            "What a switch has cost up to there, in simulated cycles. At the cut-off (dotted, after {} instructions) it is \
-             the cost of a switch: {}{interval}. A curve that still rises there has no end in sight.{}",
-            count(design.cut.instructions),
-            with_bound(cost),
-            left_out(groups)
-        ),
-        drawing: Drawing::new(traces.collect(), with_cut(base, design)),
-        table: Some(table(groups, &["cumulative excess cycles"], |point| {
+        let cut = Mark {
+            at: self.design.cut.instructions as f64,
+            name: "cut-off".to_owned(),
+            cause: "too few segments remain after it".to_owned(),
+        };
+        let (id, title) = (
+            format!("{name}-{}", self.number),
+            format!("{}: {title}", self.design.name),
+        );
+        Chart::new(id, title, x, Axis::new(Scale::Linear, y))
+            .with(series)
+            .marked([cut])
+    }
+
+    fn cpi(&self, view: &View) -> Option<Figure> {
+        let points = |group: &GroupFinding| {
+            let point = |found: &Found| {
+                let spread = (view.spread)(found);
+                let middle = found.since_switch_instructions as f64 + self.interval as f64 / 2.0;
+                let sd = spread
+                    .sd
+                    .map(|sd| format!(", sd {}", number(sd)))
+                    .unwrap_or_default();
+                Point::new(middle, spread.mean, format!("{}{sd}", number(spread.mean)))
+                    .with_note(format!("{} segments", count(found.segments)))
+            };
+            group.curve.iter().map(point).collect()
+        };
+        let perhaps = |value: Option<f64>| value.map(number).unwrap_or_default();
+        let table = self.table(&["CPI", "sd", "largest"], |point| {
+            let spread = (view.spread)(point);
+            vec![number(spread.mean), perhaps(spread.sd), perhaps(spread.max)]
+        });
+        self.chart(view.name, view.title, "simulated CPI", points)
+            .caption(format!(
+                "{} Each point stands in the middle of its interval. Dotted: the cut-off of all switches, after which too few segments \
+                 remain.{}",
+                view.caption,
+                self.left_out()
+            ))
+            .numbers(table)
+            .figure()
+    }
+
+    /// The integral of the excess: what a switch has cost so far.
+    fn cumulative(&self) -> Option<Figure> {
+        let points = |group: &GroupFinding| {
+            let start = Point::new(0.0, 0.0, "0 cycles");
+            let point =
+                |found: &Found| cycles(self.end(found) as f64, found.cumulative_excess_cycles);
+            std::iter::once(start)
+                .chain(group.curve.iter().map(point))
+                .collect()
+        };
+        let cost = &self.design.average_cost_cycles;
+        let interval = match ends(cost) {
+            ends if ends.is_empty() => ends,
+            ends => format!(" ({ends})"),
+        };
+        let table = self.table(&["cumulative excess cycles"], |point| {
             vec![rounded(point.cumulative_excess_cycles)]
-        })),
+        });
+        let title = "cumulative excess cycles (figures 5 to 7)";
+        self.chart("cumulative", title, "simulated excess cycles", points)
+            .caption(format!(
+                "What a switch has cost up to there, in simulated cycles. At the cut-off (dotted, after {} instructions) it is the cost of \
+                 a switch: {}{interval}. A curve that still rises there has no end in sight.{}",
+                count(self.design.cut.instructions),
+                with_bound(cost),
+                self.left_out()
+            ))
+            .numbers(table)
+            .figure()
     }
-}
 
-fn with_cut(base: Layout, design: &DesignFinding) -> Layout {
-    let cut = design.cut.instructions as f64;
-    base.shapes(vec![upright(cut)])
-        .annotations(vec![note("cut-off", cut, 0.98, Beside::Left)])
-}
-
-fn table(groups: &[&GroupFinding], names: &[&str], values: impl Fn(&Point) -> Vec<String>) -> Grid {
-    let columns = [
-        "instructions since the switch",
-        "segments",
-        "share of segments",
-    ]
-    .iter()
-    .chain(names);
-    let mut grid = Grid::new(2).left(["after"]).right(columns.copied());
-    for group in groups {
-        for point in &group.curve {
-            let mut row: Vec<Entry> = vec![
-                name(&group.group).into(),
-                count(point.since_switch_instructions).into(),
-                count(point.segments).into(),
-                share(Some(point.survivors)).into(),
-            ];
-            row.extend(values(point).iter().map(Entry::from));
-            grid.row(row);
+    /// What a caption says of the groups that are not drawn.
+    fn left_out(&self) -> String {
+        let few = self.groups.iter().filter(|group| !Self::is_drawn(group));
+        let few: Vec<String> = few
+            .map(|group| format!("{} ({})", name(&group.group), count(group.segments)))
+            .collect();
+        if few.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " Not drawn, of fewer than {FEW} segments: {}.",
+                few.join(", ")
+            )
         }
     }
-    grid
+
+    fn table(&self, names: &[&str], values: impl Fn(&Found) -> Vec<String>) -> Grid {
+        let mut grid = Grid::new(2)
+            .left(["after"])
+            .right([
+                "instructions since the switch",
+                "segments",
+                "share of segments",
+            ])
+            .right(names.iter().copied());
+        for group in &self.groups {
+            for point in &group.curve {
+                let at = [
+                    name(&group.group),
+                    count(point.since_switch_instructions),
+                    count(point.segments),
+                    share(Some(point.survivors)),
+                ];
+                grid.row(
+                    at.into_iter()
+                        .chain(values(point))
+                        .map(Entry::from)
+                        .collect(),
+                );
+            }
+        }
+        grid
+    }
 }

@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 
-use plotly::layout::Axis;
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::{DesignResult, Simulation};
 use switchcost_units::Bytes;
 
-use super::series::{Point, line};
-use crate::figure::{Drawing, Figure, layout, share_axis, size_axis, time_axis};
+use crate::entry::Entry;
+use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::simulate::amount::{ends, share, with_bound};
+use crate::quantity::share;
+use crate::simulate::amount::{ends, with_bound};
 
 /// Cycles of the dearest miss, and the shortest and longest cycle as bits of their numbers, which have an order: designs of
 /// one technology differ in size alone.
@@ -28,25 +28,19 @@ struct Design<'a> {
 }
 
 impl<'a> Design<'a> {
-    fn of(workload: &'a str, result: &DesignResult, finding: &'a DesignFinding) -> Self {
+    fn new(workload: &'a str, result: &DesignResult, finding: &'a DesignFinding) -> Self {
         let levels = &result.design.levels;
-        let caches_bytes = levels
-            .iter()
-            .fold(0_u64, |sum, level| sum.saturating_add(level.size.0));
-        let last_misses = levels
-            .iter()
-            .map(|level| level.miss_cycles)
-            .max()
-            .unwrap_or(0);
-        let technology = (
-            last_misses,
-            finding.cycle_ns.map(|cycle| cycle.map(f64::to_bits)),
-        );
+        let last_misses = levels.iter().map(|level| level.miss_cycles).max();
         Design {
             workload,
             finding,
-            caches_bytes,
-            technology,
+            caches_bytes: levels
+                .iter()
+                .fold(0_u64, |sum, level| sum.saturating_add(level.size.0)),
+            technology: (
+                last_misses.unwrap_or(0),
+                finding.cycle_ns.map(|cycle| cycle.map(f64::to_bits)),
+            ),
         }
     }
 
@@ -57,25 +51,19 @@ impl<'a> Design<'a> {
         (middle.is_finite() && middle > 0.0).then_some(middle)
     }
 
-    fn hover(&self) -> String {
-        let (workload, design) = (
-            crate::figure::label(self.workload),
-            crate::figure::label(&self.finding.name),
-        );
-        format!(
-            "{workload}<br>{design}: {} of all simulated cycles",
-            share(self.finding.overhead)
-        )
+    fn point(&self, x: f64) -> Option<Point> {
+        let overhead = self.finding.overhead?;
+        Some(Point::new(x, overhead, share(Some(overhead))).with_note(&self.finding.name))
     }
 }
 
-/// Figures 8 and 9 of the paper where one record holds several designs.
+/// Figures 8 and 9 of the paper if one record holds several designs.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_designs(page, &designs("this record", head, findings));
 }
 
 /// The same over several records, a curve for each.
-pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
+pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     let all = records
         .iter()
         .flat_map(|(name, head, findings)| designs(name, head, findings));
@@ -83,10 +71,8 @@ pub(crate) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findin
 }
 
 fn designs<'a>(workload: &'a str, head: &'a Simulation, findings: &'a Findings) -> Vec<Design<'a>> {
-    head.designs
-        .iter()
-        .zip(&findings.designs)
-        .map(|(result, finding)| Design::of(workload, result, finding))
+    let both = head.designs.iter().zip(&findings.designs);
+    both.map(|(result, finding)| Design::new(workload, result, finding))
         .collect()
 }
 
@@ -98,132 +84,112 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
         "Overhead by design",
         "average cost times switches over all simulated cycles",
     );
-    page.figure(|| by_technology(designs));
-    page.figure(|| by_size(designs));
+    for chart in [by_technology(designs), by_size(designs)] {
+        page.figure(|| chart.without_numbers().figure());
+    }
     page.grid(&table(designs));
     page.method(&["simulated-cost"]);
 }
 
 /// Figure 8: designs of the same rank in size, over the time of a cycle.
-fn by_technology(designs: &[Design<'_>]) -> Option<Figure> {
+fn by_technology(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, usize), Vec<Point>> = BTreeMap::new();
     for design in designs {
-        let is_alike = |other: &&Design<'_>| {
+        let is_smaller = |other: &&Design<'_>| {
             (other.workload, other.technology) == (design.workload, design.technology)
                 && other.caches_bytes < design.caches_bytes
         };
-        let rank = designs.iter().filter(is_alike).count();
-        if let (Some(cycle_ns), Some(overhead)) = (design.cycle_ns(), design.finding.overhead) {
-            lines.entry((design.workload, rank)).or_default().push((
-                cycle_ns / 1e9,
-                overhead,
-                design.hover(),
-            ));
-        }
+        let rank = designs.iter().filter(is_smaller).count();
+        let point = design.cycle_ns().and_then(|cycle| design.point(cycle));
+        lines
+            .entry((design.workload, rank))
+            .or_default()
+            .extend(point);
     }
     let name = |(workload, rank): &(&str, usize)| match rank {
         0 => format!("{workload}, smallest caches"),
         rank => format!("{workload}, size {}", rank + 1),
     };
-    let axis = time_axis("time of a cycle (faster machines to the left)");
-    figure(
-        lines,
-        name,
-        axis,
-        "technology",
-        "Overhead by technology (figure 8)",
-        "Designs of the same rank in size, joined.",
-    )
+    let x = Axis::new(Scale::Time, "time of a cycle (faster machines to the left)");
+    let (id, title) = ("technology", "Overhead by technology (figure 8)");
+    chart(id, title, x, lines, name)
+        .caption("Designs of the same rank in size, joined. Share of all simulated cycles that switches cost.")
 }
 
 /// Figure 9: designs of one technology, over the size of their caches.
-fn by_size(designs: &[Design<'_>]) -> Option<Figure> {
+fn by_size(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, Technology), Vec<Point>> = BTreeMap::new();
     for design in designs {
-        if let Some(overhead) = design.finding.overhead {
-            let point = (design.caches_bytes as f64, overhead, design.hover());
-            lines
-                .entry((design.workload, design.technology))
-                .or_default()
-                .push(point);
-        }
+        let line = lines
+            .entry((design.workload, design.technology))
+            .or_default();
+        line.extend(design.point(design.caches_bytes as f64));
     }
     lines.retain(|_, points| points.len() > 1);
-    let like = |key: &(&str, Technology)| {
-        designs
+    let name = |key: &(&str, Technology)| {
+        let like = designs
             .iter()
-            .find(|design| (design.workload, design.technology) == *key)
-            .map_or("", |d| &d.finding.name)
+            .find(|design| (design.workload, design.technology) == *key);
+        format!(
+            "{}, like {}",
+            key.0,
+            like.map_or("", |design| &design.finding.name)
+        )
     };
-    let name = |key: &(&str, Technology)| format!("{}, like {}", key.0, like(key));
-    let sizes: Vec<u64> = designs.iter().map(|design| design.caches_bytes).collect();
-    let axis = size_axis("all caches together", &sizes);
-    figure(
-        lines,
-        name,
-        axis,
-        "cache-size",
-        "Overhead by cache size (figure 9)",
-        "Designs that differ in size alone, joined.",
-    )
+    let x = Axis::new(Scale::Size, "all caches together");
+    chart("cache-size", "Overhead by cache size (figure 9)", x, lines, name)
+        .caption("Designs that differ in size alone, joined. Share of all simulated cycles that switches cost.")
 }
 
-fn figure<K: Ord>(
+fn chart<K: Ord>(
+    id: &str,
+    title: &str,
+    x: Axis,
     lines: BTreeMap<K, Vec<Point>>,
     name: impl Fn(&K) -> String,
-    x_axis: Axis,
-    short: &str,
-    title: &str,
-    caption: &str,
-) -> Option<Figure> {
-    let curves = lines
+) -> Chart {
+    let series = lines
         .into_iter()
-        .enumerate()
-        .map(|(number, (key, mut points))| {
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            line(number, &name(&key), points.into_iter())
+        .filter(|(_, points)| !points.is_empty())
+        .map(|(key, mut points)| {
+            points.sort_by(|a, b| a.place().total_cmp(&b.place()));
+            Series::new(Look::Line, name(&key), points)
         });
-    let traces: Vec<_> = curves.collect();
-    (!traces.is_empty()).then(|| Figure {
-        name: short.to_owned(),
-        title: title.to_owned(),
-        caption: format!("{caption} Share of all simulated cycles that switches cost."),
-        drawing: Drawing::new(
-            traces,
-            layout()
-                .x_axis(x_axis)
-                .y_axis(share_axis("overhead (simulated)")),
-        ),
-        table: None,
-    })
+    Chart::new(
+        id,
+        title,
+        x,
+        Axis::new(Scale::Share, "overhead (simulated)"),
+    )
+    .with(series)
 }
 
 fn table(designs: &[Design<'_>]) -> Grid {
-    let mut grid = Grid::new(2).left(["workload", "design"]).right([
+    let grid = Grid::new(2).left(["workload", "design"]).right([
         "all caches",
         "cycle",
         "cost (cycles)",
         "interval",
         "overhead",
     ]);
-    for design in designs {
+    grid.with_rows(designs.iter().map(|design| {
         let cost = &design.finding.average_cost_cycles;
-        let cycle = design.finding.cycle_ns.map(|[a, b]| {
-            if a == b {
-                format!("{a} ns")
+        let cycle = design.finding.cycle_ns.map(|[short, long]| {
+            if short == long {
+                format!("{short} ns")
             } else {
-                format!("{a} to {b} ns")
+                format!("{short} to {long} ns")
             }
         });
-        grid.row(vec![
-            design.workload.into(),
-            design.finding.name.as_str().into(),
-            Bytes(design.caches_bytes).to_string().into(),
-            cycle.unwrap_or_default().into(),
-            with_bound(cost).into(),
-            ends(cost).into(),
-            share(design.finding.overhead).into(),
-        ]);
-    }
-    grid
+        let cells = [
+            design.workload.to_owned(),
+            design.finding.name.clone(),
+            Bytes(design.caches_bytes).to_string(),
+            cycle.unwrap_or_default(),
+            with_bound(cost),
+            ends(cost),
+            share(design.finding.overhead),
+        ];
+        cells.into_iter().map(Entry::from).collect()
+    }))
 }

@@ -182,7 +182,7 @@ fn all_figures_of_a_measurement_of_many_samples_are_drawn_answer_the_mouse_and_z
         .as_str()
         .unwrap_or_default();
     assert_eq!(
-        tooltip, "1 MiB: 22.0 ns",
+        tooltip, "1 MiBload latency: 22.0 ns",
         "the tooltip says what the table says"
     );
     assert!(

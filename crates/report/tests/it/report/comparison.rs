@@ -28,7 +28,7 @@ fn the_environment_comes_before_the_costs_and_these_before_the_figures() {
     let places = [
         "New is slower in 1 and faster in 1 of 6 costs",
         "Linux 6.1<",
-        "no difference shown",
+        "none shown",
         "id=\"figure-",
     ]
     .map(|text| place(&html.page, text));
@@ -67,19 +67,16 @@ fn each_figure_has_both_sides_and_a_table_with_the_same_numbers() {
             .unwrap_or_else(|| panic!("no {name}"))
     };
     let sizes = table("figure-c1-sizes-1");
-    assert_eq!(
-        sizes[0],
-        "size,base (interval),new (interval),new/base (interval),verdict"
-    );
+    assert_eq!(sizes[0], "size of each task's array,base,new");
     assert_eq!(
         sizes[1],
-        "4 KiB,2.16 us (2.10 to 2.25),2.16 us (2.10 to 2.25),1.000 (0.950 to 1.050),no difference shown"
+        "4 KiB,2.16 us (2.10 to 2.25),2.16 us (2.10 to 2.25)"
     );
     assert_eq!(sizes.len(), 5);
     let mechanisms = table("figure-c1-mechanisms");
     assert_eq!(mechanisms.len(), 4, "{mechanisms:?}");
     assert!(
-        mechanisms[3].ends_with("-,-,not comparable: the new record has no such case"),
+        mechanisms[3].ends_with(",-") && mechanisms[2].ends_with(')'),
         "{mechanisms:?}"
     );
 }

@@ -1,0 +1,562 @@
+//! A chart as data: points over axes, or cells of two names. What is drawn, what a pointer on a point shows, what the caption says of points
+//! that are no costs, and the table of the same numbers all come from here.
+
+use switchcost_analysis::Estimate;
+use switchcost_units::Bytes;
+
+use crate::entry::{Entry, Tone};
+use crate::grid::Grid;
+use crate::quantity::{NO_NUMBER, is_cost, number, rounded, share, time, with_interval};
+
+/// What an axis counts, and how its places are named.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Scale {
+    /// Nanoseconds, logarithmic.
+    Time,
+    /// Nanoseconds from 0 on, in the unit of the largest.
+    Span,
+    /// Bytes, logarithmic.
+    Size,
+    /// Numbers.
+    Linear,
+    /// Numbers from 0 on.
+    Zero,
+    /// Numbers, logarithmic.
+    Log,
+    /// Whole numbers, few enough to be named.
+    Count,
+    /// Shares of 1.
+    Share,
+    /// Names at 0, 1, 2 and so on.
+    Names(Vec<String>),
+    /// Bins at 0, 1, 2 and so on, and the names of their edges: one more, empty if the last bin has no end.
+    Edges(Vec<String>),
+}
+
+impl Scale {
+    /// A place on the axis in words.
+    pub(crate) fn words(&self, value: f64) -> String {
+        match self {
+            Scale::Time | Scale::Span => time(value),
+            Scale::Size => Bytes(value as u64).to_string(),
+            Scale::Linear | Scale::Zero | Scale::Log => rounded(value),
+            Scale::Count => number(value).trim_end_matches(".00").to_owned(),
+            Scale::Share => share(Some(value)),
+            Scale::Names(names) => names.get(value as usize).cloned().unwrap_or_default(),
+            Scale::Edges(edges) => {
+                let edge = |at| edges.get(at).map_or("", String::as_str);
+                match (edge(value as usize), edge(value as usize + 1)) {
+                    (from, "") => format!("{from} or more"),
+                    (from, to) => format!("{from} to {to}"),
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_log(&self) -> bool {
+        matches!(self, Scale::Time | Scale::Size | Scale::Log)
+    }
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    pub(super) title: String,
+    pub(super) scale: Scale,
+    /// The end of what is shown, if there is more.
+    pub(super) end: Option<f64>,
+}
+
+impl Axis {
+    pub(crate) fn new(scale: Scale, title: impl Into<String>) -> Self {
+        Axis {
+            title: title.into(),
+            scale,
+            end: None,
+        }
+    }
+
+    /// Names in their order.
+    pub(crate) fn names<T: ToString>(title: &str, names: impl IntoIterator<Item = T>) -> Self {
+        let names = names.into_iter().map(|name| name.to_string()).collect();
+        Axis::new(Scale::Names(names), title)
+    }
+
+    pub(crate) fn until(mut self, end: f64) -> Self {
+        self.end = Some(end);
+        self
+    }
+}
+
+/// How a point is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Usual,
+    Suspect,
+    /// An upper limit: the interval covers 0 and ends there.
+    AtMost,
+    /// The interval has no upper end.
+    AtLeast,
+    /// There is a result, and nothing of it to be drawn.
+    Missing,
+}
+
+/// A point: its place and height in the units of the axes, and its height in words.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub(super) x: f64,
+    pub(super) y: Option<f64>,
+    pub(super) ends: Option<(f64, f64)>,
+    pub(super) text: String,
+    /// What a pointer shows beside that.
+    pub(super) note: String,
+    pub(super) kind: Kind,
+}
+
+impl Point {
+    /// A number.
+    pub(crate) fn new(x: f64, y: f64, text: impl Into<String>) -> Self {
+        Point {
+            x,
+            y: Some(y).filter(|y| y.is_finite()),
+            ends: None,
+            text: text.into(),
+            note: String::new(),
+            kind: Kind::Usual,
+        }
+    }
+
+    /// A place without a number, which interrupts a line.
+    pub(crate) fn gap(x: f64, text: impl Into<String>) -> Self {
+        Point {
+            kind: Kind::Missing,
+            ..Point::new(x, f64::NAN, text)
+        }
+    }
+
+    /// An estimate as a cost with its interval, or as the most that it may be if the interval covers 0; below 0 no cost lies.
+    pub(crate) fn estimate(x: f64, estimate: Option<&Estimate>) -> Self {
+        let Some(e) = estimate else {
+            return Point::gap(x, String::new());
+        };
+        if is_cost(e) {
+            return Point::new(x, e.estimate, with_interval(e)).between(e.low, e.high);
+        }
+        let is_limit = e.low <= 0.0 && e.high > 0.0 && e.high.is_finite();
+        if !is_limit {
+            return Point::gap(x, with_interval(e));
+        }
+        Point {
+            kind: Kind::AtMost,
+            ..Point::new(x, e.high, with_interval(e))
+        }
+    }
+
+    /// With the ends of its interval.
+    pub(crate) fn between(mut self, low: f64, high: f64) -> Self {
+        self.ends = Some((low, high));
+        self
+    }
+
+    /// From here on, without an upper end; drawn up to `beyond`.
+    pub(crate) fn at_least(mut self, low: f64, beyond: f64) -> Self {
+        self.kind = Kind::AtLeast;
+        self.between(low, beyond)
+    }
+
+    pub(crate) fn suspect_if(mut self, is_suspect: bool) -> Self {
+        if is_suspect && self.kind == Kind::Usual {
+            self.kind = Kind::Suspect;
+        }
+        self
+    }
+
+    pub(crate) fn place(&self) -> f64 {
+        self.x
+    }
+
+    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Points joined by a line.
+    Line,
+    /// The same, dashed: what was published, or is a bound.
+    Dashed,
+    /// Points alone.
+    Dots,
+    /// A cloud of many.
+    Cloud,
+    /// What is not to be relied on.
+    Crosses,
+    /// Areas on top of one another.
+    Area,
+    Bars,
+    /// From the low to the high end, in grey, with a mark at the height.
+    Range,
+    /// The same as a broad band without a mark.
+    Band,
+}
+
+/// Points that belong together. Series of one name share their colour, and their place in the legend.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(super) name: String,
+    pub(super) look: Look,
+    /// Number of the colour, if it is not that of the name.
+    pub(super) hue: Option<usize>,
+    pub(super) points: Vec<Point>,
+}
+
+impl Series {
+    pub(crate) fn new(
+        look: Look,
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = Point>,
+    ) -> Self {
+        Series {
+            name: name.into(),
+            look,
+            hue: None,
+            points: points.into_iter().collect(),
+        }
+    }
+
+    pub(crate) fn coloured(mut self, hue: usize) -> Self {
+        self.hue = Some(hue);
+        self
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    pub(super) fn is_drawn(&self) -> bool {
+        let is_drawn = |point: &Point| point.y.is_some() || point.ends.is_some();
+        self.points.iter().any(is_drawn)
+    }
+}
+
+/// A line across the chart at a place, and why it is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    pub(crate) at: f64,
+    pub(crate) name: String,
+    pub(crate) cause: String,
+}
+
+/// A stretch of the chart's width.
+#[derive(Clone, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    /// Empty if it is to stand out without one.
+    pub(crate) name: String,
+}
+
+/// What fills a chart.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    Points(Vec<Series>),
+    /// A row for each name of the upright axis, a cell for each of the other.
+    Cells {
+        rows: Vec<Vec<(Option<f64>, String)>>,
+        is_time: bool,
+    },
+}
+
+/// Where the numbers of a chart stand.
+#[derive(Clone, Debug)]
+enum Numbers {
+    Drawn,
+    Elsewhere,
+    Table(Grid),
+}
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) caption: String,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    /// Whether the places stand below one another and heights go to the right.
+    pub(super) is_across: bool,
+    pub(super) body: Body,
+    pub(super) marks: Vec<Mark>,
+    pub(super) stretches: Vec<Stretch>,
+    numbers: Numbers,
+}
+
+impl Chart {
+    /// A chart of points without any; `name` is made of letters, digits and dashes.
+    pub(crate) fn new(name: impl Into<String>, title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Chart {
+            name: name.into(),
+            title: title.into(),
+            caption: String::new(),
+            x,
+            y,
+            is_across: false,
+            body: Body::Points(Vec::new()),
+            marks: Vec::new(),
+            stretches: Vec::new(),
+            numbers: Numbers::Drawn,
+        }
+    }
+
+    pub(crate) fn titled(mut self, title: &str) -> Self {
+        title.clone_into(&mut self.title);
+        self
+    }
+
+    /// A heat map: of each row a cell for each column, with what is in it in words.
+    pub(crate) fn cells(mut self, rows: Vec<Vec<(Option<f64>, String)>>, is_time: bool) -> Self {
+        self.body = Body::Cells { rows, is_time };
+        self
+    }
+
+    /// What it shows, and what is not in it.
+    pub(crate) fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+
+    /// The places below one another, in rows.
+    pub(crate) fn across(mut self) -> Self {
+        self.is_across = true;
+        self
+    }
+
+    pub(crate) fn with(mut self, more: impl IntoIterator<Item = Series>) -> Self {
+        if let Body::Points(series) = &mut self.body {
+            series.extend(more);
+        }
+        self
+    }
+
+    pub(crate) fn marked(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+        self.marks.extend(marks);
+        self
+    }
+
+    pub(crate) fn shaded(mut self, stretches: impl IntoIterator<Item = Stretch>) -> Self {
+        self.stretches.extend(stretches);
+        self
+    }
+
+    /// The table that follows in the section has the numbers.
+    pub(crate) fn without_numbers(mut self) -> Self {
+        self.numbers = Numbers::Elsewhere;
+        self
+    }
+
+    /// Its numbers in a table that says more than the points.
+    pub(crate) fn numbers(mut self, table: Grid) -> Self {
+        self.numbers = Numbers::Table(table);
+        self
+    }
+
+    /// Whether anything would be drawn: axes alone say nothing.
+    pub(super) fn is_drawn(&self) -> bool {
+        match &self.body {
+            Body::Points(series) => series.iter().any(Series::is_drawn),
+            Body::Cells { rows, .. } => rows.iter().flatten().any(|(value, _)| value.is_some()),
+        }
+    }
+
+    /// Its numbers, unless they stand elsewhere.
+    pub(super) fn table(&self) -> Option<Grid> {
+        match &self.numbers {
+            Numbers::Drawn => Some(self.drawn_numbers()),
+            Numbers::Elsewhere => None,
+            Numbers::Table(table) => Some(table.clone()),
+        }
+    }
+
+    /// What is to be said of points that are no costs.
+    pub(super) fn remark(&self) -> String {
+        let Body::Points(series) = &self.body else {
+            return String::new();
+        };
+        let count = |kind| {
+            let points = series.iter().flat_map(|series| &series.points);
+            points.filter(|point| point.kind == kind).count()
+        };
+        let mut remark = String::new();
+        if count(Kind::Suspect) > 0 {
+            remark += " A ring marks a suspect number: see the notes.";
+        }
+        if count(Kind::AtMost) > 0 {
+            remark += " An open triangle is an upper limit: the interval covers 0 and ends there.";
+        }
+        if count(Kind::AtLeast) > 0 {
+            remark += " An arrow: the range has no known upper end.";
+        }
+        match count(Kind::Missing) {
+            0 => (),
+            missing => {
+                remark += &format!(" Not drawn because not measured or not above 0: {missing}.")
+            }
+        }
+        remark
+    }
+
+    /// A row for each place with a column for each series, or the cells.
+    fn drawn_numbers(&self) -> Grid {
+        match &self.body {
+            Body::Points(series) => self.table_of_points(series),
+            Body::Cells { rows, .. } => {
+                let (Scale::Names(columns), title) = (&self.x.scale, &self.y.title) else {
+                    return Grid::default();
+                };
+                let cells = rows.iter().enumerate().map(|(row, cells)| {
+                    let name = Entry::from(self.y.scale.words(row as f64));
+                    let cells = cells.iter().map(|(_, text)| Entry::from(text));
+                    std::iter::once(name).chain(cells).collect()
+                });
+                Grid::new(1).left([title]).right(columns).with_rows(cells)
+            }
+        }
+    }
+
+    fn table_of_points(&self, series: &[Series]) -> Grid {
+        let mut places: Vec<f64> = Vec::new();
+        for point in series.iter().flat_map(|series| &series.points) {
+            if !point.text.is_empty() && !places.contains(&point.x) {
+                places.push(point.x);
+            }
+        }
+        places.sort_by(f64::total_cmp);
+        let grid = match self.x.scale {
+            Scale::Names(_) => Grid::new(1).left([&self.x.title]),
+            _ => Grid::new(1).right([&self.x.title]),
+        };
+        let grid = grid.right(distinct(series));
+        grid.with_rows(places.into_iter().map(|x| {
+            let cells = series.iter().map(|series| {
+                let at = series.points.iter().find(|point| point.x == x);
+                at.map_or_else(Entry::default, |point| {
+                    let is_suspect = point.kind == Kind::Suspect;
+                    let tone = if is_suspect {
+                        Tone::Suspect
+                    } else {
+                        Tone::Usual
+                    };
+                    Entry::new(or_none(&point.text), tone)
+                })
+            });
+            std::iter::once(Entry::from(self.x.scale.words(x)))
+                .chain(cells)
+                .collect()
+        }))
+    }
+}
+
+/// The names of series; those of one name are numbered.
+fn distinct(series: &[Series]) -> Vec<String> {
+    let count = |of: &[Series], name: &str| of.iter().filter(|one| one.name == name).count();
+    let numbered = |(place, one): (usize, &Series)| match count(series, &one.name) {
+        1 => one.name.clone(),
+        _ => format!("{} {}", one.name, count(&series[..=place], &one.name)),
+    };
+    series.iter().enumerate().map(numbered).collect()
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { NO_NUMBER } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantity::tests::estimate;
+
+    #[test]
+    fn only_a_cost_is_drawn_as_one() {
+        let cost = Point::estimate(1.0, Some(&estimate(1.0, 2.0, 4.0)));
+        assert_eq!(
+            (cost.y, cost.ends, cost.kind),
+            (Some(2.0), Some((1.0, 4.0)), Kind::Usual)
+        );
+        let limit = Point::estimate(1.0, Some(&estimate(-1.0, 2.0, 4.0)));
+        assert_eq!(
+            (limit.y, limit.ends, limit.kind),
+            (Some(4.0), None, Kind::AtMost)
+        );
+        let below = Point::estimate(1.0, Some(&estimate(-4.0, -2.0, -1.0)));
+        assert_eq!(
+            (below.y, below.kind),
+            (None, Kind::Missing),
+            "no cost lies below 0"
+        );
+        let nothing = Point::estimate(1.0, Some(&estimate(f64::NAN, f64::NAN, f64::NAN)));
+        assert_eq!((nothing.y, nothing.kind), (None, Kind::Missing));
+    }
+
+    fn chart() -> Chart {
+        let points = [
+            (estimate(1.0, 2.0, 3.0), 1024),
+            (estimate(-1.0, 2.0, 3.0), 2048),
+            (estimate(1.0, 2.0, 3.0), 4096),
+        ];
+        let points = points
+            .iter()
+            .map(|(e, size)| Point::estimate(f64::from(*size), Some(e)));
+        let (x, y) = (
+            Axis::new(Scale::Size, "size"),
+            Axis::new(Scale::Time, "cost"),
+        );
+        Chart::new("x", "X", x, y).with([Series::new(Look::Line, "x", points)])
+    }
+
+    #[test]
+    fn no_line_leads_over_a_point_that_is_no_cost() {
+        let figure = chart().figure().expect("drawn");
+        let drawn: serde_json::Value =
+            serde_json::from_str(&figure.drawing.to_script()).expect("JSON");
+        let (line, limits) = (&drawn["data"][0], &drawn["data"][1]);
+        assert_eq!(line["y"], serde_json::json!([2e-9, null, 2e-9]));
+        assert_eq!(limits["x"], serde_json::json!([2048.0]));
+        assert_eq!(limits["y"], serde_json::json!([3e-9]));
+        assert!(
+            figure
+                .caption
+                .contains("An open triangle is an upper limit")
+        );
+    }
+
+    #[test]
+    fn the_table_has_the_numbers_that_are_drawn() {
+        let table = chart()
+            .figure()
+            .and_then(|figure| figure.table)
+            .expect("a table");
+        let text = table.render(crate::Style::default());
+        let rows: Vec<&str> = text.lines().skip(2).map(str::trim).collect();
+        assert_eq!(
+            rows[0],
+            "1 KiB                         2.00 ns (1.00 to 3.00)"
+        );
+        assert!(
+            rows[1].starts_with("2 KiB  not distinguishable from 0"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_chart_without_a_point_is_none() {
+        let (x, y) = (
+            Axis::new(Scale::Size, "size"),
+            Axis::new(Scale::Time, "cost"),
+        );
+        let gap = Series::new(Look::Line, "x", [Point::estimate(1.0, None)]);
+        assert!(Chart::new("x", "X", x, y).with([gap]).figure().is_none());
+    }
+}

@@ -1,0 +1,259 @@
+//! Results that differ in two conditions alone: by size and access, stride or what others touch, and by the number of tasks.
+
+use switchcost_analysis::{CaseFinding, Findings};
+use switchcost_record::Case;
+use switchcost_units::Bytes;
+use switchcost_workload::{Access, WorkingSet};
+
+use super::{SIZE, point, time_axis};
+use crate::figure::{Axis, Chart, Figure, Look, Scale, Series};
+use crate::measure::conditions::label;
+use crate::measure::row::has_numbers;
+use crate::page::Page;
+use crate::quantity::{is_cost, with_interval};
+
+/// A plan of more sizes and strides is no grid.
+const MOST_CELLS: usize = 10_000;
+
+/// Results that have a case in common but for what was erased from it.
+type Alike<'a> = (Case, Vec<&'a CaseFinding>);
+
+fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> Vec<Alike<'a>> {
+    let mut groups: Vec<Alike<'a>> = Vec::new();
+    for finding in &findings.results {
+        let Some(key) = erased(&finding.case) else {
+            continue;
+        };
+        match groups.iter_mut().find(|(case, _)| *case == key) {
+            Some((_, members)) => members.push(finding),
+            None => groups.push((key, vec![finding])),
+        }
+    }
+    groups
+}
+
+/// All values of a condition among the results, in ascending order.
+fn values<T: Ord>(members: &[&CaseFinding], value: impl Fn(&Case) -> T) -> Vec<T> {
+    let mut values: Vec<T> = members.iter().map(|finding| value(&finding.case)).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+fn with_set(case: &Case, set: WorkingSet) -> Case {
+    Case {
+        working_set: set,
+        ..case.clone()
+    }
+}
+
+/// What the results say together that no table of the terminal holds.
+pub(in crate::measure) fn add(page: &mut Page, findings: &Findings) {
+    if !page.has_figures() {
+        return;
+    }
+    add_accesses(page, findings);
+    for second in [STRIDE, AWAY] {
+        add_maps(page, findings, second);
+    }
+    add_rings(page, findings);
+}
+
+/// Read, write, and read-modify-write beside each other, if they differ in that alone.
+fn add_accesses(page: &mut Page, findings: &Findings) {
+    let groups = alike(findings, |case| {
+        let set = WorkingSet {
+            size_bytes: Bytes(0),
+            access: Access::Read,
+            ..case.working_set
+        };
+        let is_walk = !case.working_set.is_empty() && case.mechanism.hands_over();
+        is_walk.then(|| with_set(case, set))
+    });
+    let access = |finding: &CaseFinding| finding.case.working_set.access;
+    let several = groups
+        .into_iter()
+        .filter(|(_, members)| members.iter().any(|f| access(f) != access(members[0])));
+    for (number, (case, members)) in several.enumerate() {
+        page.heading("Access types", &label(&case));
+        page.figure(|| {
+            let series = [Access::Read, Access::Write, Access::Rmw].map(|wanted| {
+                let of_access = members.iter().filter(|finding| access(finding) == wanted);
+                let points = of_access.map(|finding| {
+                    let size = finding.case.working_set.size_bytes.0;
+                    point(size as f64, finding, finding.total_ns.as_ref())
+                });
+                Series::new(Look::Line, wanted.to_string(), sorted(points))
+            });
+            let (x, y) = (
+                Axis::new(Scale::Size, SIZE),
+                time_axis("total cost of a switch"),
+            );
+            Chart::new(
+                format!("accesses-{}", number + 1),
+                "Total cost by kind of access",
+                x,
+                y,
+            )
+            .with(series.into_iter().filter(|series| !series.is_empty()))
+            .caption("Total cost of a switch with its interval.")
+            .figure()
+        });
+        page.method(&["total-and-indirect-cost"]);
+    }
+}
+
+fn sorted(points: impl Iterator<Item = crate::figure::Point>) -> Vec<crate::figure::Point> {
+    let mut points: Vec<_> = points.collect();
+    points.sort_by(|a, b| a.place().total_cmp(&b.place()));
+    points.dedup_by(|a, b| a.place() == b.place());
+    points
+}
+
+/// What is drawn against the size.
+#[derive(Clone, Copy)]
+struct Second {
+    name: &'static str,
+    /// What its figures are called.
+    figures: &'static str,
+    heading: &'static str,
+    method: &'static str,
+    value: fn(&Case) -> Option<Bytes>,
+    /// The case without it.
+    erased: fn(Case) -> Case,
+}
+
+const STRIDE: Second = Second {
+    name: "stride",
+    figures: "strides",
+    heading: "Size and stride",
+    method: "total-and-indirect-cost",
+    value: |case| {
+        let is_walk = case.away.is_none() && case.mechanism.hands_over();
+        Some(case.working_set.stride_bytes).filter(|_| is_walk)
+    },
+    erased: |case| {
+        let set = WorkingSet {
+            stride_bytes: Bytes(0),
+            ..case.working_set
+        };
+        with_set(&case, set)
+    },
+};
+
+/// The task's own footprint, and what is touched while it is away.
+const AWAY: Second = Second {
+    name: "away",
+    figures: "footprints",
+    heading: "Own size and what is touched meanwhile",
+    method: "reload",
+    value: |case| case.away,
+    erased: |case| Case { away: None, ..case },
+};
+
+/// The total cost by size and a second condition, if there are at least two of each.
+fn add_maps(page: &mut Page, findings: &Findings, second: Second) {
+    let groups = alike(findings, |case| {
+        let set = WorkingSet {
+            size_bytes: Bytes(0),
+            ..case.working_set
+        };
+        let has_both = !case.working_set.is_empty() && (second.value)(case).is_some();
+        has_both.then(|| (second.erased)(with_set(case, set)))
+    });
+    let mut number = 0;
+    for (like, members) in groups {
+        let sizes = values(&members, |case| case.working_set.size_bytes);
+        let seconds: Vec<Bytes> = values(&members, second.value)
+            .into_iter()
+            .flatten()
+            .collect();
+        // No more results than sizes, or seconds, make a line.
+        let is_grid = members.len() > sizes.len().max(seconds.len());
+        let is_plane = sizes.len() > 1 && seconds.len() > 1;
+        if is_grid && is_plane && sizes.len().saturating_mul(seconds.len()) <= MOST_CELLS {
+            number += 1;
+            page.heading(second.heading, &label(&like));
+            page.figure(|| map(&members, second, &sizes, &seconds, number));
+            page.method(&[second.method]);
+        }
+    }
+}
+
+fn map(
+    members: &[&CaseFinding],
+    second: Second,
+    sizes: &[Bytes],
+    seconds: &[Bytes],
+    number: usize,
+) -> Option<Figure> {
+    let cell = |size: &Bytes, at: &Bytes| {
+        let is_there = |finding: &&&CaseFinding| {
+            let case = &finding.case;
+            case.working_set.size_bytes == *size && (second.value)(case) == Some(*at)
+        };
+        let found = members.iter().find(is_there);
+        let Some((finding, total)) = found.and_then(|f| Some((f, f.total_ns.as_ref()?))) else {
+            return (None, "not measured".to_owned());
+        };
+        let height = Some(total.estimate).filter(|_| has_numbers(finding) && is_cost(total));
+        (height, with_interval(total))
+    };
+    let rows = seconds
+        .iter()
+        .map(|at| sizes.iter().map(|size| cell(size, at)).collect());
+    let (id, title) = (
+        format!("{}-{number}", second.figures),
+        format!("Total cost by size and {}", second.name),
+    );
+    Chart::new(id, title, Axis::names(SIZE, sizes), Axis::names(second.name, seconds))
+        .cells(rows.collect(), true)
+        .caption(
+            "Total cost of a switch, on a logarithmic scale. A gap: not measured, or not distinguishable from 0; the pointer and the \
+             table say which.",
+        )
+        .figure()
+}
+
+/// The cost of a switch in rings of different lengths.
+fn add_rings(page: &mut Page, findings: &Findings) {
+    let mut rings = alike(findings, |case| {
+        Some(Case {
+            tasks: 2,
+            switches: None,
+            ..case.clone()
+        })
+    });
+    rings.retain(|(_, members)| values(members, |case| case.tasks).len() > 1);
+    if rings.is_empty() {
+        return;
+    }
+    page.heading(
+        "Rings of N tasks",
+        "cost of a switch by the number of tasks that take turns",
+    );
+    page.figure(|| {
+        let series = rings.iter().map(|(case, members)| {
+            let points = members.iter().map(|finding| {
+                // With a working set what is lost to the others belongs to it; without, the switch alone.
+                let alone = finding.direct_ns.as_ref().or(finding.handoff_ns.as_ref());
+                let is_bare = finding.case.working_set.is_empty();
+                let cost = if is_bare {
+                    alone
+                } else {
+                    finding.total_ns.as_ref()
+                };
+                point(f64::from(finding.case.tasks), finding, cost)
+            });
+            Series::new(Look::Line, label(case), sorted(points))
+        });
+        let (x, y) = (
+            Axis::new(Scale::Count, "tasks in the ring"),
+            time_axis("cost of a switch"),
+        );
+        Chart::new("rings", "Cost of a switch by the number of tasks", x, y)
+            .with(series)
+            .caption("Direct cost without a working set, total cost with one; with intervals.")
+            .figure()
+    });
+}
