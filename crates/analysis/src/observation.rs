@@ -3,8 +3,7 @@
 //! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and between the two for a preemption, which
 //! does less than a switch that blocks and no less than a yield; with the interrupt, where one preempts. The indirect cost is a
 //! range. Its lower end is 0: the caches may have kept everything. Its upper end holds in whatever order the tasks touch their
-//! memory (`bound.rs`). What is likely is as if they walked it in order: reloading what was touched, by its pages, as far as both
-//! the task and those who ran meanwhile had the time to walk so much.
+//! memory (`bound.rs`). What is likely is known only if `inject` has measured the program, or a profile of it was traced.
 
 mod advice;
 #[cfg(test)]
@@ -37,16 +36,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::{
-    Calibration, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
+    Calibration, CountedTurns, Entry, KnownBy, Observation, OwnCost, Source, Tasks, Why,
 };
-use switchcost_units::Bytes;
 
 pub use advice::{Advice, AtMost, Change, NoAdvice};
 pub use bound::{Far, Limit, Prices};
 pub use calibration::calibration;
 pub use cause_costs::CauseCost;
 pub use cost::{DirectCosts, Range};
-pub use known::LikelyBy;
 pub use latency::Latency;
 pub use neighbours::NeighbourFinding;
 pub use payers::{Bounds, Of, Part, Payer, payers};
@@ -99,9 +96,6 @@ pub struct Findings {
     pub no_advice: Option<NoAdvice>,
     /// What would change the answer most if it were known better; none where no cost is known.
     pub widest: Option<Widest>,
-    /// Upper end of the cost as a share of the CPU time if tasks touch no more than a tenth of their memory between two switches; none
-    /// where their pages were looked at, and where that makes no difference worth a look.
-    pub with_a_tenth: Option<f64>,
     /// What hardware counters counted in the turns of the observed; none if they were not read.
     pub counted: Option<CountedTurns>,
     /// How long the scheduler took at switches of the observed; none where it was not asked for or is not known.
@@ -137,8 +131,6 @@ pub struct CauseFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Widest {
-    /// How much of the caches the tasks really use, which was not looked at.
-    Footprint,
     /// What reloading costs at most, which the measurement of the machine's costs does not contain.
     Bound,
     /// What a reload costs: caches may keep everything or nothing.
@@ -178,7 +170,6 @@ pub fn analyse(observation: &Observation) -> Findings {
             .zip(requests)
             .map(|(cost, requests)| cost.over(requests)),
         widest: widest(observation, &all),
-        with_a_tenth: with_a_tenth(observation, &all),
         off: latency::find(observed(observation).map(|tasks| &tasks.off)),
         wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),
         counted: observed(observation)
@@ -283,34 +274,16 @@ fn widest(observation: &Observation, all: &ProcessFinding) -> Option<Widest> {
         .as_ref()
         .is_some_and(|calibration| has_bound(calibration, observation));
     // What inject has measured is not narrowed by what is supposed of memory.
-    if all.likely_by == Some(LikelyBy::Inject) {
+    if all.likely_by == Some(KnownBy::Inject) {
         return None;
     }
-    Some(match with_a_tenth(observation, all) {
-        _ if !is_bounded => Widest::Bound,
-        Some(_) => Widest::Footprint,
-        None => Widest::Reload,
+    Some(if is_bounded {
+        Widest::Reload
+    } else {
+        Widest::Bound
     })
 }
 
 fn has_bound(calibration: &Calibration, observation: &Observation) -> bool {
     bound::Bound::of(calibration, &observation.host).is_some()
-}
-
-/// What narrows an upper end by less is not worth a look.
-const NARROWER: f64 = 0.75;
-
-fn with_a_tenth(observation: &Observation, all: &ProcessFinding) -> Option<f64> {
-    let is_looked_at = observed(observation).any(|tasks| tasks.referenced_bytes.is_some());
-    let now = all.share.filter(|_| !is_looked_at)?.high;
-    let tenth = |tasks: &Tasks| Tasks {
-        referenced_bytes: tasks.resident_bytes.map(|bytes| Bytes(bytes.0 / 10)),
-        ..tasks.clone()
-    };
-    let touched = Observation {
-        tasks: observation.tasks.iter().map(tenth).collect(),
-        ..observation.clone()
-    };
-    let then = processes::all(&Priced::of(&touched)).share?.high;
-    (then < NARROWER * now).then_some(then)
 }

@@ -45,7 +45,6 @@ pub(crate) struct ByBpf {
     memory: Memory,
     /// The slot with which the next look at memory begins.
     first_with_memory: usize,
-    may_mark: bool,
     counts_only: bool,
     cpus: Cpus,
     /// What CPUs did while the program was attached to one tracepoint after another.
@@ -98,7 +97,6 @@ impl ByBpf {
             own_cost: own_cost::OwnCost::default(),
             memory: Memory::default(),
             first_with_memory: 0,
-            may_mark: options.may_mark_pages,
             counts_only: options.counts_only,
             cpus,
             cpus_before: Vec::new(),
@@ -221,10 +219,8 @@ impl ByBpf {
         }
         let run_time = || run_time(&self.kernel, self.stacks.as_ref());
         self.own_cost.tick(run_time, self.switches());
-        self.memory.tick(
-            || processes(&self.tables, &mut self.first_with_memory),
-            self.may_mark,
-        );
+        self.memory
+            .tick(|| processes(&self.tables, &mut self.first_with_memory));
     }
 
     /// Hands over the events since the last time.

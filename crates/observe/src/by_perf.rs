@@ -41,13 +41,12 @@ pub(crate) struct ByPerf {
     /// What the kernel itself counts of the observed.
     kernels: KernelCounts,
     memory: Memory,
-    may_mark: bool,
     lost: Lost,
 }
 
 impl ByPerf {
     /// Begins to record. Nothing is observed yet.
-    pub(crate) fn start(host: &HostManifest, may_mark: bool) -> Result<ByPerf, Unavailable> {
+    pub(crate) fn start(host: &HostManifest) -> Result<ByPerf, Unavailable> {
         Ok(ByPerf {
             records: SwitchRecords::open_for_own_children(&host.cpus_online)?,
             waiting: Vec::new(),
@@ -59,7 +58,6 @@ impl ByPerf {
             ended_totals: Totals::default(),
             kernels: KernelCounts::default(),
             memory: Memory::default(),
-            may_mark,
             lost: Lost::default(),
         })
     }
@@ -126,7 +124,7 @@ impl ByPerf {
         let until = std::mem::replace(&mut self.looked_at, monotonic());
         self.take_until(until);
         let alive = || self.tasks.values().map(|task| task.tgid).collect();
-        self.memory.tick(alive, self.may_mark);
+        self.memory.tick(alive);
     }
 
     /// Ends the observation.

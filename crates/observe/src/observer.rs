@@ -48,7 +48,7 @@ impl Way {
             }
             Err(why) => why.to_string(),
         };
-        match ByPerf::start(host, options.may_mark_pages) {
+        match ByPerf::start(host) {
             Ok(perf) => (Way::Perf(Box::new(perf)), vec![bpf_unavailable_because]),
             Err(why) => (
                 Way::Proc(ByProc::default()),

@@ -9,8 +9,6 @@ pub struct Options {
     pub wants_scheduler_time: bool,
     /// Counts and causes alone, without a clock: no times off the CPU, no neighbours, no memory.
     pub counts_only: bool,
-    /// How much memory is touched, for which the kernel's marks of pages are cleared now and then.
-    pub may_mark_pages: bool,
     /// So many switches a second have the user's stack sampled.
     pub stacks_per_second: Option<u32>,
     /// Whether to do without programs in the kernel, even where it would take them.

@@ -75,10 +75,6 @@ impl Sums {
         }
         sum.restricts_speculation |= memory.restricts_speculation(task.tgid);
         sum.resident_bytes = sum.resident_bytes.max(memory.resident_of(task.tgid));
-        sum.referenced_bytes = sum.referenced_bytes.max(memory.referenced_of(task.tgid));
-        sum.usually_referenced_bytes = sum
-            .usually_referenced_bytes
-            .max(memory.usually_referenced_of(task.tgid));
         sum.count += 1;
         sum.voluntary += task.voluntary;
         sum.involuntary += task.involuntary;

@@ -206,7 +206,6 @@ _OBSERVE: dict[str, Form] = {
     "scheduler_time": "flag",
     "events": "value",
     "counts_only": "flag",
-    "allow_clear_refs": "flag",
     "no_bpf": "flag",
     "stacks": "optional",
     "profile": "value",
@@ -233,7 +232,6 @@ def observe(
     scheduler_time: bool = False,
     events: Path | None = None,
     counts_only: bool = False,
-    allow_clear_refs: bool = False,
     no_bpf: bool = False,
     stacks: int | bool | None = None,
     profile: Path | None = None,
@@ -266,8 +264,6 @@ def observe(
             takes more than twice as long.
         counts_only: Count only switches and causes: observing a switch takes about half as long, without times off the CPU,
             neighbours and the cost of reloading caches.
-        allow_clear_refs: Also read how much memory processes touch that the observer did not start: this clears the
-            kernel's marks of their pages every 5 s.
         no_bpf: Without BPF programs: use the kernel's records of switches (perf), or else its counters in /proc. Needs no
             root, and has no causes or neighbours.
         stacks: Sample the program's stack at N switches a second, 100 if no number is given, by frame pointers, for

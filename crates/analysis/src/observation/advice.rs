@@ -163,13 +163,9 @@ pub(super) fn find(
 
 /// What switching costs of the CPU time: at most, where that has an end, else what is likely, or directly where no more is known.
 fn cost_share(all: &ProcessFinding) -> Option<f64> {
-    match all.share {
-        Some(share) if share.is_bounded() => Some(share.high),
-        Some(share) => Some(share.likely.unwrap_or(share.low)),
-        None => {
-            let direct = all.direct_share?;
-            Some(direct.likely.unwrap_or(direct.low))
-        }
+    match all.share.filter(Range::is_bounded) {
+        Some(share) => Some(share.high),
+        None => Some(all.likely_ns()? / all.cpu_ns?),
     }
 }
 

@@ -426,7 +426,7 @@ fn what_can_win_too_little_is_not_advised() {
 }
 
 #[test]
-fn what_has_no_upper_end_is_advised_on_by_what_is_likely() {
+fn what_has_no_upper_end_is_advised_on_by_what_is_known() {
     let of = |switches, run_ns| {
         let mut unbounded = preempted(Why::SliceEnded, Entry::Interrupt, Vec::new());
         let tasks = &mut unbounded.tasks[0];

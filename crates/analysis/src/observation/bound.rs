@@ -60,7 +60,7 @@ pub struct Far {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// The memory that the task has, or was seen to touch.
+    /// The memory that the task has.
     Memory,
     /// What the caches of a core hold.
     Caches,
@@ -165,11 +165,6 @@ impl Bound {
     fn far_share(&self, others_ns: f64) -> f64 {
         let evicted_bytes = others_ns / self.prices.stream_far_ns * self.line_bytes;
         (evicted_bytes / self.prices.last_bytes.max(self.line_bytes)).min(1.0)
-    }
-
-    /// How many bytes of pages may have been touched without a mark, where translations stay in the TLBs.
-    pub(super) fn unmarked(&self) -> f64 {
-        self.tlb_reach
     }
 }
 

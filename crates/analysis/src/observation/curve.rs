@@ -1,6 +1,6 @@
 use switchcost_record::observation::{Calibration, Reload};
 
-/// What walking an array takes, and what it takes longer behind a switch, over its size.
+/// What walking an array takes, over its size.
 pub(super) struct Curve<'a> {
     points: &'a [Reload],
 }
@@ -9,24 +9,6 @@ impl Curve<'_> {
     pub(super) fn of(calibration: &Calibration) -> Option<Curve<'_>> {
         let points = calibration.reloads.as_slice();
         (!points.is_empty()).then_some(Curve { points })
-    }
-
-    /// A time over a size in bytes: in a straight line between two sizes, and beyond the last as steeply as from nothing to it, by
-    /// the byte. More memory does not cost less, and nothing costs less than nothing.
-    pub(super) fn at(&self, bytes: f64, of: impl Fn(&Reload) -> f64) -> f64 {
-        let (mut before, mut value) = (0.0, 0.0);
-        for point in self.points {
-            let (end, next) = (point.size_bytes.0 as f64, of(point).max(value));
-            if bytes <= end {
-                return value + (next - value) * (bytes - before) / (end - before);
-            }
-            (before, value) = (end, next);
-        }
-        if value > 0.0 {
-            value * (bytes / before)
-        } else {
-            0.0
-        }
     }
 
     /// How many bytes are walked in a time.
@@ -65,21 +47,6 @@ mod tests {
                 high_ns: ns * 2.0,
             },
         }
-    }
-
-    #[test]
-    fn a_reload_grows_with_the_memory_touched() {
-        let points = [
-            reload(100, 5.0, 10.0),
-            reload(200, 10.0, 8.0),
-            reload(300, 30.0, 30.0),
-        ];
-        let curve = Curve { points: &points };
-        let at = |bytes| curve.at(bytes, |reload| reload.cost.ns);
-        assert_eq!(
-            [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 600.0].map(at),
-            [0.0, 5.0, 10.0, 10.0, 10.0, 20.0, 60.0]
-        );
     }
 
     #[test]

@@ -1,32 +1,13 @@
-use schemars::JsonSchema;
-use serde::Serialize;
 use switchcost_record::observation::{
-    Cost, KnownBy, KnownLines, KnownPoint, KnownReload, Observation, Tasks,
+    Cost, KnownLines, KnownPoint, KnownReload, Observation, Tasks,
 };
 
 use super::cost::Costs;
 
-/// What the likely part of the caches is made of, the best first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, strum::Display,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum LikelyBy {
-    /// `inject` has measured it on this program.
-    Inject,
-    /// A profile of this program, at the prices of this machine.
-    Profile,
-    /// The pages that it touched, as if it walked them in order.
-    Pages,
-    /// The memory that it has, as if it walked all of it in order.
-    Memory,
-}
-
 /// What is known of some tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known<'a> {
-    /// What a switch likely costs them, known in the best way.
+    /// What a switch costs them, known in the best way.
     pub(super) likely: Option<&'a KnownReload>,
     /// How many lines they use at most within some time; empty where that is not known.
     pub(super) most: &'a [KnownLines],
@@ -65,17 +46,6 @@ pub(super) fn most_lines(most: &[KnownLines], ran_ns: f64) -> f64 {
     most.iter()
         .find(|most| most.ran_ns.0 as f64 >= ran_ns)
         .map_or(f64::INFINITY, |most| most.lines)
-}
-
-impl LikelyBy {
-    pub(super) fn of(tasks: &Tasks, known: Option<&KnownReload>) -> LikelyBy {
-        match known.map(|known| known.by) {
-            Some(KnownBy::Inject) => LikelyBy::Inject,
-            Some(KnownBy::Profile) => LikelyBy::Profile,
-            None if tasks.referenced_bytes.is_some() => LikelyBy::Pages,
-            None => LikelyBy::Memory,
-        }
-    }
 }
 
 /// What others did meanwhile.

@@ -2,14 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_record::observation::{Observation, Pair, Source, Tasks};
+use switchcost_record::observation::{KnownBy, Observation, Source, Tasks};
 
 use super::cost::{self, Range};
 use super::pools::Names;
 use super::reloading::{Reloaded, Reloading};
 use super::runtimes::{self, Kind};
 use super::turns::{self, Limited};
-use super::{CauseCost, Latency, LikelyBy, Prices, cause_costs, known, latency, observed};
+use super::{CauseCost, Latency, Prices, cause_costs, known, latency, observed};
 
 /// The switches of a process, or of several together, and what they cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -44,8 +44,8 @@ pub struct ProcessFinding {
     pub interrupts_ns: Option<Range>,
     /// Indirect cost; none where the machine's is not known, or how long others ran.
     pub indirect_ns: Option<Range>,
-    /// What the likely indirect cost is made of, where most of it comes from; none where it is not known.
-    pub likely_by: Option<LikelyBy>,
+    /// What the likely indirect cost is known by, where most of it comes from; none where it is not known.
+    pub likely_by: Option<KnownBy>,
     /// What the upper end of the indirect cost is limited by; empty where that is not known.
     pub limits: Vec<Limited>,
     /// Both.
@@ -78,6 +78,15 @@ impl ProcessFinding {
         let most = self.cost_cpus.map(|cost| cost.high).or(self.cpus);
         most.is_some_and(|most| most < NEGLIGIBLE_CPUS)
     }
+
+    /// What switching likely costs, or what it likely costs directly if no more is known; none where the machine's costs are not known.
+    pub fn likely_ns(&self) -> Option<f64> {
+        let both = self.cost_ns.and_then(|cost| cost.likely);
+        both.or_else(|| {
+            self.direct_ns
+                .map(|direct| direct.likely.unwrap_or(direct.low))
+        })
+    }
 }
 
 impl Range {
@@ -91,8 +100,6 @@ impl Range {
 pub(super) struct Priced<'a> {
     observation: &'a Observation,
     reloading: Option<Reloading<'a>>,
-    /// Processes whose pages the TLBs forget time and again.
-    forgotten: BTreeSet<u32>,
 }
 
 impl Priced<'_> {
@@ -106,7 +113,6 @@ impl Priced<'_> {
             observation,
             reloading: calibration
                 .and_then(|calibration| Reloading::of(calibration, &observation.host)),
-            forgotten: forgotten(observation),
         }
     }
 
@@ -115,38 +121,10 @@ impl Priced<'_> {
     }
 
     fn reloaded(&self, tasks: &Tasks) -> Option<Reloaded> {
-        let is_forgotten = tasks
-            .process
-            .is_some_and(|process| self.forgotten.contains(&process));
         self.reloading
             .as_ref()?
-            .cost(tasks, known::of(self.observation, tasks), is_forgotten)
+            .cost(tasks, known::of(self.observation, tasks))
     }
-}
-
-/// Other processes ran in between so often a second, for each task: twice in a tenth of a second.
-const OFTEN: f64 = 20.0;
-
-/// Where the TLBs do not distinguish address spaces, another process empties them.
-fn forgotten(observation: &Observation) -> BTreeSet<u32> {
-    if observation.host.has_pcid.known() != Some(&false) {
-        return BTreeSet::new();
-    }
-    let mut runs: BTreeMap<u32, f64> = BTreeMap::new();
-    let is_other = |pair: &&Pair| pair.other.is_some_and(|other| other != pair.process);
-    for pair in observation.pairs.iter().filter(is_other) {
-        *runs.entry(pair.process).or_default() += pair.runs as f64;
-    }
-    for tasks in &observation.tasks {
-        let least = OFTEN * tasks.count as f64 * observation.window_ns.0 as f64 / 1e9;
-        if let Some(runs) = tasks.process.and_then(|process| runs.get_mut(&process)) {
-            *runs -= least;
-        }
-    }
-    runs.into_iter()
-        .filter(|(_, beyond)| *beyond >= 0.0)
-        .map(|(process, _)| process)
-        .collect()
 }
 
 pub(super) fn all(priced: &Priced<'_>) -> ProcessFinding {
@@ -270,12 +248,7 @@ fn together<'a>(
         .into_iter()
         .map(|((process, _), tasks)| of(process, &tasks));
     let mut found: Vec<ProcessFinding> = found.filter(|found| found.switches > 0).collect();
-    // As the tables show it.
-    let costs = |found: &ProcessFinding| {
-        found.cost_ns.map_or(found.switches as f64, |cost| {
-            cost.likely.unwrap_or(cost.high)
-        })
-    };
+    let costs = |found: &ProcessFinding| found.likely_ns().unwrap_or(found.switches as f64);
     found.sort_by(|a, b| costs(b).total_cmp(&costs(a)));
     found
 }
@@ -305,10 +278,7 @@ fn finding(
     let interrupts = together(&|tasks| cost::interrupts(tasks, costs(tasks)?)).map(no_more);
     let reloaded: Option<Vec<Reloaded>> =
         tasks.iter().map(|tasks| priced.reloaded(tasks)).collect();
-    let indirect = reloaded.as_ref().map(|all| {
-        all.iter()
-            .fold(Range::NOTHING, |sum, each| sum.plus(each.cost))
-    });
+    let indirect = reloaded.as_deref().map(sum_of_reloads);
     let both = direct
         .zip(indirect)
         .map(|(direct, indirect)| no_more(direct.plus(indirect)));
@@ -333,7 +303,9 @@ fn finding(
         direct_ns: direct,
         interrupts_ns: interrupts,
         indirect_ns: indirect,
-        likely_by: reloaded.as_deref().and_then(most_of),
+        likely_by: indirect
+            .and_then(|range| range.likely)
+            .and_then(|_| most_of(reloaded.as_deref()?)),
         limits: turns::together(reloaded.into_iter().flatten().flat_map(|each| each.limited)),
         cost_ns: both,
         direct_share: of_its_cpu(direct),
@@ -350,19 +322,32 @@ fn finding(
     }
 }
 
-/// What most of the likely cost is by; of none at all what the best of it is by.
-fn most_of(reloaded: &[Reloaded]) -> Option<LikelyBy> {
-    let mut sums: BTreeMap<LikelyBy, f64> = BTreeMap::new();
+/// Tasks of which nothing is known leave the sum known if they cost no more of its upper end than this.
+const FEW: f64 = 0.1;
+
+/// What reloading costs tasks together.
+fn sum_of_reloads(reloaded: &[Reloaded]) -> Range {
+    let high: f64 = reloaded.iter().map(|each| each.cost.high).sum();
+    let unknown = reloaded.iter().filter(|each| each.cost.likely.is_none());
+    let are_few = unknown.map(|each| each.cost.high).sum::<f64>() <= FEW * high;
+    let of_few = |cost: Range| Range {
+        likely: cost.likely.or(are_few.then_some(0.0)),
+        ..cost
+    };
+    reloaded
+        .iter()
+        .fold(Range::NOTHING, |sum, each| sum.plus(of_few(each.cost)))
+}
+
+/// What most of the likely cost is known by.
+fn most_of(reloaded: &[Reloaded]) -> Option<KnownBy> {
+    let mut sums: BTreeMap<KnownBy, f64> = BTreeMap::new();
     for each in reloaded {
-        *sums.entry(each.by).or_default() += each.cost.likely.unwrap_or(0.0);
+        if let Some(by) = each.by {
+            *sums.entry(by).or_default() += each.cost.likely.unwrap_or(0.0);
+        }
     }
-    let (first, rest) = (sums.iter().next()?, sums.iter().skip(1));
-    Some(
-        *rest
-            .fold(
-                first,
-                |most, each| if each.1 > most.1 { each } else { most },
-            )
-            .0,
-    )
+    // Of equal ones the first.
+    let most = sums.into_iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
+    most.map(|(by, _)| by)
 }

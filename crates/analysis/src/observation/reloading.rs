@@ -1,11 +1,11 @@
+use switchcost_record::HostManifest;
 use switchcost_record::observation::{Calibration, Cost, KnownBy, KnownLines, KnownReload, Tasks};
-use switchcost_record::{CacheKind, HostManifest};
-use switchcost_units::{Bytes, Nanos};
+use switchcost_units::Nanos;
 
 use super::bound::{AtMost, Bound, Footprint, Limit, Prices};
 use super::cost::{Costs, Range, direct};
 use super::curve::Curve;
-use super::known::{self, Away, Known, LikelyBy};
+use super::known::{self, Away, Known};
 use super::turns::{self, Limited, Returns};
 use End::{Least, Most, Usual};
 
@@ -14,14 +14,12 @@ pub(super) struct Reloading<'a> {
     calibration: &'a Calibration,
     curve: Curve<'a>,
     bound: Option<Bound>,
-    /// The largest cache, in bytes.
-    last_level: f64,
 }
 
 /// What reloading costs tasks, and what limits the upper end of it.
 pub(super) struct Reloaded {
     pub(super) cost: Range,
-    pub(super) by: LikelyBy,
+    pub(super) by: Option<KnownBy>,
     pub(super) limited: Vec<Limited>,
 }
 
@@ -31,18 +29,10 @@ impl Reloading<'_> {
         calibration: &'a Calibration,
         host: &HostManifest,
     ) -> Option<Reloading<'a>> {
-        let caches = host
-            .caches
-            .iter()
-            .filter(|cache| cache.kind != CacheKind::Instruction);
         Some(Reloading {
             calibration,
             curve: Curve::of(calibration)?,
             bound: Bound::of(calibration, host),
-            last_level: caches
-                .map(|cache| cache.size_bytes.0)
-                .max()
-                .map_or(f64::INFINITY, |size| size as f64),
         })
     }
 
@@ -51,13 +41,7 @@ impl Reloading<'_> {
     }
 
     /// What reloading costs the tasks after their switches. A task that did not come back in the window has not reloaded anything in it.
-    /// `loses_translations`: whether others made the TLBs forget its pages time and again.
-    pub(super) fn cost(
-        &self,
-        tasks: &Tasks,
-        known: Known<'_>,
-        loses_translations: bool,
-    ) -> Option<Reloaded> {
+    pub(super) fn cost(&self, tasks: &Tasks, known: Known<'_>) -> Option<Reloaded> {
         let direct = direct(
             tasks,
             Costs {
@@ -67,18 +51,16 @@ impl Reloading<'_> {
         )?;
         let (cost, limited) = match known.likely {
             Some(known) if known.by == KnownBy::Inject => self.as_injected(tasks, direct, known),
-            likely => {
-                let likely = likely.map_or_else(
-                    || self.in_order(tasks, direct),
-                    |known| self.as_known(tasks, direct, known, Usual, |cost| cost.ns),
-                );
+            profile => {
+                let likely =
+                    profile.map(|known| self.as_known(tasks, direct, known, Usual, |cost| cost.ns));
                 let each = direct.over(tasks.switches().max(1) as f64);
-                let memory = self.memory(tasks, loses_translations);
-                let limited = self.at_most(tasks, each, known.most, memory);
+                let limited = self.at_most(tasks, each, known.most);
+                let most = turns::sum(&limited);
                 let cost = Range {
                     low: 0.0,
-                    likely: Some(likely),
-                    high: turns::sum(&limited).max(likely),
+                    likely: likely.or((most == 0.0).then_some(0.0)),
+                    high: most.max(likely.unwrap_or(0.0)),
                 };
                 (cost, limited)
             }
@@ -89,7 +71,7 @@ impl Reloading<'_> {
         let cost = cost.up_to(room);
         Some(Reloaded {
             limited: within(limited, most, cost.high),
-            by: LikelyBy::of(tasks, known.likely),
+            by: known.likely.map(|known| known.by),
             cost,
         })
     }
@@ -119,13 +101,10 @@ impl Reloading<'_> {
 
     /// The most that returns may have cost, whatever the task did then; or if it runs as its profile does, where there is one and that is
     /// less. The kernel's own way, of the switch away and of that back, evicts as others do.
-    fn at_most(
-        &self,
-        tasks: &Tasks,
-        direct: Range,
-        profile: &[KnownLines],
-        bytes: f64,
-    ) -> Vec<Limited> {
+    fn at_most(&self, tasks: &Tasks, direct: Range, profile: &[KnownLines]) -> Vec<Limited> {
+        let bytes = tasks
+            .resident_bytes
+            .map_or(f64::INFINITY, |bytes| bytes.0 as f64);
         let behind = |others_ns: f64, lines: f64| match &self.bound {
             Some(bound) => bound.at_most(Footprint { bytes, lines }, others_ns + 2.0 * direct.high),
             None => AtMost {
@@ -148,24 +127,6 @@ impl Reloading<'_> {
         }
     }
 
-    /// Of a walk in order over the pages that were touched, else over all that it has, and no more than can be walked in the time of one
-    /// turn, nor in that of the others.
-    fn in_order(&self, tasks: &Tasks, direct: Range) -> f64 {
-        let run = (tasks.run_ns.0 as f64 - direct.likely.unwrap_or(direct.low)).max(0.0);
-        let turn = self.curve.walked_in(run / tasks.switches().max(1) as f64);
-        let touched = tasks
-            .usually_referenced_bytes
-            .or(tasks.referenced_bytes)
-            .or(tasks.resident_bytes)
-            .map_or(f64::INFINITY, |bytes| bytes.0 as f64);
-        let touched = touched.min(self.last_level).min(turn);
-        let reload = |bytes: f64| self.curve.at(bytes, |reload| reload.cost.ns);
-        behind_all(tasks, Usual, |usual| match usual {
-            Some(usual) => reload(touched.min(self.curve.walked_in(usual))).min(usual),
-            None => reload(touched),
-        })
-    }
-
     /// As it is known of the program, where others touched memory for as long as they had: as fast as `inject` does, or walking in order.
     /// At most the time until the next switch takes nothing from it.
     fn as_known(
@@ -183,7 +144,6 @@ impl Reloading<'_> {
         };
         let is_timed = known.points.iter().all(|point| point.away_ns.is_some());
         behind_all(tasks, end, |others| {
-            let others = others.unwrap_or(f64::INFINITY);
             let away = if is_timed {
                 Away::Ns(others)
             } else {
@@ -191,23 +151,6 @@ impl Reloading<'_> {
             };
             known::cost(&known.points, away, turn, of)
         })
-    }
-
-    /// The most that tasks may touch in a turn: what their process has; or what it touched while its pages were looked at, if turns are
-    /// shorter. A page whose translation was there all the time is not seen to be touched.
-    fn memory(&self, tasks: &Tasks, loses_translations: bool) -> f64 {
-        let bytes = |bytes: Option<Bytes>| bytes.map_or(f64::INFINITY, |bytes| bytes.0 as f64);
-        let is_longer = tasks.run_ns.0 as f64 / tasks.switches().max(1) as f64 > MARKED_NS;
-        let unmarked = match &self.bound {
-            Some(bound) if !loses_translations => bound.unmarked(),
-            _ => 0.0,
-        };
-        let marked = if is_longer {
-            f64::INFINITY
-        } else {
-            bytes(tasks.referenced_bytes) + unmarked
-        };
-        bytes(tasks.resident_bytes).min(marked)
     }
 }
 
@@ -234,7 +177,7 @@ enum End {
 }
 
 /// The sum over all returns of a cost by how long others ran, which after a move to another core is none.
-fn behind_all(tasks: &Tasks, end: End, cost: impl Fn(Option<f64>) -> f64) -> f64 {
+fn behind_all(tasks: &Tasks, end: End, cost: impl Fn(f64) -> f64) -> f64 {
     let behind = |(from, to, count): (Nanos, Option<Nanos>, u64)| {
         let from = from.0 as f64;
         let others = match (end, to) {
@@ -242,19 +185,16 @@ fn behind_all(tasks: &Tasks, end: End, cost: impl Fn(Option<f64>) -> f64) -> f64
             (Usual, to) => to.map_or(from, |to| (from + to.0 as f64) / 2.0),
             (Most, to) => to.map_or(f64::INFINITY, |to| to.0 as f64),
         };
-        count as f64 * cost(Some(others))
+        count as f64 * cost(others)
     };
     let moves = tasks.moved[1].saturating_add(tasks.moved[2]);
     let moved = if moves > 0 {
-        moves as f64 * cost(None)
+        moves as f64 * cost(f64::INFINITY)
     } else {
         0.0
     };
     tasks.others.buckets().map(behind).sum::<f64>() + moved
 }
-
-/// For so long is looked at which pages are touched, in nanoseconds.
-const MARKED_NS: f64 = 1e8;
 
 /// The same limits where all of it can be no more than the CPU time: what is beyond is the CPU time's.
 fn within(limited: Vec<Limited>, most: f64, high: f64) -> Vec<Limited> {

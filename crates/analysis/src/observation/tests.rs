@@ -6,7 +6,7 @@ use switchcost_record::observation::{
 };
 use switchcost_units::{Bytes, Nanos};
 
-use super::{Advice, Change, LikelyBy, Limit, Limited, Range, Widest, analyse};
+use super::{Advice, Change, Limit, Limited, Range, Widest, analyse};
 use crate::testing;
 
 pub(super) fn cost(ns: f64, half: f64) -> Cost {
@@ -308,8 +308,8 @@ fn no_return_costs_more_than_the_time_until_the_next_switch_and_what_limits_it_i
     assert!(
         found
             .indirect_ns
-            .is_some_and(|range| is_near(range.high, 20_000.0)),
-        "the likely: {:?}",
+            .is_some_and(|range| is_near(range.high, 12_400.0)),
+        "{:?}",
         found.indirect_ns
     );
     let limits = |tasks: &Tasks| analyse(&observation(tasks.clone())).all.limits;
@@ -341,141 +341,37 @@ fn without_a_bound_on_reloading_no_upper_end_is_reported() {
         ..calibration()
     });
     let found = analyse(&older);
-    let share = found.all.share.expect("what is likely is known");
-    assert!(
-        !share.is_bounded() && share.likely.is_some_and(|likely| likely < 0.01),
-        "{share:?}"
-    );
+    let share = found.all.share.expect("the direct part is known");
+    assert!(!share.is_bounded() && share.likely.is_none(), "{share:?}");
     assert_eq!(
         (found.all.indirect_ns.map(|range| range.high), found.widest),
         (Some(1e9 - 90_000.0), Some(Widest::Bound))
     );
 }
 
-#[test]
-fn pages_that_were_touched_bound_a_reload_with_those_that_translations_may_hide() {
-    let long = Tasks {
-        others: Histogram::of([0, 1]),
-        resident_bytes: Some(Bytes::mib(24)),
-        ..busy(blocked())
-    };
-    let touched = Tasks {
-        referenced_bytes: Some(Bytes::mib(1)),
-        ..long.clone()
-    };
-    let at_most = |mib: f64| reloaded_ns(mib * 1_024.0, f64::INFINITY);
-    assert!(is_near(indirect(long.clone()).high, at_most(24.0)));
-    // 2,048 pages may have been in the TLB all the time.
-    assert!(is_near(indirect(touched.clone()).high, at_most(9.0)));
-    // Another process that runs between makes a TLB without numbers of address spaces forget them: 21 times a second.
-    let mut forgotten = observation(touched.clone());
-    forgotten.host.has_pcid = switchcost_record::Fact::Known(false);
-    forgotten.pairs = vec![Pair {
-        runs: 42,
-        ..pair("other", Some(9), 0)
-    }];
-    let high = |observation: &Observation| {
-        analyse(observation)
-            .all
-            .indirect_ns
-            .expect("all is known")
-            .high
-    };
-    assert!(is_near(high(&forgotten), at_most(1.0)));
-    forgotten.pairs = vec![Pair {
-        runs: 42,
-        ..pair("its own threads", Some(7), 0)
-    }];
-    assert!(is_near(high(&forgotten), at_most(9.0)));
-    // Turns of 200 ms may touch more than a tenth of a second does.
-    let slow = Tasks {
-        run_ns: Nanos(20_000_000_000),
-        ..touched
-    };
-    assert!(is_near(indirect(slow).high, at_most(24.0)));
-}
-
-#[test]
-fn looking_at_pages_is_advised_where_a_tenth_of_them_narrows_the_range() {
-    let large = Tasks {
-        resident_bytes: Some(Bytes::mib(100)),
-        others: Histogram::of([0, 3]),
-        ..busy(blocked())
-    };
-    let of = |tasks: Tasks| {
-        let found = analyse(&observation(tasks));
-        (found.widest, found.with_a_tenth.is_some())
-    };
-    assert_eq!(of(large.clone()), (Some(Widest::Footprint), true));
-    assert_eq!(
-        of(Tasks {
-            referenced_bytes: Some(Bytes::mib(30)),
-            ..large.clone()
-        }),
-        (Some(Widest::Reload), false)
-    );
-    // Where others ran for less than it takes to evict a tenth, knowing more changes nothing.
-    assert_eq!(
-        of(Tasks {
-            others: Histogram::of([100, 0]),
-            ..large
-        }),
-        (Some(Widest::Reload), false)
-    );
-}
-
-#[test]
-fn likely_is_a_reload_of_what_was_touched_as_far_as_there_was_time_to_touch_it() {
-    let likely = |tasks: Tasks| indirect(tasks).likely;
-    // In the 640 ns of the others 64 KiB are walked, whose reload takes 200 ns.
-    assert_eq!(likely(blocked()), Some(20_000.0));
-    assert_eq!(
-        likely(Tasks {
-            referenced_bytes: Some(Bytes::kib(32)),
-            ..blocked()
-        }),
-        Some(10_000.0)
-    );
-    // Each turn of 1,160 ns holds a switch of 1,000, and a walk over 16 KiB.
-    assert_eq!(
-        likely(Tasks {
-            run_ns: Nanos(116_000),
-            ..blocked()
-        }),
-        Some(5_000.0)
-    );
-    // Of one that ended before it was looked at, nothing is known but how long it and others ran.
-    assert_eq!(
-        likely(Tasks {
-            resident_bytes: None,
-            ..blocked()
-        }),
-        Some(20_000.0)
-    );
-}
-
-#[test]
-fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
+/// 64 KiB away cost so much, 1 MiB twice.
+fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
     let point = |away_bytes, ns| KnownPoint {
         away_bytes,
         away_ns: None,
         ran_ns: Nanos(1_000),
         cost: cost(ns, 0.0),
     };
-    let known = |by, name: &str, ns| {
-        let points = vec![point(Bytes::kib(64), ns), point(Bytes::mib(1), 2.0 * ns)];
-        KnownReload {
-            by,
-            file: String::new(),
-            command: Vec::new(),
-            measured_at: String::new(),
-            processes: vec![u32::from(name == "worker") + 6],
-            name: String::new(),
-            points,
-            preemption: None,
-            most_lines: Vec::new(),
-        }
-    };
+    KnownReload {
+        by,
+        file: String::new(),
+        command: Vec::new(),
+        measured_at: String::new(),
+        processes: vec![process],
+        name: String::new(),
+        points: vec![point(Bytes::kib(64), ns), point(Bytes::mib(1), 2.0 * ns)],
+        preemption: None,
+        most_lines: Vec::new(),
+    }
+}
+
+#[test]
+fn what_cold_caches_likely_cost_is_known_of_the_program_itself_or_not_at_all() {
     let mut observed = observation(busy(blocked()));
     let of = |observed: &Observation| {
         let found = analyse(observed).all;
@@ -484,18 +380,18 @@ fn what_is_known_of_the_program_itself_is_likelier_than_what_its_pages_tell() {
             found.indirect_ns.and_then(|range| range.likely),
         )
     };
-    assert_eq!(of(&observed), (Some(LikelyBy::Memory), Some(20_000.0)));
+    assert_eq!(of(&observed), (None, None));
     // In the 640 ns of the others 64 KiB are walked.
     observed.known = vec![
-        known(KnownBy::Profile, "worker", 900.0),
-        known(KnownBy::Inject, "another", 800.0),
+        known(KnownBy::Profile, 7, 900.0),
+        known(KnownBy::Inject, 6, 800.0),
     ];
-    assert_eq!(of(&observed), (Some(LikelyBy::Profile), Some(90_000.0)));
-    observed.known.push(known(KnownBy::Inject, "worker", 700.0));
-    assert_eq!(of(&observed), (Some(LikelyBy::Inject), Some(70_000.0)));
+    assert_eq!(of(&observed), (Some(KnownBy::Profile), Some(90_000.0)));
+    observed.known.push(known(KnownBy::Inject, 7, 700.0));
+    assert_eq!(of(&observed), (Some(KnownBy::Inject), Some(70_000.0)));
     // Of a process that lives it is known by its number.
     observed.known[2].processes = vec![8];
-    assert_eq!(of(&observed).0, Some(LikelyBy::Profile));
+    assert_eq!(of(&observed).0, Some(KnownBy::Profile));
 }
 
 #[test]
@@ -568,21 +464,22 @@ fn who_left_and_did_not_come_back_has_reloaded_nothing_and_leaves_the_cost_of_th
 }
 
 #[test]
-fn one_process_that_ended_does_not_take_away_what_is_likely_of_all() {
-    let ended = Tasks {
-        process: None,
-        resident_bytes: None,
-        ..busy(blocked())
+fn few_switches_of_which_nothing_is_known_do_not_take_away_what_is_likely_of_all() {
+    let likely = |switches: u64| {
+        let mut both = observation(busy(blocked()));
+        both.known = vec![known(KnownBy::Profile, 7, 900.0)];
+        both.tasks.push(Tasks {
+            process: Some(8),
+            ..busy(tasks(vec![cause(Why::Blocked, read(), switches)]))
+        });
+        let found = analyse(&both).all;
+        (
+            found.likely_by,
+            found.indirect_ns.and_then(|range| range.likely),
+        )
     };
-    let mut both = observation(busy(blocked()));
-    both.tasks.push(ended);
-    assert_eq!(
-        analyse(&both)
-            .all
-            .indirect_ns
-            .and_then(|range| range.likely),
-        Some(40_000.0)
-    );
+    assert_eq!(likely(10), (Some(KnownBy::Profile), Some(90_000.0)));
+    assert_eq!(likely(100), (None, None));
 }
 
 #[test]
@@ -629,7 +526,7 @@ fn less_than_a_hundredth_of_a_cpu_is_negligible_whatever_share_of_its_time_it_is
 }
 
 #[test]
-fn the_costliest_by_what_is_likely_comes_first() {
+fn the_costliest_by_what_is_likely_or_direct_comes_first() {
     let named = |name: &str, switches, resident: Bytes| Tasks {
         name: name.to_owned(),
         resident_bytes: Some(resident),
@@ -675,9 +572,9 @@ fn a_request_has_its_share_of_the_cost() {
     };
     let found = analyse(&served);
     assert_eq!(found.switches_a_request, Some(2.0));
-    // Two switches of 1,000, and two reloads of 200; at most 1,100, and what others of 768 ns evict.
+    // Two switches of 900 to 1,100, and at most what others of 768 ns evict.
     let cost = found.cost_a_request_ns.expect("all is known");
-    assert_eq!((cost.low, cost.likely), (1_800.0, Some(2_400.0)));
+    assert_eq!((cost.low, cost.likely), (1_800.0, None));
     assert!(is_near(
         cost.high,
         2.0 * (1_100.0 + reloaded_ns(1_024.0, 768.0))

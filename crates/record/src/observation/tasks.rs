@@ -52,13 +52,6 @@ pub struct Tasks {
     pub off_at_end_ns: Nanos,
     /// Largest resident memory of its process seen; none if it ended before it was read.
     pub resident_bytes: Option<Bytes>,
-    /// Most memory that its process touched in a tenth of a second, in whole pages: an upper bound of the lines touched. None if not
-    /// read.
-    pub referenced_bytes: Option<Bytes>,
-    /// What its process usually touched in a tenth of a second of pages that are its own alone, not counting its start: the median of
-    /// all looks. None if not read, and in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usually_referenced_bytes: Option<Bytes>,
     /// Why they left their CPUs.
     pub causes: Vec<Cause>,
     /// Time off the CPU, of each switch.
@@ -140,8 +133,6 @@ impl Tasks {
             off_at_end: 0,
             off_at_end_ns: Nanos(0),
             resident_bytes: None,
-            referenced_bytes: None,
-            usually_referenced_bytes: None,
             causes: Vec::new(),
             off: Histogram::default(),
             wait: Histogram::default(),

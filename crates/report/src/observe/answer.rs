@@ -1,5 +1,5 @@
 use switchcost_analysis::observation::{
-    Advice, Change, Findings, LikelyBy, Limit, NO_BOUND, NoAdvice, ProcessFinding, Range, Widest,
+    Advice, Change, Findings, Limit, NO_BOUND, NoAdvice, ProcessFinding, Range, Widest,
 };
 use switchcost_record::observation::{KnownBy, KnownReload, Observation, Source, Subject};
 use time::OffsetDateTime;
@@ -57,12 +57,12 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     text
 }
 
-/// Of what has no upper end the direct part alone.
+/// The direct part alone if what cold caches cost is not known.
 fn of_a_request(observation: &Observation, findings: &Findings) -> String {
     let all = &findings.all;
     let both = findings
         .cost_a_request_ns
-        .filter(|_| all.share.is_some_and(|share| share.is_bounded()));
+        .filter(|_| all.share.is_some_and(is_known));
     let requests = observation.requests.unwrap_or(0).max(1) as f64;
     let direct = all.direct_ns.map(|direct| direct.over(requests));
     match (both, direct) {
@@ -115,7 +115,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     if all.is_negligible() {
         return negligible(&who, observation, findings);
     }
-    let both = all.share.filter(Range::is_bounded);
+    let both = all.share.filter(|share| is_known(*share));
     match (both, all.direct_share, all.indirect_share) {
         (Some(range), Some(direct), Some(indirect)) => {
             let direct = share(Some(direct.likely.unwrap_or(direct.high)));
@@ -130,9 +130,10 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switching directly costs {who} {} of the CPU time{}. Cold caches: not known; `{}` measures them.",
+                "Switching directly costs {who} {} of the CPU time{}. Cold caches: {}; `{}` measures them.",
                 of_range(direct),
                 in_cpus(direct_cpus, observation),
+                unmeasured(all),
                 injecting(observation, findings)
             )
         }
@@ -141,6 +142,20 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             first_words(&observation.subject)
         ),
     }
+}
+
+/// Whether both ends and what is likely are known.
+fn is_known(range: Range) -> bool {
+    range.is_bounded() && range.likely.is_some()
+}
+
+/// `not known`, or `at most 3.2 %`.
+fn unmeasured(all: &ProcessFinding) -> String {
+    let is_bounded = all.share.is_some_and(|share| share.is_bounded());
+    let bounded = all.indirect_share.filter(|_| is_bounded);
+    bounded.map_or("not known".to_owned(), |range| {
+        format!("at most {}", share(Some(range.high)))
+    })
 }
 
 /// How what cold caches cost is found out: of what was observed, or of the process that pays most.
@@ -171,21 +186,18 @@ fn is_plain_word(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// `0.63 % for cold caches if memory is walked in order, by pages (0 to 19 % in any order)`, `4.2 % for cold caches (3.2 to 5.1 %), by
-/// inject of `python3 w.py`, yesterday`.
+/// `4.2 % for cold caches (3.2 to 5.1 %) if others touch memory as fast, by inject of `python3 w.py`, yesterday`, or `0.63 % for cold caches,
+/// by profile (0 to 19 % in any order)`.
 fn of_caches(indirect: Range, found: &ProcessFinding, observation: &Observation) -> String {
-    let likely = indirect.likely.map_or(String::new(), |likely| {
-        format!("{} for cold caches", share(Some(likely)))
-    });
+    let likely = format!("{} for cold caches", share(indirect.likely));
     let ends = format!("{} to {}", number(indirect.low), share(Some(indirect.high)));
-    let supposed = match found.likely_by {
-        Some(LikelyBy::Inject) => return format!("{likely} ({ends}), {}", by_inject(observation)),
-        Some(by @ (LikelyBy::Pages | LikelyBy::Memory)) => {
-            format!(" if memory is walked in order, by {by}")
-        }
-        Some(by) => format!(", by {by}"),
-        None => String::new(),
+    let Some(by) = found.likely_by else {
+        return format!("{likely} ({ends})");
     };
+    if by == KnownBy::Inject {
+        let by = by_inject(observation);
+        return format!("{likely} ({ends}) if others touch memory as fast, {by}");
+    }
     let is_profiled = found
         .limits
         .iter()
@@ -195,7 +207,7 @@ fn of_caches(indirect: Range, found: &ProcessFinding, observation: &Observation)
     } else {
         "in any order"
     };
-    format!("{likely}{supposed} ({ends} {holds_for})")
+    format!("{likely}, by {by} ({ends} {holds_for})")
 }
 
 /// `by inject of `python3 w.py`, yesterday`; of several how many.
@@ -233,7 +245,7 @@ fn days_between(first: &str, second: &str) -> Option<i32> {
 /// A share of a small CPU time says nothing.
 fn negligible(who: &str, observation: &Observation, findings: &Findings) -> String {
     let by = match findings.all.likely_by {
-        Some(LikelyBy::Inject) => format!(", {}", by_inject(observation)),
+        Some(KnownBy::Inject) => format!(", {}", by_inject(observation)),
         _ => String::new(),
     };
     let a_second = |range: Range| of_times(range.over(findings.seconds));
@@ -447,23 +459,15 @@ fn what_to_change(change: &Change) -> String {
 }
 
 /// What would change the answer most, as a sentence.
-pub(super) fn widest(widest: Widest, with_a_tenth: Option<f64>) -> String {
-    let what = match (widest, with_a_tenth) {
-        (Widest::Footprint, Some(tenth)) => {
-            return format!(
-                "What would narrow the range most: how much memory the tasks touch between switches. If that is a tenth of what they \
-                 have, the upper end is {}; --allow-clear-refs has it looked at.",
-                share(Some(tenth))
-            );
-        }
-        (Widest::Footprint, None) => "how much memory the tasks touch between switches.",
-        (Widest::Bound, _) => {
+pub(super) fn widest(widest: Widest) -> String {
+    let what = match widest {
+        Widest::Bound => {
             "what reloading costs at most, which the measurement of this machine does not include (switchcost measure)."
         }
-        (Widest::Reload, _) => {
+        Widest::Reload => {
             "how much of the caches survives a switch. switchcost inject measures that on the program itself, and later observations use it."
         }
-        (Widest::Direct, _) => {
+        Widest::Direct => {
             "what a switch costs here; measure again when the machine is quiet (switchcost measure)."
         }
     };

@@ -1,4 +1,4 @@
-//! What the indirect cost is made of: what is likely, and what keeps its upper end from being more.
+//! What the indirect cost is made of: how it is known, and what keeps its upper end from being more.
 
 use switchcost_analysis::observation::{Findings, Limit, Limited, Prices};
 use switchcost_record::observation::{KnownReload, Observation};

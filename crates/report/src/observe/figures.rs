@@ -119,7 +119,7 @@ fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
 fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
     let mut found: Vec<Of> = Vec::new();
     for part in payers.iter().flat_map(|payer| &payer.parts) {
-        if !found.contains(&part.of) {
+        if part.cost.likely.is_some() && !found.contains(&part.of) {
             found.push(part.of);
         }
     }

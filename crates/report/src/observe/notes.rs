@@ -60,12 +60,16 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(unfollowed(observation));
     notes.extend(observation.throttled.iter().filter_map(joined));
     notes.extend(neighbours::longest(observation));
-    // Of what has no upper end the answer has it.
-    let has_end = findings.all.share.is_some_and(|share| share.is_bounded());
+    // Of what is not known the answer has it.
+    let is_known = findings.all.likely_by.is_some();
     let is_worth_narrowing =
-        |widest: &Widest| !findings.all.is_negligible() && (has_end || *widest != Widest::Reload);
-    let widest = findings.widest.filter(is_worth_narrowing);
-    notes.extend(widest.map(|widest| answer::widest(widest, findings.with_a_tenth)));
+        |widest: &Widest| !findings.all.is_negligible() && (is_known || *widest != Widest::Reload);
+    notes.extend(
+        findings
+            .widest
+            .filter(is_worth_narrowing)
+            .map(answer::widest),
+    );
     notes.extend(of_interrupts(findings));
     notes.push(of_calibration(observation));
     notes.extend(of_speculation(observation));

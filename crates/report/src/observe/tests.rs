@@ -217,18 +217,14 @@ fn the_answer_fits_a_screen_however_much_there_is() {
 }
 
 #[test]
-fn a_cost_is_reported_as_a_range_with_what_is_likely() {
+fn a_direct_cost_is_reported_as_a_range_with_what_is_likely() {
     let large = large();
     let found = analyse(&large);
-    let share = found.all.share.expect("it is priced");
-    assert!(
-        share.low < share.likely.expect("memory was looked at") && share.likely < Some(share.high)
-    );
+    let direct = found.all.direct_share.expect("it is priced");
+    assert!(direct.low < direct.likely.expect("known") && direct.likely < Some(direct.high));
     let text = screen(&large);
     assert!(
-        text.starts_with("Switching costs sh ")
-            && text.contains(" to ")
-            && text.contains("directly"),
+        text.starts_with("Switching directly costs sh ") && text.contains(" to "),
         "{text}"
     );
     // Without a price the switches are shown, and that there is none.
@@ -269,7 +265,7 @@ fn an_upper_end_that_nothing_bounds_is_not_reported() {
 }
 
 #[test]
-fn a_bound_is_reported_with_what_it_holds_for_and_what_is_likely_with_what_it_supposes() {
+fn a_bound_is_reported_beside_the_direct_cost() {
     let mut bounded = large();
     // Long turns, and others for a moment.
     bounded.tasks.iter_mut().for_each(|tasks| {
@@ -278,9 +274,9 @@ fn a_bound_is_reported_with_what_it_holds_for_and_what_is_likely_with_what_it_su
     let text = screen(&bounded).replace('\n', " ");
     let (answer, _) = text.split_once(" There were ").expect("an answer");
     assert!(
-        answer.contains("if memory is walked in order, by ")
-            && answer.contains(" (0 to ")
-            && answer.contains(" in any order)"),
+        answer.starts_with("Switching directly costs sh ")
+            && answer.contains(" Cold caches: at most ")
+            && answer.contains(" %; `switchcost inject -- sh "),
         "{answer}"
     );
     assert!(
@@ -317,7 +313,8 @@ fn what_inject_measured_is_named_and_what_limits_the_upper_end_is_among_the_deta
     let text = screen(&known).replace('\n', " ");
     assert!(
         text.contains(" for cold caches (")
-            && text.contains("), by inject of `gzip -c`, yesterday."),
+            && text
+                .contains(") if others touch memory as fast, by inject of `gzip -c`, yesterday."),
         "{text}"
     );
     let style = Style {

@@ -142,12 +142,8 @@ pub(crate) struct ObserveArguments {
 
     /// Count only switches and causes: observing a switch takes about half as long, without times off the CPU, neighbours and the cost of
     /// reloading caches
-    #[arg(long, conflicts_with_all = ["no_bpf", "wakers", "events", "scheduler_time", "allow_clear_refs", "folded", "pprof"])]
+    #[arg(long, conflicts_with_all = ["no_bpf", "wakers", "events", "scheduler_time", "folded", "pprof"])]
     pub(crate) counts_only: bool,
-
-    /// Also read how much memory processes touch that the observer did not start: this clears the kernel's marks of their pages every 5 s
-    #[arg(long)]
-    pub(crate) allow_clear_refs: bool,
 
     /// Without BPF programs: use the kernel's records of switches (perf), or else its counters in /proc. Needs no root, and has no causes
     /// or neighbours

@@ -120,7 +120,6 @@ fn observe(
         wants_events: events.is_some(),
         wants_scheduler_time: arguments.scheduler_time,
         counts_only: arguments.counts_only,
-        may_mark_pages: arguments.allow_clear_refs || matches!(target, Target::Command(_)),
         stacks_per_second: arguments.stacks_per_second,
         without_bpf: arguments.no_bpf,
     };

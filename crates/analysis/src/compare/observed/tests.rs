@@ -3,7 +3,8 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use switchcost_record::observation::{
-    Cost, Histogram, Observation, Pair as Preempted, Reload, Source, Subject, Tasks, Throttled,
+    Cost, Histogram, KnownBy, KnownPoint, KnownReload, Observation, Pair as Preempted, Reload,
+    Source, Subject, Tasks, Throttled,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -475,40 +476,51 @@ fn what_was_counted_in_different_ways_is_not_compared() {
     }
 }
 
-/// As after the first look at pages on one side, and none on the other.
+/// As after `inject` had been run again on one side.
 #[test]
 fn caches_that_are_priced_in_different_ways_are_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(10);
     let mut side = || runs(&mut random, 3, 0.01, &[("server", USUAL)]);
-    let (base, mut new) = (side(), side());
-    let with_caches = |side: &mut [Observation]| {
-        for record in side {
-            record.calibration.as_mut().expect("priced").reloads = vec![Reload {
-                size_bytes: Bytes::mib(1),
-                walk_ns: 40_000.0,
-                cost: Cost {
-                    ns: 1_200.0,
-                    low_ns: 1_000.0,
-                    high_ns: 1_400.0,
-                },
-            }];
-        }
+    let (mut base, mut new) = (side(), side());
+    let cost = Cost {
+        ns: 1_200.0,
+        low_ns: 1_000.0,
+        high_ns: 1_400.0,
     };
-    let mut base = base;
-    with_caches(&mut base);
-    with_caches(&mut new);
+    let known = KnownReload {
+        by: KnownBy::Inject,
+        file: "first.jsonl".to_owned(),
+        command: Vec::new(),
+        measured_at: String::new(),
+        processes: vec![7],
+        name: String::new(),
+        points: vec![KnownPoint {
+            away_bytes: Bytes::mib(1),
+            away_ns: Some(Nanos(40_000)),
+            ran_ns: Nanos(1_000),
+            cost,
+        }],
+        preemption: None,
+        most_lines: Vec::new(),
+    };
+    for record in base.iter_mut().chain(&mut new) {
+        record.calibration.as_mut().expect("priced").reloads = vec![Reload {
+            size_bytes: Bytes::mib(1),
+            walk_ns: 40_000.0,
+            cost,
+        }];
+        record.known = vec![known.clone()];
+    }
     let same = judged(&base, &new);
     assert!(matches!(
         pair(&same, &Who::All, Quantity::CostShare).outcome,
         Outcome::Compared { .. }
     ));
-    let looked_at = &mut new[0].tasks[0];
-    (looked_at.resident_bytes, looked_at.referenced_bytes) =
-        (Some(Bytes::mib(9)), Some(Bytes::kib(8)));
+    new[0].known[0].file = "second.jsonl".to_owned();
     let comparison = judged(&base, &new);
     assert_eq!(
         why(&comparison, &Who::All, Quantity::CostShare),
-        "cold caches were priced in different ways (memory, pages); observe all with the same knowledge"
+        "cold caches were priced in different ways (inject first.jsonl, inject second.jsonl); observe all with the same knowledge"
     );
     assert!(matches!(
         pair(&comparison, &Who::All, Quantity::DirectShare).outcome,

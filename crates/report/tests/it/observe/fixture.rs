@@ -52,7 +52,7 @@ fn tasks(process: u32, name: &str, usual_bucket: usize, switches: [u64; 4]) -> V
         "voluntary": waits, "involuntary": woken + yields + slices,
         "run_ns": all * 40_000, "off_ns": all * 60_000, "wait_ns": all * 20_000, "others_ns": all * 20_000,
         "moved": [0, 3, 0], "off_at_end": 1, "off_at_end_ns": 1_000_000,
-        "resident_bytes": 8 << 20, "referenced_bytes": 1 << 20,
+        "resident_bytes": 8 << 20,
         "causes": causes.iter().filter(|cause| cause["switches"] != 0).collect::<Vec<_>>(),
         "off": around(usual_bucket, all), "wait": around(usual_bucket - 4, all), "others": around(usual_bucket - 6, all),
         "turns": [],

@@ -48,9 +48,7 @@ impl Order {
 
     fn value(self, found: &ProcessFinding) -> f64 {
         match self {
-            Order::Cost => found.cost_ns.map_or(found.switches as f64, |cost| {
-                cost.likely.unwrap_or(cost.high)
-            }),
+            Order::Cost => found.likely_ns().unwrap_or(found.switches as f64),
             Order::Switches => found.switches as f64,
             Order::Involuntary => found.involuntary as f64,
             Order::Wait => found
