@@ -20,6 +20,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 use strum::IntoEnumIterator;
 use switchcost_record::printable;
@@ -42,6 +43,9 @@ Exit codes:
   130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what
        was measured is in the record";
 
+/// Commands `switchcost-NAME` of the package for Python.
+const PYTHON_COMMANDS: [&str; 2] = ["sweep", "fleet"];
+
 /// What a context switch costs: direct and indirect, with error bars, and why
 #[derive(Debug, Parser)]
 #[command(name = "switchcost", version, max_term_width = 100, after_help = EXIT_CODES, arg_required_else_help = true)]
@@ -59,8 +63,22 @@ impl Cli {
     fn of(words: Vec<OsString>) -> Result<Cli, clap::Error> {
         // The same mistake, made with words that can be shown.
         let of_shown = || Cli::try_parse_from(words.iter().map(|word| shown(word))).err();
-        Cli::try_parse_from(&words).map_err(|mistake| of_shown().unwrap_or(mistake))
+        Cli::try_parse_from(&words)
+            .map_err(|mistake| name_python_command(of_shown().unwrap_or(mistake)))
     }
+}
+
+/// Adds to an unknown verb that Python's package has a command of this name.
+fn name_python_command(mut mistake: clap::Error) -> clap::Error {
+    let verb = match mistake.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(verb)) if PYTHON_COMMANDS.contains(&verb.as_str()) => verb,
+        _ => return mistake,
+    };
+    let tip = format!("switchcost-{verb} does that; pip install 'switchcost[arrow]'");
+    let tip = ContextValue::StyledStrs(vec![tip.into()]);
+    mistake.remove(ContextKind::SuggestedSubcommand);
+    mistake.insert(ContextKind::Suggested, tip);
+    mistake
 }
 
 /// A word of the command line without what commands a terminal. What is no text stays: it is for clap to refuse.
@@ -270,6 +288,16 @@ mod tests {
                 lines.len() > 2 && lines.iter().all(|line| printable(line) == *line),
                 "{answer:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_command_of_the_python_package_is_named_for_its_verb() {
+        for verb in PYTHON_COMMANDS {
+            let words = ["switchcost", verb, "plan.toml"].map(OsString::from);
+            let answer = Cli::of(words.to_vec()).expect_err("no verb").to_string();
+            let tip = format!("tip: switchcost-{verb} does that; pip install 'switchcost[arrow]'");
+            assert!(answer.contains(&tip), "{answer}");
         }
     }
 
