@@ -2,10 +2,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use switchcost_record::{Case, CostName, Plan};
+use switchcost_record::{Band, Case, CostName, Plan};
 use switchcost_workload::WorkingSet;
 
-use crate::bands::Band;
 use crate::deciding::{deciding, prices_switches};
 use crate::serialised::{Conditions, conditions};
 

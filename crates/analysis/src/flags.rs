@@ -1,8 +1,7 @@
 //! What to know about the numbers of a case.
 
-use switchcost_record::{Case, Plan, Refusal};
+use switchcost_record::{Band, Case, Plan, Refusal};
 
-use crate::bands::Band;
 use crate::deciding::hands_over_across_cpus;
 use crate::findings::{CaseFinding, Estimate, Flag, Shared, Source};
 use crate::judged::Judged;
@@ -276,7 +275,7 @@ fn without_system_calls(case: &Case) -> Option<Flag> {
          direct cost",
         case.mechanism
     );
-    (!case.mechanism.has_same_system_calls()).then_some(Flag {
+    (!case.mechanism.traits().has_same_system_calls).then_some(Flag {
         name: "baseline-without-system-calls",
         detail,
     })
@@ -291,7 +290,7 @@ fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     };
     let share = found.involuntary_share?;
     let is_many = !found.case.policy.is_real_time()
-        && found.case.mechanism.is_blocking()
+        && found.case.mechanism.traits().is_blocking
         && share > INVOLUNTARY_USUAL;
     is_many.then(|| Flag {
         name: "involuntary-switches",

@@ -48,7 +48,6 @@ mod testing;
 mod turns;
 mod verdict;
 
-pub use bands::Band;
 pub use causes::{Capacity, capacities};
 pub use core_sharing::{CoreSharing, core_sharing};
 pub use counted::switches_of_repetitions;
@@ -62,3 +61,4 @@ pub use points::{Point, points};
 pub use run::analyse;
 pub use serialised::Conditions;
 pub use stop::{MIN_REPETITIONS, is_case_done};
+pub use switchcost_record::Band;

@@ -335,7 +335,7 @@ fn switch_plan(
     if !is_judged {
         return None;
     }
-    let may_wake_early = !policy.is_real_time() && mechanism.is_blocking();
+    let may_wake_early = !policy.is_real_time() && mechanism.traits().is_blocking;
     Some(SwitchPlan {
         low_per_mille: 1000,
         high_per_mille: if may_wake_early { 2500 } else { 1000 },

@@ -12,7 +12,7 @@ use switchcost_host::core_clock::{self, Count, CycleSource, RunningCounter};
 use switchcost_host::evidence::TaskId;
 use switchcost_host::perf::{CounterSet, Event, Scope, System};
 use switchcost_record::{
-    Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, KernelSwitches, Mechanism,
+    Arm, Batches, Between, Case, CountedHandoffs, Cycles, Evidence, Family, KernelSwitches,
     RuntimeRun, Sample,
 };
 use switchcost_units::{CpuId, Nanos, Ticks};
@@ -316,7 +316,7 @@ impl<'a> Repetition<'a> {
         for share in &self.order.counters {
             let events: Vec<Event> = share.iter().filter_map(|name| name.parse().ok()).collect();
             let is_hardware = events.iter().any(|event| event.is_hardware());
-            if is_hardware && computes_between_switches(self.order.case.mechanism) {
+            if is_hardware && self.order.case.mechanism.traits().is_preemptive {
                 continue;
             }
             for arm in levels(self.order).into_iter().flatten() {
@@ -577,7 +577,7 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
 /// between has 2.06 to 2.24 (Linux 6.18).
 fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     let has_slices = !case.policy.is_real_time()
-        && case.mechanism.is_blocking()
+        && case.mechanism.traits().is_blocking
         && case.between != Between::User;
     match (arm.walks(), arm.switches() && has_slices) {
         (true, _) => 1,
@@ -592,17 +592,15 @@ fn levels(order: &Order) -> Vec<[Arm; 2]> {
         [Arm::BaselineDirect, Arm::SwitchDirect],
         [Arm::BaselineTotal, Arm::SwitchTotal],
     );
-    match (order.case.mechanism, order.case.working_set.is_empty()) {
-        // Nothing is handed on, and there is no hand-off to be timed without a walk.
-        (Mechanism::Concurrent, _) => vec![total],
+    match (
+        order.case.mechanism.hands_over(),
+        order.case.working_set.is_empty(),
+    ) {
+        // There is no hand-off to be timed without a walk.
+        (false, _) => vec![total],
         (_, true) => vec![direct],
         (_, false) => vec![direct, total],
     }
-}
-
-/// Whether the tasks do work of their own until they are preempted, which a counter of the CPU counts, too.
-fn computes_between_switches(mechanism: Mechanism) -> bool {
-    matches!(mechanism, Mechanism::Preempt | Mechanism::GreenPreempt)
 }
 
 /// A batch of one walk a task has long walks, of which a few are enough.
@@ -621,7 +619,6 @@ fn broken(error: io::Error) -> String {
 }
 
 pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, String> {
-    use Mechanism::*;
     let case = &order.case;
     let controls = TaskControls {
         cpus: case.placement.cpus.clone(),
@@ -629,16 +626,12 @@ pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, Str
         steps_below_top: 1,
         locks_memory: order.locks_memory,
     };
-    Ok(match case.mechanism {
-        Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld
-        | Socketpair | Tcp | PosixSem | PosixMq | Signal | Yield => {
-            Box::new(Ring::start(case, &controls, order.clock, order.seed)?)
-        }
-        Concurrent => Box::new(AtOnce::start(case, &controls, order.clock, order.seed)?),
-        Preempt => Box::new(Preemption::start(case, &controls, order.clock, order.seed)?),
-        Runtime => Box::new(Runtimes::start(order)?),
-        Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => {
-            user::start(order, &controls)?
-        }
+    let (clock, seed) = (order.clock, order.seed);
+    Ok(match case.mechanism.traits().family {
+        Family::Ring => Box::new(Ring::start(case, &controls, clock, seed)?),
+        Family::Concurrent => Box::new(AtOnce::start(case, &controls, clock, seed)?),
+        Family::Preemption => Box::new(Preemption::start(case, &controls, clock, seed)?),
+        Family::Runtime => Box::new(Runtimes::start(order)?),
+        Family::UserLevel | Family::Synthetic => user::start(order, &controls)?,
     })
 }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use switchcost_host::clock::Clock;
-use switchcost_record::{Arm, Case, Mechanism, Rounds};
+use switchcost_record::{Arm, Case, Family, Rounds};
 use switchcost_units::{Nanos, TickRate};
 
 use crate::experiment::Batch;
@@ -39,10 +39,8 @@ impl Turns {
     /// What was found and what is needed. Reads well behind "failed to make a trace of walks: ".
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
-        if matches!(
-            mechanism,
-            Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic
-        ) {
+        let family = mechanism.traits().family;
+        if !matches!(family, Family::Ring | Family::UserLevel) {
             return Err(format!(
                 "found --mechanism {mechanism}, need one by which tasks hand on a token, such as pipe"
             ));
@@ -110,7 +108,7 @@ pub fn take_turns(json: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_record::{Between, Placement, Policy};
+    use switchcost_record::{Between, Mechanism, Placement, Policy};
 
     use super::*;
 

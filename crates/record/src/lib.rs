@@ -47,7 +47,7 @@ pub use header::{
 pub use host::{
     Cache, CacheKind, CpuQuota, HostManifest, InterruptLoad, LEFT_OUT, Scheduler, Tlb, TlbKind,
 };
-pub use mechanism::{Between, Mechanism};
+pub use mechanism::{Band, Between, Family, Mechanism, SAME_CPU, Traits};
 pub use plan::{Case, Placement, Plan, Policy, Relation, Rounds, SwitchPlan};
 pub use printable::{as_argument, is_printable, plain, printable};
 pub use readers::Readers;

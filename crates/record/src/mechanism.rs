@@ -95,49 +95,228 @@ pub enum Between {
     User,
 }
 
+/// How the tasks of a mechanism are set up, and so what runs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Tasks of the kernel in a ring, with a channel from each to the next.
+    Ring,
+    /// Contexts of one kernel thread.
+    UserLevel,
+    /// A victim and its preemptor.
+    Preemption,
+    /// Tasks that hand nothing over.
+    Concurrent,
+    /// Tasks of a language's runtime.
+    Runtime,
+    /// No tasks.
+    Synthetic,
+}
+
+/// A published range, wide on purpose: a number outside of it is suspect, a number inside proves nothing. The upper end admits the machines
+/// of 2007 and slow virtual ones.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Band {
+    /// Lower end, in nanoseconds.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Where it was published.
+    pub source: &'static str,
+}
+
+const fn band(low: f64, high: f64, source: &'static str) -> Band {
+    Band { low, high, source }
+}
+
+/// What is known of a mechanism: its row in the table of [`Mechanism::traits`].
+#[derive(Clone, Copy, Debug)]
+pub struct Traits {
+    /// How its tasks are set up.
+    pub family: Family,
+    /// What it can hand its token between, the usual one first.
+    pub betweens: &'static [Between],
+    /// Whether a run without flags measures it.
+    pub is_usual: bool,
+    /// Whether the baseline makes the same system calls as the switching arm. Where it does not, because no task waits and user space
+    /// alone suffices, the calls themselves are part of the direct cost.
+    pub has_same_system_calls: bool,
+    /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.
+    pub is_blocking: bool,
+    /// Whether tasks compute until they are preempted. A counter of the CPU counts that work, too.
+    pub is_preemptive: bool,
+    /// Why it is of two tasks alone.
+    pub two_tasks: Option<&'static str>,
+    /// The published range of what one switch costs, or one hand-off across CPUs.
+    pub bands: Option<(Band, Band)>,
+    /// Reads well after "A switch between two threads".
+    pub means: &'static str,
+    /// What its contexts are called.
+    pub contexts: &'static str,
+    /// What the help has after the name.
+    pub help: &'static str,
+}
+
+/// Of kernel switches on one CPU.
+pub const SAME_CPU: Band = band(
+    300.0,
+    10_000.0,
+    "kernel switches on one CPU: 0.41 us (ghOSt, table 3), 0.62 (Michigan poster), 1.35 (blog), 3.8 (Li et al. 2007)",
+);
+const ACROSS_CPUS: Band = band(
+    500.0,
+    100_000.0,
+    "hand-offs across CPUs: 5 to 45 us in virtual machines, down to 1 us between hardware threads",
+);
+const FIBER: Band = band(
+    0.4,
+    20.0,
+    "register-only coroutines: corosensei 1.3, libfringe 2.9, Photon 12.6, libmill 20 ns; an indirect jump takes 2 cycles, 0.4 ns at 5 GHz",
+);
+const UCONTEXT: Band = band(
+    100.0,
+    500.0,
+    "swapcontext with its two system calls: 164 to 190 ns on a 2024 server",
+);
+const GREEN: Band = band(
+    20.0,
+    1_400.0,
+    "run queues in user space: Boost.Fiber 48, Arachne 56, Go 170 to 200 ns; gtthread 1.2 to 1.4 us (Michigan poster)",
+);
+const ASYNC: Band = band(
+    20.0,
+    600.0,
+    "run queues in user space: Boost.Fiber 48, Arachne 56, Go 170 to 200 ns",
+);
+const PREEMPTION: Band = band(
+    500.0,
+    50_000.0,
+    "preemptions with their timer interrupt: a kernel switch of 0.3 to 10 us and more",
+);
+
+const fn ring(means: &'static str) -> Traits {
+    Traits {
+        family: Family::Ring,
+        betweens: &[Between::Process, Between::Thread],
+        is_usual: true,
+        has_same_system_calls: true,
+        is_blocking: true,
+        is_preemptive: false,
+        two_tasks: None,
+        bands: Some((SAME_CPU, ACROSS_CPUS)),
+        means,
+        contexts: "green threads",
+        help: "",
+    }
+}
+
+/// The baseline needs no system call.
+const fn lock(means: &'static str) -> Traits {
+    Traits {
+        has_same_system_calls: false,
+        ..ring(means)
+    }
+}
+
+const fn user_level(means: &'static str, range: Band) -> Traits {
+    Traits {
+        family: Family::UserLevel,
+        betweens: &[Between::User],
+        bands: Some((range, range)),
+        ..ring(means)
+    }
+}
+
 impl Mechanism {
+    /// The table of mechanisms.
+    pub const fn traits(self) -> Traits {
+        use Mechanism::*;
+        match self {
+            Pipe => ring("over a pipe"),
+            Eventfd => ring("through an eventfd"),
+            Futex => ring("through a futex"),
+            MutexCondvar => lock("through a mutex and a condition variable"),
+            MutexCondvarUnlocked => {
+                lock("through a mutex and a condition variable, notified unlocked,")
+            }
+            MutexCondvarHeld => Traits {
+                is_usual: false,
+                two_tasks: Some("whoever is notified is the other one"),
+                ..lock("through one mutex, held but in the wait, and a condition variable")
+            },
+            Socketpair => ring("over a socket pair"),
+            Tcp => ring("over TCP"),
+            PosixSem => lock("through a POSIX semaphore"),
+            PosixMq => ring("through a POSIX message queue"),
+            Signal => ring("by a signal"),
+            Yield => Traits {
+                is_blocking: false,
+                ..ring("by sched_yield")
+            },
+            Fiber => Traits {
+                contexts: "fibers",
+                ..user_level("by resuming a fiber", FIBER)
+            },
+            Ucontext => Traits {
+                contexts: "ucontexts",
+                ..user_level("by swapcontext", UCONTEXT)
+            },
+            Green => user_level("of a user-level thread library", GREEN),
+            GreenPreempt => Traits {
+                is_preemptive: true,
+                ..user_level("of a user-level thread library, preempted,", PREEMPTION)
+            },
+            Async => Traits {
+                contexts: "tasks of an async runtime",
+                ..user_level("of an async runtime", ASYNC)
+            },
+            Preempt => Traits {
+                family: Family::Preemption,
+                is_blocking: false,
+                is_preemptive: true,
+                two_tasks: Some("a victim and its preemptor"),
+                bands: Some((PREEMPTION, PREEMPTION)),
+                ..ring("by preemption")
+            },
+            Concurrent => Traits {
+                family: Family::Concurrent,
+                is_usual: false,
+                is_blocking: false,
+                bands: None,
+                help: " (no hand-off: --concurrent)",
+                ..ring("of tasks that run at once")
+            },
+            Runtime => Traits {
+                family: Family::Runtime,
+                betweens: &[Between::User, Between::Thread],
+                is_usual: false,
+                bands: None,
+                help: " (tasks of a language: --runtime)",
+                ..ring("of a runtime")
+            },
+            Synthetic => Traits {
+                family: Family::Synthetic,
+                betweens: &[Between::User],
+                is_usual: false,
+                bands: None,
+                ..ring("that is made up")
+            },
+        }
+    }
+
     /// The mechanisms that a run without flags measures: all that switch, but for the made-up one, those of runtimes, and the blog's
     /// variant of another.
     pub fn real() -> impl Iterator<Item = Mechanism> {
-        use Mechanism::*;
-        Mechanism::iter()
-            .filter(|m| !matches!(m, MutexCondvarHeld | Concurrent | Runtime | Synthetic))
+        Mechanism::iter().filter(|mechanism| mechanism.traits().is_usual)
     }
 
     /// What this mechanism can hand its token between, the usual one first.
     pub fn betweens(self) -> &'static [Between] {
-        use Mechanism::*;
-        match self {
-            Runtime => &[Between::User, Between::Thread],
-            Fiber | Ucontext | Green | GreenPreempt | Async | Synthetic => &[Between::User],
-            Pipe | Eventfd | Futex | MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld
-            | Socketpair | Tcp | PosixSem | PosixMq | Signal | Yield | Preempt | Concurrent => {
-                &[Between::Process, Between::Thread]
-            }
-        }
-    }
-
-    /// Whether the baseline makes the same system calls as the switching arm. Where it does not, because no task waits and user space alone
-    /// suffices, the calls themselves are part of the direct cost.
-    pub fn has_same_system_calls(self) -> bool {
-        use Mechanism::*;
-        !matches!(
-            self,
-            MutexCondvar | MutexCondvarUnlocked | MutexCondvarHeld | PosixSem
-        )
+        self.traits().betweens
     }
 
     /// Whether anything is handed over, so that there is a switch or a hand-off to be priced.
     pub fn hands_over(self) -> bool {
-        self != Mechanism::Concurrent
-    }
-
-    /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.
-    pub fn is_blocking(self) -> bool {
-        !matches!(
-            self,
-            Mechanism::Yield | Mechanism::Preempt | Mechanism::Concurrent
-        )
+        self.traits().family != Family::Concurrent
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the system calls of a hand-off take. Both arms make them, so that what changes them (a filter, an audit, a mitigation of each entry)
 //! cancels in the cost of a switch: it is distinguished, with the hand-off that has them.
 
-use switchcost_record::{Between, Case, Mechanism};
+use switchcost_record::{Case, Family};
 
 use super::pairs::Matched;
 use super::{Quantity, Request};
@@ -35,13 +35,9 @@ pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
 
 /// Whether both arms make the same calls, and nothing but them: a walk between them is no part of a hand-off.
 fn has_calls(case: &Case) -> bool {
-    let is_made_of_them = !matches!(
-        case.mechanism,
-        Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime
-    );
-    is_made_of_them
-        && case.mechanism.has_same_system_calls()
-        && case.between != Between::User
+    let mechanism = case.mechanism.traits();
+    mechanism.family == Family::Ring
+        && mechanism.has_same_system_calls
         && case.working_set.is_empty()
         && case.away.is_none()
 }

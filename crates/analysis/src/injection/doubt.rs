@@ -5,8 +5,8 @@ use serde::Serialize;
 use switchcost_record::injection::Injection;
 
 use super::{Findings, FootprintFinding};
-use crate::bands::SAME_CPU;
 use crate::findings::Estimate;
+use switchcost_record::SAME_CPU;
 
 /// The least that a preemption can cost, in nanoseconds: it takes two switches of the kernel, each at least the least that was published of
 /// one, and a timer's interrupt beside.

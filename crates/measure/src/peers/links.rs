@@ -9,7 +9,7 @@ use switchcost_host::ipc::{
     Stream, Turns, Yield, block_token_signal,
 };
 use switchcost_host::memory::Memory;
-use switchcost_record::Mechanism;
+use switchcost_record::{Family, Mechanism};
 
 use super::words::{PROCESS, THREAD, word_index};
 
@@ -33,8 +33,8 @@ impl Links {
             return Links::of_turns(tasks);
         }
         // A preemption needs no channel: the preemptor takes the CPU. Nor do tasks that hand nothing on.
-        let is_without = matches!(mechanism, Mechanism::Preempt | Mechanism::Concurrent);
-        let tasks = if is_without { 0 } else { tasks };
+        let is_ring = mechanism.traits().family == Family::Ring;
+        let tasks = if is_ring { tasks } else { 0 };
         let all = || {
             (0..tasks)
                 .map(|receiver| channel(mechanism, receiver, words))
@@ -84,8 +84,7 @@ fn channel(mechanism: Mechanism, receiver: usize, words: &Arc<Memory>) -> io::Re
         PosixMq => Box::new(MessageQueue::new()?),
         Signal => Box::new(signal_link(receiver, Arc::clone(words))),
         Yield => Box::new(self::Yield),
-        MutexCondvarHeld | Fiber | Ucontext | Green | GreenPreempt | Async | Preempt
-        | Concurrent | Runtime | Synthetic => {
+        _ => {
             return Err(io::Error::other(format!(
                 "{mechanism} is no ring of kernel tasks"
             )));

@@ -1,6 +1,6 @@
 //! Whether this machine can run a plan, before anything is started.
 
-use switchcost_record::{Between, Case, HostManifest, Mechanism, Relation};
+use switchcost_record::{Between, Case, Family, HostManifest, Mechanism, Relation};
 use switchcost_units::{Bytes, CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Sharing, UnfitWorkingSet};
 
@@ -209,12 +209,7 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
 /// Only the tasks of a ring load them, each right before it hands on the token.
 fn check_vectors(case: &Case) -> Result<(), PlanError> {
     let mechanism = case.mechanism;
-    let is_ring = case.between != Between::User
-        && !matches!(
-            mechanism,
-            Mechanism::Preempt | Mechanism::Concurrent | Mechanism::Runtime | Mechanism::Synthetic
-        );
-    if case.vectors.is_none() || is_ring {
+    if case.vectors.is_none() || mechanism.traits().family == Family::Ring {
         Ok(())
     } else {
         Err(PlanError::Vectors { mechanism })
@@ -255,9 +250,9 @@ fn check_reload(case: &Case) -> Result<(), PlanError> {
         return Err(PlanError::NothingToReload);
     }
     case.working_set_of(1).check()?;
-    let keeps_the_token = case.mechanism.is_blocking() && case.between != Between::User;
+    let keeps_the_token = case.mechanism.traits().is_blocking && case.between != Between::User;
     let what = match case {
-        _ if !keeps_the_token || case.mechanism == Mechanism::Preempt => case.mechanism.to_string(),
+        _ if !keeps_the_token => case.mechanism.to_string(),
         _ if case.working_set.sharing == Sharing::Shared => "one array for all".to_owned(),
         _ if !case.placement.is_one_cpu() => "more than one CPU".to_owned(),
         _ => return Ok(()),
@@ -269,19 +264,13 @@ fn check_tasks(case: &Case) -> Result<(), PlanError> {
     if !TASKS.contains(&case.tasks) {
         return Err(PlanError::Tasks(case.tasks));
     }
-    let who = match case.mechanism {
-        Mechanism::Preempt => "a victim and its preemptor",
-        Mechanism::MutexCondvarHeld => "whoever is notified is the other one",
-        _ => return Ok(()),
-    };
-    if case.tasks == 2 {
-        Ok(())
-    } else {
-        Err(PlanError::TwoOnly {
+    match case.mechanism.traits().two_tasks {
+        Some(who) if case.tasks != 2 => Err(PlanError::TwoOnly {
             mechanism: case.mechanism,
             tasks: case.tasks,
             who,
-        })
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -139,38 +139,8 @@ fn subject(finding: &CaseFinding) -> String {
         .unwrap_or_default();
     format!(
         "A {what} between {between} {}{vectors}{place}",
-        means(finding.case.mechanism)
+        finding.case.mechanism.traits().means
     )
-}
-
-fn means(mechanism: Mechanism) -> &'static str {
-    match mechanism {
-        Mechanism::Pipe => "over a pipe",
-        Mechanism::Eventfd => "through an eventfd",
-        Mechanism::Futex => "through a futex",
-        Mechanism::MutexCondvar => "through a mutex and a condition variable",
-        Mechanism::MutexCondvarUnlocked => {
-            "through a mutex and a condition variable, notified unlocked,"
-        }
-        Mechanism::MutexCondvarHeld => {
-            "through one mutex, held but in the wait, and a condition variable"
-        }
-        Mechanism::Socketpair => "over a socket pair",
-        Mechanism::Tcp => "over TCP",
-        Mechanism::PosixSem => "through a POSIX semaphore",
-        Mechanism::PosixMq => "through a POSIX message queue",
-        Mechanism::Signal => "by a signal",
-        Mechanism::Yield => "by sched_yield",
-        Mechanism::Fiber => "by resuming a fiber",
-        Mechanism::Ucontext => "by swapcontext",
-        Mechanism::Green => "of a user-level thread library",
-        Mechanism::GreenPreempt => "of a user-level thread library, preempted,",
-        Mechanism::Async => "of an async runtime",
-        Mechanism::Preempt => "by preemption",
-        Mechanism::Concurrent => "of tasks that run at once",
-        Mechanism::Runtime => "of a runtime",
-        Mechanism::Synthetic => "that is made up",
-    }
 }
 
 fn price(finding: &CaseFinding, estimate: &Estimate) -> String {
@@ -219,20 +189,10 @@ fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
             format!(
                 ", and {} between {} of one thread",
                 centre(direct),
-                contexts(finding.case.mechanism)
+                finding.case.mechanism.traits().contexts
             )
         }
         None => String::new(),
-    }
-}
-
-/// What a mechanism of user space switches between.
-fn contexts(mechanism: Mechanism) -> &'static str {
-    match mechanism {
-        Mechanism::Fiber => "fibers",
-        Mechanism::Ucontext => "ucontexts",
-        Mechanism::Async => "tasks of an async runtime",
-        _ => "green threads",
     }
 }
 

@@ -1,6 +1,6 @@
 use strum::{Display, EnumIter, IntoEnumIterator};
 use switchcost_analysis::{CaseFinding, Findings, Tail};
-use switchcost_record::{Between, Mechanism};
+use switchcost_record::{Between, Family};
 
 use super::conditions::{Condition, RUN, split};
 use super::figures;
@@ -26,9 +26,10 @@ enum Group {
 }
 
 fn group(finding: &CaseFinding) -> Group {
-    match (finding.case.mechanism, finding.case.between) {
-        (Mechanism::Preempt | Mechanism::GreenPreempt, _) => Group::Preemption,
-        (Mechanism::Synthetic, _) => Group::MadeUp,
+    let mechanism = finding.case.mechanism.traits();
+    match (mechanism.family, finding.case.between) {
+        _ if mechanism.is_preemptive => Group::Preemption,
+        (Family::Synthetic, _) => Group::MadeUp,
         (_, Between::User) => Group::User,
         _ => Group::Kernel,
     }

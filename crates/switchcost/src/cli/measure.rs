@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
+use strum::IntoEnumIterator;
 use switchcost_record::{Between, Mechanism, Policy, VectorState};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
@@ -67,17 +68,20 @@ Examples:
 As soon as a flag under \"What to measure\" is given, the defaults of the others are the pipe, 2 tasks, \
 size 0, stride 8B, rmw.";
 
+fn mechanisms() -> String {
+    let names =
+        Mechanism::iter().map(|mechanism| format!("{mechanism}{}", mechanism.traits().help));
+    format!("Mechanisms: {}", names.collect::<Vec<_>>().join(", "))
+}
+
 /// Measures what a context switch costs on this machine: its direct part (two tasks hand a token back and forth, less
 /// one task that hands it to itself) and its indirect part (what the working set adds), with intervals. Every sample is
 /// kept in a record.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArguments {
-    /// Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, mutex-condvar-held, socketpair, tcp, posix-sem,
-    /// posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no hand-off: --concurrent),
-    /// runtime (tasks of a language: --runtime), synthetic
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Mechanism>,
-          help_heading = "What to measure")]
+          help = mechanisms(), help_heading = "What to measure")]
     pub(crate) mechanism: Vec<Mechanism>,
 
     /// Runtimes of languages, beside the kernel's threads and processes: go, java, ..., or all; go/channel for one hand-off,
@@ -372,7 +376,6 @@ fn parse_confidence(text: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use strum::IntoEnumIterator;
 
     use super::*;
 
@@ -413,17 +416,5 @@ mod tests {
             command.get_subcommands().for_each(look);
         }
         look(&Cli::command());
-    }
-
-    #[test]
-    fn every_mechanism_is_named_in_the_help() {
-        let help = Cli::command()
-            .find_subcommand_mut("measure")
-            .expect("a verb")
-            .render_long_help()
-            .to_string();
-        for mechanism in Mechanism::iter() {
-            assert!(help.contains(&mechanism.to_string()), "{mechanism}");
-        }
     }
 }
