@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_analysis::{CaseFinding, CounterFinding, Findings};
 use switchcost_record::{MeasureRecord, SelfTest, SelfTestOutcome};
@@ -13,6 +13,7 @@ use crate::quantity::number;
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     let grid = grid(&findings.results);
     let mut reasons = reasons(&record.self_tests);
+    reasons.extend(absence_with_preemptions(record, findings));
     if grid.is_empty() {
         if record
             .samples
@@ -42,6 +43,23 @@ fn absence(record: &MeasureRecord, reasons: &[String]) -> String {
         (true, []) => "none in this record".to_owned(),
         (true, reasons) => reasons.join("; "),
     }
+}
+
+/// Why there are no hardware counters of some cases on a machine that has them.
+fn absence_with_preemptions(record: &MeasureRecord, findings: &Findings) -> Option<String> {
+    let is_counted = record
+        .self_tests
+        .iter()
+        .any(|test| test.instrument == "instructions" && test.outcome == SelfTestOutcome::Admitted);
+    let mechanisms = findings.results.iter().map(|found| found.case.mechanism);
+    let preemptive = mechanisms.filter(|mechanism| mechanism.traits().is_preemptive);
+    let names: BTreeSet<String> = preemptive.map(|mechanism| mechanism.to_string()).collect();
+    (is_counted && !names.is_empty()).then(|| {
+        format!(
+            "no hardware counters of {}: the victim's own work between two preemptions would be counted",
+            Vec::from_iter(names).join(", ")
+        )
+    })
 }
 
 /// Why instruments are not used; those with the same reason together.

@@ -1,5 +1,5 @@
 use switchcost_analysis::{CaseFinding, Findings, LosesMore};
-use switchcost_record::{Between, Mechanism};
+use switchcost_record::{Between, MeasureRecord, Mechanism, SelfTestOutcome};
 use switchcost_report::{Format, Style, measure};
 
 use super::fixture::*;
@@ -11,16 +11,13 @@ const COLOURED: Style = Style {
     is_detailed: true,
 };
 
+const COLOURLESS: Style = Style {
+    is_coloured: false,
+    ..COLOURED
+};
+
 fn table(findings: &Findings) -> String {
-    measure::render(
-        &record(),
-        findings,
-        Format::Table,
-        Style {
-            is_detailed: true,
-            ..Style::default()
-        },
-    )
+    measure::render(&record(), findings, Format::Table, COLOURLESS)
 }
 
 /// The text from the line that begins with `heading` to the next empty line.
@@ -272,6 +269,23 @@ fn one_pair_stands_among_the_mechanisms() {
     let text = table(&findings(pairs().split_off(6)));
     assert_eq!(section(&text, "Cost of a hand-off by CPUs"), None);
     insta::assert_snapshot!(section(&text, "Switches by mechanism").expect("the table"));
+}
+
+#[test]
+fn preemptions_have_no_hardware_counters_on_a_machine_that_has_them() {
+    let preempted = case(Mechanism::Preempt, Between::Process);
+    let results = findings(vec![measured(preempted, 2_050.0)]);
+    let text = |record: &MeasureRecord| {
+        let text = measure::render(record, &results, Format::Table, COLOURLESS);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut record = record();
+    let sentence = "no hardware counters of preempt: the victim's own work between two preemptions";
+    assert!(!text(&record).contains(sentence));
+    for test in &mut record.self_tests {
+        test.outcome = SelfTestOutcome::Admitted;
+    }
+    assert!(text(&record).contains(sentence), "{}", text(&record));
 }
 
 #[test]
