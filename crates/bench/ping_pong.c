@@ -2,8 +2,8 @@
  *
  *     ping_pong CPU POLICY HANDOFFS
  *
- * POLICY is the kernel's number of it. Prints, by the CPU time of both processes (getrusage), what a hand-off takes and what handing it
- * to itself takes, in nanoseconds, and the switches a hand-off that the kernel has counted for both. */
+ * POLICY is the kernel's number of it. Prints as JSON, by the CPU time of both processes (getrusage), what a hand-off takes, and what it
+ * takes beyond handing the byte to itself, in nanoseconds, and the switches a hand-off that the kernel has counted for both. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -83,7 +83,8 @@ int main(int count, char **words)
     struct rusage usage;
     or_fail(wait4(other, NULL, 0, &usage) == other, "wait4");
     struct used theirs = of(&usage);
-    printf("%f %f %f\n", (end.ns - start.ns + theirs.ns) / (2.0 * rounds), (alone.ns - before.ns) / rounds,
+    double handoff = (end.ns - start.ns + theirs.ns) / (2.0 * rounds);
+    printf("{\"handoff_ns\": %f, \"direct_ns\": %f, \"switches\": %f}\n", handoff, handoff - (alone.ns - before.ns) / rounds,
            (end.switches - start.switches + theirs.switches) / (2.0 * rounds));
     return 0;
 }

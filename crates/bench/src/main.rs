@@ -1,49 +1,34 @@
 //! The figures that switchcost promises, measured through its own command line on this machine, each beside what it
 //! must reach. A figure is printed as measured, met or not; nothing is retried until it fits.
 //!
-//! The program under test is the binary beside this one, of the same profile: build both first, then measure. One figure beside the
-//! others is of an example of `crates/capture`: what the capture tool costs alone.
+//! Most figures are rows of `tables`: a command, a quantity, and a bound. An experiment that needs more is a function of its own. The
+//! program under test is the binary beside this one, of the same profile: build both first, then measure.
 
 mod ab;
-mod agreement;
-mod builds;
-mod capture;
 mod compare;
-mod duration;
-mod hundred;
+mod figure;
 mod inject;
-mod input;
-mod known_answers;
-mod live;
 mod model;
 mod neighbour;
 mod observe;
-mod observed;
-mod order;
-mod ordinary;
 mod page;
 mod paired;
-mod patterns;
-mod ping_pong;
-mod program;
-mod range;
-mod report;
 mod row;
-mod run;
-mod runtimes;
-mod simulate;
+mod shell;
 mod spread;
 mod system;
+mod tables;
+mod text;
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use comfy_table::{ContentArrangement, Table, presets};
 
-use program::Program;
+use observe::{ping_pong, turns};
 use row::Row;
+use shell::Shell;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
@@ -87,19 +72,67 @@ enum Part {
     RangeOfServices,
     /// What a preemption costs programs that know it (7 minutes)
     Inject,
-    /// What the model of a switch says of ten programs, beside what preemptions cost them; the simulator beside time (15 minutes)
+    /// What the model of a switch says of ten programs, beside what preemptions cost them (15 minutes)
     Model,
     /// Pages of large records, and a comparison; makes a --full record first
     Report,
 }
 
-/// Columns of the table: it is meant to be pasted.
-const WIDTH: u16 = 160;
-
-type Measure<'a> = &'a dyn Fn(&Program) -> Vec<Row>;
+impl Part {
+    fn measure(self, shell: &Shell, programs: &[String]) -> Vec<Row> {
+        match self {
+            Part::Pipe => tables::pipe().measure(shell),
+            Part::Fiber => tables::fiber().measure(shell),
+            Part::KnownAnswers => {
+                let mut rows = tables::known_answers().measure(shell);
+                rows.push(paired::equal_arms(shell));
+                rows
+            }
+            Part::Paired => paired::measure(shell),
+            Part::Ordinary => tables::ordinary().measure(shell),
+            Part::Durations => tables::durations().measure(shell),
+            Part::Capture => tables::capture().measure(shell),
+            Part::Builds => tables::builds().measure(shell),
+            Part::System => system::measure(shell),
+            Part::Simulate => {
+                let mut rows = tables::simulate().measure(shell);
+                rows.extend(tables::cachegrind().measure(shell));
+                rows
+            }
+            Part::Compare => compare::measure(shell),
+            Part::AbEffects => ab::measure_effects(shell),
+            Part::AbNulls => ab::measure_nulls(shell),
+            Part::AbMinute => ab::measure_minute(shell),
+            Part::Live => tables::live().measure(shell),
+            Part::Runtimes => {
+                let mut rows = tables::ladder().measure(shell);
+                rows.extend(tables::runtimes().measure(shell));
+                rows
+            }
+            Part::Observe => observe::measure(shell),
+            Part::Range => observe::measure_range(shell),
+            Part::RangeOfServices => observe::measure_services(shell),
+            Part::Inject => inject::measure(shell),
+            Part::Model => model::measure(shell, programs),
+            Part::Report => {
+                let mut rows = tables::report().measure(shell);
+                rows.push(page::measure(shell));
+                rows
+            }
+        }
+    }
+}
 
 /// Work of this program's own that a part has it start.
 type Play = fn(&[String]) -> io::Result<()>;
+
+const PLAYS: [(&str, Play); 5] = [
+    (ping_pong::ARGUMENT, ping_pong::play),
+    (inject::ARGUMENT, inject::play),
+    (turns::ARGUMENT, turns::play),
+    (neighbour::ARGUMENT, neighbour::play),
+    (text::ARGUMENT, text::play),
+];
 
 /// Measures the figures that switchcost promises.
 #[derive(Debug, Parser)]
@@ -108,7 +141,7 @@ struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
 
-    /// Of the ten programs of `model` these alone; `simulator` is the simulator beside time [default: all]
+    /// Of the ten programs of `model` these alone [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     programs: Vec<String>,
 
@@ -118,64 +151,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let plays: [(&str, Play); 3] = [
-        (ping_pong::ARGUMENT, ping_pong::play),
-        (inject::ARGUMENT, inject::play),
-        (range::turns::ARGUMENT, range::turns::play),
-    ];
-    if let Some((first, words)) = words.split_first()
-        && let Some((_, play)) = plays.into_iter().find(|(argument, _)| argument == first)
-    {
-        return played(play(words));
-    }
-    let arguments = Arguments::parse();
-    let program = match Program::beside_this_one(arguments.keep.as_deref()) {
-        Ok(program) => program,
-        Err(why) => {
-            eprintln!("switchcost-bench: {why}");
-            return ExitCode::FAILURE;
-        }
-    };
-    println!("program: {}\n{}\n", program.built(), program.machine());
-    let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let parts: [(Part, Measure<'_>); 22] = [
-        (Part::Pipe, &agreement::pipe),
-        (Part::Fiber, &agreement::fiber),
-        (Part::KnownAnswers, &known_answers::all),
-        (Part::Paired, &paired::all),
-        (Part::Ordinary, &ordinary::all),
-        (Part::Durations, &duration::all),
-        (Part::Capture, &capture::all),
-        (Part::Builds, &builds::all),
-        (Part::System, &system::all),
-        (Part::Simulate, &simulate::all),
-        (Part::Compare, &compare::against_itself),
-        (Part::AbEffects, &ab::effects),
-        (Part::AbNulls, &ab::nulls),
-        (Part::AbMinute, &ab::minute),
-        (Part::Live, &live::all),
-        (Part::Runtimes, &runtimes::all),
-        (Part::Observe, &observe::all),
-        (Part::Range, &range::of_pairs),
-        (Part::RangeOfServices, &range::of_services),
-        (Part::Inject, &inject::all),
-        (Part::Model, &|program| {
-            model::all(program, &arguments.programs)
-        }),
-        (Part::Report, &report::all),
-    ];
-    let rows: Vec<Row> = parts
-        .into_iter()
-        .filter(|(part, _)| wants(*part))
-        .flat_map(|(_, measure)| measure(&program))
-        .collect();
-    println!("{}", table(&rows));
-    ExitCode::SUCCESS
-}
-
-fn played(outcome: io::Result<()>) -> ExitCode {
-    match outcome {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("switchcost-bench: {error}");
@@ -184,26 +160,25 @@ fn played(outcome: io::Result<()>) -> ExitCode {
     }
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
-    table.set_header(["what", "must reach", "measured", "met", "command"]);
-    for row in rows {
-        let is_met = match row.is_met {
-            Some(true) => "yes",
-            Some(false) => "NO",
-            None => "-",
-        };
-        table.add_row([
-            &row.what,
-            &row.must_reach,
-            &row.measured,
-            is_met,
-            &row.command,
-        ]);
+fn run() -> io::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((first, words)) = words.split_first()
+        && let Some((_, play)) = PLAYS.into_iter().find(|(argument, _)| argument == first)
+    {
+        return play(words);
     }
-    table
+    let arguments = Arguments::parse();
+    let temporary = tempfile::tempdir()?;
+    let shell = Shell::in_folder(arguments.keep.as_deref().unwrap_or(temporary.path()))?;
+    println!("{}\n", shell.describe());
+    let parts = match arguments.only.is_empty() {
+        true => Part::value_variants(),
+        false => &arguments.only[..],
+    };
+    let mut rows = Vec::new();
+    for part in parts {
+        rows.extend(part.measure(&shell, &arguments.programs));
+    }
+    println!("{}", row::table(&rows));
+    Ok(())
 }

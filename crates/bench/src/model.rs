@@ -1,117 +1,117 @@
-//! The model of a switch beside what it models: ten programs of others, and the simulator beside arrays.
+//! The model of a switch beside what it models: ten programs of others.
 //!
 //! The rule, written before the first run: of each program, what cold caches cost by the model is held against what `inject` finds, at
-//! each of three footprints. A footprint is right where the model's likely value is within 25 % of what was found, or within its
-//! interval; a program is where all three are. Prices come from arrays and a loop alone.
+//! each of three footprints. A footprint is right if the model's likely value is within 25 % of what was found, or within its
+//! interval; a program is if all three are. Prices come from arrays and a loop alone.
 //!
 //! Six programs that are not judged showed what was missing: bzip2, mawk, tclsh, bc, objdump and troff; 4 of them are right, and 13 of
 //! 18 footprints. That prices not distinguishable from 0 are 0 was decided with the ten known (-12 ns of an array of 3 MiB). An
 //! earlier model had 4 of 10 against intervals of `inject` twice as wide; against today's, 2 of 10, and 17 footprints.
 //!
-//! What is left is which loads wait. Behind 4 MiB, with each load from anywhere overlapping, all but openssl come out too low; with
+//! What is left is which loads wait. After 4 MiB, with each load from anywhere overlapping, all but openssl come out too low; with
 //! each waiting, all too high: of the latter, beyond the switch path, bzip2 pays a tenth, mawk and tclsh a quarter, xz four tenths,
 //! troff and python half. Addresses do not say on which value an address or a branch depends; a trace of registers would.
 
-mod programs;
-mod simulator;
-
-use std::path::Path;
-
+use serde_json::Value;
 use switchcost_record::profile::{Prices, read_prices, read_profile};
 use switchcost_units::Bytes;
 
-use crate::program::{Program, number};
 use crate::row::Row;
-use programs::{Subject, subjects};
+use crate::shell::{Shell, interval, need};
 
 const FOOTPRINTS: [Bytes; 3] = [Bytes::kib(256), Bytes::mib(1), Bytes::mib(4)];
 const WITHIN: f64 = 0.25;
 const MUST_BE_RIGHT: usize = 7;
 const PERIOD_NS: f64 = 250e3;
 
-/// What of it is named when it is not a program.
-const SIMULATOR: &str = "simulator";
+/// Ten programs of others, each with some 100 ms of work that is the same each time.
+const PROGRAMS: [(&str, &str); 10] = [
+    ("xz", "xz -1 -T1 -c short"),
+    ("gzip", "gzip -c text"),
+    ("zstd", "zstd -q -9 --single-thread -c text"),
+    (
+        "sqlite3",
+        "sqlite3 :memory: \"CREATE TABLE t(a INTEGER PRIMARY KEY, b INTEGER, c TEXT); WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL \
+         SELECT x+1 FROM n WHERE x<30000) INSERT INTO t SELECT x, (x*7919)%30011, 'name'||((x*31)%977) FROM n; CREATE INDEX i ON \
+         t(b); SELECT c, count(*), sum(b) FROM t GROUP BY c ORDER BY 3; SELECT sum(u.b) FROM t JOIN t u ON u.b=t.a;\"",
+    ),
+    (
+        "cc1",
+        "$(gcc -print-prog-name=cc1) -quiet -O2 -o /dev/null functions.c",
+    ),
+    (
+        "python",
+        "/usr/bin/python3 -S -c 'import sys\nn={}\nfor l in open(sys.argv[1]):\n for w in l.split():\n  n[w]=n.get(w,0)+1\n\
+         print(sorted(n.items(),key=lambda x:-x[1])[:9])' text",
+    ),
+    ("sort", "sort --parallel=1 text"),
+    ("openssl", "openssl dgst -sha3-512 text text text"),
+    (
+        "jq",
+        "jq -c 'group_by(.kind)|map({k:.[0].kind,n:length,s:(map(.size)|add)})' records.json",
+    ),
+    (
+        "perl",
+        "perl -ne 'for(split){$n{$_}++} END{print join(\" \",map{$_.$n{$_}}sort{$n{$b}<=>$n{$a}}keys%n)}' text",
+    ),
+];
 
-/// All of it, or what is named alone.
-pub(crate) fn all(program: &Program, named: &[String]) -> Vec<Row> {
-    let prices = match prices(program) {
+/// All of the programs, or those that are named alone.
+pub(crate) fn measure(shell: &Shell, named: &[String]) -> Vec<Row> {
+    let prices = match prices(shell) {
         Ok(prices) => prices,
         Err(why) => {
-            return vec![Row::failed(
+            let must_reach = format!(">= {MUST_BE_RIGHT} of 10");
+            return vec![Row::new(
                 "the model of a switch",
-                "7 of 10",
-                why,
-                "measure --prices FILE".to_owned(),
+                must_reach,
+                "measure --prices FILE",
+                Err(why),
             )];
         }
     };
-    let subjects = match subjects(program) {
-        Ok(subjects) => subjects,
-        Err(why) => {
-            return vec![Row::failed(
-                "the model of a switch",
-                "7 of 10",
-                why,
-                "inject -- COMMAND".to_owned(),
-            )];
-        }
-    };
-    let is_wanted =
-        |subject: &&Subject| named.is_empty() || named.iter().any(|name| name == subject.name);
-    let found: Vec<(Row, bool)> = subjects
-        .iter()
-        .filter(is_wanted)
-        .map(|subject| beside(program, &prices, subject))
+    let is_wanted = |name: &str| named.is_empty() || named.iter().any(|wanted| wanted == name);
+    let programs = PROGRAMS.iter().filter(|(name, _)| is_wanted(name));
+    let mut rows: Vec<Row> = programs
+        .map(|(name, words)| judge(shell, &prices, name, words))
         .collect();
-    let is_whole = named.is_empty();
-    let right = found.iter().filter(|(_, is_right)| *is_right).count();
-    let of = found.len();
-    let mut rows: Vec<Row> = found.into_iter().map(|(row, _)| row).collect();
-    rows.extend(is_whole.then(|| Row {
-        what: "programs for which the model is right at each of three footprints".to_owned(),
-        must_reach: format!(">= {MUST_BE_RIGHT} of 10"),
-        measured: format!("{right} of {of}"),
-        is_met: Some(right >= MUST_BE_RIGHT),
-        command: "trace --profile, measure --prices, inject".to_owned(),
-    }));
-    if is_whole || named.iter().any(|name| name == SIMULATOR) {
-        rows.extend(simulator::rows(program, &prices));
+    if named.is_empty() {
+        let right = rows.iter().filter(|row| row.is_met == Some(true)).count();
+        rows.push(Row::new(
+            "programs for which the model is right at each of three footprints",
+            format!(">= {MUST_BE_RIGHT} of 10"),
+            "trace --profile, measure --prices, inject",
+            Ok((
+                format!("{right} of {}", rows.len()),
+                Some(right >= MUST_BE_RIGHT),
+            )),
+        ));
     }
     rows
 }
 
-fn prices(program: &Program) -> Result<Prices, String> {
-    let path = program.path("prices.json");
-    let arguments = ["measure", "--budget", "90s", "--prices", &text(&path)];
-    unless_there(&path, || ran(program.command(&arguments)))?;
-    read_prices(&path).map_err(|error| error.to_string())
+fn prices(shell: &Shell) -> Result<Prices, String> {
+    shell.run(include_str!("model-inputs.sh"))?;
+    make(
+        shell,
+        "prices.json",
+        "switchcost measure --budget 90s --prices prices.json",
+    )?;
+    read_prices(&shell.path("prices.json")).map_err(|error| error.to_string())
 }
 
 /// What is in a folder that is kept is not made again.
-fn unless_there(path: &Path, make: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    if path.exists() { Ok(()) } else { make() }
-}
-
-fn text(path: &Path) -> String {
-    path.display().to_string()
-}
-
-fn ran(mut command: std::process::Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(said)
+fn make(shell: &Shell, name: &str, command: &str) -> Result<(), String> {
+    if shell.path(name).exists() {
+        return Ok(());
     }
+    shell.run(command).map(drop)
 }
 
-/// One footprint.
+/// One footprint: low, likely and high of the model, and low, centre and high of what was found, in microseconds.
 struct Compared {
-    away: Bytes,
-    /// Low, likely, high.
+    footprint: Bytes,
     model_us: [f64; 3],
-    /// Low, centre, high.
     found_us: [f64; 3],
 }
 
@@ -126,76 +126,54 @@ impl Compared {
         let right = if self.is_right() { "" } else { " (miss)" };
         format!(
             "{}: {likely:.1} [{low:.1} {high:.1}], found {found:.1} [{from:.1} {to:.1}] us{right}",
-            self.away
+            self.footprint
         )
     }
 }
 
-fn beside(program: &Program, prices: &Prices, subject: &Subject) -> (Row, bool) {
-    let what = format!("cold caches of {}: by the model, and found", subject.name);
-    let (must_reach, command) = (
-        "within 25 % or the interval".to_owned(),
-        subject.words.join(" "),
-    );
-    let command: String = command.chars().take(60).collect();
-    let found = compared(program, prices, subject).map(|all| {
-        let measured = all
-            .iter()
-            .map(Compared::text)
-            .collect::<Vec<_>>()
-            .join("; ");
-        eprintln!("{}: {measured}", subject.name);
+fn judge(shell: &Shell, prices: &Prices, name: &str, words: &str) -> Row {
+    let found = compare(shell, prices, name, words).map(|all| {
+        let texts: Vec<String> = all.iter().map(Compared::text).collect();
+        let measured = texts.join("; ");
+        eprintln!("{name}: {measured}");
         (measured, Some(all.iter().all(Compared::is_right)))
     });
-    let row = Row::of(what, must_reach, command, found);
-    let is_right = row.is_met == Some(true);
-    (row, is_right)
+    let command: String = words.chars().take(60).collect();
+    Row::new(
+        format!("cold caches of {name}: by the model, and found"),
+        "within 25 % or the interval",
+        command,
+        found,
+    )
 }
 
-fn compared(
-    program: &Program,
+fn compare(
+    shell: &Shell,
     prices: &Prices,
-    subject: &Subject,
+    name: &str,
+    words: &str,
 ) -> Result<Vec<Compared>, String> {
-    let words: Vec<&str> = subject.words.iter().map(String::as_str).collect();
-    let [profile, injection] =
-        ["profile", "injection"].map(|of| program.path(&format!("{}.{of}.json", subject.name)));
-    let traced = ["trace", "--profile", &text(&profile), "--"];
-    unless_there(&profile, || {
-        ran(program.command(&[&traced[..], &words].concat()))
-    })?;
-    let injected = [
-        "inject",
-        "--format",
-        "json",
-        "--out",
-        &text(&injection),
-        "--budget",
-        "40s",
-        "--footprint",
-    ];
-    let injected = [&injected[..], &["0,256KiB,1MiB,4MiB", "--"], &words].concat();
-    unless_there(&injection, || ran(program.command(&injected)))?;
-    let profile = read_profile(&profile).map_err(|error| error.to_string())?;
-    let json = std::fs::read(&injection).map_err(|error| error.to_string())?;
-    let json: serde_json::Value =
-        serde_json::from_slice(&json).map_err(|error| error.to_string())?;
-    let cpu_ns = number(&json, "cpu_ns").ok_or("inject tells no CPU time")?;
-    let instructions = profile.instructions as f64 / cpu_ns * PERIOD_NS;
-    let of = |(place, away): (usize, Bytes)| -> Result<Compared, String> {
-        let found = ["low", "estimate", "high"]
-            .map(|end| number(&json, &format!("footprints.{}.reload_ns.{end}", place + 1)));
-        let [Some(low), Some(estimate), Some(high)] = found else {
-            return Err("inject found no cost".to_owned());
-        };
-        let model = switchcost_analysis::model::reload(&profile, prices, away, instructions)
-            .with_switch_path();
-        let us = |ns: f64| ns / 1e3;
-        Ok(Compared {
-            away,
-            model_us: model.map(us),
-            found_us: [low, estimate, high].map(us),
-        })
-    };
-    FOOTPRINTS.into_iter().enumerate().map(of).collect()
+    let [profile, injection] = ["profile", "injection"].map(|kind| format!("{name}.{kind}.json"));
+    let trace = format!("switchcost trace --profile {profile} -- {words}");
+    make(shell, &profile, &trace)?;
+    let inject = format!(
+        "switchcost inject --format json --out {injection} --budget 40s --footprint 0,256KiB,1MiB,4MiB -- {words}"
+    );
+    make(shell, &injection, &inject)?;
+    let profile = read_profile(&shell.path(&profile)).map_err(|error| error.to_string())?;
+    let json = std::fs::read(shell.path(&injection)).map_err(|error| error.to_string())?;
+    let json: Value = serde_json::from_slice(&json).map_err(|error| error.to_string())?;
+    let instructions = profile.instructions as f64 / need(&json, "cpu_ns")? * PERIOD_NS;
+    let mut compared = Vec::new();
+    for (index, footprint) in FOOTPRINTS.into_iter().enumerate() {
+        let path = format!("footprints.{}.reload_ns", index + 1);
+        let found = interval(&json, &path, "estimate")?;
+        let model = switchcost_analysis::model::reload(&profile, prices, footprint, instructions);
+        compared.push(Compared {
+            footprint,
+            model_us: model.with_switch_path().map(|ns| ns / 1e3),
+            found_us: found.map(|ns| ns / 1e3),
+        });
+    }
+    Ok(compared)
 }

@@ -1,15 +1,14 @@
 //! How long a browser takes to open a large page.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use switchcost_host::browser::{Browser, NAMES};
 use switchcost_record::{Cycles, Line, MeasureRecord, MeasureWriter};
 
-use crate::program::Program;
 use crate::row::Row;
-use crate::run::run;
+use crate::shell::{Shell, need};
 use crate::spread::Spread;
 
 const ROUNDS: usize = 5;
@@ -41,55 +40,38 @@ const STOPWATCH: &str = r#"<script>(async () => {
   hold.contentDocument.close();
 })();</script></body>"#;
 
-/// The page of a record that has so many samples.
-pub(crate) fn opened(program: &Program, full: Result<PathBuf, String>) -> Row {
-    let what = "opening the page of 100,000 samples in headless Chromium";
-    let command = "report SAMPLES.jsonl -o FILE; chromium --headless FILE";
-    let found = full
-        .and_then(|full| rounds(program, &full))
-        .map(|(opened, scrolled)| {
-            let is_met = opened.median < MOST_MS && scrolled.median < MOST_MS;
-            (
-                format!("{opened} ms, then {scrolled} ms; {ROUNDS} rounds"),
-                Some(is_met),
-            )
-        });
-    Row::of(
-        what,
+/// The page of a record that has so many samples, made of `full.jsonl`.
+pub(crate) fn measure(shell: &Shell) -> Row {
+    let found = rounds(shell).map(|(opened, scrolled)| {
+        let is_met = opened.median < MOST_MS && scrolled.median < MOST_MS;
+        let measured = format!("{opened} ms, then {scrolled} ms; {ROUNDS} rounds");
+        (measured, Some(is_met))
+    });
+    Row::new(
+        "opening the page of 100,000 samples in headless Chromium",
         "first screen < 2 s, the samples scrolled to < 2 s",
-        command,
+        "report SAMPLES.jsonl -o FILE; chromium --headless FILE",
         found,
     )
 }
 
-fn rounds(program: &Program, full: &Path) -> Result<(Spread, Spread), String> {
-    let (record, page) = (program.path("samples.jsonl"), program.path("samples.html"));
-    repeat(full, &record)?;
-    let words = [
-        "report",
-        record.to_str().unwrap_or_default(),
-        "-o",
-        page.to_str().unwrap_or_default(),
-    ];
-    run(program.command(&words), None)?;
+fn rounds(shell: &Shell) -> Result<(Spread, Spread), String> {
+    repeat(&shell.path("full.jsonl"), &shell.path("samples.jsonl"))?;
+    shell.run("switchcost report samples.jsonl -o samples.html")?;
+    let page = shell.path("samples.html");
     let html = fs::read_to_string(&page).map_err(|error| error.to_string())?;
     let (before, after) = html
         .rsplit_once("</body>")
         .ok_or("found a page without an end")?;
     fs::write(&page, [before, STOPWATCH, after].concat()).map_err(|error| error.to_string())?;
-    let reported = (0..ROUNDS)
-        .map(|_| look(&page))
-        .collect::<Result<Vec<[f64; 2]>, String>>()?;
-    let of = |place: usize| {
-        Spread::of(
-            &reported
-                .iter()
-                .map(|reported| reported[place])
-                .collect::<Vec<_>>(),
-        )
-        .ok_or("no round")
-    };
-    Ok((of(0)?, of(1)?))
+    let (mut opened, mut scrolled) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let [first, second] = open(&page)?;
+        opened.push(first);
+        scrolled.push(second);
+    }
+    let spreads = Spread::new(&opened).zip(Spread::new(&scrolled));
+    spreads.ok_or_else(|| "no round".to_owned())
 }
 
 /// The same record with the first cycle of each window over again, as later repetitions, until there are enough points: one for
@@ -136,7 +118,7 @@ fn first_cycle(window: &Cycles) -> Cycles {
     first
 }
 
-fn look(page: &Path) -> Result<[f64; 2], String> {
+fn open(page: &Path) -> Result<[f64; 2], String> {
     let browser = Browser::find()
         .ok_or_else(|| format!("found no Chromium in PATH ({})", NAMES.join(", ")))?;
     let own = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -150,16 +132,9 @@ fn look(page: &Path) -> Result<[f64; 2], String> {
     let reported: Value = reported
         .and_then(|(reported, _)| serde_json::from_str(reported).ok())
         .ok_or("the page reported nothing")?;
-    let of = |name: &str| {
-        reported[name]
-            .as_f64()
-            .ok_or(format!("the page reported no {name}"))
-    };
-    if of("points")? < SAMPLES as f64 * 0.8 {
-        return Err(format!(
-            "found {} points drawn, need some {SAMPLES}",
-            of("points")?
-        ));
+    let points = need(&reported, "points")?;
+    if points < SAMPLES as f64 * 0.8 {
+        return Err(format!("{points} points are drawn of some {SAMPLES}."));
     }
-    Ok([of("opened")?, of("scrolled")?])
+    Ok([need(&reported, "opened")?, need(&reported, "scrolled")?])
 }

@@ -1,4 +1,9 @@
-//! One figure.
+//! One row of the table that is printed.
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+/// Columns of the terminal: the table is meant to be pasted.
+const WIDTH: u16 = 160;
 
 /// What was to be reached, and what was measured.
 #[derive(Clone, Debug)]
@@ -6,20 +11,22 @@ pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) must_reach: String,
     pub(crate) measured: String,
-    /// `None` where it could not be measured, or nothing is promised.
+    /// `None` if it could not be measured, or nothing is promised.
     pub(crate) is_met: Option<bool>,
     pub(crate) command: String,
 }
 
+/// What was measured with whether that is enough, or why nothing was.
+pub(crate) type Found = Result<(String, Option<bool>), String>;
+
 impl Row {
-    /// What was measured with whether that is enough, or why nothing was.
-    pub(crate) fn of(
+    pub(crate) fn new(
         what: impl Into<String>,
         must_reach: impl Into<String>,
         command: impl Into<String>,
-        found: Result<(String, Option<bool>), impl Into<String>>,
+        found: Found,
     ) -> Row {
-        let (measured, is_met) = found.unwrap_or_else(|why| (why.into(), None));
+        let (measured, is_met) = found.unwrap_or_else(|why| (why, None));
         Row {
             what: what.into(),
             must_reach: must_reach.into(),
@@ -28,9 +35,28 @@ impl Row {
             command: command.into(),
         }
     }
+}
 
-    /// A figure that could not be measured, and why.
-    pub(crate) fn failed(what: &str, must_reach: &str, why: String, command: String) -> Row {
-        Row::of(what, must_reach, command, Err(why))
+pub(crate) fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
+    table.set_header(["what", "must reach", "measured", "met", "command"]);
+    for row in rows {
+        let is_met = match row.is_met {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "-",
+        };
+        table.add_row([
+            &row.what,
+            &row.must_reach,
+            &row.measured,
+            is_met,
+            &row.command,
+        ]);
     }
+    table
 }

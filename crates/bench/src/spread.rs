@@ -12,17 +12,16 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// `None` of no figures.
-    pub(crate) fn of(figures: &[f64]) -> Option<Spread> {
+    pub(crate) fn new(figures: &[f64]) -> Option<Spread> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let (low, high) = (*sorted.first()?, *sorted.last()?);
         let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            (sorted[middle - 1] + sorted[middle]) / 2.0
-        };
-        Some(Spread { low, median, high })
+        let lower_middle = sorted.len().checked_sub(1)? / 2;
+        Some(Spread {
+            low: *sorted.first()?,
+            median: (sorted[lower_middle] + sorted[middle]) / 2.0,
+            high: *sorted.last()?,
+        })
     }
 
     /// The median, and where the middle half of the figures begins and ends.
@@ -30,7 +29,7 @@ impl Spread {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
         let cut = sorted.len() / 4;
-        Spread::of(&sorted[cut..sorted.len() - cut])
+        Spread::new(&sorted[cut..sorted.len() - cut])
     }
 
     /// Largest distance from the median, in percent of it.
@@ -53,28 +52,21 @@ impl fmt::Display for Spread {
 mod tests {
     use super::*;
 
+    fn spread(low: f64, median: f64, high: f64) -> Option<Spread> {
+        Some(Spread { low, median, high })
+    }
+
     #[test]
     fn the_median_is_in_the_middle() {
-        let spread = Spread::of(&[3.0, 1.0, 2.0, 10.0]).expect("figures");
+        let four = Spread::new(&[3.0, 1.0, 2.0, 10.0]);
+        assert_eq!(four, spread(1.0, 2.5, 10.0));
         assert_eq!(
-            spread,
-            Spread {
-                low: 1.0,
-                median: 2.5,
-                high: 10.0
-            }
+            four.map(|four| four.largest_deviation_percent()),
+            Some(300.0)
         );
-        assert_eq!(spread.largest_deviation_percent(), 300.0);
-        assert_eq!(Spread::of(&[]), None);
-        let half =
-            Spread::middle_half(&[100.0, 2.0, 1.0, -50.0, 3.0, 4.0, 5.0, 6.0]).expect("figures");
-        assert_eq!(
-            half,
-            Spread {
-                low: 2.0,
-                median: 3.5,
-                high: 5.0
-            }
-        );
+        assert_eq!(Spread::new(&[3.0, 1.0, 2.0]), spread(1.0, 2.0, 3.0));
+        assert_eq!(Spread::new(&[]), None);
+        let half = Spread::middle_half(&[100.0, 2.0, 1.0, -50.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(half, spread(2.0, 3.5, 5.0));
     }
 }

@@ -1,15 +1,24 @@
 //! Text that is the same on every machine: words of a made-up language, a few of them much more often than the rest.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+
+/// First of the words that ask for the text on standard output: then how many bytes.
+pub(crate) const ARGUMENT: &str = "--text";
 
 const VOCABULARY: u64 = 4_000;
 const WORDS_A_LINE: u64 = 12;
 
+pub(crate) fn play(words: &[String]) -> io::Result<()> {
+    let [bytes] = words else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let bytes = bytes.parse().map_err(io::Error::other)?;
+    write_text(io::stdout().lock(), bytes)
+}
+
 /// Writes at least so many bytes of text, in whole lines.
-pub(crate) fn write_text(path: &Path, bytes: usize) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+fn write_text(into: impl Write, bytes: usize) -> io::Result<()> {
+    let mut file = BufWriter::new(into);
     let mut dice = Lcg(1);
     let mut written = 0;
     while written < bytes {
@@ -50,14 +59,14 @@ mod tests {
 
     #[test]
     fn the_text_is_always_the_same() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("text");
-        write_text(&path, 1_000).expect("room");
-        let text = std::fs::read_to_string(&path).expect("text");
+        let write = || {
+            let mut text = Vec::new();
+            write_text(&mut text, 1_000).expect("room");
+            String::from_utf8(text).expect("text")
+        };
+        let text = write();
         assert!((1_000..1_200).contains(&text.len()), "{}", text.len());
-        let again = folder.path().join("again");
-        write_text(&again, 1_000).expect("room");
-        assert_eq!(std::fs::read_to_string(&again).expect("text"), text);
+        assert_eq!(write(), text);
         let mut words: Vec<&str> = text.split_whitespace().collect();
         let all = words.len();
         words.sort_unstable();

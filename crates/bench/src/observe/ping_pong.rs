@@ -3,66 +3,54 @@
 //! first turn on, in nanoseconds, and its switches to standard error.
 
 use std::io::{self, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use switchcost_host::usage;
 
-use crate::order::Order;
+use super::CPU;
+use super::order::Order;
+use crate::shell::Shell;
 
 /// First of the words that ask for it: then `pair`, `alone` or `partner`, the order, the array's bytes, the rounds, and the walks in each.
 pub(crate) const ARGUMENT: &str = "--ping-pong";
 
 /// What each process does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Work {
-    pub(crate) order: Order,
-    pub(crate) bytes: usize,
+pub(super) struct Work {
+    pub(super) order: Order,
+    pub(super) bytes: usize,
     /// Turns of each.
-    pub(crate) rounds: usize,
+    pub(super) rounds: usize,
     /// Walks in each turn.
-    pub(crate) walks: usize,
+    pub(super) walks: usize,
 }
 
 impl Work {
-    fn words(self) -> [String; 4] {
-        [
-            self.order.name().to_owned(),
-            self.bytes.to_string(),
-            self.rounds.to_string(),
-            self.walks.to_string(),
-        ]
-    }
-
-    fn of(words: &[String]) -> Option<Work> {
-        let [order, numbers @ ..] = words else {
-            return None;
-        };
-        let order = Order::ALL.into_iter().find(|known| known.name() == order)?;
-        let numbers: Vec<usize> = numbers
-            .iter()
-            .map(|word| word.parse().ok())
-            .collect::<Option<_>>()?;
-        let [bytes, rounds, walks] = numbers[..] else {
-            return None;
-        };
-        Some(Work {
+    /// A command for it, on one CPU.
+    pub(super) fn command(self, role: &str) -> String {
+        let Work {
             order,
             bytes,
             rounds,
             walks,
+        } = self;
+        format!(
+            "taskset -c {CPU} switchcost-bench {ARGUMENT} {role} {} {bytes} {rounds} {walks}",
+            order.name()
+        )
+    }
+
+    fn parse(words: &[String]) -> Option<Work> {
+        let [order, bytes, rounds, walks] = words else {
+            return None;
+        };
+        Some(Work {
+            order: Order::ALL.into_iter().find(|known| known.name() == order)?,
+            bytes: bytes.parse().ok()?,
+            rounds: rounds.parse().ok()?,
+            walks: walks.parse().ok()?,
         })
     }
-}
-
-/// A command for it, on one CPU.
-pub(crate) fn command(cpu: &str, role: &str, work: Work) -> io::Result<Command> {
-    let mut command = Command::new("taskset");
-    command
-        .args(["-c", cpu])
-        .arg(std::env::current_exe()?)
-        .args([ARGUMENT, role])
-        .args(work.words());
-    Ok(command)
 }
 
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
@@ -70,39 +58,33 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
         let need = "need pair, alone or partner, an order, bytes, rounds and walks";
         io::Error::new(io::ErrorKind::InvalidInput, need)
     };
-    let (role, work) = words.split_first().ok_or_else(unfit)?;
-    let work = Work::of(work).ok_or_else(unfit)?;
+    let (role, own) = words.split_first().ok_or_else(unfit)?;
+    let work = Work::parse(own).ok_or_else(unfit)?;
     let mut array = work.order.array(work.bytes);
     match role.as_str() {
-        "pair" => pair(work, &mut array),
+        "pair" => pair(work, own, &mut array),
         "partner" => hand(work, &mut array, &mut io::stdin().lock(), &mut Unbuffered),
         // Two take turns at this, so each does both sides' work.
         "alone" => {
             let (mut reader, mut writer) = io::pipe()?;
             writer.write_all(&[0])?;
             hand(work, &mut array, &mut reader, &mut writer)?;
-            hand(
-                work,
-                &mut work.order.array(work.bytes),
-                &mut reader,
-                &mut writer,
-            )
+            let mut other = work.order.array(work.bytes);
+            hand(work, &mut other, &mut reader, &mut writer)
         }
         _ => Err(unfit()),
     }
 }
 
-fn pair(work: Work, array: &mut [u64]) -> io::Result<()> {
-    let mut partner = Command::new(std::env::current_exe()?);
-    partner.args([ARGUMENT, "partner"]).args(work.words());
-    let mut partner: Child = partner
+fn pair(work: Work, words: &[String], array: &mut [u64]) -> io::Result<()> {
+    let mut partner = Command::new(std::env::current_exe()?)
+        .args([ARGUMENT, "partner"])
+        .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let (to, from) = (partner.stdin.take(), partner.stdout.take());
-    let (Some(mut to), Some(mut from)) = (to, from) else {
-        return Err(io::ErrorKind::BrokenPipe.into());
-    };
+    let ends = partner.stdin.take().zip(partner.stdout.take());
+    let (mut to, mut from) = ends.ok_or(io::ErrorKind::BrokenPipe)?;
     // The first byte is on its way already.
     to.write_all(&[0])?;
     hand(work, array, &mut from, &mut to)?;
@@ -137,26 +119,27 @@ fn hand(
     }
     let switches = usage::own_switches().since(before.1);
     let cpu_ns = usage::own_cpu_time().saturating_sub(before.0).as_nanos();
-    // In one piece: the other process writes to the same pipe.
+    // In one piece: the other process writes to the same file.
     let line = format!("{cpu_ns} {}\n", switches.voluntary + switches.involuntary);
     io::stderr().write_all(line.as_bytes())
 }
 
-/// What both processes together printed: CPU time in nanoseconds, and switches.
-pub(crate) fn used(mut workload: Command) -> Result<(f64, f64), String> {
-    let output = workload
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let of = |line: &str| {
-        let (cpu, switches) = line.split_once(' ')?;
-        Some((cpu.parse::<f64>().ok()?, switches.parse::<f64>().ok()?))
-    };
-    let each: Option<Vec<_>> = text.lines().map(of).collect();
-    match each {
-        Some(each) if each.len() == 2 => Ok((each[0].0 + each[1].0, each[0].1 + each[1].1)),
-        _ => Err(text),
+pub(super) struct Used {
+    pub(super) cpu_ns: f64,
+    pub(super) switches: f64,
+}
+
+/// What both processes together used.
+pub(super) fn used(shell: &Shell, command: &str) -> Result<Used, String> {
+    let printed = shell.run(command)?.errors;
+    let words = printed.split_whitespace().map(str::parse);
+    let numbers: Result<Vec<f64>, _> = words.collect();
+    match numbers.as_deref() {
+        Ok([cpu_ns, switches, other_cpu_ns, other_switches]) => Ok(Used {
+            cpu_ns: cpu_ns + other_cpu_ns,
+            switches: switches + other_switches,
+        }),
+        _ => Err(printed),
     }
 }
 

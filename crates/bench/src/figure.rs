@@ -1,0 +1,416 @@
+//! Figures of commands that are run in turn, and the one runner of them all.
+//!
+//! A figure is a row of `tables`: a command, a quantity of it, what that is compared with, and what it must reach. The runner runs each
+//! different command of a table once a round, the commands of a round in random order, and gives the median and the spread over rounds.
+
+use std::collections::HashMap;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::row::Row;
+use crate::shell::{Run, Shell, number};
+use crate::spread::Spread;
+
+/// The same order in each run.
+const SEED: u64 = 7;
+
+/// A number of a run, if it has it.
+type Compute = Box<dyn Fn(&Run) -> Option<f64>>;
+
+/// What of a run is meant.
+pub(crate) enum Quantity {
+    Seconds,
+    CpuSeconds,
+    PeakMib,
+    /// A number of its JSON, by path. A command that prints nothing but a number has that one.
+    Number(&'static str),
+    /// Half of the width of an interval of its JSON.
+    HalfWidth(&'static str),
+    /// The same in percent of the estimate.
+    HalfWidthPercent(&'static str),
+    Computed(Compute),
+}
+
+impl Quantity {
+    fn read(&self, run: &Run) -> Option<f64> {
+        let half_width = |path: &str| {
+            let end = |name: &str| number(&run.json, &format!("{path}.{name}"));
+            Some(((end("high")? - end("low")?) / 2.0, end("estimate")?))
+        };
+        match self {
+            Quantity::Seconds => Some(run.seconds),
+            Quantity::CpuSeconds => Some(run.cpu_seconds),
+            Quantity::PeakMib => Some(run.peak_mib),
+            Quantity::Number(path) => number(&run.json, path).or_else(|| run.json.as_f64()),
+            Quantity::HalfWidth(path) => half_width(path).map(|(half, _)| half),
+            Quantity::HalfWidthPercent(path) => {
+                half_width(path).map(|(half, estimate)| half / estimate.abs() * 100.0)
+            }
+            Quantity::Computed(compute) => compute(run),
+        }
+    }
+}
+
+/// What a quantity is compared with in each round.
+enum Beside {
+    Nothing,
+    /// The same quantity of another command: the ratio.
+    Over(String),
+    /// The same quantity of another command: the difference.
+    Less(String),
+    /// Another command and two more: the ratio to the first over the ratio of those two.
+    OverAsWell([String; 3]),
+}
+
+/// What a figure must reach.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound {
+    /// Nothing is promised.
+    Shown,
+    /// The median is at most so much.
+    AtMost(f64),
+    /// The median is at least so much.
+    AtLeast(f64),
+    /// The median is within so many percent of 1.
+    NearOne(f64),
+    /// Each round is within so many percent of 1.
+    EachNearOne(f64),
+    /// Each round is within so many percent of the median.
+    Repeats(f64),
+}
+
+impl Bound {
+    fn text(self, unit: &str) -> String {
+        match self {
+            Bound::Shown => "side by side".to_owned(),
+            Bound::AtMost(most) => format!("<= {most}{unit}"),
+            Bound::AtLeast(least) => format!(">= {least}{unit}"),
+            Bound::NearOne(percent) => format!("within {percent} % of 1"),
+            Bound::EachNearOne(percent) => format!("each within {percent} % of 1"),
+            Bound::Repeats(percent) => format!("largest deviation <= {percent} %"),
+        }
+    }
+
+    fn is_met(self, found: &Spread) -> Option<bool> {
+        let is_near = |value: f64, percent: f64| (value - 1.0).abs() * 100.0 <= percent;
+        match self {
+            Bound::Shown => None,
+            Bound::AtMost(most) => Some(found.median <= most),
+            Bound::AtLeast(least) => Some(found.median >= least),
+            Bound::NearOne(percent) => Some(is_near(found.median, percent)),
+            Bound::EachNearOne(percent) => {
+                Some(is_near(found.low, percent) && is_near(found.high, percent))
+            }
+            Bound::Repeats(percent) => Some(found.largest_deviation_percent() <= percent),
+        }
+    }
+}
+
+pub(crate) struct Figure {
+    what: String,
+    command: String,
+    quantity: Quantity,
+    beside: Beside,
+    /// The true value, which the found one is divided by.
+    truth: f64,
+    bound: Bound,
+    unit: &'static str,
+}
+
+impl Figure {
+    pub(crate) fn new(
+        what: impl Into<String>,
+        command: impl Into<String>,
+        quantity: Quantity,
+        bound: Bound,
+    ) -> Figure {
+        Figure {
+            what: what.into(),
+            command: command.into(),
+            quantity,
+            beside: Beside::Nothing,
+            truth: 1.0,
+            bound,
+            unit: "",
+        }
+    }
+
+    /// The unit of the quantity, with the space before it.
+    pub(crate) fn unit(self, unit: &'static str) -> Figure {
+        Figure { unit, ..self }
+    }
+
+    /// The ratio to the same quantity of another command.
+    pub(crate) fn over(self, other: impl Into<String>) -> Figure {
+        let beside = Beside::Over(other.into());
+        Figure { beside, ..self }
+    }
+
+    /// The ratio to the same quantity of another command, over the ratio of two more.
+    pub(crate) fn over_as_well(self, other: &str, [theirs, their_other]: [&str; 2]) -> Figure {
+        let beside = Beside::OverAsWell([other, theirs, their_other].map(str::to_owned));
+        Figure { beside, ..self }
+    }
+
+    /// The difference to the same quantity of another command.
+    pub(crate) fn less(self, other: impl Into<String>) -> Figure {
+        let beside = Beside::Less(other.into());
+        Figure { beside, ..self }
+    }
+
+    /// The ratio to what is known to be true.
+    pub(crate) fn over_truth(self, truth: f64) -> Figure {
+        Figure { truth, ..self }
+    }
+
+    fn commands(&self) -> impl Iterator<Item = &String> {
+        let others = match &self.beside {
+            Beside::Nothing => &[],
+            Beside::Over(other) | Beside::Less(other) => std::slice::from_ref(other),
+            Beside::OverAsWell(others) => &others[..],
+        };
+        std::iter::once(&self.command).chain(others)
+    }
+
+    /// Its value in one round.
+    fn value(&self, round: &Round<'_>) -> Result<f64, String> {
+        let read = |command: &String| {
+            let run = round[command].as_ref().map_err(String::clone)?;
+            let value = self.quantity.read(run);
+            value.ok_or_else(|| format!("{command}: not measured: {}", why(run)))
+        };
+        let own = read(&self.command)?;
+        let compared = match &self.beside {
+            Beside::Nothing => own,
+            Beside::Over(other) => own / read(other)?,
+            Beside::Less(other) => own - read(other)?,
+            Beside::OverAsWell([other, theirs, their_other]) => {
+                own / read(other)? / (read(theirs)? / read(their_other)?)
+            }
+        };
+        Ok(compared / self.truth)
+    }
+
+    /// The medians of the quantity of both commands of a ratio.
+    fn sides(&self, rounds: &[Round<'_>]) -> String {
+        let Beside::Over(other) = &self.beside else {
+            return String::new();
+        };
+        let side = |command: &String| {
+            let runs = rounds
+                .iter()
+                .filter_map(|round| round[command].as_ref().ok());
+            let values: Vec<f64> = runs.filter_map(|run| self.quantity.read(run)).collect();
+            Spread::new(&values).map(|spread| format!("{spread}{}", self.unit))
+        };
+        let sides = side(&self.command).zip(side(other));
+        sides.map_or_else(String::new, |(own, other)| format!("; {own} over {other}"))
+    }
+
+    fn row(&self, rounds: &[Round<'_>]) -> Row {
+        let (mut values, mut failure) = (Vec::new(), None);
+        for round in rounds {
+            match self.value(round) {
+                Ok(value) => values.push(value),
+                Err(why) => failure = Some(why),
+            }
+        }
+        let unit = match self.beside {
+            Beside::Nothing | Beside::Less(_) if self.truth == 1.0 => self.unit,
+            _ => "",
+        };
+        let found = match Spread::new(&values) {
+            None => Err(failure.unwrap_or_else(|| "no round".to_owned())),
+            Some(spread) => {
+                let deviation = match self.bound {
+                    Bound::Repeats(_) => {
+                        format!("{:.2} %; ", spread.largest_deviation_percent())
+                    }
+                    _ => String::new(),
+                };
+                let count = match &failure {
+                    None => format!("{} rounds", rounds.len()),
+                    Some(why) => format!("{} of {} rounds: {why}", values.len(), rounds.len()),
+                };
+                let sides = self.sides(rounds);
+                let is_met = self.bound.is_met(&spread).filter(|_| failure.is_none());
+                Ok((format!("{deviation}{spread}{unit}{sides}; {count}"), is_met))
+            }
+        };
+        let commands: Vec<&str> = self.commands().map(String::as_str).collect();
+        Row::new(
+            &self.what,
+            self.bound.text(unit),
+            commands.join(" | "),
+            found,
+        )
+    }
+}
+
+/// What the program itself says of a result that it could not measure.
+fn why(run: &Run) -> String {
+    match run.json["results"][0]["why"].as_str() {
+        Some(why) => why.to_owned(),
+        None => run.errors.trim().to_owned(),
+    }
+}
+
+/// What came of each command.
+type Round<'a> = HashMap<&'a String, Result<Run, String>>;
+
+/// Figures with what must be there before them.
+pub(crate) struct Table {
+    /// Commands that are run once.
+    pub(crate) setup: Vec<&'static str>,
+    pub(crate) rounds: usize,
+    pub(crate) figures: Vec<Figure>,
+}
+
+impl Table {
+    /// Runs the commands of all figures in turn.
+    pub(crate) fn measure(&self, shell: &Shell) -> Vec<Row> {
+        let ready = self
+            .setup
+            .iter()
+            .try_for_each(|line| shell.run(line).map(drop));
+        if let Err(why) = ready {
+            let failed = |figure: &Figure| {
+                let must_reach = figure.bound.text(figure.unit);
+                Row::new(&figure.what, must_reach, &figure.command, Err(why.clone()))
+            };
+            return self.figures.iter().map(failed).collect();
+        }
+        let mut commands: Vec<&String> = self.figures.iter().flat_map(Figure::commands).collect();
+        commands.sort();
+        commands.dedup();
+        let mut dice = ChaCha8Rng::seed_from_u64(SEED);
+        let mut rounds: Vec<Round<'_>> = Vec::new();
+        for _ in 0..self.rounds {
+            commands.shuffle(&mut dice);
+            let run = |command: &&'_ String| shell.run(command);
+            let outcomes: Vec<_> = commands.iter().map(run).collect();
+            rounds.push(commands.iter().copied().zip(outcomes).collect());
+        }
+        self.figures
+            .iter()
+            .map(|figure| figure.row(&rounds))
+            .collect()
+    }
+}
+
+/// Counts in how many trials something is the case. A trial that fails is told, and then nothing is judged.
+pub(crate) fn count_trials(
+    what: impl Into<String>,
+    count: usize,
+    bound: Bound,
+    command: impl Into<String>,
+    mut trial: impl FnMut(usize) -> Result<bool, String>,
+) -> Row {
+    let (mut called, mut failures) = (0, Vec::new());
+    for index in 0..count {
+        match trial(index) {
+            Ok(is_called) => called += usize::from(is_called),
+            Err(why) => failures.push(why),
+        }
+    }
+    let measured = count - failures.len();
+    let found = match failures.into_iter().next() {
+        Some(why) => (format!("{called} of {measured}; {why}"), None),
+        None => {
+            let value = called as f64;
+            let all = Spread {
+                low: value,
+                median: value,
+                high: value,
+            };
+            (format!("{called} of {count}"), bound.is_met(&all))
+        }
+    };
+    Row::new(what, bound.text(""), command, Ok(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(figures: Vec<Figure>, setup: Vec<&'static str>) -> Vec<(String, Option<bool>)> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let shell = Shell::in_folder(folder.path()).expect("a folder");
+        let table = Table {
+            setup,
+            rounds: 3,
+            figures,
+        };
+        let row = |row: Row| (row.measured, row.is_met);
+        table.measure(&shell).into_iter().map(row).collect()
+    }
+
+    fn printed(number: &str, bound: Bound) -> Figure {
+        Figure::new(
+            "what",
+            format!("echo {number}"),
+            Quantity::Number(""),
+            bound,
+        )
+    }
+
+    #[test]
+    fn a_figure_is_compared_and_judged_by_its_bound() {
+        let found = rows(
+            vec![
+                printed("6", Bound::AtMost(5.0)).unit(" ns"),
+                printed("6", Bound::AtLeast(2.0)).over("echo 3"),
+                printed("6", Bound::Shown).less("echo 4"),
+                printed("6", Bound::EachNearOne(1.0)).over_truth(6.0),
+                printed("6", Bound::NearOne(1.0)).over_as_well("echo 3", ["echo 8", "echo 4"]),
+                printed("nothing", Bound::AtMost(1.0)),
+            ],
+            vec![],
+        );
+        let text = |values: &str, rest: &str| format!("{values}{rest}; 3 rounds");
+        assert_eq!(
+            found[..5],
+            [
+                (text("6.000 (6.000 to 6.000) ns", ""), Some(false)),
+                (
+                    text(
+                        "2.000 (2.000 to 2.000)",
+                        "; 6.000 (6.000 to 6.000) over 3.000 (3.000 to 3.000)"
+                    ),
+                    Some(true)
+                ),
+                (text("2.000 (2.000 to 2.000)", ""), None),
+                (text("1.000 (1.000 to 1.000)", ""), Some(true)),
+                (text("1.000 (1.000 to 1.000)", ""), Some(true)),
+            ]
+        );
+        assert!(
+            found[5].0.contains("not measured") && found[5].1.is_none(),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_command_finds_an_empty_folder_and_what_was_set_up() {
+        let counted = Figure::new(
+            "files",
+            "touch $out/new; ls $out | wc -l; cat made",
+            Quantity::Number(""),
+            Bound::Repeats(1.0),
+        );
+        let found = rows(vec![counted], vec!["printf '' > made"]);
+        assert_eq!(found[0].0, "0.00 %; 1.000 (1.000 to 1.000); 3 rounds");
+        let failed = rows(vec![printed("1", Bound::Shown)], vec!["exit 9"]);
+        assert!(failed[0].0.contains("exit 9"), "{failed:?}");
+    }
+
+    #[test]
+    fn trials_are_judged_if_all_of_them_were_measured() {
+        let row = count_trials("", 4, Bound::AtMost(2.0), "", |trial| Ok(trial % 2 == 0));
+        assert_eq!((&row.measured[..], row.is_met), ("2 of 4", Some(true)));
+        let row = count_trials("", 2, Bound::AtMost(2.0), "", |_| Err("why".to_owned()));
+        assert_eq!((&row.measured[..], row.is_met), ("0 of 0; why", None));
+    }
+}
