@@ -1,7 +1,7 @@
 //! The simulator beside time: reloads of arrays that are simulated on this machine's caches, and the same as they are measured here.
 //!
 //! The simulator adds up latencies; a core overlaps and prefetches. How many times too long its cycles are, taken for time, depends on
-//! the kind of access: the ratios found here, from the smallest to the largest, stand between simulated cycles and every statement about time.
+//! the kind of access.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_record::{HostManifest, Mechanism};
@@ -151,25 +151,6 @@ fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
     }
 }
 
-/// How many times too long simulated cycles are as time: the middle on the scale of ratios, the least and the most. Reloads of which
-/// nothing was measured that is clear of 0 say nothing.
-pub(super) fn too_long(records: &Records) -> Result<Interval, String> {
-    let ratios: Vec<Term> = reloads(records)?.into_iter().map(|one| one.ratio).collect();
-    let known: Vec<&Term> = ratios
-        .iter()
-        .filter(|ratio| ratio.low > 0.0 && ratio.high.is_finite())
-        .collect();
-    if known.len() < KINDS.len() {
-        return Err("too few reloads were measured to hold the simulator against".to_owned());
-    }
-    let low = known
-        .iter()
-        .map(|ratio| ratio.low)
-        .fold(f64::INFINITY, f64::min);
-    let high = known.iter().map(|ratio| ratio.high).fold(0.0, f64::max);
-    Ok(((low * high).sqrt(), low, high))
-}
-
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "A reload of an array, simulated on this machine's caches and measured here";
     let mut exhibit = Exhibit::new("The simulator beside time", title);
@@ -204,8 +185,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.steps.extend(KINDS.iter().map(measured_step));
     exhibit.notes.push(
-        "The design host has this machine's caches and their latencies, and one miss after the other. Cycles of cores that overlap and \
-         prefetch are divided by these ratios, from the smallest to the largest, wherever they are taken for time."
+        "The design host has this machine's caches and their latencies, and one miss after the other."
             .into(),
     );
     exhibit

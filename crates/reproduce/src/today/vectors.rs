@@ -3,7 +3,6 @@
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
 
-use super::generations::over_timesharing;
 use super::{VECTORS, results};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
@@ -82,14 +81,6 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-fn small(records: &Records) -> Result<Found, String> {
-    let ((value, low, high), note) = added(records)?;
-    Ok(Found::new(
-        over_timesharing(records, (value / 1e3, low / 1e3, high / 1e3))?,
-        note,
-    ))
-}
-
 fn dearer(records: &Records) -> Result<Found, String> {
     let ((value, low, high), note) = added(records)?;
     Ok(Found::new(
@@ -99,8 +90,5 @@ fn dearer(records: &Records) -> Result<Found, String> {
 }
 
 pub(super) fn quantities() -> Quantities {
-    vec![
-        ("vector-registers-small", small),
-        ("vector-registers-cost", dearer),
-    ]
+    vec![("vector-registers-cost", dearer)]
 }
