@@ -1,7 +1,6 @@
 //! The poster of Michigan: switches in the kernel and at user level, over size; and who misses what.
 
 mod counted;
-mod hiding;
 mod measured;
 mod pages;
 mod simulated;
@@ -69,7 +68,6 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         Step::new(USER, &format!("measure --mechanism ucontext {rest}")),
     ];
     if !is_quick {
-        steps.push(hiding::step(site));
         steps.extend(pages::steps(site));
     }
     let simulated: &[u64] = if is_quick {
@@ -104,7 +102,6 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
         with_kernel::figure_4(records),
         with_kernel::figure_2(records),
         pages::exhibit(records),
-        hiding::exhibit(records),
     ]
 }
 
@@ -115,7 +112,6 @@ pub(crate) fn quantities() -> Quantities {
         simulated::quantities(),
         with_kernel::quantities(),
         pages::quantities(),
-        hiding::quantities(),
     ]
     .concat()
 }

@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 
 use switchcost_analysis::CounterFinding;
 use switchcost_design::result::LevelCounts;
-use switchcost_record::{Between, Mechanism};
+use switchcost_record::Mechanism;
 use switchcost_workload::Access;
 
 use super::with_kernel::{LAYERS, Layer, Variant, step};
 use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};
 use crate::arm::{ARMS, Arm};
-use crate::testing::{self, Shown, case, estimate, measured, simulated, verdicts};
+use crate::testing::{self, Shown, case, measured, simulated, verdicts};
 use crate::{Paper, Records, Verdict};
 
 /// Misses of both hierarchies by KiB: L1D alone and of two, then of the DTLB.
@@ -192,33 +192,19 @@ fn published() -> Records {
         [l1d, [1, 1 + kib / 4]]
     });
     add_guest(&mut records, as_published);
-    add_remedies(&mut records, [1200.0, 900.0], [3000.0, 2000.0, 50.0, 100.0]);
+    add_pages(&mut records, [1200.0, 900.0]);
     records
 }
 
-/// Costs with base pages and with huge ones; hand-offs of processes, threads, fibers and async tasks, in nanoseconds.
-fn add_remedies(records: &mut Records, of_pages: [f64; 2], handoffs: [f64; 4]) {
-    for (pages, ns) in ["base", "huge"].into_iter().zip(of_pages) {
+/// Costs with base pages and with huge ones, in nanoseconds.
+fn add_pages(records: &mut Records, costs_ns: [f64; 2]) {
+    for (pages, ns) in ["base", "huge"].into_iter().zip(costs_ns) {
         let (record, mut findings) = measured();
         findings.results = [2048, 4096]
             .map(|kib| case(Mechanism::Pipe, kib << 10, Access::Rmw, ns))
             .into();
         records.add_measured(&format!("michigan-pages-{pages}"), record, findings);
     }
-    let (record, mut findings) = measured();
-    let ways = [
-        (Mechanism::Pipe, Between::Process),
-        (Mechanism::Futex, Between::Thread),
-        (Mechanism::Fiber, Between::User),
-        (Mechanism::Async, Between::User),
-    ];
-    for ((mechanism, between), ns) in ways.into_iter().zip(handoffs) {
-        let mut finding = case(mechanism, 0, Access::Rmw, ns);
-        finding.case.between = between;
-        finding.round_trip_ns = Some(estimate(ns * 2.0));
-        findings.results.push(finding);
-    }
-    records.add_measured("michigan-hiding", record, findings);
 }
 
 /// Each claim by the poster's own words, and by others.
@@ -267,11 +253,7 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
         [[1, 1 + kib], [1, 300 - kib]]
     });
     add_guest(&mut turned, self::turned);
-    add_remedies(
-        &mut turned,
-        [1000.0, 1200.0],
-        [500.0, 400.0, 1500.0, 2000.0],
-    );
+    add_pages(&mut turned, [1000.0, 1200.0]);
     let mut code = published();
     add_guest(&mut code, |_, arm, _, _| {
         if arm == Arm::Two {
