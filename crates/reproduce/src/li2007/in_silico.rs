@@ -27,10 +27,5 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 pub(super) fn quantities() -> Quantities {
-    [
-        buses::quantities(),
-        sensitivity::quantities(),
-        hand_off::quantities(),
-    ]
-    .concat()
+    sensitivity::quantities()
 }

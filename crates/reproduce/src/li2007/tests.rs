@@ -8,7 +8,7 @@ use switchcost_workload::Access;
 
 use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
 use super::steps::{
-    ACCESSES, BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step,
+    BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step,
     simulated_step,
 };
 use crate::arm::{ARMS, Arm};
@@ -148,23 +148,6 @@ fn add_simulated(records: &mut Records, story: Simulated) {
     }
 }
 
-/// The sizes between which the accesses part, by bus.
-fn add_accesses(records: &mut Records, story: Simulated) {
-    let (head, findings) = simulated();
-    for (access, kib) in ACCESSES
-        .into_iter()
-        .flat_map(|access| [320, 384].map(|kib| (access, kib)))
-    {
-        let mut findings = findings.clone();
-        findings.designs = vec![findings.designs[0].clone(); BUS_CYCLES.len()];
-        for design in &mut findings.designs {
-            design.cycle_ns = Some([0.5, 0.5]);
-            design.excess_cycles_per_switch = Some(story(1, 1, access, 8, kib) * 2000.0);
-        }
-        records.add_simulated(&simulated_step(access, 8, kib), head.clone(), findings);
-    }
-}
-
 /// What the paper says of its machine, less the direct cost; with whatever is free.
 fn as_published(_: usize, _: usize, access: Access, stride: u64, kib: u64) -> f64 {
     let us = match kib {
@@ -228,7 +211,6 @@ fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Reco
     let mut records = Records::default();
     add_grid(&mut records, measured);
     add_simulated(&mut records, simulated);
-    add_accesses(&mut records, simulated);
     add_hand_offs(&mut records, hand_off);
     records
 }
@@ -292,7 +274,6 @@ fn what_depends_on_what_is_free_is_not_reported() {
     let found = records(&published(), by_bus, as_in_region_1);
     let reported = verdicts(Paper::Li2007, &found);
     assert_eq!(reported["simulated-writes-twice"], Verdict::Undecided);
-    assert_eq!(reported["simulated-writes-cost-more"], Verdict::Holds);
     let claims = exhibit(&found, "Figure 1, simulated").claims;
     let twice = claims
         .iter()
@@ -460,17 +441,5 @@ fn the_parts_of_a_hand_off_stand_beside_each_other() {
     assert!(
         matches!(&total[6], Cell::Missing { why } if why.contains("li2007-hand-off-host-")),
         "{total:?}"
-    );
-    assert_eq!(
-        verdicts(Paper::Li2007, &found)["hand-off-region-1"],
-        Verdict::Differs,
-        "16 us at 128 KiB at least"
-    );
-    let open = records(&published(), as_published, |kib, setting| {
-        if kib == 0 { 3.8 } else { 3.8 + setting as f64 }
-    });
-    assert_eq!(
-        verdicts(Paper::Li2007, &open)["hand-off-region-1"],
-        Verdict::Undecided
     );
 }

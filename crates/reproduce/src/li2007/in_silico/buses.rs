@@ -2,9 +2,8 @@
 
 use switchcost_workload::Access;
 
-use super::super::steps::{ACCESSES, BUS_CYCLES, SIZES_KIB, STRIDE_SIZES_KIB};
-use super::walks::{ByBus, by_bus, bytes, cost, mean, most, points, within};
-use crate::claims::{Found, Quantities, ranged};
+use super::super::steps::{BUS_CYCLES, SIZES_KIB, STRIDE_SIZES_KIB};
+use super::walks::{ByBus, by_bus, mean, most, points, within};
 use crate::exhibit::Cell;
 use crate::text::number;
 use crate::{Exhibit, Records, Table};
@@ -89,38 +88,6 @@ fn nearest(ratios: ByBus<f64>, published: f64) -> Fitted {
     } else {
         Err(format!("no bus: {} at best", number(ratio)))
     }
-}
-
-/// How many times as much the dearest access costs as the cheapest, in arrays of this size.
-fn accesses_apart(records: &Records, bus: usize, kib: u64) -> Result<f64, String> {
-    let costs = ACCESSES.map(|access| cost(records, bus, access, 8, kib));
-    let costs = costs.into_iter().collect::<Result<Vec<f64>, String>>()?;
-    let (most, least) = costs
-        .iter()
-        .fold((f64::MIN, f64::MAX), |(most, least), one| {
-            (most.max(*one), least.min(*one))
-        });
-    if least > 0.0 {
-        Ok(most / least)
-    } else {
-        Err(format!("an access costs nothing at {}", bytes(kib)))
-    }
-}
-
-/// Where the accesses part: how far they are apart at 384 KiB over the same at 320 KiB, over all buses.
-fn split_begins(records: &Records) -> Result<Found, String> {
-    let ratio = |bus| {
-        Ok::<_, String>(accesses_apart(records, bus, 384)? / accesses_apart(records, bus, 320)?)
-    };
-    let all = by_bus(ratio)?;
-    Ok(Found::new(
-        vec![ranged("384 KiB over 320 KiB", all[DRAWN], all.into_iter())],
-        "with the design's bus, and over all",
-    ))
-}
-
-pub(super) fn quantities() -> Quantities {
-    vec![("simulated-split-begins", split_begins)]
 }
 
 /// What each bus makes of the shapes that depend on it.

@@ -13,7 +13,7 @@ use super::super::steps::hand_off::{
     HAND_OFFS, MACHINES, MEASURED, Machine, SETTINGS, SIZES_KIB, USUAL, step,
 };
 use crate::arm::{ARMS, Arm};
-use crate::claims::{Found, Quantities, Term, exact, ranged};
+use crate::claims::{Term, exact, ranged};
 use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Exhibit, Records, Table};
@@ -429,39 +429,4 @@ fn levels(alone: &DesignFinding, two: &DesignFinding) -> Vec<Vec<Cell>> {
         .enumerate()
         .map(of_level)
         .collect()
-}
-
-/// What arrays that fit the second level add to the direct cost.
-fn region_1(records: &Records) -> Outcome<Found> {
-    let added = |kib: u64| {
-        over_settings(
-            &format!("{}, us", Bytes::kib(kib)),
-            Machine::Xeon,
-            |setting| {
-                Ok(more(records, Machine::Xeon, kib, setting)?
-                    - more(records, Machine::Xeon, 0, setting)?)
-            },
-        )
-    };
-    let found: Vec<Outcome<Term>> = SIZES_KIB
-        .into_iter()
-        .filter(|kib| *kib > 0)
-        .map(added)
-        .collect();
-    let why = found
-        .iter()
-        .find_map(|term| term.as_ref().err().cloned())
-        .unwrap_or_default();
-    let terms: Vec<Term> = found.into_iter().filter_map(Result::ok).collect();
-    if terms.is_empty() {
-        return Err(why);
-    }
-    Ok(Found::new(
-        terms,
-        "with the design's settings, and over all that are free",
-    ))
-}
-
-pub(super) fn quantities() -> Quantities {
-    vec![("hand-off-region-1", region_1)]
 }

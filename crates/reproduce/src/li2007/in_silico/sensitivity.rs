@@ -9,9 +9,6 @@ use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Published, in microseconds: the ends of region 2, less the direct cost of 3.8.
-const REGION_2_US: [(u64, f64); 2] = [(256, 38.6 - 3.8), (512, 203.2 - 3.8)];
-
 /// What is free: instructions of the loop, latency and bus.
 #[derive(Clone, Copy)]
 struct Setting {
@@ -93,8 +90,7 @@ fn over_all(
     ))
 }
 
-fn found(terms: Vec<Result<Term, String>>) -> Result<Found, String> {
-    let terms = terms.into_iter().collect::<Result<Vec<Term>, String>>()?;
+fn found(terms: Vec<Term>) -> Result<Found, String> {
     Ok(Found::new(
         terms,
         "with the design's settings, and over all that are free",
@@ -104,40 +100,12 @@ fn found(terms: Vec<Result<Term, String>>) -> Result<Found, String> {
 pub(super) fn quantities() -> Quantities {
     vec![
         ("simulated-region-1", |r| {
-            found(vec![over_all("us", |setting| region_1(r, setting))])
+            found(vec![over_all("us", |setting| region_1(r, setting))?])
         }),
-        ("simulated-region-2", |r| {
-            let at = |(kib, us): (u64, f64)| {
-                over_all(format!("{kib} KiB: here over {us:.1} us"), |setting| {
-                    Ok(rmw(r, setting, kib)? / us)
-                })
-            };
-            found(REGION_2_US.map(at).into())
-        }),
-        ("simulated-writes-cost-more", writes),
         ("simulated-writes-twice", writes),
-        ("simulated-region-3-falls", |r| {
-            let ratio = |setting| Ok(rmw(r, setting, 1024)? / rmw(r, setting, 512)?);
-            found(vec![over_all("1 MiB over 512 KiB", ratio)])
-        }),
-        ("simulated-region-3-high", |r| {
-            let ratio = |setting| Ok(rmw(r, setting, 1024)? / region_1(r, setting)?);
-            found(vec![over_all("1 MiB over the most of region 1", ratio)])
-        }),
-        ("simulated-small-strides", |r| {
-            let more = |kib| {
-                move |setting| Ok(cost(r, setting, Access::Rmw, 128, kib)? - rmw(r, setting, kib)?)
-            };
-            found(
-                [32, 128]
-                    .map(|kib| over_all(format!("{kib} KiB: 128 B less 8 B, us"), more(kib)))
-                    .into(),
-            )
-        }),
         ("simulated-large-strides", |r| {
-            found(vec![over_all("128 B over 8 B", |setting| {
-                by_stride(r, setting)
-            })])
+            let by_stride = |setting| by_stride(r, setting);
+            found(vec![over_all("128 B over 8 B", by_stride)?])
         }),
     ]
 }
@@ -148,7 +116,7 @@ fn writes(records: &Records) -> Result<Found, String> {
             over_reading(records, setting, access)
         })
     };
-    found(vec![over(Access::Write), over(Access::Rmw)])
+    found(vec![over(Access::Write)?, over(Access::Rmw)?])
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
