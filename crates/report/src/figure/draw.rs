@@ -603,13 +603,12 @@ fn heat(chart: &Chart, rows: &[Vec<(Option<f64>, String)>], is_time: bool) -> Bo
         };
         cells.iter().enumerate().map(cell).collect()
     });
-    let decades: Vec<String> = (0..10)
-        .map(|power| quantity::time(10_f64.powi(power)))
-        .collect();
+    let decade = |power| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(power));
+    let times: Vec<f64> = (0..10).flat_map(decade).collect();
     let bar = ColorBar::new().exponent_format(ExponentFormat::SI);
     let bar = if is_time {
-        bar.tick_vals((0..10).map(f64::from).collect())
-            .tick_text(decades)
+        bar.tick_vals(times.iter().map(|ns| ns.log10()).collect())
+            .tick_text(times.iter().map(|ns| quantity::time(*ns)).collect())
     } else {
         bar
     };
