@@ -37,7 +37,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     }
     page.heading(
         "System calls of a hand-off",
-        "both arms make them: what changes them is in no cost above",
+        "a part of both arms, and so of no cost above",
     );
     page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), true));
     if more > 0 {

@@ -113,13 +113,13 @@ fn ending(turns: &InTurns) -> String {
             "a change of {} would be shown with a probability of {power}",
             percent(found)
         ),
-        None => "of what could not be compared no change would be shown".to_owned(),
+        None => "no change of what could not be compared would be shown".to_owned(),
     };
     match turns.ended {
         Ended::Power => format!("Enough runs for what was asked for ({asked}): {shown}."),
         Ended::Budget => {
             format!(
-                "The budget of {} ended it before {asked} would be: {shown}.",
+                "Stopped by the budget of {} before a change of {asked} could be detected: {shown}.",
                 time(turns.budget_ns.0 as f64)
             )
         }

@@ -71,7 +71,7 @@ fn of_cost(
         interval(cost)
     );
     text += &format!(
-        " At {USUAL_RATE} a second that is {}.",
+        " At a typical {USUAL_RATE} preemptions a second that is {}.",
         of_its_time(first, cost)
     );
     text

@@ -29,10 +29,10 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
 fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
     page.item(&what_ran(record, findings));
     page.item(&format!(
-        "The switch and its timer is what a preemption costs when the other task touches nothing: the timer's interrupt, in a \
-         virtual machine the most of it, and two switches. Cold caches are what it costs more, at the same rate: the program's \
-         data and code come back, and the kernel's own for the switch, which a program without data pays, too. Every {} of \
-         its time the program was preempted: rarer, and it may have more to lose (--period with a list compares).",
+        "The switch and its timer: the cost if the other task touches nothing, that is, the timer's interrupt, in a virtual machine \
+         most of it, and two switches. Cold caches: what a preemption costs more, at the same rate, to reload the program's data and \
+         code, and the kernel's own for the switch, which a program without data pays, too. Preempted every {} of its CPU time; rarer \
+         preemptions may cost more each (--period with a list compares).",
         time(record.header.plan.period_ns.0 as f64)
     ));
     page.item(&same_for_both(&record.header.plan));
@@ -46,27 +46,24 @@ fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
 }
 
 fn what_ran(record: &Injection, findings: &Findings) -> String {
+    let (plan, host) = (&record.header.plan, &record.header.host);
     let cpu = findings.cpu_ns.map_or(String::new(), |cpu| {
-        format!(", each {} of CPU time", time(cpu))
+        format!(" ({} of CPU time each)", time(cpu))
     });
-    let clock = findings.core_hertz.map_or(String::new(), |hertz| {
-        format!(
-            ", in core cycles, converted at {:.2} GHz, the mean of all runs",
-            hertz / 1e9
-        )
-    });
-    format!(
-        "Twins of {}{cpu}, on CPU {} in turns of {}{clock}. {}",
+    let mut text = format!(
+        "Two copies of {}{cpu} alternated on CPU {} every {}.",
         program(record),
-        record.header.plan.cpu,
-        time(record.header.plan.turn_ns.0 as f64),
-        record
-            .header
-            .host
-            .cpu_model
-            .known()
-            .map_or(String::new(), |model| format!("{}.", plain(model)))
-    )
+        plan.cpu,
+        time(plan.turn_ns.0 as f64)
+    );
+    if let Some(hertz) = findings.core_hertz {
+        let clock = hertz / 1e9;
+        text += &format!(" Cycles are converted at {clock:.2} GHz, the mean of all runs.");
+    }
+    if let Some(model) = host.cpu_model.known() {
+        text += &format!(" {}.", plain(model));
+    }
+    text
 }
 
 fn same_for_both(plan: &Plan) -> String {

@@ -86,7 +86,7 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
 fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
     let long = found
         .held_up_for_ns
-        .map_or(String::new(), |ns| format!(" for {}", time(ns)));
+        .map_or(String::new(), |ns| format!(" of {}", time(ns)));
     let effect = match held_up {
         cost if is_cost(cost) => format!("costs it {} ({})", centre(cost), interval(cost)),
         saved if is_below_zero(saved) => {
@@ -101,8 +101,8 @@ fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
         nothing => format!("costs it what is {}", centre(nothing)),
     };
     format!(
-        "Being held up{long}, and nothing touched, {effect} a time: the switch and its timer, less what it saves where it finds more to do \
-         at once afterwards. That is no part of the above."
+        "A pause{long} that touches no memory {effect} each time: the switch and its timer, less what it saves by finding more work \
+         at once. It is no part of the above."
     )
 }
 

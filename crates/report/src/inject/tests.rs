@@ -40,7 +40,7 @@ fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
         "A preemption costs gzip ",
         " us when the other task touches 1 MiB (",
         " us for the switch and its timer, ",
-        " us for cold caches. At 250 a second that is ",
+        " us for cold caches. At a typical 250 preemptions a second that is ",
         " % of its time for cold caches, ",
         " % in all.",
     ] {
@@ -256,7 +256,7 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
     );
     for part in [
         "). By itself it is preempted 900 times a second: at that price 0.7",
-        "Being held up for 10.0 us, and nothing touched, saves it 20.",
+        "A pause of 10.0 us that touches no memory saves it 20.",
         "other touches     cold caches (interval)  other runs for  it ran in between  preemptions  groups",
         "Thread 8 of process 7 (server), the busiest, on CPU ",
         "did 50,000 pieces of work a second, counted by syscall:, 20.0 us of CPU time each.",
@@ -269,7 +269,7 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
         );
     }
     assert!(
-        !reported.contains("the switch and its timer is what") && !reported.contains("Both copies"),
+        !reported.contains("The switch and its timer:") && !reported.contains("Both copies"),
         "{reported}"
     );
     let detailed = text(

@@ -228,7 +228,7 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     });
     let cost = with_interval(cost);
     Some(format!(
-        "Under the ordinary scheduler, with which programs run, it costs {cost}{}",
+        "Under SCHED_OTHER, the default for ordinary programs, it costs {cost}{}",
         handoff.unwrap_or_default()
     ))
 }
@@ -295,7 +295,9 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
 /// What most of the indirect cost is, if that is known.
 fn reason(finding: &CaseFinding) -> &'static str {
     match finding.larger_part() {
-        Some(Part::ColdSwitch) => ", mostly because the switch itself runs cold",
+        Some(Part::ColdSwitch) => {
+            ", mostly because the kernel's switch path itself misses the cache"
+        }
         Some(Part::Reload) => ", mostly to load the data again",
         None => "",
     }

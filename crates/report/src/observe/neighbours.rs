@@ -18,9 +18,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         return;
     }
     let rows = &all[..all.len().min(most)];
-    let what = "waited: for its CPU, while it could run";
+    let what = "time in which it could run and had no CPU";
     page.heading(
-        "Who kept it waiting, and who ran in between",
+        "Run-queue latency by competitor",
         &title(what, rows.len(), all.len()),
     );
     let has_wakers = findings

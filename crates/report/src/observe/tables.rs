@@ -326,10 +326,7 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
     if rows.iter().all(|(_, latency)| latency.is_none()) {
         return;
     }
-    page.heading(
-        "For how long",
-        "each time; upper ends of half powers of two",
-    );
+    page.heading("For how long", "each time; upper bounds of histogram bins");
     let mut grid = Grid::with_one_line_a_row(1)
         .left([""])
         .right(["times", "p50", "p99", "max"]);
