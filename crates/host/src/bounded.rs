@@ -254,4 +254,25 @@ mod tests {
         };
         assert_eq!(status.code(), Some(9));
     }
+
+    #[test]
+    fn a_cleanup_helper_of_what_is_ended_puts_things_in_order_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let helper = "while kill -0 \"$1\"; do sleep 0.01; done; sleep 0.1; : > done";
+        std::fs::write(at(crate::cleanup::CLEANUP_ARGUMENT), helper).expect("room");
+        let script = format!(
+            "cd '{}'; sh {} $$ & : > ready; sleep 60; true",
+            folder.path().display(),
+            crate::cleanup::CLEANUP_ARGUMENT
+        );
+        let bounds = Bounds {
+            longest: LONG,
+            grace: Duration::ZERO,
+            should_stop: &|| at("ready").exists(),
+        };
+        let program = Program::shell(OsStr::new(&script), &[]).expect("plain text");
+        assert!(read(program, Streams::Both, &bounds).is_err());
+        assert!(at("done").exists());
+    }
 }

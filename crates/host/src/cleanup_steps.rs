@@ -22,7 +22,7 @@ use crate::temporary::abandoned_folder;
 /// A command that is asked to end has so long for it.
 const GRACE: Duration = Duration::from_secs(2);
 /// Programs that are being ended may still write for a while.
-const LONGEST: Duration = Duration::from_secs(20);
+pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Back from the other screen, with a cursor and without colours.
 const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";

@@ -22,6 +22,7 @@ use rustix::fs::{
 };
 
 use crate::cleanup::{CleanupHelper, Step};
+use crate::signals::defer_signals;
 
 const PREFIX: &str = "switchcost-";
 /// No one has so many runs at once.
@@ -105,8 +106,9 @@ pub fn is_noexec(folder: &Path) -> bool {
     facts.is_some_and(|facts| facts.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// None where the name is taken.
+/// None where the name is taken. A signal takes effect once the helper knows the folder.
 fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
+    let _deferred = defer_signals()?;
     match DirBuilder::new().mode(0o700).create(&path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
         made => made?,

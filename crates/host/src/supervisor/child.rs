@@ -1,5 +1,8 @@
 //! From the supervisor's fork to a program's first instruction. System calls only, as in the supervisor itself.
 
+use std::ffi::CStr;
+use std::io::Write;
+
 use libc::c_int;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{self, Errno};
@@ -12,6 +15,7 @@ use rustix::thread::sched_setaffinity;
 use super::fork::fork;
 use super::reports;
 use super::state::{Ready, State};
+use crate::cleanup::CLEANUP_ARGUMENT;
 use crate::errno;
 use crate::fixed_addresses::fix_addresses;
 use crate::signal_action::SignalAction;
@@ -83,10 +87,23 @@ fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> io::Result<
 
 /// The kernel's list of this process's children, as text.
 pub(super) fn read_children(list: &mut [u8]) -> io::Result<usize> {
-    let file = open(
-        c"/proc/thread-self/children",
-        OFlags::RDONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
-    io::read(&file, list)
+    read(c"/proc/thread-self/children", list)
+}
+
+/// Whether a child is a cleanup helper, by the words that it was started with.
+pub(super) fn is_cleanup_helper(pid: i32) -> bool {
+    let (mut path, mut words) = ([0; 32], [0; 64]);
+    let count = write!(&mut path[..], "/proc/{pid}/cmdline\0")
+        .ok()
+        .and_then(|()| CStr::from_bytes_until_nul(&path).ok())
+        .and_then(|path| read(path, &mut words).ok());
+    words[..count.unwrap_or(0)]
+        .split(|byte| *byte == 0)
+        .nth(1)
+        .is_some_and(|word| word == CLEANUP_ARGUMENT.as_bytes())
+}
+
+fn read(path: &CStr, text: &mut [u8]) -> io::Result<usize> {
+    let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    io::read(&file, text)
 }

@@ -16,6 +16,7 @@ use super::fork::fork;
 use super::pid_namespace::{PidNamespace, Step};
 use super::reports::{self, ENDED, LAUNCHED, SETTLED};
 use super::state::State;
+use crate::cleanup_steps;
 use crate::signal_set::SignalSet;
 
 /// Forks the supervisor; only the parent returns. What it could not do, it reports.
@@ -151,14 +152,18 @@ fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
 }
 
 /// Ends children and reaps until there is none: those of a dying process become ours, and are next. Each is asked first, once, if they have
-/// time to end.
+/// time to end. A cleanup helper of a program of ours that was ended puts things in order first.
 fn end_children(state: &mut State<'_>) {
     let end = Instant::now() + state.setting.grace;
+    let helpers_end = end + cleanup_steps::LONGEST;
     let mut asked = Asked([0; MOST_ASKED]);
     loop {
-        let is_over = Instant::now() >= end;
+        let now = Instant::now();
         visit_children(state, |pid| {
-            if is_over {
+            if now < helpers_end && child::is_cleanup_helper(pid) {
+                return;
+            }
+            if now >= end {
                 send(pid, Signal::KILL);
             } else if asked.is_new(pid) {
                 send(pid, Signal::TERM);
