@@ -10,10 +10,12 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, flock, linkat, open};
 use rustix::io::Errno;
+use switchcost_record::Readers;
+use switchcost_record::trust::HeldPath;
 use tempfile::{Builder, TempPath};
 
 use crate::abandoned::{is_own, take_over};
@@ -32,7 +34,7 @@ const EVERYBODY: u32 = 0o666;
 #[derive(Debug)]
 pub struct Draft {
     file: File,
-    target: PathBuf,
+    target: HeldPath,
     /// Where it must have a name from the start.
     named: Option<(TempPath, Option<CleanupHelper>)>,
 }
@@ -43,9 +45,23 @@ impl Draft {
     /// # Errors
     /// Where no file can be made there.
     pub fn new(target: &Path) -> io::Result<Draft> {
-        sweep(target);
+        Draft::held(HeldPath::named(target))
+    }
+
+    /// The same, for these readers.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn for_readers(readers: Readers, target: &Path) -> io::Result<Draft> {
+        let draft = Draft::held(readers.held(target)?)?;
+        readers.own(&draft.file, draft.target.as_ref())?;
+        Ok(draft)
+    }
+
+    fn held(target: HeldPath) -> io::Result<Draft> {
+        sweep(target.as_ref());
         match open(
-            folder_of(target),
+            folder_of(target.as_ref()),
             OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
             Mode::from_raw_mode(EVERYBODY),
         ) {
@@ -54,7 +70,7 @@ impl Draft {
                 own(&file);
                 Ok(Draft {
                     file,
-                    target: target.to_owned(),
+                    target,
                     named: None,
                 })
             }
@@ -63,19 +79,22 @@ impl Draft {
         }
     }
 
-    fn named(target: &Path) -> io::Result<Draft> {
+    fn named(target: HeldPath) -> io::Result<Draft> {
         let mut builder = Builder::new();
-        let prefix = prefix_of(target);
+        let prefix = prefix_of(target.as_ref());
         builder
             .prefix(&prefix)
             .rand_bytes(RANDOM_BYTES)
             .permissions(Permissions::from_mode(EVERYBODY));
-        let (file, path) = builder.tempfile_in(folder_of(target))?.into_parts();
+        let (file, path) = builder
+            .tempfile_in(folder_of(target.as_ref()))?
+            .into_parts();
         own(&file);
-        let helper = CleanupHelper::start(&Step::Remove(&std::path::absolute(&path)?)).ok();
+        // By its own name: what we hold the helper does not.
+        let helper = CleanupHelper::start(&Step::Remove(&fs::canonicalize(&path)?)).ok();
         Ok(Draft {
             file,
-            target: target.to_owned(),
+            target,
             named: Some((path, helper)),
         })
     }
@@ -88,7 +107,7 @@ impl Draft {
         self.file.sync_all()?;
         match self.named.take() {
             None => self.name(),
-            Some((path, _helper)) => Ok(path.persist(&self.target)?),
+            Some((path, _helper)) => Ok(path.persist(self.target.as_ref())?),
         }
     }
 
@@ -98,18 +117,19 @@ impl Draft {
     }
 
     fn name(&self) -> io::Result<()> {
-        match self.link(&self.target) {
+        let target = self.target.as_ref();
+        match self.link(target) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             done => return done,
         }
         // A link replaces nothing, and a file without a name cannot be renamed: for a moment it has one of its own.
         let _deferred = defer_signals()?;
-        let prefix = prefix_of(&self.target);
+        let prefix = prefix_of(target);
         let draft = Builder::new()
             .prefix(&prefix)
             .rand_bytes(RANDOM_BYTES)
-            .make_in(folder_of(&self.target), |path| self.link(path))?;
-        Ok(draft.into_temp_path().persist(&self.target)?)
+            .make_in(folder_of(target), |path| self.link(path))?;
+        Ok(draft.into_temp_path().persist(target)?)
     }
 
     fn link(&self, path: &Path) -> io::Result<()> {

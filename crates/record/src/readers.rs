@@ -3,7 +3,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use crate::trust::hand_over;
+use crate::trust::{HeldPath, hand_over};
 
 /// Who may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,9 +29,21 @@ impl Readers {
     /// # Errors
     /// If there is one, or it cannot be made.
     pub fn create_new(self, path: &Path, how: &mut OpenOptions) -> io::Result<File> {
-        let file = how.create_new(true).mode(self.mode()).open(path)?;
-        self.own(&file, path)?;
+        let path = self.held(path)?;
+        let file = how.create_new(true).mode(self.mode()).open(&path)?;
+        self.own(&file, path.as_ref())?;
         Ok(file)
+    }
+
+    /// The path of a file for them. Nobody has named the folder of what is for its owner alone.
+    ///
+    /// # Errors
+    /// If there is no such folder, or another user leads there.
+    pub fn held(self, path: &Path) -> io::Result<HeldPath> {
+        match self {
+            Readers::AsUsual => Ok(HeldPath::named(path)),
+            Readers::Owner => HeldPath::found(path),
+        }
     }
 
     /// Makes a new folder for them.
@@ -42,8 +54,9 @@ impl Readers {
         match self {
             Readers::AsUsual => fs::create_dir(path),
             Readers::Owner => {
-                DirBuilder::new().mode(0o700).create(path)?;
-                hand_over(&File::open(path)?, path)
+                let path = self.held(path)?;
+                DirBuilder::new().mode(0o700).create(&path)?;
+                hand_over(&File::open(&path)?, path.as_ref())
             }
         }
     }

@@ -15,6 +15,7 @@ use std::process::Command;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Stat, chownat, fstat, mkdirat, open, openat, readlinkat,
 };
+use rustix::io::Errno;
 use rustix::process::{Gid, Uid, getegid, geteuid};
 
 /// The kernel follows no more (path_resolution(7)).
@@ -51,6 +52,59 @@ enum Missing {
     Made,
 }
 
+/// A path through its folder, which is held: what is done there is done in that folder, whatever has the folder's name by then.
+#[derive(Debug)]
+pub struct HeldPath {
+    path: PathBuf,
+    _folder: Option<OwnedFd>,
+}
+
+impl HeldPath {
+    /// A path in a folder that the user has named, as it is.
+    pub fn named(path: &Path) -> HeldPath {
+        HeldPath {
+            path: path.to_owned(),
+            _folder: None,
+        }
+    }
+
+    /// A path in a folder that nobody has named. A link on the way to it that another user may have made is not followed.
+    ///
+    /// # Errors
+    /// If there is such a link, or no such folder.
+    pub fn found(path: &Path) -> io::Result<HeldPath> {
+        let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
+        let folder = HeldPath::found_folder(path.parent().unwrap_or(path))?;
+        Ok(HeldPath {
+            path: folder.path.join(name),
+            ..folder
+        })
+    }
+
+    /// The same of such a folder itself.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn found_folder(path: &Path) -> io::Result<HeldPath> {
+        let folder = open_folder(path)?;
+        let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        if !held.exists() {
+            // Without /proc nothing but the name leads there.
+            return Ok(HeldPath::named(path));
+        }
+        Ok(HeldPath {
+            path: held,
+            _folder: Some(folder),
+        })
+    }
+}
+
+impl AsRef<Path> for HeldPath {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// Opens a plain file that was found: ours or root's, of a bounded size. It is never waited for.
 ///
 /// # Errors
@@ -85,11 +139,7 @@ pub fn open_listed(path: &Path) -> io::Result<File> {
 /// # Errors
 /// If something else is there, or it cannot be made.
 pub fn open_lock(path: &Path) -> io::Result<File> {
-    let folder = walk(path.parent().unwrap_or(path), Missing::Refused, &|_, _| {
-        Ok(())
-    })?;
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = openat(&folder.folder, &folder.name, flags, Mode::empty())?;
+    let folder = open_folder(path.parent().unwrap_or(path))?;
     let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
     let flags =
         OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -98,6 +148,12 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     let above = fstat(&folder)?;
     give(&file, (above.st_uid, above.st_gid))?;
     Ok(file.into())
+}
+
+fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let place = walk(path, Missing::Refused, &|_, _| Ok(()))?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(&place.folder, &place.name, flags, Mode::empty())?)
 }
 
 /// Makes a folder and those that it is in, if they are not there: for this user alone, whatever the umask, and of the owner of the folder
@@ -197,20 +253,30 @@ pub fn check_for_root(program: &Path) -> io::Result<()> {
 /// # Errors
 /// If the file system refuses.
 pub fn make_private(folder: &Path) -> io::Result<()> {
-    let above = fs::metadata(folder.parent().unwrap_or(folder))?;
-    make_private_for(folder, (above.uid(), above.gid()))
+    let held = HeldPath::found(folder)?;
+    let above = fs::metadata(held.as_ref().parent().unwrap_or(folder))?;
+    make_private_for(open_itself(held.as_ref())?, (above.uid(), above.gid()))
 }
 
-fn make_private_for(path: &Path, owner: (u32, u32)) -> io::Result<()> {
-    let facts = path.symlink_metadata()?;
-    if facts.is_symlink() {
-        return Ok(());
-    }
+fn make_private_for(file: File, owner: (u32, u32)) -> io::Result<()> {
+    let facts = file.metadata()?;
     if facts.is_dir() {
-        fs::read_dir(path)?.try_for_each(|entry| make_private_for(&entry?.path(), owner))?;
+        for entry in fs::read_dir(format!("/proc/self/fd/{}", file.as_raw_fd()))? {
+            match open_itself(&entry?.path()) {
+                // What a link leads to is not in the folder.
+                Err(Errno::LOOP) => {}
+                opened => make_private_for(opened?, owner)?,
+            }
+        }
     }
-    fs::set_permissions(path, Permissions::from_mode(facts.mode() & PRIVATE))?;
-    give(File::open(path)?, owner)
+    file.set_permissions(Permissions::from_mode(facts.mode() & PRIVATE))?;
+    give(file, owner)
+}
+
+/// Opens a file or folder, and no link to one.
+fn open_itself(path: &Path) -> rustix::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(open(path, flags, Mode::empty())?.into())
 }
 
 /// Goes along a path, from `/` on, and shows each part of it to `check`.
@@ -251,9 +317,7 @@ fn walk(
         if kind(&facts) == FileType::Symlink {
             links += 1;
             if links > MOST_LINKS {
-                return Err(io::Error::from_raw_os_error(
-                    rustix::io::Errno::LOOP.raw_os_error(),
-                ));
+                return Err(Errno::LOOP.into());
             }
             let link = seen.join(&name);
             check(&link, &facts)?;
@@ -303,12 +367,12 @@ fn names(path: &Path) -> impl Iterator<Item = Part> {
 fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
-        Err(rustix::io::Errno::NOENT) if missing == Missing::Made => {}
+        Err(Errno::NOENT) if missing == Missing::Made => {}
         found => return Ok(found?),
     }
     match mkdirat(folder, name, Mode::from_raw_mode(PRIVATE)) {
         // Another run was as soon.
-        Err(rustix::io::Errno::EXIST) => return Ok(openat(folder, name, flags, Mode::empty())?),
+        Err(Errno::EXIST) => return Ok(openat(folder, name, flags, Mode::empty())?),
         made => made?,
     }
     let made = openat(folder, name, flags | OFlags::DIRECTORY, Mode::empty())?;

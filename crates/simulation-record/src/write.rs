@@ -184,11 +184,14 @@ fn write(
             limit_bytes,
         });
     }
-    let draft = Draft::create_in(folder_of(path), readers).map_err(failed)?;
+    let held = readers.held(path).map_err(failed)?;
+    let draft = Draft::create_in(folder_of(held.as_ref()), readers).map_err(failed)?;
     write_file(draft.as_file(), spool, head, json, rows).map_err(failed)?;
-    readers.own(draft.as_file(), path).map_err(failed)?;
+    readers
+        .own(draft.as_file(), held.as_ref())
+        .map_err(failed)?;
     draft.as_file().sync_all().map_err(failed)?;
-    match draft.keep(path) {
+    match draft.keep(held.as_ref()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(WriteSimulationError::Exists(path.to_owned()))
         }

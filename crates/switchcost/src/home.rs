@@ -73,9 +73,8 @@ pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
 pub(crate) fn keep(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     make_folder(folder)?;
-    let mut draft = Draft::new(path)?;
+    let mut draft = Draft::for_readers(Readers::Owner, path)?;
     draft.write_all(text)?;
-    Readers::Owner.own(draft.file(), path)?;
     draft.keep()
 }
 

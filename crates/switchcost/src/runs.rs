@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use switchcost_host::abandoned::take_over;
-use switchcost_record::trust::open_lock;
+use switchcost_record::trust::{HeldPath, open_lock};
 use switchcost_record::{Readers, Source};
 use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
@@ -113,7 +113,10 @@ fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
 /// Removes what runs have left that were killed before they had anything to keep: empty files with a name of ours and the number of a
 /// process that is no more.
 fn sweep(folder: &Path) {
-    let entries = std::fs::read_dir(folder)
+    let Ok(folder) = HeldPath::found_folder(folder) else {
+        return;
+    };
+    let entries = std::fs::read_dir(&folder)
         .into_iter()
         .flatten()
         .flatten()

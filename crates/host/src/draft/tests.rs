@@ -11,7 +11,8 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Without a name, where the file system can, and with one.
-const KINDS: [fn(&Path) -> io::Result<Draft>; 2] = [Draft::new, Draft::named];
+const KINDS: [fn(&Path) -> io::Result<Draft>; 2] =
+    [Draft::new, |target| Draft::named(HeldPath::named(target))];
 
 #[test]
 fn the_target_is_there_when_all_of_it_is() {
@@ -72,7 +73,7 @@ fn drafts_of_the_dead_are_removed_and_nothing_else() {
     let folder = tempfile::tempdir().expect("room");
     let path = |name: &str| folder.path().join(name);
     let target = path("page.html");
-    let alive = Draft::named(&target).expect("room");
+    let alive = Draft::named(HeldPath::named(&target)).expect("room");
     let others = [
         ".switchcost-other.html-abc123",
         ".switchcost-page.html-abc1234",

@@ -142,3 +142,38 @@ fn folders_are_made_for_their_owner_alone() {
     fs::write(folder.path().join("file"), "").expect("room");
     assert!(make_folder(&folder.path().join("file")).is_err());
 }
+
+#[test]
+fn what_is_made_in_a_held_folder_is_made_there_whatever_has_its_name() {
+    let home = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| home.path().join(name);
+    fs::create_dir(at("state")).expect("room");
+    fs::create_dir(at("elsewhere")).expect("room");
+    let held = HeldPath::found(&at("state/record")).expect("ours");
+    fs::rename(at("state"), at("moved")).expect("ours");
+    symlink("elsewhere", at("state")).expect("room");
+    fs::write(&held, "text").expect("room");
+    assert!(at("moved/record").exists() && !at("elsewhere/record").exists());
+    if is_root() {
+        let found = || HeldPath::found(&at("state/record"));
+        assert!(found().is_ok());
+        std::os::unix::fs::lchown(at("state"), Some(OTHER), Some(OTHER)).expect("root");
+        assert!(found().is_err(), "its link leads to what is not its user's");
+    }
+}
+
+#[test]
+fn what_a_link_leads_to_keeps_its_rights() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (made, other) = (home.path().join("made"), home.path().join("other"));
+    fs::create_dir_all(made.join("within")).expect("room");
+    for file in [&other, &made.join("within/file")] {
+        fs::write(file, "text").expect("room");
+        set_mode(file, 0o644);
+    }
+    symlink(&other, made.join("link")).expect("room");
+    make_private(&made).expect("ours");
+    let mode = |path: &Path| fs::metadata(path).expect("there").mode() & 0o777;
+    assert_eq!(mode(&made.join("within/file")), 0o600);
+    assert_eq!((mode(&made), mode(&other)), (0o700, 0o644));
+}

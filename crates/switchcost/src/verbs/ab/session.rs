@@ -13,6 +13,7 @@ use switchcost_host::clock::monotonic;
 use switchcost_host::setup::{Kept, NotKept, Setup};
 use switchcost_host::task::{named_own_program, own_program};
 use switchcost_measure::sides::{Runs, Side};
+use switchcost_record::trust::open_listed;
 use switchcost_record::{MeasureRecord, Readers, WriteRecordError};
 use switchcost_units::Nanos;
 
@@ -256,7 +257,7 @@ impl Runs for Session<'_> {
         }
         remove_bare(&log);
         let own = |file: File| self.folders.readers.own(&file, &path);
-        File::open(&path).and_then(own).map_err(Failure::OwnFile)?;
+        open_listed(&path).and_then(own).map_err(Failure::OwnFile)?;
         let record = MeasureRecord::read(&path)?;
         let findings = switchcost_analysis::analyse(&record);
         self.records[side as usize].push((path.display().to_string(), record, findings));

@@ -26,11 +26,11 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn claim(place: Place) -> Result<Kept, Failure> {
-        let Place { path, .. } = &place;
+        let Place { path, readers } = &place;
         if path.symlink_metadata().is_ok() {
             return Err(Failure::Write(WriteRecordError::Exists(path.clone())));
         }
-        let draft = Draft::new(path).map_err(|source| Failure::Output {
+        let draft = Draft::for_readers(*readers, path).map_err(|source| Failure::Output {
             path: path.clone(),
             source,
         })?;
@@ -62,11 +62,10 @@ impl Kept {
         &mut self,
         observation: &Observation,
     ) -> Result<(), switchcost_record::observation::WriteObservationError> {
-        let draft = self
-            .draft
-            .take()
-            .map_or_else(|| Draft::new(&self.place.path), Ok)?;
-        self.place.readers.own(draft.file(), &self.place.path)?;
+        let draft = self.draft.take().map_or_else(
+            || Draft::for_readers(self.place.readers, &self.place.path),
+            Ok,
+        )?;
         let mut buffered = BufWriter::new(draft);
         observation.write(&mut buffered)?;
         Ok(buffered
