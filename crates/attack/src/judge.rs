@@ -24,10 +24,14 @@ pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
     }
 }
 
-/// Who fails says what was found and what is needed, on standard error; `trace check` says it as its result.
+/// Who fails says what is wrong and what to do, on standard error; `trace check` says it as its result.
 pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
-    let has_remedy = |line: &str| line.contains("need ") || line.contains("lists the fields");
-    let is_reason = |line: &str| line.contains("switchcost: failed to ") && has_remedy(line);
+    let has_remedy = |line: &str| {
+        ["need ", "; ", "lists the fields"]
+            .iter()
+            .any(|mark| line.contains(mark))
+    };
+    let is_reason = |line: &str| line.contains("switchcost: ") && has_remedy(line);
     let is_reported = match ran.code() {
         _ if is_of_command(ran) => true,
         Some(1) => ran.stderr.lines().any(is_reason),

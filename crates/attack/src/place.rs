@@ -15,8 +15,8 @@ use crate::whole::Whole;
 /// The program has this in its environment, with the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
-/// A server that has next to nothing to do: a twentieth of a CPU, and some words each hundredth of a second.
-const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 40000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
+/// A server that has little to do, also where others use the machine: a seventh of a CPU, and some words each hundredth of a second.
+const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 120000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
 const EMPTIED: [&str; 5] = ["made", "tmp", "state", "home", "scratch"];
