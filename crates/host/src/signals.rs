@@ -35,6 +35,16 @@ pub fn defer_signals() -> io::Result<DeferredSignals> {
     defer(&ENDING)
 }
 
+/// From here on this process hears of the end of its children, also if its parent did not want to hear of that of its own.
+///
+/// # Errors
+/// Where the kernel refuses it.
+pub fn hear_of_children() -> io::Result<()> {
+    // SAFETY: the default action runs no code of ours.
+    unsafe { SignalAction::default().set(libc::SIGCHLD) }?;
+    Ok(())
+}
+
 fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut held = DeferredSignals {
@@ -50,19 +60,21 @@ fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
     Ok(held)
 }
 
-/// Until it is dropped, no signal reaches the calling thread but those that end it at once (SIGKILL, faults of its own).
+/// Until it is dropped, no signal reaches the calling thread but those that end the program (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, faults
+/// of its own).
 pub struct BlockedSignals {
     before: SignalSet,
 }
 
-/// Blocks all signals in the calling thread for a call that a signal would end, and that would be tried again: one that comes meanwhile
-/// takes effect behind it, or on another thread.
+/// Blocks signals in the calling thread for a call that a signal would end, and that would be tried again: one that comes meanwhile
+/// takes effect after the call, or on another thread. Signals that end the program are not blocked.
 ///
 /// # Errors
 /// Where the kernel refuses it.
 pub fn block_signals() -> io::Result<BlockedSignals> {
     let before = SignalSet::blocked()?;
-    SignalSet::new(&(1..=libc::SIGRTMAX()).collect::<Vec<_>>()).block()?;
+    let others = (1..=libc::SIGRTMAX()).filter(|signal| !ENDING.contains(signal));
+    SignalSet::new(&others.collect::<Vec<_>>()).block()?;
     Ok(BlockedSignals { before })
 }
 
@@ -120,15 +132,11 @@ mod tests {
 
     #[test]
     fn an_undisturbed_thread_gets_its_signals_afterwards() {
-        let is_blocked = || {
-            SignalSet::blocked()
-                .expect("own mask")
-                .contains(libc::SIGTERM)
-        };
-        assert!(!is_blocked());
+        let is_blocked = |signal| SignalSet::blocked().expect("own mask").contains(signal);
+        assert!(!is_blocked(SIGNAL));
         let blocked = block_signals().expect("the kernel lets us");
-        assert!(is_blocked());
+        assert!(is_blocked(SIGNAL) && !is_blocked(libc::SIGTERM));
         drop(blocked);
-        assert!(!is_blocked());
+        assert!(!is_blocked(SIGNAL));
     }
 }

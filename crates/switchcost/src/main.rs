@@ -147,6 +147,7 @@ fn ended<E: std::fmt::Display>(what: &str, outcome: Result<(), E>) -> ExitCode {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
+    switchcost_host::signals::hear_of_children().map_err(Failure::Signals)?;
     switchcost_host::cpu_limit::announce_in_time().map_err(Failure::Signals)?;
     output::apart::check(&cli.verb.outputs())?;
     match cli.verb {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
-use signal_hook::low_level::{exit, pipe};
+use signal_hook::low_level::{emulate_default_handler, exit, pipe};
 use switchcost_host::task::is_ignored;
 
 use crate::exit::{Exit, Failure};
@@ -18,8 +18,8 @@ use crate::messages::say;
 /// Signals that tell a run to stop.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
-/// Who is told to stop has ended within a second: half of it is for a busy machine.
-const LONGEST_ANSWER: Duration = Duration::from_millis(500);
+/// Who is told to stop has ended within a second: the rest of it is for a busy machine.
+const LONGEST_ANSWER: Duration = Duration::from_millis(400);
 
 /// From here on a file that may not be so long (`ulimit -f`) is an error of its write, which says what to do, and does not kill. A handler
 /// with nothing to do: a signal that is ignored would also be in the programs that are traced.
@@ -53,33 +53,15 @@ static WATCHED: OnceLock<Interrupt> = OnceLock::new();
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
     is_raised: Arc<AtomicBool>,
+    /// Whether the first signal ends the program where it is.
+    is_without_result: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// What was ignored before stays so: `nohup` and a shell's jobs in the background count on it.
+    /// Watches. A run that has not ended in time ends where it is, and keeps what it has recorded by then: what it has left to others to put
+    /// in order they do as if it had been killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
-        let number = Arc::new(AtomicUsize::new(0));
-        let is_raised = Arc::new(AtomicBool::new(false));
-        switchcost_host::cpu_limit::is_watched().map_err(Failure::Signals)?;
-        for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
-            // In this order the first signal only raises the flags, and the second finds them raised.
-            if ![SIGHUP, SIGXCPU].contains(&signal) {
-                flag::register_conditional_default(signal, Arc::clone(&is_raised))
-                    .map_err(Failure::Signals)?;
-            }
-            flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
-            flag::register_usize(signal, Arc::clone(&number), signal as usize)
-                .map_err(Failure::Signals)?;
-        }
-        let interrupt = Interrupt { number, is_raised };
-        let _ = WATCHED.set(interrupt.clone());
-        Ok(interrupt)
-    }
-
-    /// The same, for what may take long to come to a place where it can stop: then the program ends there, and keeps nothing. What it has
-    /// left to others to put in order they do as if it had been killed.
-    pub(crate) fn watch_in_time() -> Result<Interrupt, Failure> {
-        let interrupt = Interrupt::watch()?;
+        let interrupt = Interrupt::watch_to_the_end()?;
         let (mut told, tell) = UnixStream::pair().map_err(Failure::Signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
             let tell = tell.try_clone().map_err(Failure::Signals)?;
@@ -95,6 +77,49 @@ impl Interrupt {
         let started = thread::Builder::new().spawn(end);
         started.map_err(Failure::Signals)?;
         Ok(interrupt)
+    }
+
+    /// The same for a run that is recorded at its end: it goes on until that is done.
+    ///
+    /// What was ignored before stays so: `nohup` and a shell's jobs in the background count on it.
+    pub(crate) fn watch_to_the_end() -> Result<Interrupt, Failure> {
+        let number = Arc::new(AtomicUsize::new(0));
+        let is_raised = Arc::new(AtomicBool::new(false));
+        let is_without_result = Arc::new(AtomicBool::new(false));
+        switchcost_host::cpu_limit::is_watched().map_err(Failure::Signals)?;
+        for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
+            // In this order the first signal only raises the flags, and the second finds them raised.
+            if signal != SIGXCPU {
+                flag::register_conditional_default(signal, Arc::clone(&is_without_result))
+                    .map_err(Failure::Signals)?;
+            }
+            if ![SIGHUP, SIGXCPU].contains(&signal) {
+                flag::register_conditional_default(signal, Arc::clone(&is_raised))
+                    .map_err(Failure::Signals)?;
+            }
+            flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
+            flag::register_usize(signal, Arc::clone(&number), signal as usize)
+                .map_err(Failure::Signals)?;
+        }
+        let interrupt = Interrupt {
+            number,
+            is_raised,
+            is_without_result,
+        };
+        let _ = WATCHED.set(interrupt.clone());
+        Ok(interrupt)
+    }
+
+    /// Prepares a run that has no result before it has begun: a signal ends the program in the middle of it, as it would one that does not
+    /// watch for signals.
+    pub(crate) fn prepare<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.is_without_result.store(true, SeqCst);
+        if self.is_raised() {
+            let _ = emulate_default_handler(self.number.load(SeqCst) as i32);
+        }
+        let prepared = run();
+        self.is_without_result.store(false, SeqCst);
+        prepared
     }
 
     pub(crate) fn is_raised(&self) -> bool {

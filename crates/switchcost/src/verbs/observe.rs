@@ -56,11 +56,8 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         .transpose()?;
     let target = target(arguments)?;
     let host = manifest_at_once(&Root::system());
-    let interrupt = Interrupt::watch()?;
-    let calibration = calibrated::find(&host, arguments, &interrupt)?;
-    if let Some(exit) = interrupt.exit() {
-        return Ok(exit);
-    }
+    let interrupt = Interrupt::watch_to_the_end()?;
+    let calibration = interrupt.prepare(|| calibrated::find(&host, arguments, &interrupt))?;
     let now = OffsetDateTime::now_utc();
     let mut kept = Kept::claim(Place::choose(
         arguments.record.as_deref(),
@@ -130,7 +127,7 @@ fn observe(
         kept,
         events,
     )?;
-    let observer = Observer::start(empty, options);
+    let observer = interrupt.prepare(|| Observer::start(empty, options));
     if let Some(reason) = observer
         .bpf_unavailable_because()
         .filter(|_| !arguments.no_bpf)

@@ -100,7 +100,7 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
 
 fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let interrupt = Interrupt::watch_in_time()?;
+    let interrupt = Interrupt::watch()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
         return interrupt
             .exit()
@@ -195,7 +195,7 @@ pub(crate) fn live(
     keep: Option<&Path>,
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let interrupt = Interrupt::watch_in_time()?;
+    let interrupt = Interrupt::watch()?;
     let is_redacted = arguments.redaction.redact;
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);
     let mut skip = Skip::of(skipped_switches);

@@ -59,7 +59,7 @@ fn trace_name(step: &Step) -> String {
 }
 
 /// A step that is told to stop has so long to finish its record.
-const GRACE: Duration = Duration::from_millis(700);
+const GRACE: Duration = Duration::from_millis(200);
 
 pub(super) struct Runner<'a> {
     folder: &'a Folder,

@@ -23,7 +23,7 @@ pub(super) fn run(
     arguments: &SimulateArguments,
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.designs.form.out.as_deref())?;
-    let interrupt = Interrupt::watch_in_time()?;
+    let interrupt = Interrupt::watch()?;
     let machines = || -> Result<Vec<SideBySide>, Failure> {
         let one = |design: switchcost_design::Design| {
             let name = design.name.clone();

@@ -140,7 +140,7 @@ pub(super) fn run(
         return Err(Failure::RecordOfSeveral(orders.len()));
     }
     let output = Output::claim(arguments.form.out.as_deref())?;
-    let interrupt = Interrupt::watch_in_time()?;
+    let interrupt = Interrupt::watch()?;
     print_notes(open(path)?.header());
     let Some(streams) = take_apart(path, &interrupt)? else {
         return Ok(interrupt.exit().unwrap_or(Exit::Broken));

@@ -29,7 +29,7 @@ pub(super) fn run(
     if arguments.designs.record.is_some() {
         return Err(Failure::RecordOfSample);
     }
-    let interrupt = Interrupt::watch_in_time()?;
+    let interrupt = Interrupt::watch()?;
     let file = orders::open(path)?;
     print_notes(file.header());
     let instructions = file.index().instructions;

@@ -29,7 +29,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
         return Err(Failure::RecordOfSeveral(paths.len()));
     }
     let output = Output::claim(designs.form.out.as_deref())?;
-    let interrupt = Interrupt::watch_in_time()?;
+    let interrupt = Interrupt::watch()?;
     let (mut ended, mut are_whole) = (Vec::new(), true);
     for (number, path) in paths.iter().enumerate() {
         print_notes(look::open(path)?.header());
