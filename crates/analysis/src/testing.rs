@@ -6,9 +6,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, ClockFacts, CoreClock, CountedHandoffs, Cycles,
-    End, EndReason, Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_SCHEMA,
-    MEASURE_VERSION, MeasureRecord, Mechanism, Placement, Plan, Policy, Relation, Sample,
-    SwitchPlan, Tlb, TlbKind,
+    End, EndReason, Evidence, Fact, Header, HostManifest, KernelSwitches, MEASURE_FORM,
+    MeasureRecord, Mechanism, Placement, Plan, Policy, Relation, Sample, SwitchPlan, Tlb, TlbKind,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
@@ -424,7 +423,7 @@ pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
 
 fn header(cases: Vec<Case>, seed: u64) -> Header {
     Header {
-        schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
+        schema: MEASURE_FORM.to_owned(),
         program_version: "0.1.0".to_owned(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         command: Vec::new(),

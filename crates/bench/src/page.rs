@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use switchcost_host::browser::{Browser, NAMES};
-use switchcost_record::{Cycles, Line, MeasureRecord, MeasureWriter};
+use switchcost_record::{Cycles, Line, MeasureRecord, Readers, SealedLog};
 
 use crate::row::Row;
 use crate::shell::{Shell, need};
@@ -82,8 +82,8 @@ fn repeat(full: &Path, into: &Path) -> Result<(), String> {
     if windows.is_empty() {
         return Err("found no cycles in the record".to_owned());
     }
-    let mut writer =
-        MeasureWriter::create(into, record.header).map_err(|error| error.to_string())?;
+    let mut writer = SealedLog::<Line>::create(Readers::AsUsual, into, record.header)
+        .map_err(|error| error.to_string())?;
     let mut points = 0;
     for (index, window) in windows.iter().cycle().enumerate() {
         if points >= SAMPLES {

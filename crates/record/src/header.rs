@@ -6,13 +6,10 @@ use crate::{
     Cycles, EarlierRuns, HostManifest, KernelSwitches, Plan, RuntimeFacts, RuntimeRun, Sample,
 };
 
-/// Name of the format; the header carries it with [`MEASURE_VERSION`] behind a slash.
+/// Name of the format and the version that this program writes and reads.
 ///
 /// Version 1 was never released: its lines had no checksums, and its batches no cycles. Version 2: the first.
-pub const MEASURE_SCHEMA: &str = "switchcost.record.measure";
-
-/// The version that this program writes and reads.
-pub const MEASURE_VERSION: u32 = 2;
+pub const MEASURE_FORM: &str = "switchcost.record.measure/2";
 
 /// The clock that ticks are readings of.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -116,7 +113,7 @@ pub struct Control {
 /// First line of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`MEASURE_SCHEMA`] and the version behind a slash; a writer puts in the version that it writes.
+    /// [`MEASURE_FORM`]; a writer puts in the version that it writes.
     pub schema: String,
     /// Version of the program that wrote it.
     pub program_version: String,

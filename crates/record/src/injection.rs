@@ -13,13 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{Bytes, CpuId, Nanos};
 
-pub use file::{InjectionWriter, ReadInjectionError, WriteInjectionError, is_injection};
 pub use service::{Arm, Group, Look, Phase, Service};
 
-/// Name of the format; the header carries it with the version behind a slash.
-pub const INJECTION_SCHEMA: &str = "switchcost.record.injection";
-
-/// The name with the version that this program writes and reads. Version 1 was never released: it knew one period and no moves. Version 2:
+/// Name of the format and the version that this program writes and reads. Version 1 was never released: it knew one period and no moves. Version 2:
 /// the first.
 pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 

@@ -9,9 +9,6 @@
 //! [`observation`], [`injection`] and [`profile`].
 #![doc = include_str!("../README.md")]
 
-/// What to choose where a record cannot be written.
-const ANOTHER_PLACE: &str = "another place with --record";
-
 mod cycles;
 mod earlier;
 mod fact;
@@ -28,6 +25,7 @@ pub mod profile;
 mod readers;
 mod runtime;
 mod sample;
+mod sealed_log;
 mod source;
 mod switch_path;
 pub mod trust;
@@ -36,13 +34,11 @@ mod vector_state;
 pub use cycles::{Batch, Batches, CountedHandoffs, Cycles};
 pub use earlier::{CostName, EarlierCase, EarlierRuns, Spread};
 pub use fact::Fact;
-pub use file::{
-    BrokenChain, Chain, MeasureRecord, MeasureWriter, ReadRecordError, WriteRecordError,
-};
+pub use file::MeasureRecord;
 pub use fitness::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 pub use header::{
     ClockFacts, Control, ControlOutcome, CoreClock, End, EndReason, Header, Latency, Line,
-    MEASURE_SCHEMA, MEASURE_VERSION, Refusal, SelfTest, SelfTestOutcome, SharedCost, Walks,
+    MEASURE_FORM, Refusal, SelfTest, SelfTestOutcome, SharedCost, Walks,
 };
 pub use host::{
     Cache, CacheKind, CpuQuota, HostManifest, InterruptLoad, LEFT_OUT, Scheduler, Tlb, TlbKind,
@@ -53,6 +49,9 @@ pub use printable::{as_argument, is_printable, plain, printable};
 pub use readers::Readers;
 pub use runtime::{Class, HandoffFacts, RuntimeCase, RuntimeFacts, RuntimeRun, WarmUp};
 pub use sample::{Arm, Evidence, KernelSwitches, Sample};
+pub use sealed_log::{
+    BrokenChain, Chain, Form, LinePlace, LogLine, ReadRecordError, SealedLog, WriteRecordError,
+};
 pub use source::Source;
 pub use switch_path::SwitchPath;
 pub use vector_state::{VectorCase, VectorState};

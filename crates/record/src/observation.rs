@@ -23,24 +23,20 @@ use switchcost_units::{CpuId, Nanos};
 pub use calibration::{Calibration, Cost, Load, Reload};
 pub use cause::{Cause, Entry, FutexWait, RESUMED_CALL, Why};
 pub use event::{Event, EventKind, Thread};
-pub use file::{ReadObservationError, WriteObservationError};
 pub use histogram::{Histogram, bucket_of};
 pub use known::{KnownBy, KnownLines, KnownPoint, KnownReload};
 pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use tasks::{CountedTurns, Tasks};
 pub use wait::{Behind, LongWait, Waits};
 
-/// Name of the format; the file carries it with the version behind a slash.
-pub const OBSERVATION_SCHEMA: &str = "switchcost.record.observation";
-
-/// The name with the version that this program writes and reads. Version 1 was never released: the record had no checksum. Version 2: the
+/// Name of the format and the version that this program writes and reads. Version 1 was never released: the record had no checksum. Version 2: the
 /// first.
 pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
 
 /// What was observed and all that was counted. Times are in nanoseconds; names are those of other programs' tasks, as the kernel keeps them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Observation {
-    /// [`OBSERVATION_SCHEMA`] and its version.
+    /// [`OBSERVATION_FORM`].
     pub schema: String,
     /// Version of the program that observed.
     pub program: String,
@@ -104,7 +100,7 @@ impl Observation {
     /// One in which nothing has been counted yet.
     pub fn empty(host: HostManifest, started_at: String) -> Observation {
         Observation {
-            schema: Observation::schema_now(),
+            schema: OBSERVATION_FORM.to_owned(),
             program: String::new(),
             started_at,
             host,

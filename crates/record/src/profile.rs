@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 use switchcost_units::Bytes;
 
-pub use file::{ProfileFileError, read_prices, read_profile};
+pub use file::{read_prices, read_profile};
 pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};
 
 /// Name and version of a profile.

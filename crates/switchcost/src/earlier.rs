@@ -72,7 +72,7 @@ fn why(error: &ReadRecordError) -> &'static str {
     match error {
         ReadRecordError::Open { .. } => "that cannot be read",
         ReadRecordError::Version { .. } => "of another version of the format",
-        ReadRecordError::NoHeader { .. } => "that do not begin as records do",
+        ReadRecordError::Foreign { .. } => "that do not begin as records do",
         ReadRecordError::Damaged { .. } => "damaged",
     }
 }

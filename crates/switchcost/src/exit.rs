@@ -80,8 +80,6 @@ pub(crate) enum Failure {
     Write(#[from] WriteRecordError),
     #[error("failed to read the record: {0}")]
     Read(#[from] ReadRecordError),
-    #[error("failed to read: {0}")]
-    ReadProfile(#[from] switchcost_record::profile::ProfileFileError),
     #[error(
         "failed to find a record: found none in {0}, need one; make one with switchcost measure, or name the file"
     )]
@@ -225,10 +223,6 @@ pub(crate) enum Failure {
         address: std::net::SocketAddr,
         why: String,
     },
-    #[error("failed to write the record: {0}")]
-    WriteObservation(switchcost_record::observation::WriteObservationError),
-    #[error("failed to read the record: {0}")]
-    ReadObservation(#[from] switchcost_record::observation::ReadObservationError),
     #[error("failed to inject: {0}")]
     Inject(#[from] switchcost_inject::Fault),
     #[error("failed to inject: {0}")]
@@ -239,10 +233,6 @@ pub(crate) enum Failure {
         needed: String,
         fix: String,
     },
-    #[error("failed to write the record: {0}")]
-    WriteInjection(#[from] switchcost_record::injection::WriteInjectionError),
-    #[error("failed to read the record: {0}")]
-    ReadInjection(#[from] switchcost_record::injection::ReadInjectionError),
     #[error(
         "failed to print the manual: found no verb '{0}', need one that switchcost --help lists"
     )]
@@ -459,9 +449,6 @@ impl Failure {
                 | Failure::Taken(_)
                 | Failure::Write(WriteRecordError::Exists(_))
                 | Failure::WriteSimulation(WriteSimulationError::Exists(_))
-                | Failure::WriteInjection(
-                    switchcost_record::injection::WriteInjectionError::Exists(_)
-                )
                 | Failure::OneRecord(_)
                 | Failure::HistoryOfOther(_)
                 | Failure::SameRun { .. }
@@ -516,14 +503,11 @@ impl Failure {
                 | Failure::Open { .. }
                 | Failure::OpenFolder { .. }
                 | Failure::ReadTrace { .. }
-                | Failure::ReadProfile(_)
                 | Failure::Import { .. }
                 | Failure::Schedule(_)
                 | Failure::NoThreads { .. }
                 | Failure::Unzip { .. }
                 | Failure::ReadSimulation(_)
-                | Failure::ReadObservation(_)
-                | Failure::ReadInjection(_)
                 | Failure::Empty(_)
         )
     }
@@ -539,9 +523,6 @@ mod tests {
         for failure in [
             Failure::Write(WriteRecordError::Exists(path())),
             Failure::WriteSimulation(WriteSimulationError::Exists(path())),
-            Failure::WriteInjection(switchcost_record::injection::WriteInjectionError::Exists(
-                path(),
-            )),
         ] {
             assert_eq!(failure.exit(), Exit::Usage, "{failure}");
         }

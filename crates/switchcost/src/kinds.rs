@@ -1,6 +1,8 @@
 //! Of which kind a record is, by its beginning or its name.
 
 use switchcost_record::Source;
+use switchcost_record::injection::INJECTION_FORM;
+use switchcost_record::observation::OBSERVATION_FORM;
 
 /// How names of records end: those of measurements, of injections, of observations, of simulations and of traces.
 pub(crate) const MEASURE: &str = "measure.jsonl";
@@ -27,7 +29,7 @@ pub(crate) fn kind(source: &Source) -> Kind {
     match () {
         () if is_simulation(source) => Kind::Simulation,
         () if is_observation(source) => Kind::Observation,
-        () if switchcost_record::injection::is_injection(source) => Kind::Injection,
+        () if is_injection(source) => Kind::Injection,
         () => Kind::Measurement,
     }
 }
@@ -46,12 +48,22 @@ pub(crate) fn is_simulation(source: &Source) -> bool {
 
 /// Whether a file begins as the records of observations do; where it does not begin at all, whether it is named as they are.
 pub(crate) fn is_observation(source: &Source) -> bool {
-    let head = format!(
-        "{{\"schema\":\"{}/",
-        switchcost_record::observation::OBSERVATION_SCHEMA
-    );
-    match source.begins_with(head.as_bytes()) {
+    match source.begins_with(beginning("", OBSERVATION_FORM).as_bytes()) {
         Ok(is_one) => is_one,
         Err(_) => source.path().to_string_lossy().ends_with(OBSERVATION),
     }
+}
+
+/// Whether a file begins as the records of injections do.
+pub(crate) fn is_injection(source: &Source) -> bool {
+    let head = beginning("\"line\":\"header\",", INJECTION_FORM);
+    source
+        .begins_with(head.as_bytes())
+        .is_ok_and(|is_one| is_one)
+}
+
+/// The first bytes of a record of any version of a form.
+fn beginning(before: &str, form: &str) -> String {
+    let name = form.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    format!("{{{before}\"schema\":\"{name}")
 }

@@ -1,249 +1,86 @@
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-
-use crate::{Chain, Readers, Source, printable};
-use switchcost_remedies::{for_reading, for_writing};
 use switchcost_units::Bytes;
 
-use crate::injection::{Group, Header, INJECTION_FORM, INJECTION_SCHEMA, Injection, Line, Run};
+use crate::Source;
+use crate::injection::{Group, Header, INJECTION_FORM, Injection, Line, Run};
+use crate::sealed_log::{Form, LINE_LIMIT, LinePlace, LogLine, ReadRecordError, SealedLines};
 
-/// A longer file is no record: a day of runs takes less.
-const LIMIT: Bytes = Bytes::mib(256);
-
-/// Why a record could not be written. Reads well behind "failed to write the record: ".
-#[derive(Debug, thiserror::Error)]
-pub enum WriteInjectionError {
-    /// The file exists.
-    #[error(
-        "found a file at {0}, need a name that is free (records are never overwritten); choose another name with --record or \
-         move the file away"
-    )]
-    Exists(PathBuf),
-    /// The kernel refuses it.
-    #[error("{path}: {source}, {}", for_writing(.source, "another place with --record"))]
-    Refused {
-        /// Where.
-        path: PathBuf,
-        /// What it says.
-        source: io::Error,
-    },
+impl Form for Line {
+    const FORM: &'static str = INJECTION_FORM;
+    const WRITER: &'static str = "switchcost inject";
 }
 
-/// Why a record could not be read. Reads well behind "failed to read the record: ".
-#[derive(Debug, thiserror::Error)]
-pub enum ReadInjectionError {
-    /// The file cannot be read.
-    #[error("{path}: {source}, {}", for_reading(.source, "a record of switchcost inject"))]
-    Read {
-        /// Where.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// It is something else.
-    #[error("found {found} in {path}, need {INJECTION_FORM}, as switchcost inject writes it")]
-    Unfit {
-        /// Where.
-        path: PathBuf,
-        /// What is in it.
-        found: String,
-    },
-}
+impl LogLine for Line {
+    type Header = Header;
 
-/// Appends lines to a record, each with its checksum and handed to the kernel at once.
-#[derive(Debug)]
-pub struct InjectionWriter {
-    file: File,
-    path: PathBuf,
-    chain: Chain,
-}
-
-impl InjectionWriter {
-    /// Creates the record, which must not exist, for these readers, and writes its header.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    pub fn create(
-        readers: Readers,
-        path: &Path,
-        header: Header,
-    ) -> Result<Self, WriteInjectionError> {
-        let refused = |source: io::Error| match source.kind() {
-            io::ErrorKind::AlreadyExists => WriteInjectionError::Exists(path.to_owned()),
-            _ => WriteInjectionError::Refused {
-                path: path.to_owned(),
-                source,
-            },
-        };
-        let file = readers
-            .create_new(path, File::options().append(true))
-            .map_err(refused)?;
-        let mut writer = InjectionWriter {
-            file,
-            path: path.to_owned(),
-            chain: Chain::default(),
-        };
-        let written = writer.append(&Line::Header(Box::new(header)));
-        // An empty file is no record, and would hold the name.
-        written.inspect_err(|_| drop(std::fs::remove_file(path)))?;
-        Ok(writer)
+    fn from_header(header: Header) -> Line {
+        Line::Header(Box::new(header))
     }
 
-    /// Appends one line. What a full disk cuts, a reader leaves out.
-    ///
-    /// # Errors
-    /// Where the file takes no more.
-    pub fn append(&mut self, line: &Line) -> Result<(), WriteInjectionError> {
-        let refused = |source| WriteInjectionError::Refused {
-            path: self.path.clone(),
-            source,
-        };
-        let mut bytes = serde_json::to_vec(line).map_err(|error| refused(error.into()))?;
-        let chain = self.chain.seal(&mut bytes);
-        bytes.push(b'\n');
-        self.file.write_all(&bytes).map_err(refused)?;
-        self.chain = chain;
-        Ok(())
+    fn into_header(self) -> Option<Header> {
+        match self {
+            Line::Header(header) => Some(*header),
+            _ => None,
+        }
     }
 
-    /// Asks the kernel to put everything on disk.
-    ///
-    /// # Errors
-    /// Where it cannot.
-    pub fn sync(&self) -> Result<(), WriteInjectionError> {
-        self.file
-            .sync_data()
-            .map_err(|source| WriteInjectionError::Refused {
-                path: self.path.clone(),
-                source,
-            })
+    fn place(&self) -> LinePlace {
+        match self {
+            Line::Header(_) => LinePlace::First,
+            Line::End(_) => LinePlace::Last,
+            Line::Run(_) | Line::Group(_) => LinePlace::Between,
+        }
     }
-}
-
-/// How every record begins.
-fn beginning() -> String {
-    format!("{{\"line\":\"header\",\"schema\":\"{INJECTION_SCHEMA}/")
-}
-
-/// Whether a file begins as the records of injections do.
-pub fn is_injection(source: &Source) -> bool {
-    source
-        .begins_with(beginning().as_bytes())
-        .is_ok_and(|is_one| is_one)
 }
 
 impl Injection {
     /// Reads the first line of a record.
     ///
     /// # Errors
-    /// Where the file cannot be read, or is no record that this program knows.
-    pub fn read_header(source: impl Into<Source>) -> Result<Header, ReadInjectionError> {
-        let source = source.into();
-        let path = source.path();
-        let text = first_line(&source).map_err(|source| ReadInjectionError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
-        let record = parse(&text).map_err(|found| ReadInjectionError::Unfit {
-            path: path.to_owned(),
-            found,
-        })?;
-        Ok(record.header)
+    /// If the file cannot be read, or is no record that this program knows.
+    pub fn read_header(source: impl Into<Source>) -> Result<Header, ReadRecordError> {
+        header(&mut SealedLines::open(&source.into(), LINE_LIMIT)?)
     }
 
     /// Reads a record up to its last whole line.
     ///
     /// # Errors
-    /// Where the file cannot be read, or is no record that this program knows.
-    pub fn read(source: impl Into<Source>) -> Result<Injection, ReadInjectionError> {
+    /// If the file cannot be read, or is no record that this program knows.
+    pub fn read(source: impl Into<Source>) -> Result<Injection, ReadRecordError> {
         let source = source.into();
-        let path = source.path();
-        let unread = |source| ReadInjectionError::Read {
-            path: path.to_owned(),
-            source,
+        let mut lines = SealedLines::open(&source, LINE_LIMIT)?;
+        let mut record = Injection {
+            header: header(&mut lines)?,
+            runs: Vec::new(),
+            groups: Vec::new(),
+            end: None,
         };
-        let unfit = |found| ReadInjectionError::Unfit {
-            path: path.to_owned(),
-            found,
-        };
-        let mut text = Vec::new();
-        source
-            .open()
-            .and_then(|file| file.take(LIMIT.0 + 1).read_to_end(&mut text))
-            .map_err(unread)?;
-        if text.len() as u64 > LIMIT.0 {
-            return Err(unfit(format!("more than {LIMIT}")));
+        while let Some(line) = lines.next_line()? {
+            record.add(line).map_err(|why| lines.damaged(why))?;
         }
-        parse(&text).map_err(unfit)
+        Ok(record)
+    }
+
+    fn add(&mut self, line: Line) -> Result<(), String> {
+        match line {
+            Line::Header(_) => {}
+            Line::Run(run) => {
+                check_run(&self.header, &run)?;
+                self.runs.push(run);
+            }
+            Line::Group(group) => {
+                check_group(&self.header, &group)?;
+                self.groups.push(group);
+            }
+            Line::End(end) => self.end = Some(end),
+        }
+        Ok(())
     }
 }
 
-fn first_line(source: &Source) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let file = source.open()?.take(LIMIT.0);
-    BufReader::new(file).read_until(b'\n', &mut text)?;
-    Ok(text)
-}
-
-fn parse(text: &[u8]) -> Result<Injection, String> {
-    if !text.starts_with(beginning().as_bytes()) {
-        return Err("something else".to_owned());
-    }
-    let mut chain = Chain::default();
-    let mut record: Option<Injection> = None;
-    // What is behind the last newline was cut off.
-    let end = text.iter().rposition(|byte| *byte == b'\n');
-    let end = end.ok_or_else(|| "a damaged record (its only line is cut off)".to_owned())?;
-    for (place, line) in text[..end].split(|byte| *byte == b'\n').enumerate() {
-        let damaged = |why: String| format!("a damaged record (line {}: {why})", place + 1);
-        let mut line = line.to_vec();
-        chain = chain
-            .open(&mut line)
-            .map_err(|why| damaged(why.to_string()))?;
-        if let Some(version) = record.is_none().then(|| unknown_version(&line)).flatten() {
-            return Err(version);
-        }
-        let line = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        add(&mut record, line).map_err(damaged)?;
-    }
-    record.ok_or_else(|| "a damaged record (it has no header)".to_owned())
-}
-
-#[derive(serde::Deserialize)]
-struct Head {
-    schema: String,
-}
-
-fn unknown_version(line: &[u8]) -> Option<String> {
-    let head: Head = serde_json::from_slice(line).ok()?;
-    (head.schema != INJECTION_FORM).then(|| printable(&head.schema))
-}
-
-fn add(record: &mut Option<Injection>, line: Line) -> Result<(), String> {
-    match (record, line) {
-        (record @ None, Line::Header(header)) => {
-            check(&header)?;
-            *record = Some(Injection {
-                header: *header,
-                runs: Vec::new(),
-                groups: Vec::new(),
-                end: None,
-            });
-        }
-        (None, _) | (Some(_), Line::Header(_)) => return Err("the header is elsewhere".to_owned()),
-        (Some(Injection { end: Some(_), .. }), _) => return Err("it is behind the last".to_owned()),
-        (Some(record), Line::Run(run)) => {
-            check_run(&record.header, &run)?;
-            record.runs.push(run);
-        }
-        (Some(record), Line::Group(group)) => {
-            check_group(&record.header, &group)?;
-            record.groups.push(group);
-        }
-        (Some(record), Line::End(end)) => record.end = Some(end),
-    }
-    Ok(())
+fn header(lines: &mut SealedLines<'_, Line>) -> Result<Header, ReadRecordError> {
+    let header = lines.header()?;
+    check(&header).map_err(|why| lines.damaged(why))?;
+    Ok(header)
 }
 
 fn check(header: &Header) -> Result<(), String> {
@@ -311,7 +148,8 @@ fn check_run(header: &Header, run: &Run) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::injection::{End, Plan, Timing, TwinRun};
-    use crate::{ClockFacts, CoreClock, HostManifest};
+    use crate::{Chain, ClockFacts, CoreClock, HostManifest, Readers, SealedLog};
+    use std::path::{Path, PathBuf};
     use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
     fn header() -> Header {
@@ -373,8 +211,7 @@ mod tests {
     fn written(lines: &[Line]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("record");
-        let mut writer =
-            InjectionWriter::create(Readers::Owner, &path, header()).expect("a new file");
+        let mut writer = SealedLog::create(Readers::Owner, &path, header()).expect("a new file");
         lines
             .iter()
             .for_each(|line| writer.append(line).expect("room"));
@@ -395,7 +232,6 @@ mod tests {
             others: Vec::new(),
         };
         let (_folder, path) = written(&[run(0), run(1), Line::End(end.clone())]);
-        assert!(is_injection(&Source::named(&path)));
         let record = Injection::read(&path).expect("a record");
         assert_eq!(
             (record.runs.len(), record.end, &record.header),
@@ -421,13 +257,15 @@ mod tests {
         assert_eq!((found.runs.len(), found.end), (1, None));
         let found = read(&path, &text[..200]).expect_err("no whole line");
         assert!(
-            found.contains("found a damaged record (its only line is cut off)"),
+            found.ends_with(
+                "is not a file of switchcost inject (its only line is cut off), need one"
+            ),
             "{found}"
         );
         assert!(
             read(&path, b"{}\n")
                 .expect_err("not one")
-                .contains("found something else in")
+                .contains("(its schema is \"\", not switchcost.record.injection)")
         );
     }
 
@@ -472,8 +310,7 @@ mod tests {
                 service,
                 ..header()
             };
-            let mut writer =
-                InjectionWriter::create(Readers::Owner, &path, header).expect("a new file");
+            let mut writer = SealedLog::create(Readers::Owner, &path, header).expect("a new file");
             writer.append(line).expect("room");
             Injection::read(&path).map_err(|error| error.to_string())
         };
@@ -498,7 +335,7 @@ mod tests {
             ),
         ] {
             let why = read_back(service, &line).expect_err("it contradicts itself");
-            assert!(why.contains("line 2: phases "), "{why}");
+            assert!(why.contains("at line 2 (phases "), "{why}");
         }
     }
 
@@ -513,7 +350,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("record");
             let mut writer =
-                InjectionWriter::create(Readers::Owner, &path, header.clone()).expect("a new file");
+                SealedLog::create(Readers::Owner, &path, header.clone()).expect("a new file");
             writer.append(&Line::Run(line(run))).expect("room");
             let record = Injection::read(&path).map_err(|error| error.to_string())?;
             Ok::<_, String>(record.runs[0].way())
@@ -547,7 +384,7 @@ mod tests {
         refused(
             |_| (),
             |run| Run { timing: 1, ..run },
-            "line 2: period 1, which the plan does not hold",
+            "at line 2 (period 1, which the plan does not hold",
         );
         refused(
             |_| (),
@@ -555,15 +392,15 @@ mod tests {
                 is_moved: true,
                 ..run
             },
-            "line 2: a twin that is moved, which the plan does not hold",
+            "at line 2 (a twin that is moved, which the plan does not hold",
         );
         let twice = |plan: &mut Plan| plan.further = plan.timings();
-        refused(twice, |run| run, "line 1: a period that is named twice");
+        refused(twice, |run| run, "at line 1 (a period that is named twice");
     }
 
     #[test]
     fn other_versions_are_refused_and_a_missing_field_is_named() {
-        assert_eq!(INJECTION_FORM, format!("{INJECTION_SCHEMA}/2"));
+        assert_eq!(INJECTION_FORM, "switchcost.record.injection/2");
         let (_folder, path) = written(&[run(0)]);
         let text = std::fs::read_to_string(&path).expect("a file");
         let sealed_anew = |change: fn(&str) -> String| {
@@ -582,7 +419,7 @@ mod tests {
         let older = sealed_anew(|line| line.replacen("injection/2", "injection/1", 1))
             .expect_err("another version");
         assert!(
-            older.contains("found switchcost.record.injection/1 in "),
+            older.contains("is of format switchcost.record.injection/1, need "),
             "{older}"
         );
         for (field, without) in [
@@ -610,10 +447,10 @@ mod tests {
             .expect_err("no such footprint")
             .to_string();
         assert!(
-            found.contains("line 2: a run of footprint 2, which the plan does not hold"),
+            found.contains("at line 2 (a run of footprint 2, which the plan does not hold"),
             "{found}"
         );
-        let taken = InjectionWriter::create(Readers::Owner, &path, header())
+        let taken = SealedLog::<Line>::create(Readers::Owner, &path, header())
             .expect_err("taken")
             .to_string();
         assert!(taken.starts_with("found a file at"), "{taken}");

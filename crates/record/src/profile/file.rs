@@ -1,115 +1,35 @@
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-
-use crate::{Source, printable};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use switchcost_remedies::for_reading;
-
+use crate::Source;
 use crate::profile::{PRICES_SCHEMA, PROFILE_SCHEMA, Prices, Profile};
+use crate::sealed_log::{Form, ReadRecordError, read_document};
 
-/// A longer file is none of these: a profile takes some ten kilobytes.
-const LIMIT: u64 = 16 << 20;
-
-/// Why a profile or prices could not be read. Reads well behind "failed to read: ".
-#[derive(Debug, thiserror::Error)]
-pub enum ProfileFileError {
-    /// The file cannot be read.
-    #[error("{}: {source}, {}", .path.display(), for_reading(.source, .need))]
-    Read {
-        /// Where.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-        /// What is to be there.
-        need: &'static str,
-    },
-    /// It is something else.
-    #[error("found {found} in {}, need {need}", .path.display())]
-    Unfit {
-        /// Where.
-        path: PathBuf,
-        /// What is in it.
-        found: String,
-        /// What is to be there.
-        need: &'static str,
-    },
+impl Form for Profile {
+    const FORM: &'static str = PROFILE_SCHEMA;
+    const WRITER: &'static str = "switchcost trace --profile";
 }
 
-/// What a form says of itself.
-#[derive(Deserialize)]
-struct Named {
-    schema: String,
+impl Form for Prices {
+    const FORM: &'static str = PRICES_SCHEMA;
+    const WRITER: &'static str = "switchcost measure --prices";
 }
-
-const PROFILE: &str = "a profile (switchcost.profile/1), as switchcost trace --profile writes it";
-const PRICES: &str = "prices (switchcost.prices/1), as switchcost measure --prices writes them";
 
 /// Reads a profile back.
 ///
 /// # Errors
-/// Where it cannot be read, or is none, or has columns of other lengths than it says.
-pub fn read_profile(source: impl Into<Source>) -> Result<Profile, ProfileFileError> {
-    let source = source.into();
-    let profile: Profile = read(&source, PROFILE_SCHEMA, PROFILE)?;
-    match profile.flaw() {
-        Some(found) => Err(unfit(source.path(), found.to_owned(), PROFILE)),
-        None => Ok(profile),
-    }
+/// If it cannot be read, or is none, or has columns of other lengths than it says.
+pub fn read_profile(source: impl Into<Source>) -> Result<Profile, ReadRecordError> {
+    read_document(&source.into(), |profile: &Profile| {
+        profile.flaw().map(str::to_owned)
+    })
 }
 
 /// Reads prices back.
 ///
 /// # Errors
-/// Where they cannot be read, or are none.
-pub fn read_prices(source: impl Into<Source>) -> Result<Prices, ProfileFileError> {
-    let source = source.into();
-    let prices: Prices = read(&source, PRICES_SCHEMA, PRICES)?;
-    match prices.flaw() {
-        Some(found) => Err(unfit(source.path(), found.to_owned(), PRICES)),
-        None => Ok(prices),
-    }
-}
-
-fn unfit(path: &Path, found: String, need: &'static str) -> ProfileFileError {
-    ProfileFileError::Unfit {
-        path: path.to_owned(),
-        found,
-        need,
-    }
-}
-
-fn read<T: DeserializeOwned>(
-    source: &Source,
-    schema: &str,
-    need: &'static str,
-) -> Result<T, ProfileFileError> {
-    let path = source.path();
-    let failed = |source| ProfileFileError::Read {
-        path: path.to_owned(),
-        source,
-        need,
-    };
-    let mut text = Vec::new();
-    source
-        .open()
-        .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut text))
-        .map_err(failed)?;
-    if text.len() as u64 > LIMIT {
-        return Err(unfit(path, "a file of more than 16 MiB".to_owned(), need));
-    }
-    let Ok(named) = serde_json::from_slice::<Named>(&text) else {
-        return Err(unfit(
-            path,
-            "no JSON with a name of its form".to_owned(),
-            need,
-        ));
-    };
-    if named.schema != schema {
-        return Err(unfit(path, format!("'{}'", printable(&named.schema)), need));
-    }
-    serde_json::from_slice(&text)
-        .map_err(|error| unfit(path, printable(&error.to_string()).to_string(), need))
+/// If they cannot be read, or are none.
+pub fn read_prices(source: impl Into<Source>) -> Result<Prices, ReadRecordError> {
+    read_document(&source.into(), |prices: &Prices| {
+        prices.flaw().map(str::to_owned)
+    })
 }
 
 fn is_count(value: &f64) -> bool {
@@ -162,6 +82,7 @@ impl Prices {
 mod tests {
     use super::*;
     use crate::profile::{Kind, Price, Reused};
+    use std::path::Path;
     use switchcost_units::Bytes;
 
     fn profile() -> Profile {
@@ -178,7 +99,7 @@ mod tests {
 
     fn outcome(
         text: &str,
-        read: impl Fn(&Path) -> Result<(), ProfileFileError>,
+        read: impl Fn(&Path) -> Result<(), ReadRecordError>,
     ) -> Result<(), String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("p.json");
@@ -200,7 +121,10 @@ mod tests {
     #[test]
     fn what_is_no_profile_is_refused() {
         let read = |path: &Path| read_profile(path).map(|_| ());
-        let need = "need a profile (switchcost.profile/1), as switchcost trace --profile writes it";
+        let foreign =
+            |why| format!("PATH is not a file of switchcost trace --profile ({why}), need one");
+        let damaged =
+            |why| format!("PATH is damaged at line 1 ({why}), need a line as switchcost wrote it");
         let short = Profile {
             new_lines: vec![1.0],
             ..profile()
@@ -210,31 +134,28 @@ mod tests {
             ..profile()
         };
         for (text, found) in [
-            ("nothing".to_owned(), "no JSON with a name of its form"),
+            ("nothing".to_owned(), foreign("it does not begin with JSON")),
             (
                 r#"{"schema":"switchcost.prices/1"}"#.to_owned(),
-                "'switchcost.prices/1'",
+                foreign("its schema is \"switchcost.prices/1\", not switchcost.profile"),
             ),
             (
                 serde_json::to_string(&short).expect("data"),
-                "a row of other than one number of lines for each time",
+                damaged("a row of other than one number of lines for each time"),
             ),
             (
                 serde_json::to_string(&falling).expect("data"),
-                "no times that rise from above 0",
+                damaged("no times that rise from above 0"),
             ),
         ] {
-            assert_eq!(
-                outcome(&text, read),
-                Err(format!("found {found} in PATH, {need}"))
-            );
+            assert_eq!(outcome(&text, read), Err(found));
         }
         let missing = read_profile(Path::new("/none/p.json"))
             .expect_err("none")
             .to_string();
         assert_eq!(
             missing,
-            format!("/none/p.json: No such file or directory (os error 2), {need}")
+            "/none/p.json cannot be read (No such file or directory (os error 2)), need a file written by switchcost trace --profile"
         );
     }
 
@@ -259,17 +180,16 @@ mod tests {
             }])),
             Ok(())
         );
-        let need = "in PATH, need prices (switchcost.prices/1), as switchcost measure --prices writes them";
+        let damaged = |why| {
+            Err(format!(
+                "PATH is damaged at line 1 ({why}), need a line as switchcost wrote it"
+            ))
+        };
         assert_eq!(
             outcome(&Prices::of(vec![price])),
-            Err(format!(
-                "found a price of no size, or that is no number {need}"
-            ))
+            damaged("a price of no size, or that is no number")
         );
-        assert_eq!(
-            outcome(&Prices::of(Vec::new())),
-            Err(format!("found no price {need}"))
-        );
+        assert_eq!(outcome(&Prices::of(Vec::new())), damaged("no price"));
     }
 
     /// Those that the fuzzers begin with.

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use switchcost_record::{Line, MeasureRecord, MeasureWriter};
+use switchcost_record::{Line, MeasureRecord, Readers, SealedLog};
 
 use crate::{Folder, SAMPLE, parsed};
 
@@ -23,7 +23,8 @@ fn the_child_fills_its_file() {
         panic!("a header first")
     };
     let mut writer =
-        MeasureWriter::create(Path::new(&path), (**header).clone()).expect("room for the header");
+        SealedLog::<Line>::create(Readers::AsUsual, Path::new(&path), (**header).clone())
+            .expect("room for the header");
     let sample = lines
         .iter()
         .find(|line| matches!(line, Line::Sample(_)))

@@ -11,10 +11,10 @@ use switchcost_record::{
     Arm, Batches, Between, Cache, CacheKind, Case, Class, ClockFacts, Control, ControlOutcome,
     CoreClock, CostName, CountedHandoffs, CpuQuota, Cycles, EarlierCase, EarlierRuns, End,
     EndReason, Evidence, Fact, HandoffFacts, Header, HostManifest, InterruptLoad, KernelSwitches,
-    Latency, Line, MEASURE_SCHEMA, MEASURE_VERSION, Mechanism, Placement, Plan, Policy, Refusal,
-    Relation, Rounds, RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest,
-    SelfTestOutcome, SharedCost, Spread, SwitchPath, SwitchPlan, Tlb, TlbKind, VectorCase,
-    VectorState, Walks, WarmUp,
+    Latency, Line, MEASURE_FORM, Mechanism, Placement, Plan, Policy, Refusal, Relation, Rounds,
+    RuntimeCase, RuntimeFacts, RuntimeRun, Sample, Scheduler, SelfTest, SelfTestOutcome,
+    SharedCost, Spread, SwitchPath, SwitchPlan, Tlb, TlbKind, VectorCase, VectorState, Walks,
+    WarmUp,
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
@@ -528,7 +528,7 @@ fn header_of_the_kernel() -> BoxedStrategy<Header> {
                 controls,
                 plan,
             )| Header {
-                schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
+                schema: MEASURE_FORM.to_owned(),
                 program_version,
                 started_at,
                 command,

@@ -30,7 +30,7 @@ fn is_read_to_its_last_whole_line(folder: &Folder, cut: &[u8]) {
                 cut.len()
             );
         }
-        Err(ReadRecordError::NoHeader { why, .. }) => {
+        Err(ReadRecordError::Foreign { why, .. }) => {
             let expected = if cut.is_empty() {
                 "it is empty"
             } else {

@@ -21,10 +21,8 @@ fn is_named_or_harmless(folder: &Folder, line: &str, at: usize, byte: u8) -> Res
     };
     match folder.read(&sealed(&lines)) {
         Ok(_) => Ok(()),
-        Err(ReadRecordError::Damaged {
-            line: 2, whole: 1, ..
-        }) if !is_header => Ok(()),
-        Err(ReadRecordError::NoHeader { .. } | ReadRecordError::Version { .. }) if is_header => {
+        Err(ReadRecordError::Damaged { line, .. }) if line == 2 - u64::from(is_header) => Ok(()),
+        Err(ReadRecordError::Foreign { .. } | ReadRecordError::Version { .. }) if is_header => {
             Ok(())
         }
         Err(error) => Err(format!("byte {at} of {line} as {byte:#x}: {error}")),
@@ -196,7 +194,7 @@ fn nested_without_end_is_damage_and_not_a_full_stack() {
     );
     assert!(matches!(
         read(&joined(&[&deep])),
-        Err(ReadRecordError::NoHeader { .. })
+        Err(ReadRecordError::Foreign { .. })
     ));
 }
 
@@ -208,7 +206,7 @@ fn what_is_no_file_cannot_be_read() {
     assert_eq!(
         missing.to_string(),
         format!(
-            "{} does not begin with a header (it is empty), need a file written by switchcost measure",
+            "{} is not a file of switchcost measure (it is empty), need one",
             path.display()
         )
     );
@@ -235,7 +233,7 @@ fn what_is_no_file_cannot_be_read() {
 proptest! {
     #[test]
     fn garbage_is_no_record(garbage in vec(any::<u8>(), 0..400)) {
-        let is_refused = matches!(read(&garbage), Err(ReadRecordError::NoHeader { .. }));
+        let is_refused = matches!(read(&garbage), Err(ReadRecordError::Foreign { .. }));
         prop_assert!(is_refused);
     }
 
@@ -245,7 +243,7 @@ proptest! {
         bytes.extend(&garbage);
         match read(&bytes) {
             Ok(record) => prop_assert_eq!(record.has_cut_line, !garbage.is_empty()),
-            Err(ReadRecordError::Damaged { line: 2, whole: 1, .. }) => {}
+            Err(ReadRecordError::Damaged { line: 2, .. }) => {}
             Err(error) => prop_assert!(false, "{}", error),
         }
     }

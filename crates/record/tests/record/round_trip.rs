@@ -1,10 +1,10 @@
 //! What is written is what is read.
 
 use proptest::prelude::*;
-use switchcost_record::{Header, Line, MeasureRecord, MeasureWriter};
+use switchcost_record::{Header, Line, MeasureRecord};
 
 use crate::arbitrary::{header, line, record};
-use crate::{Folder, SAMPLE, bodies, parsed};
+use crate::{Folder, SAMPLE, bodies, create, parsed};
 
 /// The record that a reader should make of these lines.
 fn expected(header: Header, lines: &[Line]) -> MeasureRecord {
@@ -35,7 +35,7 @@ proptest! {
     #[test]
     fn every_record_goes_through_a_file((header, lines) in record()) {
         let folder = Folder::new();
-        let mut writer = MeasureWriter::create(&folder.file(), header.clone()).expect("a free name");
+        let mut writer = create(&folder.file(), header.clone()).expect("a free name");
         prop_assert_eq!(writer.path(), folder.file());
         for line in &lines {
             writer.append(line).expect("room");
@@ -50,14 +50,14 @@ proptest! {
     fn a_record_is_written_as_one_of_the_newest_version(header in header()) {
         let folder = Folder::new();
         let older = Header { schema: "switchcost.record.measure/1".to_owned(), ..header.clone() };
-        MeasureWriter::create(&folder.file(), older).expect("a free name");
+        create(&folder.file(), older).expect("a free name");
         prop_assert_eq!(MeasureRecord::read(&folder.file()).expect("a record").header, header);
     }
 
     #[test]
     fn a_header_alone_is_a_record(header in header()) {
         let folder = Folder::new();
-        MeasureWriter::create(&folder.file(), header.clone()).expect("a free name");
+        create(&folder.file(), header.clone()).expect("a free name");
         prop_assert_eq!(MeasureRecord::read(&folder.file()).expect("a record"), MeasureRecord::new(header));
     }
 }
@@ -69,8 +69,7 @@ fn a_record_may_be_read_while_it_is_written() {
     let Line::Header(header) = &lines[0] else {
         panic!("a header first")
     };
-    let mut writer =
-        MeasureWriter::create(&folder.file(), (**header).clone()).expect("a free name");
+    let mut writer = create(&folder.file(), (**header).clone()).expect("a free name");
     for count in 1..lines.len() {
         writer.append(&lines[count]).expect("room");
         let found = MeasureRecord::read(&folder.file()).expect("a record");

@@ -1,8 +1,8 @@
 //! A reader refuses other versions by name, and takes no other file for a record.
 
-use switchcost_record::{MEASURE_SCHEMA, MEASURE_VERSION, ReadRecordError};
+use switchcost_record::{MEASURE_FORM, ReadRecordError};
 
-use crate::{Folder, SAMPLE, bodies, joined, read, sealed};
+use crate::{Folder, SAMPLE, bodies, damage, joined, read, sealed};
 
 fn with_schema(schema: &str) -> Vec<u8> {
     SAMPLE
@@ -16,10 +16,7 @@ fn with_schema(schema: &str) -> Vec<u8> {
 
 #[test]
 fn the_sample_is_of_its_version() {
-    assert_eq!(
-        (MEASURE_SCHEMA, MEASURE_VERSION),
-        ("switchcost.record.measure", 2)
-    );
+    assert_eq!(MEASURE_FORM, "switchcost.record.measure/2");
     assert_eq!(
         with_schema("switchcost.record.measure/2"),
         SAMPLE.as_bytes()
@@ -42,7 +39,7 @@ fn other_versions_are_refused_by_name() {
         "18446744073709551618",
         "2 ",
     ] {
-        let schema = format!("{MEASURE_SCHEMA}/{version}");
+        let schema = format!("switchcost.record.measure/{version}");
         match read(&with_schema(&schema)) {
             Err(ReadRecordError::Version { found, .. }) => assert_eq!(found, schema),
             other => panic!("{version:?}: {other:?}"),
@@ -52,7 +49,7 @@ fn other_versions_are_refused_by_name() {
 
 #[test]
 fn a_newer_version_is_refused_even_where_its_header_is_unlike_ours() {
-    let newer = format!("{{\"line\":\"start\",\"schema\":\"{MEASURE_SCHEMA}/3\"}}");
+    let newer = r#"{"line":"start","schema":"switchcost.record.measure/3"}"#;
     assert!(matches!(
         read(&joined(&[newer])),
         Err(ReadRecordError::Version { .. })
@@ -77,7 +74,7 @@ fn says_which_versions_it_reads() {
 
 fn why_no_header(bytes: &[u8]) -> String {
     match read(bytes) {
-        Err(ReadRecordError::NoHeader { why, .. }) => why,
+        Err(ReadRecordError::Foreign { why, .. }) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -114,20 +111,17 @@ fn other_files_are_no_records() {
     for line in ["", "name,value", "\u{feff}{}", "{} {}"] {
         assert_eq!(
             why_no_header(&joined(&[line])),
-            "its first line is not JSON",
+            "it does not begin with JSON",
             "{line:?}"
         );
     }
-    assert_eq!(why_no_header(b"\xff\xfe\n"), "its first line is not JSON");
+    assert_eq!(why_no_header(b"\xff\xfe\n"), "it does not begin with JSON");
 }
 
 #[test]
 fn a_first_line_of_another_kind_is_no_header() {
     let end = "{\"schema\":\"switchcost.record.measure/2\",\"line\":\"end\",\"reason\":\"complete\",\"elapsed_ns\":1,\
                \"ticks_per_second\":1}";
-    assert_eq!(
-        why_no_header(&sealed(&[end])),
-        "its first line is of another kind"
-    );
+    assert_eq!(damage(&sealed(&[end])), (1, "it is no header".to_owned()));
     assert!(why_no_header(&joined(&bodies()[1..])).starts_with("its schema is \"\""));
 }

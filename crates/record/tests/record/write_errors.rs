@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use switchcost_record::{Header, Line, MeasureWriter, WriteRecordError};
+use switchcost_record::{Header, Line, WriteRecordError};
 
-use crate::{Folder, bodies, parsed};
+use crate::{Folder, bodies, create, parsed};
 
 fn header() -> Header {
     match parsed(&bodies()[0]) {
@@ -14,16 +14,14 @@ fn header() -> Header {
 }
 
 fn message(path: &Path) -> String {
-    MeasureWriter::create(path, header())
-        .expect_err("no record")
-        .to_string()
+    create(path, header()).expect_err("no record").to_string()
 }
 
 #[test]
 fn a_record_is_never_overwritten() {
     let folder = Folder::new();
     std::fs::write(folder.file(), "somebody's").expect("room");
-    let error = MeasureWriter::create(&folder.file(), header()).expect_err("taken");
+    let error = create(&folder.file(), header()).expect_err("taken");
     assert!(matches!(error, WriteRecordError::Exists(_)));
     assert_eq!(
         error.to_string(),

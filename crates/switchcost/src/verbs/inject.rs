@@ -19,10 +19,8 @@ use switchcost_inject::{
     Executor, Fault, Instruments, ProcessExecutor, Subject, Undisturbed, undisturbed,
 };
 use switchcost_measure::{PlacementChoice, RequestedControls, wanted_controls};
-use switchcost_record::injection::{
-    End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Timing,
-};
-use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy};
+use switchcost_record::injection::{End, Header, INJECTION_FORM, Line, Plan, Timing};
+use switchcost_record::{ClockFacts, ControlOutcome, CoreClock, HostManifest, Policy, SealedLog};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use time::OffsetDateTime;
 
@@ -347,7 +345,7 @@ fn record(
         undisturbed: found.twins,
         service: None,
     };
-    let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
+    let mut writer = SealedLog::<Line>::create(place.readers, &place.path, header.clone())?;
     let mut watcher = Watcher::new(&header, None, interrupt);
     let is_interrupted = switchcost_inject::inject(
         &subject,

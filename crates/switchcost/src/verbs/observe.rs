@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     if let Err(error) = kept.write(&observation) {
         // What was observed is gone with this process, and so is shown before.
         show_unrecorded(arguments, observation, output, stacks)?;
-        return Err(Failure::WriteObservation(error));
+        return Err(Failure::Write(error));
     }
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);

@@ -227,13 +227,13 @@ fn what_is_no_record_is_refused_with_what_was_found() {
     assert_eq!(
         (
             code,
-            message.contains("does not begin with a header (it is empty)")
+            message.contains("is not a file of switchcost measure (it is empty)")
         ),
         (5, true),
         "{message}"
     );
     let (_, message) = read("hello\n");
-    assert!(message.contains("its first line is not JSON"), "{message}");
+    assert!(message.contains("it does not begin with JSON"), "{message}");
     let (_, message) = read("{\"line\":\"header\",\"schema\":\"switchcost.record.measure/999\"}\n");
     assert!(
         message.contains(

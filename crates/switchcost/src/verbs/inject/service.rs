@@ -12,10 +12,8 @@ use switchcost_inject::service::{
     Followed, Found, ProcessFollower, ServiceFault, ServiceOrder, Work, find, follow,
 };
 use switchcost_measure::PlacementChoice;
-use switchcost_record::HostManifest;
-use switchcost_record::injection::{
-    End, Header, INJECTION_FORM, InjectionWriter, Line, Plan, Service, TwinRun,
-};
+use switchcost_record::injection::{End, Header, INJECTION_FORM, Line, Plan, Service, TwinRun};
+use switchcost_record::{HostManifest, SealedLog};
 use switchcost_units::{CpuId, Nanos};
 use time::OffsetDateTime;
 
@@ -176,7 +174,7 @@ fn record(
         service: Some(service(run, allowed, redaction)),
     };
     announce(&run.found, &header.plan);
-    let mut writer = InjectionWriter::create(place.readers, &place.path, header.clone())?;
+    let mut writer = SealedLog::<Line>::create(place.readers, &place.path, header.clone())?;
     let start = monotonic();
     let mut watcher = Watcher::new(&header, Some(run.found.id), interrupt);
     let followed = preempt(

@@ -11,7 +11,7 @@ use switchcost_measure::{
 };
 use switchcost_record::{
     ClockFacts, Control, ControlOutcome, CoreClock, Cycles, End, Header, HostManifest, Line,
-    MEASURE_SCHEMA, MEASURE_VERSION, MeasureWriter, Plan, Policy, SelfTest, WriteRecordError,
+    MEASURE_FORM, Plan, Policy, SealedLog, SelfTest, WriteRecordError,
 };
 use switchcost_units::{CpuId, Nanos, TickRate};
 use time::OffsetDateTime;
@@ -56,7 +56,7 @@ impl RunToRecord {
         let (core_clock, core_counter, core_proof) = self.core_clock(clock);
         let runtimes = self.runtimes.launches.clone();
         let header = self.header(clock.facts(rate, reason), core_clock);
-        let mut writer = MeasureWriter::create_for(place.readers, &place.path, header.clone())?;
+        let mut writer = SealedLog::<Line>::create(place.readers, &place.path, header.clone())?;
         begun();
         let bar = Bar::over(&header.plan);
         bar.say("proving the instruments");
@@ -128,7 +128,7 @@ impl RunToRecord {
 
     fn header(self, clock: ClockFacts, core_clock: CoreClock) -> Header {
         let mut header = Header {
-            schema: format!("{MEASURE_SCHEMA}/{MEASURE_VERSION}"),
+            schema: MEASURE_FORM.to_owned(),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: stamp(self.now),
             command: redact::own_command(self.redaction.redact),
@@ -151,7 +151,7 @@ impl RunToRecord {
 
 /// Puts a line into the record, and every few seconds the record onto the disk.
 fn append(
-    writer: &mut MeasureWriter,
+    writer: &mut SealedLog<Line>,
     line: &Line,
     since_sync: &mut Nanos,
 ) -> Result<(), WriteRecordError> {
@@ -183,7 +183,7 @@ fn others(header: &Header) -> Vec<CpuId> {
 /// Known-answer tests of clock and counters, and the load latencies of this machine. Gives the counters admitted,
 /// in shares.
 fn prove(
-    writer: &mut MeasureWriter,
+    writer: &mut SealedLog<Line>,
     header: &Header,
     clock: Clock,
     rate: TickRate,
@@ -218,7 +218,7 @@ fn prove(
 }
 
 fn look_at_latencies(
-    writer: &mut MeasureWriter,
+    writer: &mut SealedLog<Line>,
     header: &Header,
     clock: Clock,
 ) -> Result<(), WriteRecordError> {

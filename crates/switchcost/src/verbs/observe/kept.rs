@@ -58,19 +58,21 @@ impl Kept {
     }
 
     /// Writes it under its name, in place of the last snapshot.
-    pub(super) fn write(
-        &mut self,
-        observation: &Observation,
-    ) -> Result<(), switchcost_record::observation::WriteObservationError> {
+    pub(super) fn write(&mut self, observation: &Observation) -> Result<(), WriteRecordError> {
+        self.put(observation)
+            .map_err(|source| WriteRecordError::new(&self.place.path, source))
+    }
+
+    fn put(&mut self, observation: &Observation) -> io::Result<()> {
         let draft = self.draft.take().map_or_else(
             || Draft::for_readers(self.place.readers, &self.place.path),
             Ok,
         )?;
         let mut buffered = BufWriter::new(draft);
         observation.write(&mut buffered)?;
-        Ok(buffered
+        buffered
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?
-            .keep()?)
+            .keep()
     }
 }

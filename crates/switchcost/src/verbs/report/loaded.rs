@@ -3,7 +3,7 @@ use switchcost_analysis::{
     CoreSharing, Findings, Point, Verdict, injection, observation, simulation,
 };
 use switchcost_design::result::Simulation;
-use switchcost_record::injection::{Injection, is_injection};
+use switchcost_record::injection::Injection;
 use switchcost_record::observation::Observation;
 use switchcost_record::{MeasureRecord, Source};
 use switchcost_report::observe::By;
@@ -11,7 +11,7 @@ use switchcost_report::{Format, Style, html, inject, measure, observe, simulate}
 
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
-use crate::kinds::{is_observation, is_simulation};
+use crate::kinds::{is_injection, is_observation, is_simulation};
 use crate::records;
 
 /// A record with its findings.

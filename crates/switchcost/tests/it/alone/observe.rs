@@ -127,7 +127,7 @@ fn profiled(place: &Place, observed: &Value) {
         refused.code == 5
             && refused
                 .stderr
-                .contains("need a profile (switchcost.profile/1)"),
+                .contains("is not a file of switchcost trace --profile (its schema is "),
         "{}",
         refused.stderr
     );

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Line;
+use crate::{Line, MeasureRecord};
 
 const SAMPLE: &str = include_str!("../../tests/samples/measure-2.jsonl");
 
@@ -17,6 +17,15 @@ fn limit_of(bytes: usize) -> Bytes {
     Bytes(bytes as u64)
 }
 
+/// Reads all lines, as long as each is within the limit.
+fn read_limited(file: &tempfile::NamedTempFile, limit: Bytes) -> Result<u64, ReadRecordError> {
+    let source = Source::named(file.path());
+    let mut lines = SealedLines::<Line>::open(&source, limit)?;
+    lines.header()?;
+    while lines.next_line()?.is_some() {}
+    Ok(lines.number)
+}
+
 #[test]
 fn a_line_as_long_as_the_limit_is_read() {
     let longest = sample_lines()
@@ -25,8 +34,8 @@ fn a_line_as_long_as_the_limit_is_read() {
         .max()
         .expect("lines");
     let file = record_of(SAMPLE.as_bytes());
-    assert!(MeasureRecord::read_limited(&file.path().into(), limit_of(longest)).is_ok());
-    assert!(MeasureRecord::read_limited(&file.path().into(), limit_of(longest - 1)).is_err());
+    assert!(read_limited(&file, limit_of(longest)).is_ok());
+    assert!(read_limited(&file, limit_of(longest - 1)).is_err());
 }
 
 #[test]
@@ -37,8 +46,7 @@ fn a_line_above_the_limit_is_refused_without_being_read_to_its_end() {
     let file = record_of(format!("{}\n", sample_lines()[0]).as_bytes());
     // A gibibyte of nothing, which takes no room on disk.
     file.as_file().set_len(1 << 30).expect("a hole");
-    let error =
-        MeasureRecord::read_limited(&file.path().into(), Bytes(limit)).expect_err("too long");
+    let error = read_limited(&file, Bytes(limit)).expect_err("too long");
     let path = file.path().display();
     assert_eq!(
         error.to_string(),
@@ -55,7 +63,7 @@ fn a_first_line_above_the_limit_is_no_header() {
     let error = MeasureRecord::read(Path::new("/dev/zero")).expect_err("no end of it");
     assert_eq!(
         error.to_string(),
-        "/dev/zero does not begin with a header (a line of more than 64 MiB), need a file written by switchcost measure"
+        "/dev/zero is not a file of switchcost measure (a line of more than 64 MiB), need one"
     );
 }
 
@@ -63,7 +71,7 @@ fn a_first_line_above_the_limit_is_no_header() {
 fn no_piece_holds_more_than_the_limit() {
     let file = record_of(&[b'x'; 10_000]);
     let source = Source::named(file.path());
-    let mut lines = Lines::of(&source, Bytes(100)).expect("open");
+    let mut lines = SealedLines::<Line>::open(&source, Bytes(100)).expect("open");
     assert!(matches!(lines.next_piece(), Ok(Piece::TooLong)));
     let left = lines.reader.fill_buf().expect("more").len();
     assert!(left > 0, "the rest of the line was not read");
@@ -77,12 +85,13 @@ fn says_how_many_lines_a_full_disk_took() {
         .open("/dev/full")
         .expect("the full device");
     let chain = Chain::default();
-    let mut writer = MeasureWriter {
+    let mut writer = SealedLog::<Line> {
         file,
         path,
         lines: 41,
         whole_bytes: 4_100,
         chain,
+        kind: PhantomData,
     };
     let line: Line = serde_json::from_str(sample_lines()[1]).expect("a line");
     let error = writer.append(&line).expect_err("full");

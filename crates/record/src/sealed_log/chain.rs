@@ -30,6 +30,19 @@ pub enum BrokenChain {
     },
 }
 
+impl BrokenChain {
+    /// What may have happened to a line, by its number.
+    pub(super) fn in_words(self, number: u64) -> String {
+        match self {
+            BrokenChain::NoCheck => self.to_string(),
+            BrokenChain::Changed { .. } if number > 1 => format!(
+                "{self}: it was changed, or a line before it is missing, doubled or out of place"
+            ),
+            BrokenChain::Changed { .. } => format!("{self}: it was changed"),
+        }
+    }
+}
+
 /// The checksum of the line before: the seed of the next one's. Before the first line it is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain(u64);

@@ -1,0 +1,259 @@
+//! Files of records: JSON whose first line names its form, each line sealed by a checksum of all lines so far. One writer and one reader
+//! for all of them, and one for files of a single object.
+
+mod chain;
+mod document;
+mod error;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use switchcost_units::Bytes;
+
+use crate::{Readers, Source};
+pub use chain::{BrokenChain, Chain};
+pub(crate) use document::{read_document, read_sealed_document, seal_document};
+use error::{Origin, in_words, too_long};
+pub use error::{ReadRecordError, WriteRecordError};
+
+/// A longer line is damage, not data: the longest that is written stays below 1 MiB.
+pub(crate) const LINE_LIMIT: Bytes = Bytes::mib(64);
+
+/// What a file of some kind says of itself.
+pub trait Form {
+    /// The name of its form, with the version after a slash.
+    const FORM: &'static str;
+    /// The command that writes such files.
+    const WRITER: &'static str;
+}
+
+/// A line of a log: a header first, and at most one last line.
+pub trait LogLine: Form + Serialize + DeserializeOwned {
+    /// What stands in the first line.
+    type Header;
+
+    /// The first line, of the newest version.
+    fn from_header(header: Self::Header) -> Self;
+
+    /// What stands in it, if it is a first line.
+    fn into_header(self) -> Option<Self::Header>;
+
+    /// Where in the log it stands.
+    fn place(&self) -> LinePlace;
+}
+
+/// Where a line stands in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinePlace {
+    /// Before all others.
+    First,
+    /// Neither first nor last.
+    Between,
+    /// After all others.
+    Last,
+}
+
+/// Appends lines to a record, each with its checksum. Every line is handed to the kernel at once, so that a crash of this program loses none.
+#[derive(Debug)]
+pub struct SealedLog<L> {
+    file: File,
+    path: PathBuf,
+    lines: u64,
+    whole_bytes: u64,
+    chain: Chain,
+    kind: PhantomData<fn(&L)>,
+}
+
+impl<L: LogLine> SealedLog<L> {
+    /// Creates the record, which must not exist, for these readers, and writes its header.
+    ///
+    /// # Errors
+    /// If it exists, or cannot be written.
+    pub fn create(
+        readers: Readers,
+        path: &Path,
+        header: L::Header,
+    ) -> Result<Self, WriteRecordError> {
+        let file = readers
+            .create_new(path, File::options().append(true))
+            .map_err(|source| WriteRecordError::new(path, source))?;
+        let mut log = SealedLog {
+            file,
+            path: path.to_owned(),
+            lines: 0,
+            whole_bytes: 0,
+            chain: Chain::default(),
+            kind: PhantomData,
+        };
+        if let Err(source) = log.write(&L::from_header(header)) {
+            // An empty file is no record, and would hold the name.
+            let _ = std::fs::remove_file(path);
+            return Err(WriteRecordError::new(path, source));
+        }
+        Ok(log)
+    }
+
+    /// Appends one line. If it does not fit, the part of it that was written is taken back.
+    ///
+    /// # Errors
+    /// If the file takes no more.
+    pub fn append(&mut self, line: &L) -> Result<(), WriteRecordError> {
+        self.write(line).map_err(|source| {
+            // Best effort: a reader drops a cut line by itself.
+            let _ = self.file.set_len(self.whole_bytes);
+            self.cut(source)
+        })
+    }
+
+    fn write(&mut self, line: &L) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        let chain = self.chain.seal(&mut bytes);
+        bytes.push(b'\n');
+        self.file.write_all(&bytes)?;
+        self.lines += 1;
+        self.whole_bytes += bytes.len() as u64;
+        self.chain = chain;
+        Ok(())
+    }
+
+    /// Asks the kernel to put everything on disk, against a crash of the machine.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn sync(&self) -> Result<(), WriteRecordError> {
+        self.file.sync_data().map_err(|source| self.cut(source))
+    }
+
+    fn cut(&self, source: io::Error) -> WriteRecordError {
+        WriteRecordError::Append {
+            path: self.path.clone(),
+            lines: self.lines,
+            source,
+        }
+    }
+
+    /// Where the record is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Reads a record line by line, and holds one of at most `limit` in memory.
+pub(crate) struct SealedLines<'a, L> {
+    reader: BufReader<File>,
+    origin: Origin<'a>,
+    limit: Bytes,
+    number: u64,
+    has_cut_line: bool,
+    has_ended: bool,
+    /// Up to the line before.
+    chain: Chain,
+    kind: PhantomData<fn() -> L>,
+}
+
+/// What comes next in the file.
+enum Piece {
+    /// A line, without its newline.
+    Line(Vec<u8>),
+    /// The beginning of a line that is too long, and is not read to its end.
+    TooLong,
+    /// The end, or a line that the file ends inside of.
+    End,
+}
+
+impl<'a, L: LogLine> SealedLines<'a, L> {
+    /// Opens a record.
+    pub(crate) fn open(source: &'a Source, limit: Bytes) -> Result<Self, ReadRecordError> {
+        let origin = Origin::new::<L>(source.path());
+        let file = source.open().map_err(|source| origin.unread(source))?;
+        Ok(SealedLines {
+            reader: BufReader::new(file),
+            origin,
+            limit,
+            number: 0,
+            has_cut_line: false,
+            has_ended: false,
+            chain: Chain::default(),
+            kind: PhantomData,
+        })
+    }
+
+    /// Reads the first line; a line of another version is refused, however unlike ours it is.
+    pub(crate) fn header(&mut self) -> Result<L::Header, ReadRecordError> {
+        let mut line = match self.next_piece()? {
+            Piece::Line(bytes) => bytes,
+            Piece::TooLong => return Err(self.origin.foreign(too_long(self.limit))),
+            Piece::End if self.has_cut_line => {
+                return Err(self.origin.foreign("its only line is cut off"));
+            }
+            Piece::End => return Err(self.origin.foreign("it is empty")),
+        };
+        self.origin.check_form(&line)?;
+        let line: L = self.opened(&mut line)?;
+        line.into_header()
+            .ok_or_else(|| self.damaged("it is no header"))
+    }
+
+    /// Reads the next line; none if the file ends, be it inside of a line.
+    pub(crate) fn next_line(&mut self) -> Result<Option<L>, ReadRecordError> {
+        let mut bytes = match self.next_piece()? {
+            Piece::End => return Ok(None),
+            Piece::TooLong => return Err(self.damaged(too_long(self.limit))),
+            Piece::Line(bytes) => bytes,
+        };
+        let line: L = self.opened(&mut bytes)?;
+        match line.place() {
+            _ if self.has_ended => return Err(self.damaged("a line behind the last")),
+            LinePlace::First => return Err(self.damaged("a second header")),
+            LinePlace::Between => {}
+            LinePlace::Last => self.has_ended = true,
+        }
+        Ok(Some(line))
+    }
+
+    /// Whether the file ends inside of a line, which is left out.
+    pub(crate) fn has_cut_line(&self) -> bool {
+        self.has_cut_line
+    }
+
+    /// What is wrong with the line that was read last.
+    pub(crate) fn damaged(&self, why: impl Into<String>) -> ReadRecordError {
+        self.origin.damaged(self.number, why)
+    }
+
+    fn next_piece(&mut self) -> Result<Piece, ReadRecordError> {
+        let mut bytes = Vec::new();
+        (&mut self.reader)
+            .take(self.limit.0)
+            .read_until(b'\n', &mut bytes)
+            .map_err(|source| self.origin.unread(source))?;
+        if bytes.is_empty() {
+            return Ok(Piece::End);
+        }
+        self.number += 1;
+        if bytes.pop_if(|last| *last == b'\n').is_some() {
+            return Ok(Piece::Line(bytes));
+        }
+        if bytes.len() as u64 == self.limit.0 {
+            return Ok(Piece::TooLong);
+        }
+        self.has_cut_line = true;
+        Ok(Piece::End)
+    }
+
+    /// What the line that was just read says, if it is the one that was written here.
+    fn opened(&mut self, line: &mut Vec<u8>) -> Result<L, ReadRecordError> {
+        self.chain = self
+            .chain
+            .open(line)
+            .map_err(|broken| self.damaged(broken.in_words(self.number)))?;
+        serde_json::from_slice(line).map_err(|error| self.damaged(in_words(&error)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Files of one JSON object.
+
+use std::io::{self, Read};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use switchcost_units::Bytes;
+
+use super::Form;
+use super::chain::Chain;
+use super::error::{Origin, ReadRecordError, in_words, too_long};
+use crate::Source;
+
+/// A longer file is none of ours: an observation of ten thousand tasks takes less.
+const LIMIT: Bytes = Bytes::mib(256);
+
+/// The text of a file whose last field is a checksum of all before.
+pub(crate) fn seal_document<D: Serialize>(document: &D) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(document)?;
+    Chain::default().seal(&mut text);
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// Reads a file back whose last field is a checksum of all before.
+pub(crate) fn read_sealed_document<D: Form + DeserializeOwned>(
+    source: &Source,
+    flaw: impl FnOnce(&D) -> Option<String>,
+) -> Result<D, ReadRecordError> {
+    let (origin, mut text) = read::<D>(source)?;
+    text.pop_if(|last| *last == b'\n');
+    Chain::default()
+        .open(&mut text)
+        .map_err(|broken| origin.damaged(1, broken.in_words(1)))?;
+    parse(&origin, &text, flaw)
+}
+
+/// Reads a file without a checksum back, in whatever way its JSON is laid out.
+pub(crate) fn read_document<D: Form + DeserializeOwned>(
+    source: &Source,
+    flaw: impl FnOnce(&D) -> Option<String>,
+) -> Result<D, ReadRecordError> {
+    let (origin, text) = read::<D>(source)?;
+    parse(&origin, &text, flaw)
+}
+
+fn read<D: Form>(source: &Source) -> Result<(Origin<'_>, Vec<u8>), ReadRecordError> {
+    let origin = Origin::new::<D>(source.path());
+    let mut text = Vec::new();
+    source
+        .open()
+        .and_then(|file| file.take(LIMIT.0 + 1).read_to_end(&mut text))
+        .map_err(|source| origin.unread(source))?;
+    match text.len() as u64 {
+        0 => Err(origin.foreign("it is empty")),
+        length if length > LIMIT.0 => Err(origin.foreign(too_long(LIMIT))),
+        _ => origin.check_form(&text).map(|()| (origin, text)),
+    }
+}
+
+fn parse<D: DeserializeOwned>(
+    origin: &Origin<'_>,
+    text: &[u8],
+    flaw: impl FnOnce(&D) -> Option<String>,
+) -> Result<D, ReadRecordError> {
+    let document = serde_json::from_slice(text)
+        .map_err(|error| origin.damaged(error.line() as u64, in_words(&error)))?;
+    match flaw(&document) {
+        Some(why) => Err(origin.damaged(1, why)),
+        None => Ok(document),
+    }
+}

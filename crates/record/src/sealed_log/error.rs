@@ -1,0 +1,194 @@
+//! Why a file of records could not be written or read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use switchcost_remedies::{for_reading, for_writing};
+use switchcost_units::Bytes;
+
+use super::Form;
+use crate::{as_argument, printable};
+
+/// What to choose if a record cannot be written.
+const ANOTHER_PLACE: &str = "another place with --record";
+
+/// Why a record could not be written. Reads well behind "failed to write the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum WriteRecordError {
+    /// The file exists.
+    #[error(
+        "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
+             with --record or move the file away"
+    )]
+    Exists(PathBuf),
+    /// The file cannot be created.
+    #[error(
+        "{path} cannot be created ({source}), {}",
+        for_writing(.source, ANOTHER_PLACE)
+    )]
+    Create {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A line could not be appended; the lines before it are whole and on disk.
+    #[error(
+        "{path} took {lines} lines and then no more ({source}), {}. What was written is whole: switchcost report {}",
+        for_writing(.source, ANOTHER_PLACE), as_argument(.path)
+    )]
+    Append {
+        /// Where.
+        path: PathBuf,
+        /// Whole lines in the file.
+        lines: u64,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl WriteRecordError {
+    /// Why not even the first line is there.
+    pub fn new(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => WriteRecordError::Exists(path),
+            _ => WriteRecordError::Create { path, source },
+        }
+    }
+}
+
+/// Why a file is not a record that can be read. Reads well behind "failed to read the record: ".
+#[derive(Debug, thiserror::Error)]
+pub enum ReadRecordError {
+    /// The file cannot be read.
+    #[error("{path} cannot be read ({source}), {}", for_reading(.source, &format!("a file written by {writer}")))]
+    Open {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+        /// The command that writes such files.
+        writer: &'static str,
+    },
+    /// The file does not begin as such files do.
+    #[error("{path} is not a file of {writer} ({why}), need one")]
+    Foreign {
+        /// Where.
+        path: PathBuf,
+        /// What was found.
+        why: String,
+        /// The command that writes such files.
+        writer: &'static str,
+    },
+    /// The file is of a version this program does not know.
+    #[error(
+        "{path} is of format {found}, need {form}; read it with a version of switchcost that writes that format"
+    )]
+    Version {
+        /// Where.
+        path: PathBuf,
+        /// The form that it names.
+        found: String,
+        /// The one that is read.
+        form: &'static str,
+    },
+    /// A line is not one that was written there.
+    #[error("{path} is damaged at line {line} ({why}), need a line as switchcost wrote it{}", rescue(.path, *.line))]
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// Line number, counted from 1. All lines before it are whole.
+        line: u64,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+fn rescue(path: &Path, line: u64) -> String {
+    match line.saturating_sub(1) {
+        0 => String::new(),
+        whole => format!(
+            "; the {whole} lines before it are whole: head -n {whole} {} > rescued.jsonl",
+            as_argument(path)
+        ),
+    }
+}
+
+/// What any version says of itself.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+}
+
+/// A file that is read, and what it should be.
+pub(super) struct Origin<'a> {
+    path: &'a Path,
+    form: &'static str,
+    writer: &'static str,
+}
+
+impl<'a> Origin<'a> {
+    pub(super) fn new<F: Form>(path: &'a Path) -> Self {
+        Origin {
+            path,
+            form: F::FORM,
+            writer: F::WRITER,
+        }
+    }
+
+    pub(super) fn unread(&self, source: io::Error) -> ReadRecordError {
+        ReadRecordError::Open {
+            path: self.path.to_owned(),
+            source,
+            writer: self.writer,
+        }
+    }
+
+    pub(super) fn foreign(&self, why: impl Into<String>) -> ReadRecordError {
+        ReadRecordError::Foreign {
+            path: self.path.to_owned(),
+            why: why.into(),
+            writer: self.writer,
+        }
+    }
+
+    pub(super) fn damaged(&self, line: u64, why: impl Into<String>) -> ReadRecordError {
+        ReadRecordError::Damaged {
+            path: self.path.to_owned(),
+            line,
+            why: why.into(),
+        }
+    }
+
+    /// Refuses what names another form in its field `schema`, however unlike ours it is.
+    pub(super) fn check_form(&self, text: &[u8]) -> Result<(), ReadRecordError> {
+        let found = match serde_json::from_slice::<Head>(text) {
+            Ok(head) => head.schema,
+            Err(_) if serde_json::from_slice::<IgnoredAny>(text).is_ok() => String::new(),
+            Err(_) => return Err(self.foreign("it does not begin with JSON")),
+        };
+        let (name, _) = self.form.split_once('/').unwrap_or((self.form, ""));
+        match found.split_once('/') {
+            _ if found == self.form => Ok(()),
+            Some((found_name, _)) if found_name == name => Err(ReadRecordError::Version {
+                path: self.path.to_owned(),
+                found: printable(&found),
+                form: self.form,
+            }),
+            _ => Err(self.foreign(format!("its schema is {found:?}, not {name}"))),
+        }
+    }
+}
+
+pub(super) fn too_long(limit: Bytes) -> String {
+    format!("a line of more than {limit}")
+}
+
+/// The parser was given one line and calls it line 1; the number that helps is the one in the record.
+pub(super) fn in_words(error: &serde_json::Error) -> String {
+    let place = format!(" at line {} column ", error.line());
+    printable(&error.to_string().replace(&place, " at column "))
+}
