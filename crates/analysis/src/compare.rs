@@ -25,8 +25,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use switchcost_record::{Case, MeasureRecord};
 
-use crate::findings::Findings;
-pub use crate::run_spread::{ASSUMED_ACROSS_CPUS, ASSUMED_RUN_SPREAD};
+use crate::measurement::findings::Findings;
+pub use crate::measurement::run_spread::{ASSUMED_ACROSS_CPUS, ASSUMED_RUN_SPREAD};
 
 pub use across::{Condition, differing};
 pub use calls::CALLS_OF_A_CASE;
@@ -194,10 +194,10 @@ pub struct Pair {
     pub subject: Subject,
     /// Of a measurement: the conditions of the new records, where they were allowed to differ and do.
     #[serde(
-        serialize_with = "crate::serialised::conditions_if_any",
+        serialize_with = "crate::measurement::serialised::conditions_if_any",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(with = "Option<crate::serialised::Conditions<'static>>")]
+    #[schemars(with = "Option<crate::measurement::serialised::Conditions<'static>>")]
     pub new_case: Option<Case>,
     /// Which cost.
     #[serde(flatten, serialize_with = "quantity::with_unit")]

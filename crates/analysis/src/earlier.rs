@@ -13,9 +13,10 @@ use time::{Duration, OffsetDateTime};
 
 use crate::compare::first_difference;
 use crate::compare::pairs::is_same;
-use crate::estimate::mean_and_sd;
-use crate::findings::{CaseFinding, Estimate, Findings, Shared};
-use crate::run_spread::student;
+use crate::measurement::findings::{CaseFinding, Findings, Shared};
+use crate::measurement::run_spread::student;
+use crate::statistics::Estimate;
+use crate::statistics::estimate::mean_and_sd;
 
 /// Records that lie closer together are of one occasion.
 const APART: Duration = Duration::HOUR;

@@ -18,10 +18,10 @@ use switchcost_record::injection::{Injection, Plan, Run, TwinRun, Way};
 use switchcost_record::{Cache, CoreClock};
 use switchcost_units::{Bytes, CpuId, Nanos};
 
-use crate::estimate::estimate;
-use crate::findings::Estimate;
-use crate::order_statistics::median;
-use crate::serialised::or_null;
+use crate::measurement::serialised::or_null;
+use crate::statistics::Estimate;
+use crate::statistics::estimate::estimate;
+use crate::statistics::order_statistics::median;
 
 pub use doubt::{Doubt, LEAST_NS, doubt};
 pub use power::{Power, half_width_ns, power};

@@ -11,7 +11,7 @@ use super::{
     Analysed, Change, Comparison, Cost, Outcome, Pair, Quantity, Request, common_hertz, compare_at,
     quantity,
 };
-use crate::serialised::{Conditions, conditions};
+use crate::measurement::serialised::{Conditions, conditions};
 
 /// A state with its records.
 #[derive(Clone, Debug)]
@@ -219,7 +219,7 @@ fn steps_of<'a>(
 mod tests {
     use super::super::tests::runs;
     use super::*;
-    use crate::findings::Findings;
+    use crate::measurement::findings::Findings;
     use crate::testing::FakeCase;
     use switchcost_record::MeasureRecord;
 

@@ -9,10 +9,10 @@ use super::ratio::{LogCost, LogRatio, Part};
 use super::{
     Basis, Comparison, Cost, Origin, Outcome, Pair, Quantity, Request, RunSpread, Subject,
 };
-use crate::estimate::mean_and_sd;
-use crate::findings::Estimate;
 use crate::injection::{Findings, analyse};
-use crate::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
+use crate::measurement::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
+use crate::statistics::Estimate;
+use crate::statistics::estimate::mean_and_sd;
 
 /// From three records on there is a spread to speak of.
 const FEWEST: usize = 3;

@@ -6,9 +6,10 @@ use super::candidate::{Candidate, Suspects};
 use super::spread::{self, Run};
 use super::switches::{self, ChangedSwitches};
 use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
-use crate::findings::{CaseFinding, Estimate, Findings, Shared, Verdict};
-use crate::flags::BESIDE_OTHERS;
-use crate::run_spread::assumed_spread;
+use crate::measurement::findings::{CaseFinding, Findings, Shared, Verdict};
+use crate::measurement::flags::BESIDE_OTHERS;
+use crate::measurement::run_spread::assumed_spread;
+use crate::statistics::Estimate;
 
 /// A case with what each record of both sides found.
 #[derive(Debug)]

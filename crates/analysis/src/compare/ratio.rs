@@ -5,8 +5,8 @@
 //! 1947) with Satterthwaite's degrees of freedom.
 
 use super::{Change, Cost, Ratio};
-use crate::estimate::mean_and_sd;
-use crate::run_spread::student;
+use crate::measurement::run_spread::student;
+use crate::statistics::estimate::mean_and_sd;
 
 /// More degrees of freedom than this make no difference.
 const MANY: f64 = 1e6;

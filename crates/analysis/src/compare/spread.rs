@@ -6,9 +6,9 @@
 
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
-use crate::estimate::mean_and_sd;
-use crate::findings::Estimate;
-use crate::run_spread::{FREEDOM, student};
+use crate::measurement::run_spread::{FREEDOM, student};
+use crate::statistics::Estimate;
+use crate::statistics::estimate::mean_and_sd;
 
 /// Learned or not, no less is believed.
 const LEAST: f64 = 0.005;
@@ -158,7 +158,7 @@ pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_spread::ASSUMED_RUN_SPREAD;
+    use crate::measurement::run_spread::ASSUMED_RUN_SPREAD;
     use crate::testing::normal;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;

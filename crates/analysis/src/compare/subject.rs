@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use switchcost_record::Case;
 use switchcost_units::{Bytes, Nanos};
 
-use crate::serialised::{Conditions, conditions};
+use crate::measurement::serialised::{Conditions, conditions};
 
 /// What is compared: a measured case; a number of two designs; or live tasks.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::Case;
 
-use crate::serialised::{Conditions, conditions};
+use crate::measurement::serialised::{Conditions, conditions};
 
 /// Less, of a switch or of all of them, may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or
 /// less, and where hardly any is counted (tasks in one thread) it is of whatever else the threads did.

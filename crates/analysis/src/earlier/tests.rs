@@ -5,7 +5,7 @@ use switchcost_units::Bytes;
 
 use super::*;
 use crate::analyse;
-use crate::findings::Source;
+use crate::measurement::findings::Source;
 use crate::testing::{FakeCase, fake_record_with_seed, normal};
 
 const HOUR: i64 = 3_600;

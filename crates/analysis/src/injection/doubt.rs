@@ -5,7 +5,7 @@ use serde::Serialize;
 use switchcost_record::injection::Injection;
 
 use super::{Findings, FootprintFinding};
-use crate::findings::Estimate;
+use crate::statistics::Estimate;
 use switchcost_record::SAME_CPU;
 
 /// The least that a preemption can cost, in nanoseconds: it takes two switches of the kernel, each at least the least that was published of

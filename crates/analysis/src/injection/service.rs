@@ -13,7 +13,7 @@ use switchcost_units::Bytes;
 use super::{
     Findings, FootprintFinding, PeriodFinding, USUAL_RATE, headline, hertz, judged, mean, paired,
 };
-use crate::findings::Estimate;
+use crate::statistics::Estimate;
 
 /// In fewer pieces of work one more or less counts for too much.
 const LEAST_WORK: u64 = 10;

@@ -1,8 +1,8 @@
 //! One price from several arrays.
 
-use crate::estimate::estimate;
-use crate::findings::Estimate;
-use crate::order_statistics::median;
+use crate::statistics::Estimate;
+use crate::statistics::estimate::estimate;
+use crate::statistics::order_statistics::median;
 
 /// Of every interval.
 const CONFIDENCE: f64 = 0.9;

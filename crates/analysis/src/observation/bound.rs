@@ -3,7 +3,7 @@ use serde::Serialize;
 use switchcost_record::observation::{Calibration, Load};
 use switchcost_record::{HostManifest, TlbKind};
 
-use crate::bounds::data_caches;
+use crate::measurement::bounds::data_caches;
 
 /// What reloading can cost at most behind one switch, in whatever order a task touches its memory.
 ///

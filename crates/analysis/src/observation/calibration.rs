@@ -1,7 +1,7 @@
 use switchcost_record::observation::{Calibration, Cost, Load, Reload};
 use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, Policy, Walks};
 
-use crate::order_statistics::median;
+use crate::statistics::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};
 
 /// What a measurement says about the cost of switches in general; none where it did not measure a switch that blocks, or emptied the

@@ -4,7 +4,7 @@ use super::curve::integral;
 use super::findings::{Cost, Cut};
 use super::interval::{FEWEST_SEGMENTS, METHOD, MIN_BATCHES, jackknife};
 use super::sums::{Cell, Cycles, Sum};
-use crate::order_statistics::nearest_rank;
+use crate::statistics::order_statistics::nearest_rank;
 
 /// Why there is no interval where segments cannot be distinguished.
 pub(crate) const SUMS_ONLY: &str = "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";

@@ -9,7 +9,7 @@ use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Cost, Group, GroupFinding, TASKS, cause_name, class_of};
 use super::interval::BATCHES;
 use super::sums::{Cell, Cycles, Sum, add_all};
-use crate::order_statistics::nearest_rank;
+use crate::statistics::order_statistics::nearest_rank;
 
 /// All segments, then the classes that occur, in a guest the kinds of tasks, then the causes that occur, those with most segments first.
 pub(crate) fn groups(

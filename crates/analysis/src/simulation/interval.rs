@@ -30,7 +30,7 @@ pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<
 
 /// Student's interval around the mean of independent values.
 pub fn of_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
-    let (mean, sd) = crate::estimate::mean_and_sd(values);
+    let (mean, sd) = crate::statistics::estimate::mean_and_sd(values);
     around(
         mean,
         sd / (values.len() as f64).sqrt(),

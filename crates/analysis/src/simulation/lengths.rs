@@ -3,7 +3,7 @@
 use switchcost_design::result::{Simulation, SwitchCause};
 
 use super::findings::{CLASSES, Group, LengthDistribution, LengthPoint, class_of};
-use crate::order_statistics::nearest_rank;
+use crate::statistics::order_statistics::nearest_rank;
 
 /// Points of a distribution that is drawn by its own lengths.
 const POINTS: usize = 100;

@@ -3,8 +3,8 @@
 use super::numbers::{Key, Number};
 use crate::compare::ratio::{LogCost, LogRatio, Part};
 use crate::compare::{Cost, Outcome, Quantity, Request, Who};
-use crate::estimate::mean_and_sd;
-use crate::run_spread::FREEDOM;
+use crate::measurement::run_spread::FREEDOM;
+use crate::statistics::estimate::mean_and_sd;
 
 /// Two records agree or not; from three on there is a spread to speak of.
 const FEWEST: usize = 3;

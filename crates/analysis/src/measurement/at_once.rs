@@ -1,0 +1,290 @@
+//! A cache that two tasks share in turn, on one CPU, beside one that they share at once, on two: which loses them more?
+//!
+//! The same walks of the same arrays either way, each less a walk alone: in turn the other task evicts lines between two walks; at once
+//! it does so during each. One turn is one walk here: with n walks a turn, taking turns loses the n-th part of it a walk.
+
+use switchcost_record::{Case, HostManifest};
+
+use crate::measurement::bounds::data_caches;
+use crate::measurement::findings::{
+    CaseFinding, Difference, Flag, LosesMore, SharedCache, Verdict,
+};
+
+/// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. Where they are slower at once by more than
+/// this all the same, the CPUs share something else, a core or its clock, and what the caches take is not distinguished from it.
+const WITHOUT_CACHES: f64 = 0.1;
+
+/// Every size at which tasks ran at once, as it was planned.
+pub(crate) fn shared_cache(results: &[CaseFinding], host: &HostManifest) -> Vec<SharedCache> {
+    let withheld = shares_more_than_a_cache(results, host);
+    let at_once = results
+        .iter()
+        .enumerate()
+        .filter(|(_, finding)| is_at_once(&finding.case));
+    at_once
+        .map(|(place, finding)| one(results, place, finding, withheld.as_deref()))
+        .collect()
+}
+
+fn is_at_once(case: &Case) -> bool {
+    !case.mechanism.hands_over()
+}
+
+fn one(
+    results: &[CaseFinding],
+    at_once: usize,
+    found: &CaseFinding,
+    withheld: Option<&str>,
+) -> SharedCache {
+    let is_same = |other: &CaseFinding| {
+        let (own, case) = (&found.case, &other.case);
+        !is_at_once(case)
+            && case.placement.is_one_cpu()
+            && case.away.is_none()
+            && (case.working_set, case.between, case.tasks)
+                == (own.working_set, own.between, own.tasks)
+    };
+    let in_turn = results.iter().position(is_same);
+    let turns = in_turn.and_then(|place| results.get(place));
+    let in_turn_ns = turns.and_then(|finding| finding.indirect_reload_ns.clone());
+    let at_once_ns = found.total_ns.clone();
+    let both = in_turn_ns.as_ref().zip(at_once_ns.as_ref());
+    let missing = || unmeasured(turns, "in turn").or_else(|| unmeasured(Some(found), "at once"));
+    let why = missing().or_else(|| withheld.map(str::to_owned));
+    let difference = both
+        .filter(|_| why.is_none())
+        .map(|(in_turn, at_once)| Difference::of(in_turn, at_once));
+    SharedCache {
+        working_set: found.case.working_set,
+        in_turn,
+        at_once,
+        alone_ns: found.walk_ns.clone(),
+        in_turn_ns,
+        at_once_ns,
+        in_turn_less_at_once_ns: difference,
+        loses_more: difference.map_or(LosesMore::Undecided, Difference::verdict),
+        why,
+    }
+}
+
+fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
+    match finding {
+        None => Some(format!("the same was not measured {how}")),
+        Some(CaseFinding {
+            verdict: Verdict::NotMeasured { why },
+            ..
+        }) => Some(format!("{how}: {why}")),
+        Some(_) => None,
+    }
+}
+
+/// Why what the CPUs lose at once is not attributed to their caches; `None` where a control shows that it can be.
+fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
+    let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
+    let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;
+    let control = results
+        .iter()
+        .filter(|finding| is_at_once(&finding.case))
+        .filter(fits);
+    let control = control.min_by_key(|finding| finding.case.working_set.size_bytes);
+    let numbers = control.and_then(|finding| {
+        Some((
+            finding,
+            finding.total_ns.as_ref()?,
+            finding.walk_ns.as_ref()?,
+        ))
+    });
+    let Some((finding, slower, alone)) = numbers else {
+        return Some(
+            "no array of which the first level holds two was measured at once, to show whether the CPUs share more than a \
+             cache; add --size 4KiB"
+                .to_owned(),
+        );
+    };
+    let [least, most] = [slower.low, slower.high].map(|end| end / alone.estimate);
+    (most > WITHOUT_CACHES).then(|| {
+        format!(
+            "with {} each, which the first level of either CPU holds, walks at once are slower by {:.0} to {:.0} % already: the CPUs \
+             share more than a cache, their core or its clock, and what caches cost cannot be separated from that",
+            finding.case.working_set.size_bytes,
+            least * 100.0,
+            most * 100.0
+        )
+    })
+}
+
+/// In a guest, which CPUs share a cache is what the hypervisor says.
+pub(crate) fn of_a_guest(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
+    let name = host
+        .hypervisor
+        .known()
+        .filter(|name| *name != "none" && !found.is_empty())?;
+    let detail = format!(
+        "that these CPUs share a cache is what {name} says, which may run them on any cores: where walks at once lose nothing, they may \
+         have shared none"
+    );
+    Some(Flag {
+        name: "topology-of-a-guest",
+        detail,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use switchcost_record::{Mechanism, Placement, Relation};
+    use switchcost_units::{Bytes, CpuId};
+
+    use super::*;
+    use crate::testing::{FakeCase, fake_record, host};
+    use crate::{Estimate, Findings, analyse};
+
+    fn in_turn(size: Bytes, reload_ns: f64) -> FakeCase {
+        let mut case = FakeCase::pipe().with_set(size).noise(0.0);
+        case.reload_ns = reload_ns;
+        case
+    }
+
+    /// A walk of 10 us alone.
+    fn at_once(size: Bytes, reload_ns: f64) -> FakeCase {
+        let mut case = in_turn(size, reload_ns);
+        (case.baseline_ns, case.switch_ns) = (0.0, 0.0);
+        case.change(|case| {
+            case.mechanism = Mechanism::Concurrent;
+            case.placement = Placement {
+                cpus: vec![CpuId(1), CpuId(0)],
+                relation: Relation::SharedCache,
+            };
+            case.switches = None;
+        })
+    }
+
+    const CONTROL: Bytes = Bytes::kib(4);
+    const SIZE: Bytes = Bytes::kib(64);
+
+    fn found(cases: Vec<FakeCase>) -> Findings {
+        analyse(&fake_record(cases, 8))
+    }
+
+    fn of_size(found: &Findings, size: Bytes) -> &SharedCache {
+        found
+            .shared_cache
+            .iter()
+            .find(|one| one.working_set.size_bytes == size)
+            .expect("this size")
+    }
+
+    #[test]
+    fn whichever_loses_more_is_reported_with_its_interval() {
+        for (turns, once, wanted) in [
+            (4_000.0, 1_000.0, LosesMore::InTurn),
+            (1_000.0, 4_000.0, LosesMore::AtOnce),
+            (2_000.0, 2_010.0, LosesMore::Undecided),
+        ] {
+            let found = found(vec![
+                in_turn(SIZE, turns),
+                at_once(CONTROL, 10.0),
+                at_once(SIZE, once),
+            ]);
+            let one = of_size(&found, SIZE);
+            assert_eq!(
+                (one.loses_more, &one.why),
+                (wanted, &None),
+                "{turns} {once}"
+            );
+            assert_eq!((one.in_turn, one.at_once), (Some(0), 2));
+            let near = |estimate: &Option<Estimate>, ns: f64| {
+                estimate
+                    .as_ref()
+                    .is_some_and(|found| (found.estimate - ns).abs() < 0.01 * ns)
+            };
+            assert!(
+                near(&one.in_turn_ns, turns)
+                    && near(&one.at_once_ns, once)
+                    && near(&one.alone_ns, 10_000.0)
+            );
+            let difference = one.in_turn_less_at_once_ns.expect("a difference");
+            assert!(
+                (difference.estimate - (turns - once)).abs() < 1.0,
+                "{difference:?}"
+            );
+            assert!(
+                difference.low < turns - once && turns - once < difference.high,
+                "{difference:?}"
+            );
+        }
+    }
+
+    /// A tenth of a walk of 10 us.
+    #[test]
+    fn cpus_that_share_more_than_a_cache_are_not_compared() {
+        let shared = |slower| {
+            found(vec![
+                in_turn(SIZE, 4_000.0),
+                at_once(CONTROL, slower),
+                at_once(SIZE, 3_000.0),
+            ])
+        };
+        let apart = shared(900.0);
+        assert_eq!(of_size(&apart, SIZE).loses_more, LosesMore::InTurn);
+        let together = shared(2_000.0);
+        let one = of_size(&together, SIZE);
+        assert_eq!(
+            (one.loses_more, one.in_turn_less_at_once_ns),
+            (LosesMore::Undecided, None)
+        );
+        let why = one.why.as_ref().expect("a reason");
+        assert!(
+            why.starts_with(
+                "with 4 KiB each, which the first level of either CPU holds, walks at once are slower by 19 to"
+            ),
+            "{why}"
+        );
+        assert!(one.at_once_ns.is_some(), "the numbers stand");
+    }
+
+    #[test]
+    fn without_a_control_or_without_turns_nothing_is_compared() {
+        let alone = found(vec![in_turn(SIZE, 4_000.0), at_once(SIZE, 1_000.0)]);
+        assert!(
+            of_size(&alone, SIZE)
+                .why
+                .as_ref()
+                .is_some_and(|why| why.contains("add --size 4KiB"))
+        );
+        let no_turns = found(vec![at_once(CONTROL, 10.0), at_once(SIZE, 1_000.0)]);
+        let why = of_size(&no_turns, SIZE).why.clone();
+        assert_eq!(why.as_deref(), Some("the same was not measured in turn"));
+        assert!(found(vec![in_turn(SIZE, 4_000.0)]).shared_cache.is_empty());
+    }
+
+    #[test]
+    fn walks_at_once_have_no_hand_off() {
+        let found = found(vec![at_once(SIZE, 1_000.0)]);
+        let one = &found.results[0];
+        assert!(
+            one.direct_ns.is_none() && one.handoff_ns.is_none() && one.indirect_ns.is_none(),
+            "{one:?}"
+        );
+        assert!(
+            one.flags
+                .iter()
+                .all(|flag| flag.name != "handoff-across-cpus"),
+            "{:?}",
+            one.flags
+        );
+    }
+
+    #[test]
+    fn a_guest_says_whose_word_it_is() {
+        let found = found(vec![at_once(SIZE, 1_000.0)]).shared_cache;
+        let mut host = host();
+        let named = |host: &HostManifest| of_a_guest(&found, host).map(|flag| flag.detail);
+        host.hypervisor = switchcost_record::Fact::Known("KVM".to_owned());
+        assert!(named(&host).is_some_and(|detail| {
+            detail.starts_with("that these CPUs share a cache is what KVM says")
+        }));
+        assert_eq!(of_a_guest(&[], &host), None);
+        host.hypervisor = switchcost_record::Fact::Known("none".to_owned());
+        assert_eq!(named(&host), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! The most that the reloading of everything lost could cost.
+
+use switchcost_record::{Between, Cache, CacheKind, Case, HostManifest};
+use switchcost_workload::{Access, Pattern, Sharing, WorkingSet};
+
+use crate::measurement::latency;
+
+/// Nanoseconds a switch: every line that one task touches, times the latency of whatever it must come back from.
+///
+/// The idea is Mogul and Borg's (1990, WRL TN-16): 8 k lines of 15 cycles each make more than 120,000 cycles to reload
+/// a whole cache. Here, for a working set of `size` bytes,
+///
+/// ```text
+/// (lines + pages) x latency(footprint) x (2 where the lines are written, for each is written back as well)
+/// ```
+///
+/// where `lines` are those touched but no more than the largest cache holds, `pages` adds one line of the page table
+/// for each page of them, and `latency` is the load latency measured in this run, of pointer chases. `footprint` is
+/// what all tasks touch between two turns of one of them; where the kernel makes the switch, with the nearest data cache on
+/// top, since the kernel's own path may displace that much. `None` without a working set, caches or latencies.
+pub(crate) fn reload_bound_ns(
+    case: &Case,
+    host: &HostManifest,
+    latencies: &[(u64, f64)],
+) -> Option<f64> {
+    let set = &case.working_set;
+    if set.is_empty() {
+        return None;
+    }
+    let caches = data_caches(host);
+    let nearest = *caches.first()?;
+    let largest_bytes = caches.iter().map(|cache| cache.size_bytes.0).max()?;
+    let line_bytes = nearest.line_bytes.0.max(1);
+    let lines = touched_lines(set, line_bytes).min(largest_bytes / line_bytes);
+    let pages = lines.min(
+        set.size_bytes
+            .0
+            .min(largest_bytes)
+            .div_ceil(host.page_bytes.0.max(1)),
+    );
+    let kernel_bytes = if case.between == Between::User {
+        0
+    } else {
+        nearest.size_bytes.0
+    };
+    let load_ns = latency::at(latencies, footprint_bytes(case) + kernel_bytes as f64)?;
+    let transfers = if set.access == Access::Read { 1.0 } else { 2.0 };
+    Some((lines + pages) as f64 * load_ns * transfers)
+}
+
+/// Caches that hold data, nearest first.
+pub(crate) fn data_caches(host: &HostManifest) -> Vec<&Cache> {
+    let mut caches: Vec<_> = host
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != CacheKind::Instruction && cache.size_bytes.0 > 0)
+        .collect();
+    caches.sort_by_key(|cache| cache.level);
+    caches
+}
+
+/// Memory that all tasks walk over together.
+pub(crate) fn footprint_bytes(case: &Case) -> f64 {
+    let others = if case.working_set.sharing == Sharing::Shared {
+        0.0
+    } else {
+        f64::from(case.tasks) - 1.0
+    };
+    case.working_set.size_bytes.0 as f64 + others * case.working_set_of(1).size_bytes.0 as f64
+}
+
+/// A strided walk touches every element in the end; a chase touches one line of each node.
+fn touched_lines(set: &WorkingSet, line_bytes: u64) -> u64 {
+    let all = set.size_bytes.0.div_ceil(line_bytes);
+    match set.pattern {
+        Pattern::Strided => all,
+        Pattern::Chase => all.min(set.size_bytes.0 / set.stride_bytes.0.max(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{FakeCase, host};
+    use switchcost_record::Mechanism;
+    use switchcost_units::Bytes;
+
+    /// The fake machine: L1d 48 KiB, L2 1 MiB, L3 32 MiB, lines of 64 B, pages of 4 KiB.
+    const LATENCIES: [(u64, f64); 3] = [(32 << 10, 1.0), (512 << 10, 4.0), (64 << 20, 100.0)];
+
+    #[test]
+    fn the_bound_is_lines_times_latency() {
+        let mut case = FakeCase::fiber().with_set(Bytes::kib(256)).case();
+        // 4,096 lines and 64 pages come back from where 512 KiB live, and are written back.
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((4096.0 + 64.0) * 4.0 * 2.0)
+        );
+        case.working_set.access = Access::Read;
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((4096.0 + 64.0) * 4.0)
+        );
+    }
+
+    #[test]
+    fn no_more_is_lost_than_the_largest_cache_holds() {
+        let mut case = FakeCase::fiber().with_set(Bytes::mib(512)).case();
+        case.working_set.access = Access::Read;
+        let lines = f64::from(32 << 20) / 64.0;
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((lines + lines / 64.0) * 100.0)
+        );
+    }
+
+    #[test]
+    fn a_chase_touches_one_line_of_each_node() {
+        let mut case = FakeCase::fiber().with_set(Bytes::kib(256)).case();
+        case.working_set.pattern = Pattern::Chase;
+        case.working_set.stride_bytes = Bytes(256);
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((1024.0 + 64.0) * 4.0 * 2.0)
+        );
+        case.working_set.stride_bytes = Bytes::kib(8);
+        assert_eq!(
+            reload_bound_ns(&case, &host(), &LATENCIES),
+            Some((32.0 + 32.0) * 4.0 * 2.0)
+        );
+    }
+
+    #[test]
+    fn the_kernels_own_path_displaces_the_nearest_cache() {
+        let user = FakeCase::fiber().with_set(Bytes::kib(16)).case();
+        let mut kernel = FakeCase::pipe().with_set(Bytes::kib(16)).case();
+        assert_eq!(kernel.mechanism, Mechanism::Pipe);
+        let bound = |case| reload_bound_ns(case, &host(), &LATENCIES).expect("all is known");
+        assert_eq!(bound(&user), (256.0 + 4.0) * 1.0 * 2.0);
+        assert!(bound(&kernel) > bound(&user));
+        kernel.working_set.size_bytes = Bytes(0);
+        assert_eq!(reload_bound_ns(&kernel, &host(), &LATENCIES), None);
+        assert_eq!(reload_bound_ns(&user, &host(), &[]), None);
+    }
+}

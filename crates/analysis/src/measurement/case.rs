@@ -1,0 +1,184 @@
+//! Everything about one case, put together.
+
+use switchcost_record::{CostName, Header, Mechanism, Refusal, SelfTest};
+
+use crate::measurement::bands::sanity_band_ns;
+use crate::measurement::bounds::reload_bound_ns;
+use crate::measurement::counters::counters;
+use crate::measurement::deciding::deciding;
+use crate::measurement::findings::{CaseFinding, CycleFinding, Shared, Verdict};
+use crate::measurement::flags::{are_suspicious, flags, refused};
+use crate::measurement::judged::Judged;
+use crate::measurement::paired::{self, Choice};
+use crate::measurement::repetition::Quantities;
+use crate::measurement::run_spread::{RunsDiffer, earlier_of};
+use crate::measurement::speed::Speed;
+use crate::measurement::stop::confidence;
+use crate::measurement::tail::tail;
+use crate::measurement::verdict::no_number;
+use crate::statistics::estimate::estimate;
+
+/// What all cases of a record share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) header: &'a Header,
+    pub(crate) self_tests: &'a [SelfTest],
+    pub(crate) latencies_ns: &'a [(u64, f64)],
+    pub(crate) speed: Option<&'a Speed>,
+    /// The most that sharing the core makes of a cost.
+    pub(crate) most_of_sharing: f64,
+}
+
+/// So small a share of cycles on a core of our own still gives the cost on such a core; fewer may be probes that were lucky.
+const LEAST_UNSHARED: f64 = 0.05;
+
+/// The finding of a case, with the values behind its numbers; these are empty where the case has none.
+pub(crate) fn find(
+    run: &Run<'_>,
+    case: usize,
+    judged: &Judged<'_>,
+    refusals: &[&Refusal],
+) -> (CaseFinding, Quantities) {
+    let confidence = confidence(&run.header.plan);
+    let measured = Measured::of(run.speed, judged, confidence);
+    let quantities = measured.quantities;
+    let decisive = estimate(quantities.decisive(judged.case), confidence).map(|_| ());
+    let mut found = without_numbers(run, judged);
+    if let Some(none) = no_number(judged, refusals, decisive) {
+        found.flags.extend(none.flag);
+        // Another reason may come first; that repetitions are missing is said all the same.
+        found.flags.extend(refused(refusals).filter(|_| {
+            refusals
+                .iter()
+                .all(|refusal| !none.why.contains(&refusal.why))
+        }));
+        found.verdict = Verdict::NotMeasured { why: none.why };
+        return (found, Quantities::default());
+    }
+    let shared = measured
+        .shared
+        .as_ref()
+        .filter(|shared| shared.is_in_costs());
+    let shared = shared.map(|shared| 1.0 + shared.share * (run.most_of_sharing - 1.0));
+    // What neighbours do to a core that was shared throughout, runs on unshared cores do not show.
+    let runs_differ = |cost| match shared {
+        None => RunsDiffer::known(run.header, case, cost),
+        Some(_) => RunsDiffer::assumed(judged.case, cost),
+    };
+    add_numbers(&mut found, &quantities, confidence, shared, runs_differ);
+    found.between_runs = found.deciding().map(|cost| {
+        runs_differ(deciding(judged.case)).finding(earlier_of(run.header, case), cost.confidence)
+    });
+    found.direct_cycles = found
+        .direct_ns
+        .as_ref()
+        .zip(run.speed.and_then(Speed::hertz))
+        .map(|(d, hz)| d.scaled(hz / 1e9));
+    found.repetitions_ns = quantities.decisive(judged.case).to_vec();
+    found.shared = measured.shared;
+    found.cycles = measured.cycles;
+    found.flags = flags(&found, judged, &run.header.plan, refusals);
+    if are_suspicious(&found.flags) {
+        found.verdict = Verdict::Suspect;
+    }
+    (found, quantities)
+}
+
+/// The values of a case, with what is known of neighbours on the core.
+struct Measured {
+    quantities: Quantities,
+    shared: Option<Shared>,
+    cycles: Option<CycleFinding>,
+}
+
+impl Measured {
+    /// Of cycles on a core of our own where there are enough, else of all.
+    fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
+        let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
+            return Measured {
+                quantities: Quantities::default(),
+                shared: None,
+                cycles: None,
+            };
+        };
+        let (case, windows) = (judged.case, &judged.windows);
+        let switches = judged.switches_per_handoff().unwrap_or(1.0);
+        let of = |choice| paired::quantities(case, windows, speed, switches, choice);
+        let unshared_share = paired::unshared_share(windows, speed).unwrap_or(0.0);
+        let unshared = of(Choice::Unshared);
+        let is_enough = unshared_share >= LEAST_UNSHARED
+            && estimate(unshared.decisive(case), confidence).is_ok();
+        // A made-up switch is made of time, which no neighbour lengthens.
+        if case.mechanism == Mechanism::Synthetic {
+            let cycles = paired::cycles_seen(case, windows, speed, switches, Choice::Every);
+            return Measured {
+                quantities: of(Choice::Every),
+                shared: None,
+                cycles,
+            };
+        }
+        let runs_differ = RunsDiffer::assumed(case, deciding(case));
+        let cost_ns = estimate(of(Choice::Shared).decisive(case), confidence).ok();
+        let shared = Shared {
+            share: 1.0 - unshared_share,
+            is_left_out: is_enough,
+            cost_ns: cost_ns.map(|cost| cost.across(&runs_differ)),
+        };
+        let choice = if is_enough {
+            Choice::Unshared
+        } else {
+            Choice::Every
+        };
+        let cycles = paired::cycles_seen(case, windows, speed, switches, choice);
+        Measured {
+            quantities: if is_enough { unshared } else { of(choice) },
+            shared: Some(shared),
+            cycles,
+        }
+    }
+}
+
+/// What can be said whether or not there are estimates.
+fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
+    CaseFinding {
+        switches_per_handoff: judged.switches_per_handoff(),
+        involuntary_share: judged.involuntary_share(),
+        tail_ns: tail(judged),
+        counters: counters(judged, run.self_tests),
+        reload_bound_ns: reload_bound_ns(judged.case, &run.header.host, run.latencies_ns),
+        sanity_band_ns: sanity_band_ns(judged.case),
+        excluded: judged.excluded.clone(),
+        ..CaseFinding::bare(judged.case.clone())
+    }
+}
+
+fn add_numbers(
+    found: &mut CaseFinding,
+    quantities: &Quantities,
+    confidence: f64,
+    shared: Option<f64>,
+    runs_differ: impl Fn(CostName) -> RunsDiffer,
+) {
+    let estimate = |values: &[f64], cost: CostName| {
+        let found = estimate(values, confidence)
+            .ok()?
+            .across(&runs_differ(cost));
+        Some(match shared {
+            Some(most) => found.down_to_unshared(most),
+            None => found,
+        })
+    };
+    found.direct_ns = estimate(&quantities.direct, CostName::Direct);
+    found.total_ns = estimate(&quantities.total, CostName::Total);
+    found.indirect_ns = estimate(&quantities.indirect, CostName::Indirect);
+    found.indirect_kernel_ns = estimate(&quantities.indirect_kernel, CostName::IndirectKernel);
+    found.indirect_reload_ns = estimate(&quantities.indirect_reload, CostName::IndirectReload);
+    found.handoff_ns = estimate(&quantities.handoff, CostName::Handoff);
+    found.round_trip_ns = estimate(&quantities.round_trip, CostName::RoundTrip);
+    found.baseline_ns = estimate(&quantities.baseline, CostName::Baseline);
+    found.walk_ns = estimate(&quantities.walk, CostName::Walk);
+    found.reload = quantities.reloads.finding(confidence);
+}
+
+#[cfg(test)]
+mod tests;

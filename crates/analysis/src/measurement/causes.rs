@@ -1,0 +1,235 @@
+//! Which cache or TLB a knee sits at, and which level of memory holds the arrays of a region.
+
+use switchcost_record::{Case, HostManifest, TlbKind};
+use switchcost_units::Bytes;
+use switchcost_workload::{Pages, Sharing};
+
+use crate::measurement::bounds::{data_caches, footprint_bytes};
+
+/// A knee farther than this from a size, in powers of two, has nothing to do with it: a factor of 1.7.
+const FARTHEST: f64 = 0.75;
+
+/// A size at which something stops fitting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    /// Size of one task's array in bytes.
+    pub size_bytes: f64,
+    /// The same in short: `L2/2`.
+    pub label: String,
+    /// What stops fitting there: `L2: one array fits, two do not`.
+    pub cause: String,
+}
+
+/// What stops fitting between two neighbouring sizes of one task's array, or nearest to them.
+pub(crate) fn cause(
+    host: &HostManifest,
+    case: &Case,
+    after_bytes: u64,
+    before_bytes: u64,
+) -> Option<String> {
+    let by_distance = capacities(host, case)
+        .into_iter()
+        .map(|candidate| (distance(&candidate, after_bytes, before_bytes), candidate));
+    let nearest = by_distance.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (nearest.0 <= FARTHEST).then_some(nearest.1.cause)
+}
+
+/// In powers of two; 0 where the size is among those that fit at `after` and no longer at `before`.
+fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
+    let (after, before) = (after_bytes as f64, before_bytes as f64);
+    match candidate.size_bytes {
+        size if size < after => (after / size).log2(),
+        size if size < before => 0.0,
+        // What fits exactly fits badly, so that the knee may come one step early: next best to 0.
+        size => f64::EPSILON + (size / before).log2(),
+    }
+}
+
+/// The sizes of one task's array at which the caches and TLBs of a machine stop holding what the tasks of a case touch.
+/// Caches before TLBs, nearest first, so that the first of equals is the likeliest.
+pub fn capacities(host: &HostManifest, case: &Case) -> Vec<Capacity> {
+    let caches = data_caches(host)
+        .into_iter()
+        .map(|cache| (cache_name(cache.level, cache.kind), cache.size_bytes));
+    let holders = caches.chain(tlbs(host, case.working_set.pages));
+    holders
+        .flat_map(|(name, capacity)| stops_fitting(&name, capacity, case))
+        .collect()
+}
+
+fn stops_fitting(name: &str, capacity: Bytes, case: &Case) -> Vec<Capacity> {
+    let one = Capacity {
+        size_bytes: capacity.0 as f64,
+        label: name.to_owned(),
+        cause: format!("{name}: one array no longer fits"),
+    };
+    if case.working_set.sharing == Sharing::Shared || case.tasks < 2 {
+        return vec![one];
+    }
+    let tasks = if case.tasks == 2 {
+        "two".to_owned()
+    } else {
+        case.tasks.to_string()
+    };
+    let all = Capacity {
+        size_bytes: capacity.0 as f64 / f64::from(case.tasks),
+        label: format!("{name}/{}", case.tasks),
+        cause: format!("{name}: one array fits, {tasks} do not"),
+    };
+    vec![all, one]
+}
+
+fn cache_name(level: u32, kind: switchcost_record::CacheKind) -> String {
+    if kind == switchcost_record::CacheKind::Data {
+        format!("L{level}d")
+    } else {
+        format!("L{level}")
+    }
+}
+
+/// Reach of the TLBs that hold the pages in use.
+fn tlbs(host: &HostManifest, pages: Pages) -> Vec<(String, Bytes)> {
+    let is_in_use = |page: Bytes| match pages {
+        Pages::Base => page == host.page_bytes,
+        // Of all larger pages, x86-64 and AArch64 map 2 MiB by themselves; 1 GiB must be requested.
+        Pages::Huge => page > host.page_bytes && page < Bytes(1 << 30),
+    };
+    let mut reaches: Vec<_> = host
+        .plausible_tlbs()
+        .into_iter()
+        .filter(|tlb| {
+            tlb.kind != TlbKind::Instruction && tlb.entries > 0 && is_in_use(tlb.page_bytes)
+        })
+        .map(|tlb| {
+            (
+                tlb_name(tlb.level, tlb.kind),
+                Bytes(u64::from(tlb.entries).saturating_mul(tlb.page_bytes.0)),
+            )
+        })
+        .collect();
+    reaches.sort();
+    reaches
+}
+
+fn tlb_name(level: u32, kind: TlbKind) -> String {
+    if kind == TlbKind::Data {
+        format!("L{level} dTLB")
+    } else {
+        format!("L{level} TLB")
+    }
+}
+
+/// The levels that hold all tasks' arrays from the first to the last size of a region: `L1d`, or `L2 to memory`.
+pub(crate) fn region_name(
+    host: &HostManifest,
+    case: &Case,
+    from_bytes: u64,
+    to_bytes: u64,
+) -> String {
+    let home = |size| {
+        let footprint = footprint_bytes(&Case {
+            working_set: with_size(case, size),
+            ..case.clone()
+        });
+        let caches = data_caches(host);
+        let holder = caches
+            .into_iter()
+            .find(|cache| footprint <= cache.size_bytes.0 as f64);
+        holder.map_or_else(
+            || "memory".to_owned(),
+            |cache| cache_name(cache.level, cache.kind),
+        )
+    };
+    let (first, last) = (home(from_bytes), home(to_bytes));
+    if first == last {
+        first
+    } else {
+        format!("{first} to {last}")
+    }
+}
+
+fn with_size(case: &Case, size: u64) -> switchcost_workload::WorkingSet {
+    switchcost_workload::WorkingSet {
+        size_bytes: Bytes(size),
+        ..case.working_set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{FakeCase, host};
+
+    fn cause_between(after: Bytes, before: Bytes) -> Option<String> {
+        cause(
+            &host(),
+            &FakeCase::pipe().with_set(after).case(),
+            after.0,
+            before.0,
+        )
+    }
+
+    #[test]
+    fn a_knee_is_named_after_what_stops_fitting() {
+        let named = |after, before| cause_between(after, before).unwrap_or_default();
+        assert_eq!(
+            named(Bytes::kib(16), Bytes::kib(32)),
+            "L1d: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::kib(32), Bytes::kib(64)),
+            "L1d: one array no longer fits"
+        );
+        assert_eq!(
+            named(Bytes::kib(512), Bytes::mib(1)),
+            "L2: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::kib(384), Bytes::kib(512)),
+            "L2: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::mib(1), Bytes::mib(2)),
+            "L2: one array no longer fits"
+        );
+        assert_eq!(
+            named(Bytes::mib(16), Bytes::mib(32)),
+            "L3: one array fits, two do not"
+        );
+        assert_eq!(
+            named(Bytes::kib(128), Bytes::kib(160)),
+            "L1 dTLB: one array fits, two do not"
+        );
+    }
+
+    #[test]
+    fn a_knee_far_from_everything_has_no_cause() {
+        assert_eq!(cause_between(Bytes::kib(1), Bytes::kib(2)), None);
+        assert_eq!(cause_between(Bytes::mib(128), Bytes::mib(256)), None);
+    }
+
+    #[test]
+    fn tasks_that_share_an_array_need_room_for_one() {
+        let mut case = FakeCase::pipe().with_set(Bytes::mib(16)).case();
+        case.working_set.sharing = Sharing::Shared;
+        assert_eq!(
+            cause(&host(), &case, Bytes::mib(16).0, Bytes::mib(32).0),
+            Some("L3: one array no longer fits".into())
+        );
+        case.working_set.sharing = Sharing::Private;
+        case.tasks = 8;
+        assert_eq!(
+            cause(&host(), &case, Bytes::mib(4).0, Bytes::mib(8).0),
+            Some("L3: one array fits, 8 do not".into())
+        );
+    }
+
+    #[test]
+    fn a_region_is_named_after_the_holder_of_all_arrays() {
+        let case = FakeCase::pipe().with_set(Bytes::kib(4)).case();
+        let name = |from: Bytes, to: Bytes| region_name(&host(), &case, from.0, to.0);
+        assert_eq!(name(Bytes::kib(1), Bytes::kib(24)), "L1d");
+        assert_eq!(name(Bytes::kib(1), Bytes::kib(512)), "L1d to L2");
+        assert_eq!(name(Bytes::mib(64), Bytes::mib(128)), "memory");
+    }
+}

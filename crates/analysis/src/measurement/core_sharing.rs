@@ -1,0 +1,134 @@
+//! What a run knows of its core's sharing, for later runs of the machine: one whose core is shared throughout cannot recognize it by
+//! itself, nor what it costs.
+
+use switchcost_record::{MeasureRecord, SharedCost};
+
+use crate::measurement::findings::Findings;
+use crate::measurement::paired;
+use crate::measurement::run::by_case;
+use crate::measurement::speed::Speed;
+
+/// A run with fewer cycles of either kind does not show what sharing costs.
+const LEAST_SHARE: f64 = 0.05;
+
+/// What one run showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreSharing {
+    /// The least time of the additions over that of the chain, in thousandths.
+    pub least_per_mille: u32,
+    /// What sharing cost, case by case; empty where the core was shared never, or throughout.
+    pub shared_costs: Vec<SharedCost>,
+}
+
+/// What a record shows of its core; `None` where it has too few probes.
+pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
+    let speed = Speed::of(record)?;
+    let windows = by_case(record, &record.cycles, |window| window.case);
+    let costs = findings
+        .results
+        .iter()
+        .zip(&windows)
+        .filter_map(|(found, windows)| {
+            let shared = found.shared.as_ref().filter(|shared| shared.is_left_out)?;
+            let is_both = (LEAST_SHARE..=1.0 - LEAST_SHARE).contains(&shared.share);
+            let is_switch = found.case.placement.is_one_cpu() && found.case.working_set.is_empty();
+            let (alone, beside) = (
+                found.deciding().filter(|_| is_both && is_switch)?,
+                shared.cost_ns.as_ref()?,
+            );
+            let is_reported =
+                alone.is_distinguishable_from_zero() && beside.is_distinguishable_from_zero();
+            let cost = (beside.estimate / alone.estimate).max(1.0);
+            let ratio = paired::shared_ratio(windows, &speed).filter(|_| is_reported)?;
+            Some(SharedCost {
+                ratio_per_mille: per_mille(ratio),
+                cost_per_mille: per_mille(cost),
+            })
+        });
+    Some(CoreSharing {
+        least_per_mille: per_mille(speed.least_ratio()?),
+        shared_costs: costs.collect(),
+    })
+}
+
+fn per_mille(ratio: f64) -> u32 {
+    (ratio * 1000.0).round() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_on};
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// On a core that is shared for such a share of the windows.
+    fn record(share: f64) -> MeasureRecord {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        let core = || Core {
+            slowness: 1.0,
+            is_shared: random.random_bool(share),
+        };
+        fake_record_on(vec![FakeCase::pipe(); 12], 24, core)
+    }
+
+    fn sharing(record: &MeasureRecord) -> CoreSharing {
+        core_sharing(record, &analyse(record)).expect("probes enough")
+    }
+
+    #[test]
+    fn a_core_that_was_shared_at_times_shows_what_that_costs() {
+        let found = sharing(&record(0.6));
+        assert!(
+            found.least_per_mille.abs_diff(UNSHARED_PER_MILLE) < 5,
+            "{found:?}"
+        );
+        assert_eq!(found.shared_costs.len(), 12);
+        for point in found.shared_costs {
+            assert!(
+                point.cost_per_mille.abs_diff((SHARED_COST * 1000.0) as u32) < 15,
+                "{point:?}"
+            );
+            assert!(point.ratio_per_mille.abs_diff(325) < 5, "{point:?}");
+        }
+    }
+
+    #[test]
+    fn a_core_that_never_was_has_no_cost_of_sharing_to_tell() {
+        assert_eq!(sharing(&record(0.0)).shared_costs, []);
+        assert_eq!(sharing(&record(1.0)).shared_costs, []);
+    }
+
+    /// The interval goes down as far as sharing cost before, and no further.
+    #[test]
+    fn earlier_runs_show_a_core_that_is_shared_throughout() {
+        let earlier = sharing(&record(0.6));
+        let mut throughout = record(1.0);
+        let clock = &mut throughout.header.core_clock;
+        clock.unshared_per_mille = Some(earlier.least_per_mille);
+        clock.shared_costs = earlier.shared_costs;
+        let found = analyse(&throughout).results.remove(0);
+        let direct = found.direct_ns.expect("an estimate");
+        assert!(found.flags.iter().any(|flag| flag.name == "shared-core"));
+        assert!(
+            direct.low < 1_700.0 && direct.low > 1_550.0 && direct.high > 2_040.0,
+            "{direct:?}"
+        );
+    }
+
+    #[test]
+    fn few_earlier_costs_show_nothing() {
+        let earlier = sharing(&record(0.6));
+        let mut throughout = record(1.0);
+        let clock = &mut throughout.header.core_clock;
+        clock.unshared_per_mille = Some(earlier.least_per_mille);
+        clock.shared_costs = earlier.shared_costs[..3].to_vec();
+        let direct = analyse(&throughout)
+            .results
+            .remove(0)
+            .direct_ns
+            .expect("an estimate");
+        assert!(direct.low < 1_100.0, "{direct:?}");
+    }
+}

@@ -1,0 +1,192 @@
+//! Cases that differ in size alone, as curves with their knees and regions.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+use switchcost_record::{Case, HostManifest, Policy, Relation};
+use switchcost_units::{Bytes, format_cpu_list};
+use switchcost_workload::{Pages, Pattern, Sharing, WorkingSet};
+
+use crate::measurement::causes::{cause, region_name};
+use crate::measurement::findings::{CaseFinding, Curve, CurvePoint, Knee, Region};
+use crate::measurement::knees::{KneePosition, Measured, places};
+use crate::measurement::repetition::Quantities;
+
+/// Fewer sizes make no curve.
+const FEWEST_SIZES: usize = 4;
+
+/// One curve for each set of results that differ in size alone, in the order of the plan.
+pub(crate) fn curves(
+    results: &[CaseFinding],
+    quantities: &[Quantities],
+    host: &HostManifest,
+    seed: u64,
+) -> Vec<Curve> {
+    let several = has_several_placements(results);
+    let groups = groups(results)
+        .into_iter()
+        .filter(|(_, members)| members.len() >= FEWEST_SIZES);
+    let draw = |(number, (case, members)): (usize, (Case, Vec<usize>))| {
+        let sizes: Vec<_> = members
+            .iter()
+            .filter_map(|result| size(&results[*result], &quantities[*result]))
+            .collect();
+        let places = places(&sizes, seed.wrapping_add(number as u64));
+        Curve {
+            title: title(&case, several),
+            points: members
+                .iter()
+                .filter_map(|result| point(*result, &results[*result]))
+                .collect(),
+            knees: places
+                .iter()
+                .map(|place| knee(host, &case, &sizes, *place))
+                .collect(),
+            regions: regions(host, &case, &sizes, &places),
+        }
+    };
+    groups.enumerate().map(draw).collect()
+}
+
+fn point(result: usize, found: &CaseFinding) -> Option<CurvePoint> {
+    let total_ns = found.total_ns.as_ref()?.estimate;
+    Some(CurvePoint {
+        size_bytes: found.case.working_set.size_bytes.0,
+        result,
+        total_ns,
+    })
+}
+
+/// Results with a total cost by the case without its size; each group in ascending order of sizes, each size once.
+fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
+    let mut groups: Vec<(Case, Vec<usize>)> = Vec::new();
+    for (index, result) in results.iter().enumerate() {
+        if result.case.working_set.is_empty()
+            || !result.case.mechanism.hands_over()
+            || result.total_ns.is_none()
+        {
+            continue;
+        }
+        let key = without_size(&result.case);
+        match groups.iter_mut().find(|(case, _)| *case == key) {
+            Some((_, members)) => members.push(index),
+            None => groups.push((key, vec![index])),
+        }
+    }
+    for (_, members) in &mut groups {
+        members.sort_by_key(|index| results[*index].case.working_set.size_bytes);
+        members.dedup_by_key(|index| results[*index].case.working_set.size_bytes);
+    }
+    groups
+}
+
+fn without_size(case: &Case) -> Case {
+    Case {
+        working_set: WorkingSet {
+            size_bytes: Bytes(0),
+            ..case.working_set
+        },
+        ..case.clone()
+    }
+}
+
+/// A size with a cost: a total that is not distinguishable from 0 is none. The width of the interval gives the standard error.
+fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<'a>> {
+    let total = found.total_ns.as_ref().filter(|total| total.low > 0.0)?;
+    Some(Measured {
+        size_bytes: found.case.working_set.size_bytes.0,
+        total_ns: total.estimate,
+        relative_error: total.relative_half_width_within_run() / standard_errors(total.confidence),
+        repetitions: &quantities.total,
+    })
+}
+
+/// What half an interval holds of a normal distribution, in standard deviations: 1.645 at 90 %.
+fn standard_errors(confidence: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
+}
+
+fn knee(host: &HostManifest, case: &Case, sizes: &[Measured<'_>], place: KneePosition) -> Knee {
+    let (after_bytes, before_bytes) = (
+        sizes[place.after].size_bytes,
+        sizes[place.after + 1].size_bytes,
+    );
+    let cause = cause(host, case, after_bytes, before_bytes);
+    Knee {
+        after_bytes,
+        before_bytes,
+        confidence: place.confidence,
+        cause,
+    }
+}
+
+fn regions(
+    host: &HostManifest,
+    case: &Case,
+    sizes: &[Measured<'_>],
+    places: &[KneePosition],
+) -> Vec<Region> {
+    let mut regions = Vec::new();
+    let mut rest = sizes;
+    let mut taken = 0;
+    for place in places {
+        let (region, others) = rest.split_at(place.after + 1 - taken);
+        taken = place.after + 1;
+        rest = others;
+        regions.extend(self::region(host, case, region));
+    }
+    regions.extend(region(host, case, rest));
+    regions
+}
+
+fn region(host: &HostManifest, case: &Case, sizes: &[Measured<'_>]) -> Option<Region> {
+    let (from_bytes, to_bytes) = (sizes.first()?.size_bytes, sizes.last()?.size_bytes);
+    let totals = || sizes.iter().map(|size| size.total_ns);
+    Some(Region {
+        from_bytes,
+        to_bytes,
+        low_ns: totals().fold(f64::INFINITY, f64::min),
+        high_ns: totals().fold(f64::NEG_INFINITY, f64::max),
+        name: region_name(host, case, from_bytes, to_bytes),
+    })
+}
+
+fn has_several_placements(results: &[CaseFinding]) -> bool {
+    results
+        .windows(2)
+        .any(|pair| pair[0].case.placement != pair[1].case.placement)
+}
+
+/// What the points have in common; what every run has by default is not said.
+fn title(case: &Case, names_placement: bool) -> String {
+    let set = &case.working_set;
+    let mut parts = vec![
+        case.mechanism.to_string(),
+        case.between.to_string(),
+        format!("{} tasks", case.tasks),
+    ];
+    parts.push(match set.pattern {
+        Pattern::Strided => format!("stride {}", set.stride_bytes),
+        Pattern::Chase => format!("chase of {} nodes", set.stride_bytes),
+    });
+    parts.push(set.access.to_string());
+    if set.sharing == Sharing::Shared {
+        parts.push("one shared array".to_owned());
+    }
+    if let Some(away) = case.away {
+        parts.push(format!("away while {away} are touched"));
+    }
+    if set.pages == Pages::Huge {
+        parts.push("huge pages".to_owned());
+    }
+    if case.policy != Policy::Fifo {
+        parts.push(format!("policy {}", case.policy));
+    }
+    if case.placement.relation == Relation::Unpinned || case.placement.cpus.is_empty() {
+        parts.push("not pinned".to_owned());
+    } else if names_placement || !case.placement.is_one_cpu() {
+        parts.push(format!("CPU {}", format_cpu_list(&case.placement.cpus)));
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

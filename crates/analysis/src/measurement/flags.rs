@@ -1,0 +1,317 @@
+//! What to know about the numbers of a case.
+
+use switchcost_record::{Band, Case, Plan, Refusal};
+
+use crate::measurement::deciding::hands_over_across_cpus;
+use crate::measurement::findings::{CaseFinding, Flag, Shared, Source};
+use crate::measurement::judged::Judged;
+use crate::measurement::reload::not_settled;
+use crate::measurement::stop::precision;
+use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, others};
+use crate::statistics::Estimate;
+
+pub(crate) const BESIDE_OTHERS: &str = "beside-others";
+const PARTLY_DISTURBED: &str = "partly-disturbed";
+const NEGATIVE: &str = "negative";
+const OUTSIDE_SANITY_BAND: &str = "outside-sanity-band";
+const ABOVE_RELOAD_BOUND: &str = "above-reload-bound";
+
+/// Flags that make a number suspect; the others say what it is a number of, or how sure it is.
+const SUSPICIOUS: [&str; 4] = [
+    PARTLY_DISTURBED,
+    NEGATIVE,
+    OUTSIDE_SANITY_BAND,
+    ABOVE_RELOAD_BOUND,
+];
+
+/// Involuntary switches that a hand-off under the default policy may have by the timer alone.
+const INVOLUNTARY_USUAL: f64 = 0.05;
+
+/// A plain mean that is further from the trimmed one, relative to it, has a tail to report.
+const HEAVY_TAIL: f64 = 0.05;
+
+/// So few shared cycles move no cost by more than its interval.
+const SHARED_USUAL: f64 = 0.05;
+
+/// Whether a number with these flags is suspect.
+pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
+    flags.iter().any(|flag| SUSPICIOUS.contains(&flag.name))
+}
+
+impl CaseFinding {
+    /// Names of the flags that make the cost of its bare switch or hand-off suspect, not that of its data alone.
+    pub fn doubts_of_switch(&self) -> Vec<&'static str> {
+        let cost = self.direct_ns.as_ref().or(self.handoff_ns.as_ref());
+        let is_of_it = |flag: &&Flag| match flag.name {
+            PARTLY_DISTURBED | OUTSIDE_SANITY_BAND => true,
+            NEGATIVE => cost.is_some_and(|cost| cost.high < 0.0),
+            _ => false,
+        };
+        self.flags
+            .iter()
+            .filter(is_of_it)
+            .map(|flag| flag.name)
+            .collect()
+    }
+}
+
+/// All flags of a case that has numbers.
+pub(crate) fn flags(
+    found: &CaseFinding,
+    judged: &Judged<'_>,
+    plan: &Plan,
+    refusals: &[&Refusal],
+) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    flags.extend(partly_disturbed(judged));
+    flags.extend(beside_others(judged));
+    flags.extend(refused(refusals));
+    flags.extend(about_zero(found));
+    flags.extend(outside_sanity_band(found));
+    flags.extend(above_reload_bound(found));
+    flags.extend(wide_interval(found, plan));
+    flags.extend(shared_core(found, judged));
+    flags.extend(heavy_tail(found).filter(|_| !judged.is_beside_others()));
+    flags.extend(found.reload.as_ref().and_then(not_settled));
+    flags.extend(across_cpus(&found.case));
+    flags.extend(without_system_calls(&found.case));
+    flags.extend(involuntary(found, judged));
+    flags
+}
+
+fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
+    let is_many = judged.excluded_share() > LEFT_OUT_USUAL;
+    is_many.then(|| Flag {
+        name: PARTLY_DISTURBED,
+        detail: format!("{}. The rest was used", disturbance(judged)),
+    })
+}
+
+/// What is left out is the turns of the others, and not what they do to the tasks' caches and to the scheduler's queue.
+fn beside_others(judged: &Judged<'_>) -> Option<Flag> {
+    let (whose, why) = judged.is_beside_others().then(|| others(judged))?;
+    let detail = format!(
+        "{whose}: the cost is that of the hand-offs in between, beside what ran there. For the cost alone: {why}"
+    );
+    Some(Flag {
+        name: BESIDE_OTHERS,
+        detail,
+    })
+}
+
+/// That repetitions are missing, and why the last of them is.
+pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
+    let last = refusals.last()?;
+    let detail = format!(
+        "{} repetitions could not be run; the last: {}",
+        refusals.len(),
+        last.why
+    );
+    Some(Flag {
+        name: "refused-repetitions",
+        detail,
+    })
+}
+
+/// The costs of a case by name; the hand-off only if it is not the switch again.
+fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
+    let handoff = found
+        .handoff_ns
+        .as_ref()
+        .filter(|_| found.direct_ns.is_none());
+    let total = if found.case.mechanism.hands_over() {
+        "total cost"
+    } else {
+        "walk at once less walk alone"
+    };
+    [
+        ("direct cost", found.direct_ns.as_ref()),
+        (total, found.total_ns.as_ref()),
+        ("indirect cost", found.indirect_ns.as_ref()),
+        ("hand-off", handoff),
+    ]
+}
+
+fn about_zero(found: &CaseFinding) -> impl Iterator<Item = Flag> {
+    costs(found).into_iter().filter_map(|(name, cost)| {
+        let cost = cost?;
+        let interval = interval(cost);
+        if !cost.is_distinguishable_from_zero() {
+            let detail = format!("{name}: not distinguishable from 0 ({interval}); more time gives a narrower interval");
+            return Some(Flag { name: "not-distinguishable-from-0", detail });
+        }
+        (cost.high < 0.0).then(|| Flag {
+            name: NEGATIVE,
+            detail: format!(
+                "{name}: below 0 ({interval}), which a cost cannot be: the baseline ran slower than the switching arm, perhaps \
+                 because its memory no longer fits a cache, or its pages are placed worse; this is a difference, not a cost"
+            ),
+        })
+    })
+}
+
+fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
+    let Band { low, high, source } = found.sanity_band_ns?;
+    let cost = found.direct_ns.as_ref().or(found.handoff_ns.as_ref())?;
+    let is_outside = cost.high < low || cost.low > high;
+    is_outside.then(|| Flag {
+        name: OUTSIDE_SANITY_BAND,
+        detail: format!(
+            "{} is outside {} to {}, the range published for such switches ({source}): look for a reason before you trust \
+             it",
+            time(cost.estimate),
+            time(low),
+            time(high)
+        ),
+    })
+}
+
+/// The bound is of the task's own lines: what the kernel's take is not held against it.
+fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
+    let (indirect, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
+    let cost = found.indirect_reload_ns.as_ref().unwrap_or(indirect);
+    (cost.low > bound).then(|| Flag {
+        name: ABOVE_RELOAD_BOUND,
+        detail: format!(
+            "the reload of the data ({}) is above {}, what reloading every line of one working set could cost at the \
+             latencies measured here: it includes something other than lost lines",
+            interval(cost),
+            time(bound)
+        ),
+    })
+}
+
+fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
+    let cost = found.deciding()?;
+    let own = found
+        .between_runs
+        .as_ref()
+        .filter(|runs| runs.source == Source::EarlierRecords);
+    let reached = if own.is_some() {
+        cost.relative_half_width()
+    } else {
+        cost.relative_half_width_within_run()
+    };
+    let wanted = precision(plan);
+    // On a shared core more time would not help.
+    let is_of_sharing = found.shared.as_ref().is_some_and(Shared::is_in_costs);
+    let is_wide = reached > wanted && cost.is_distinguishable_from_zero() && !is_of_sharing;
+    let remedy = match own {
+        Some(runs) if runs.least_half_width >= wanted => format!(
+            "{} earlier runs of this machine differ by so much that +-{:.2} % is the least that can be reached",
+            runs.earlier_runs,
+            runs.least_half_width * 100.0
+        ),
+        _ => "give the run more time".to_owned(),
+    };
+    // What is printed holds for other runs, too, and may be wider.
+    let of = if own.is_some() {
+        ""
+    } else {
+        " within this run"
+    };
+    is_wide.then(|| Flag {
+        name: "wide-interval",
+        detail: format!(
+            "the interval{of} is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
+            reached * 100.0,
+            cost.n,
+            wanted * 100.0
+        ),
+    })
+}
+
+/// Too few cycles were on a core of our own for a cost on such a core.
+fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
+    let shared = found
+        .shared
+        .as_ref()
+        .filter(|shared| shared.is_in_costs() && shared.share > SHARED_USUAL)?;
+    let detail = format!(
+        "in {:.0} % of the cycles this core was shared with another hardware thread, and there are too few others for a cost on an \
+         unshared core: the cost is from all cycles, and its interval extends down to what it may be without sharing; {}run it \
+         again at a quieter time",
+        shared.share * 100.0,
+        judged
+            .remedies
+            .other_cpu("choose another CPU with --cpu, or ")
+    );
+    Some(Flag {
+        name: "shared-core",
+        detail,
+    })
+}
+
+/// What is cut off at either end of a repetition's cycles is paid all the same. Not asked beside others, whose turns are cut off.
+fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
+    let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
+    let apart = (mean - cost.estimate).abs();
+    let is_heavy = found.case.mechanism.hands_over()
+        && apart > HEAVY_TAIL * cost.estimate.abs()
+        && apart > (cost.high - cost.low) / 2.0;
+    is_heavy.then(|| Flag {
+        name: "heavy-tail",
+        detail: format!(
+            "the plain mean of all cycles is {}, without the tenth at either end {}: some switches take far longer than most, \
+             and the program pays for them, too",
+            time(mean),
+            time(cost.estimate)
+        ),
+    })
+}
+
+fn across_cpus(case: &Case) -> Option<Flag> {
+    let detail = "the hand-off includes idle exit and inter-processor interrupt, so there is no cost of the switch alone; \
+                  total and indirect cost are per hand-off too; they go with the host's load, so that they are compared only with a \
+                  wide spread between runs or with that of earlier records";
+    hands_over_across_cpus(case).then(|| Flag {
+        name: "handoff-across-cpus",
+        detail: detail.to_owned(),
+    })
+}
+
+fn without_system_calls(case: &Case) -> Option<Flag> {
+    let detail = format!(
+        "no task waits in the baseline of {}, which therefore makes no system call: the calls themselves are part of the \
+         direct cost",
+        case.mechanism
+    );
+    (!case.mechanism.traits().has_same_system_calls).then_some(Flag {
+        name: "baseline-without-system-calls",
+        detail,
+    })
+}
+
+/// Under the default policy a wake-up may preempt the waker. A mechanism that never blocks has no other switches.
+fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
+    let remedy = if judged.remedies.allows_real_time {
+        "; real-time priority prevents it"
+    } else {
+        ""
+    };
+    let share = found.involuntary_share?;
+    let is_many = !found.case.policy.is_real_time()
+        && found.case.mechanism.traits().is_blocking
+        && share > INVOLUNTARY_USUAL;
+    is_many.then(|| Flag {
+        name: "involuntary-switches",
+        detail: format!(
+            "{:.1} % of the switches were involuntary: the woken task preempts its waker{remedy}",
+            share * 100.0
+        ),
+    })
+}
+
+fn interval(estimate: &Estimate) -> String {
+    format!("{} to {}", time(estimate.low), time(estimate.high))
+}
+
+/// A span of time in a sentence: three digits or so.
+fn time(ns: f64) -> String {
+    match ns.abs() {
+        size if size >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        size if size >= 1e3 => format!("{:.2} us", ns / 1e3),
+        size if size >= 10.0 => format!("{ns:.0} ns"),
+        _ => format!("{ns:.2} ns"),
+    }
+}

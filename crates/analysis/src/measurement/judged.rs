@@ -1,0 +1,273 @@
+//! The windows of one case, distinguished: clean or left out; and its batches for another purpose.
+
+use switchcost_record::{
+    Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample,
+};
+use switchcost_units::TickRate;
+
+use crate::measurement::cleanliness::{pause, reasons_of_window, time_of_others};
+use crate::measurement::findings::Excluded;
+
+/// Of more disturbed samples than this, those that look clean are not to be trusted either.
+const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
+
+/// Of more foreign time than this neither: interrupts and the like take a hundredth, an equal competitor a half.
+const FOREIGN_LIMIT: f64 = 0.1;
+
+/// Less is interrupts and what the kernel itself does.
+const SHARE_REPORTED: f64 = 0.05;
+
+/// What a reader may still do against a disturbance: what the command line or the case excludes is no advice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remedies {
+    /// Real-time priority was wanted and could not be had.
+    pub(crate) allows_real_time: bool,
+    /// The CPU is not left to the scheduler.
+    pub(crate) names_cpu: bool,
+}
+
+impl Remedies {
+    /// Of a case under these controls.
+    pub(crate) fn of(case: &Case, controls: &[Control]) -> Remedies {
+        let is_refused =
+            |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
+        let refused = controls
+            .iter()
+            .any(|control| control.name == "real-time-priority" && is_refused(control));
+        Remedies {
+            allows_real_time: refused && !case.policy.is_real_time(),
+            names_cpu: !case.placement.cpus.is_empty(),
+        }
+    }
+
+    /// Against another load on the measured CPU.
+    pub(crate) fn against_load(self) -> String {
+        let mut ways = vec!["stop the other load"];
+        ways.extend(self.allows_real_time.then_some("allow real-time priority"));
+        ways.extend(self.names_cpu.then_some("choose a quieter CPU with --cpu"));
+        match ways.as_slice() {
+            [one] => (*one).to_owned(),
+            [one, other] => format!("{one}, or {other}"),
+            [first, rest @ .., last] => format!("{first}, {}, or {last}", rest.join(", ")),
+            [] => String::new(),
+        }
+    }
+
+    /// A word of advice about the CPU, where that may be named.
+    pub(crate) fn other_cpu(self, advice: &'static str) -> &'static str {
+        if self.names_cpu { advice } else { "" }
+    }
+}
+
+/// One case's windows with what became of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) rate: TickRate,
+    /// Batches with counters or single hand-offs.
+    pub(crate) instrumented: Vec<&'a Sample>,
+    /// Windows of cycles that were not disturbed.
+    pub(crate) windows: Vec<&'a Cycles>,
+    /// All windows of cycles.
+    all_windows: Vec<&'a Cycles>,
+    pub(crate) excluded: Excluded,
+    quota: Option<&'a CpuQuota>,
+    pub(crate) remedies: Remedies,
+}
+
+impl<'a> Judged<'a> {
+    /// Windows are judged as a whole; what is shorter is judged by the probes of each cycle.
+    pub(crate) fn new(
+        case: &'a Case,
+        rate: TickRate,
+        instrumented: Vec<&'a Sample>,
+        all_windows: Vec<&'a Cycles>,
+    ) -> Self {
+        let mut excluded = Excluded {
+            of: all_windows.len(),
+            ..Excluded::default()
+        };
+        let mut windows = Vec::with_capacity(all_windows.len());
+        for window in &all_windows {
+            let reasons = reasons_of_window(window, case);
+            if reasons.is_empty() {
+                windows.push(*window);
+            } else {
+                excluded.total += 1;
+            }
+            for reason in reasons {
+                *excluded.by_reason.entry(reason).or_default() += 1;
+            }
+        }
+        let remedies = Remedies::default();
+        Judged {
+            case,
+            rate,
+            instrumented,
+            windows,
+            all_windows,
+            excluded,
+            quota: None,
+            remedies,
+        }
+    }
+
+    /// With what the command line left open.
+    pub(crate) fn with(mut self, remedies: Remedies) -> Self {
+        self.remedies = remedies;
+        self
+    }
+
+    /// With what the control group of the run allowed it of the CPUs.
+    pub(crate) fn under(mut self, quota: Option<&'a CpuQuota>) -> Self {
+        self.quota = quota;
+        self
+    }
+
+    /// A quota that bound the tasks of this case.
+    pub(crate) fn binding_quota(&self) -> Option<&'a CpuQuota> {
+        self.quota.filter(|_| !self.case.policy.is_real_time())
+    }
+
+    /// Whether there is nothing to estimate from.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all_windows.is_empty()
+    }
+
+    /// Share of the windows that were left out.
+    pub(crate) fn excluded_share(&self) -> f64 {
+        self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
+    }
+
+    /// Share of the time of all samples, clean or not, that went to others; 0 if not known.
+    ///
+    /// A load on the same CPU lets short batches pass between its turns: they look clean one by one, and yet find the
+    /// caches and the run queue as that load left them.
+    ///
+    /// Of cycles, what other machines took is distinguished: it lengthens some, and the trimmed mean leaves those out.
+    pub(crate) fn foreign_share(&self) -> f64 {
+        let of_samples = self.instrumented.iter().map(|sample| &sample.evidence);
+        let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
+        let evidence: Vec<_> = of_samples.chain(of_windows()).collect();
+        let foreign: f64 = evidence
+            .iter()
+            .filter_map(|seen| time_of_others(self.case, seen))
+            .map(|n| n.0 as f64)
+            .sum();
+        let stolen: f64 = of_windows()
+            .filter_map(|seen| seen.steal_ns)
+            .map(|n| n.0 as f64)
+            .sum();
+        let wall: f64 = evidence
+            .iter()
+            .map(|seen| seen.wall_ns.saturating_sub(pause(self.case, seen)).0 as f64)
+            .sum();
+        if wall > 0.0 {
+            (foreign - stolen).max(0.0) / wall
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether more of the time went to others than interrupts and the like take.
+    pub(crate) fn has_competitor(&self) -> bool {
+        self.foreign_share() > FOREIGN_LIMIT
+    }
+
+    /// Whether the others had a share that is to be reported, of tasks that take what the scheduler gives them.
+    pub(crate) fn is_beside_others(&self) -> bool {
+        self.is_measured_beside_others() && self.foreign_share() > SHARE_REPORTED
+    }
+
+    /// Ordinary tasks are measured in cycles between the turns of others.
+    fn is_measured_beside_others(&self) -> bool {
+        !self.case.policy.is_real_time() && !self.all_windows.is_empty()
+    }
+
+    /// Whether so much was disturbed that what looks clean is not to be trusted either.
+    pub(crate) fn is_too_disturbed(&self) -> bool {
+        self.excluded_share() > LEFT_OUT_LIMIT
+            || self.has_competitor() && !self.is_measured_beside_others()
+    }
+
+    /// Counted switches a hand-off in the switching arms.
+    pub(crate) fn switches_per_handoff(&self) -> Option<f64> {
+        switches_per_handoff(self.case, self.counted_windows())
+    }
+
+    /// The clean windows, or all where there is none.
+    fn counted_windows(&self) -> &[&'a Cycles] {
+        if self.windows.is_empty() {
+            &self.all_windows
+        } else {
+            &self.windows
+        }
+    }
+
+    /// The same over all windows, disturbed or not, of the kernel's count alone.
+    pub(crate) fn kernel_switches_per_handoff(&self) -> Option<f64> {
+        kernel_switches_per_handoff(self.case, &self.all_windows)
+    }
+
+    /// Share of the kernel's switches in the switching arms that were not the task's own choice.
+    pub(crate) fn involuntary_share(&self) -> Option<f64> {
+        if self.case.between == Between::User {
+            return None;
+        }
+        let (mut involuntary, mut all) = (0.0, 0.0);
+        for window in self.counted_windows() {
+            let switches = window
+                .counted
+                .map_or(window.kernel_switches, |counted| counted.switches);
+            involuntary += switches.involuntary as f64;
+            all += switches.total() as f64;
+        }
+        (all > 0.0).then(|| involuntary / all)
+    }
+}
+
+/// Switches over hand-offs: the kernel's count, or the mechanism's own where the kernel sees none.
+fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
+    if case.between != Between::User || case.runtime.is_some() {
+        return kernel_switches_per_handoff(case, windows);
+    }
+    per_handoff(windows, |window| window.user_switches as f64)
+}
+
+/// By the tasks' own count, where there is one. Where they did not count, what the commands to them take is taken off: on one CPU every
+/// command takes its switches; across CPUs a task may find it without having slept.
+fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
+    if let Some(counted) = counted(windows) {
+        return Some(counted.switches.total() as f64 / counted.handoffs as f64);
+    }
+    let control = |window: &Cycles| {
+        if case.placement.is_one_cpu() {
+            window.control_switches as f64
+        } else {
+            0.0
+        }
+    };
+    per_handoff(windows, |window| {
+        window.kernel_switches.total() as f64 - control(window)
+    })
+}
+
+/// What the tasks counted in all windows together; `None` where one has no count.
+fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
+    let mut sum = CountedHandoffs::default();
+    for window in windows {
+        let counted = window.counted?;
+        sum.handoffs = sum.handoffs.saturating_add(counted.handoffs);
+        sum.switches += counted.switches;
+    }
+    (sum.handoffs > 0).then_some(sum)
+}
+
+fn per_handoff(windows: &[&Cycles], count: impl Fn(&Cycles) -> f64) -> Option<f64> {
+    let counted: f64 = windows.iter().map(|window| count(window)).sum();
+    let handoffs: f64 = windows
+        .iter()
+        .map(|window| window.switching_handoffs as f64)
+        .sum();
+    (handoffs > 0.0).then(|| counted / handoffs)
+}

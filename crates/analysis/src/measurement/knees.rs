@@ -1,0 +1,85 @@
+//! Where a curve of costs changes its course, how sure that is, and at which cache or TLB it sits.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::measurement::segments::{Point, cuts};
+use crate::statistics::order_statistics::median;
+
+/// Resamples behind the confidence of a knee: a standard error of 3.5 in 100 at worst.
+const RESAMPLES: usize = 200;
+/// A machine's curve is no straight line within a region: pages lie now so, now so. Smaller steps are not knees.
+const ROUGHNESS: f64 = 0.05;
+
+/// One size of a curve, with everything that was measured there.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured<'a> {
+    pub(crate) size_bytes: u64,
+    pub(crate) total_ns: f64,
+    /// Standard error of the total over the total.
+    pub(crate) relative_error: f64,
+    /// One total a repetition.
+    pub(crate) repetitions: &'a [f64],
+}
+
+/// A knee lies behind this point of the curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct KneePosition {
+    pub(crate) after: usize,
+    /// Share of resamples that put a knee here or one step beside, by the rule of succession.
+    pub(crate) confidence: f64,
+}
+
+/// The knees of a curve of positive totals, in order of size: cuts between straight pieces of the logarithm of the
+/// total over the logarithm of the size. Confidence by the bootstrap (Efron 1979) over the repetitions of each size.
+pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
+    let points: Vec<Point> = curve
+        .iter()
+        .map(|measured| point(measured, measured.total_ns))
+        .collect();
+    let found = cuts(&points);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let resamples: Vec<_> = (0..RESAMPLES)
+        .map(|_| cuts(&resample(curve, &points, &mut random)))
+        .collect();
+    found
+        .into_iter()
+        .map(|after| KneePosition {
+            after,
+            confidence: share_near(&resamples, after),
+        })
+        .collect()
+}
+
+fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {
+    let is_near = |cuts: &&Vec<usize>| cuts.iter().any(|cut| cut.abs_diff(after) <= 1);
+    let near = resamples.iter().filter(is_near).count();
+    // Laplace: what all of so many resamples show is not certain.
+    (near + 1) as f64 / (resamples.len() + 2) as f64
+}
+
+/// The error of a logarithm is the relative error.
+fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
+    let sigma = measured.relative_error.hypot(ROUGHNESS);
+    Point {
+        x: (measured.size_bytes as f64).log2(),
+        y: total_ns.ln(),
+        sigma,
+    }
+}
+
+/// The median of as many repetitions, drawn with replacement; where that is no cost, the point as it was.
+fn resample(curve: &[Measured<'_>], points: &[Point], random: &mut ChaCha8Rng) -> Vec<Point> {
+    let redraw = |(measured, original): (&Measured<'_>, &Point)| {
+        let repetitions = measured.repetitions;
+        let draw = |_| repetitions[random.random_range(0..repetitions.len())];
+        let mut drawn: Vec<f64> = (0..repetitions.len()).map(draw).collect();
+        median(&mut drawn)
+            .filter(|total| *total > 0.0)
+            .map_or(*original, |total| point(measured, total))
+    };
+    curve.iter().zip(points).map(redraw).collect()
+}

@@ -1,0 +1,81 @@
+//! Load latency by size, from the pointer chases of the record.
+
+use switchcost_record::Latency;
+use switchcost_units::TickRate;
+
+use crate::statistics::order_statistics::median;
+
+/// Nanoseconds a load by size in bytes, smallest first. Sizes without a usable walk are left out.
+pub(crate) fn by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> {
+    let mut curve: Vec<_> = latencies
+        .iter()
+        .filter_map(|latency| Some((latency.size_bytes.0, ns(latency, rate)?)))
+        .collect();
+    curve.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    curve.dedup_by_key(|point| point.0);
+    curve
+}
+
+/// The median walk: the minimum would favour the walk whose pages happened to lie best.
+fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
+    let mut ticks: Vec<f64> = latency
+        .walk_ticks
+        .iter()
+        .map(|ticks| ticks.0 as f64)
+        .collect();
+    let ns = median(&mut ticks)? / latency.loads as f64 * 1e9 / rate.0 as f64;
+    (ns.is_finite() && latency.size_bytes.0 > 0).then_some(ns)
+}
+
+/// The latency at a size between those measured, interpolated over the logarithm of the size; at both ends the
+/// nearest one measured. `None` where nothing was measured. `curve` as from [`by_size`].
+pub(crate) fn at(curve: &[(u64, f64)], size: f64) -> Option<f64> {
+    let above = curve.partition_point(|(measured, _)| (*measured as f64) < size);
+    let (Some(high), Some(low)) = (
+        curve.get(above),
+        above.checked_sub(1).and_then(|below| curve.get(below)),
+    ) else {
+        return curve.get(above).or(curve.last()).map(|point| point.1);
+    };
+    let place = (size / low.0 as f64).log2() / (high.0 as f64 / low.0 as f64).log2();
+    Some(low.1 + place * (high.1 - low.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchcost_units::{Bytes, Ticks};
+
+    fn chase(size: u64, loads: u64, ticks: &[u64]) -> Latency {
+        Latency {
+            size_bytes: Bytes(size),
+            loads,
+            walk_ticks: ticks.iter().map(|ticks| Ticks(*ticks)).collect(),
+            emptied: None,
+            emptied_by_page: None,
+            in_order: None,
+        }
+    }
+
+    #[test]
+    fn a_load_is_the_median_walk_over_its_loads() {
+        let rate = TickRate(2_000_000_000);
+        let chases = [
+            chase(65_536, 100, &[900, 800, 2_000]),
+            chase(4_096, 10, &[20]),
+            chase(8_192, 0, &[20]),
+            chase(9, 1, &[]),
+        ];
+        assert_eq!(by_size(&chases, rate), [(4_096, 1.0), (65_536, 4.5)]);
+    }
+
+    #[test]
+    fn between_two_sizes_the_latency_is_interpolated_over_the_logarithm() {
+        let curve = [(1_024, 1.0), (4_096, 3.0)];
+        assert_eq!(at(&curve, 2_048.0), Some(2.0));
+        assert_eq!(at(&curve, 4_096.0), Some(3.0));
+        assert_eq!(at(&curve, 1.0), Some(1.0));
+        assert_eq!(at(&curve, 1e9), Some(3.0));
+        assert_eq!(at(&[], 1e9), None);
+    }
+}

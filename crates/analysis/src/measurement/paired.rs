@@ -1,0 +1,622 @@
+//! One value of each quantity from each repetition's cycles: in a cycle the difference of its arms, and of all cycles of a
+//! repetition a trimmed mean.
+
+use std::collections::BTreeMap;
+
+use switchcost_record::{Arm, Batch, Case, Cycles, Mechanism};
+
+use crate::measurement::deciding::prices_switches;
+use crate::measurement::findings::CycleFinding;
+use crate::measurement::reload::Visit;
+use crate::measurement::repetition::Quantities;
+use crate::measurement::speed::{Sharing, Speed};
+use crate::measurement::turns::Turns;
+use crate::statistics::order_statistics::trimmed_mean;
+
+/// So many cycles of a repetition must be of the chosen kind, or all that it has: fewer may be of that kind by a lucky probe.
+const FEWEST: usize = 5;
+
+/// One cycle, in nanoseconds at the speed of reference.
+#[derive(Clone, Debug, PartialEq)]
+enum Cycle {
+    /// A switching arm and its baseline, a hand-off.
+    Arms { direct: Level, total: Option<Level> },
+    /// A switch and the walks behind it.
+    Visit(Visit),
+}
+
+impl Cycle {
+    fn of(batches: &[Batch], speed: &Speed, case: &Case) -> Option<Cycle> {
+        if case.away.is_some() {
+            return Visit::of(batches, speed).map(Cycle::Visit);
+        }
+        let level = |arms| level(batches, speed, case, arms);
+        let total = level([Arm::BaselineTotal, Arm::SwitchTotal]);
+        if !case.mechanism.hands_over() {
+            // Nothing is handed on.
+            return Some(Cycle::Arms {
+                direct: Level::default(),
+                total: Some(total?),
+            });
+        }
+        Some(Cycle::Arms {
+            direct: level([Arm::BaselineDirect, Arm::SwitchDirect])?,
+            total,
+        })
+    }
+
+    /// The cost that a case with a working set, or without one, is about.
+    fn deciding(&self, is_without_set: bool) -> Option<f64> {
+        match self {
+            Cycle::Visit(visit) => Some(visit.total()),
+            Cycle::Arms { direct, .. } if is_without_set => Some(direct.handoff()),
+            Cycle::Arms { total, .. } => total.map(|total| total.handoff() + total.reload),
+        }
+    }
+}
+
+/// The two arms of a cycle, with or without walks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Level {
+    /// A hand-off in the switching arm, and in the baseline.
+    switching: f64,
+    baseline: f64,
+    /// What a walk takes longer in the switching arm, in nanoseconds as they were: memory does not follow the core's clock.
+    reload: f64,
+    /// A walk of the baseline, in the same nanoseconds.
+    walk: f64,
+}
+
+impl Level {
+    fn handoff(&self) -> f64 {
+        self.switching - self.baseline
+    }
+}
+
+/// Which cycles a value stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Those on a core of our own.
+    Unshared,
+    /// Those on a shared one.
+    Shared,
+    /// All.
+    Every,
+}
+
+/// The quantities of a case by repetition.
+pub(crate) fn quantities(
+    case: &Case,
+    windows: &[&Cycles],
+    speed: &Speed,
+    switches_per_handoff: f64,
+    choice: Choice,
+) -> Quantities {
+    let mut quantities = Quantities::default();
+    let turns = Turns::of(case, windows, speed);
+    for cycles in by_repetition(case, windows, speed, choice, turns.as_ref()) {
+        add(&mut quantities, case, &cycles, switches_per_handoff);
+    }
+    quantities
+}
+
+/// What the cycles of a case look like, beyond the trimmed means that its cost is made of.
+pub(crate) fn cycles_seen(
+    case: &Case,
+    windows: &[&Cycles],
+    speed: &Speed,
+    switches_per_handoff: f64,
+    choice: Choice,
+) -> Option<CycleFinding> {
+    let per_switch = if prices_switches(case) && case.away.is_none() {
+        switches_per_handoff
+    } else {
+        1.0
+    };
+    let cost = |cycle: &Cycle| Some(cycle.deciding(case.working_set.is_empty())? / per_switch);
+    let repetitions: Vec<Vec<f64>> = by_repetition(case, windows, speed, choice, None)
+        .iter()
+        .map(|cycles| cycles.iter().filter_map(cost).collect())
+        .collect();
+    let n = repetitions.iter().map(Vec::len).sum();
+    let means: Vec<f64> = repetitions.iter().filter_map(|costs| mean(costs)).collect();
+    Some(CycleFinding {
+        n,
+        mean_ns: mean(&means)?,
+        autocorrelation: autocorrelation(&repetitions),
+    })
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// How much a cycle is like the one before it: the correlation at distance 1, about the mean of each repetition (Box and Jenkins,
+/// "Time series analysis", 1970). `None` where nothing varies.
+fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
+    let (mut products, mut squares) = (0.0, 0.0);
+    for costs in repetitions {
+        let mean = mean(costs).unwrap_or_default();
+        squares += costs.iter().map(|cost| (cost - mean).powi(2)).sum::<f64>();
+        products += costs
+            .windows(2)
+            .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+            .sum::<f64>();
+    }
+    (squares > 0.0).then(|| products / squares)
+}
+
+/// The cycles of the chosen kind in which no other task had a turn, of each repetition that has enough of them.
+fn by_repetition(
+    case: &Case,
+    windows: &[&Cycles],
+    speed: &Speed,
+    choice: Choice,
+    turns: Option<&Turns>,
+) -> Vec<Vec<Cycle>> {
+    let mut repetitions: BTreeMap<u32, (usize, Vec<Cycle>)> = BTreeMap::new();
+    for window in windows {
+        let (all, chosen) = repetitions.entry(window.repetition).or_default();
+        for batches in cycles_of(window) {
+            let is_whole = turns.is_none_or(|turns| !turns.are_within(&batches, speed));
+            *all += usize::from(is_whole);
+            if is_whole && is_chosen(speed.sharing(&batches), choice) {
+                chosen.extend(Cycle::of(&batches, speed, case));
+            }
+        }
+    }
+    let is_enough = |(all, chosen): &(usize, Vec<Cycle>)| chosen.len() >= FEWEST.min(*all).max(1);
+    repetitions
+        .into_values()
+        .filter(is_enough)
+        .map(|(_, chosen)| chosen)
+        .collect()
+}
+
+/// Share of the cycles that were on a core of our own, of those whose speed was steady; `None` where none was.
+pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
+    let (mut unshared, mut steady) = (0.0, 0.0);
+    for sharing in windows
+        .iter()
+        .flat_map(|window| cycles_of(window))
+        .map(|batches| speed.sharing(&batches))
+    {
+        unshared += f64::from(u8::from(sharing == Sharing::Unshared));
+        steady += f64::from(u8::from(sharing != Sharing::Unsteady));
+    }
+    (steady > 0.0).then(|| unshared / steady)
+}
+
+/// Mean time of the additions over that of the chain in the cycles on a shared core; `None` where there is none.
+pub(crate) fn shared_ratio(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
+    let cycles = windows.iter().flat_map(|window| cycles_of(window));
+    let shared = cycles.filter(|batches| speed.sharing(batches) == Sharing::Shared);
+    mean(
+        &shared
+            .map(|batches| speed.ratio(&batches))
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn is_chosen(sharing: Sharing, choice: Choice) -> bool {
+    match choice {
+        Choice::Unshared => sharing == Sharing::Unshared,
+        Choice::Shared => sharing == Sharing::Shared,
+        Choice::Every => true,
+    }
+}
+
+/// The batches of each whole cycle.
+fn cycles_of(window: &Cycles) -> impl Iterator<Item = Vec<Batch>> {
+    let batches: Vec<Batch> = window.batches.iter().collect();
+    let length = window.batches_per_cycle.max(1) as usize;
+    batches
+        .chunks_exact(length)
+        .map(<[Batch]>::to_vec)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+fn level(
+    batches: &[Batch],
+    speed: &Speed,
+    case: &Case,
+    [baseline, switching]: [Arm; 2],
+) -> Option<Level> {
+    let mean = |arm: Arm, read: fn(&Speed, &Batch) -> f64| {
+        let of_arm = || batches.iter().filter(move |batch| batch.arm == arm);
+        let handoffs: f64 = of_arm().map(|batch| f64::from(batch.handoffs)).sum();
+        let sum: f64 = of_arm().map(|batch| read(speed, batch)).sum();
+        (handoffs > 0.0)
+            .then(|| sum / handoffs)
+            .filter(|mean| mean.is_finite())
+    };
+    // A made-up switch is made of time, and not of work that follows the core's clock.
+    let handoff: fn(&Speed, &Batch) -> f64 = match case.mechanism {
+        Mechanism::Synthetic => |speed, batch| speed.ns(batch.handoff_ticks),
+        _ => |speed, batch| speed.scaled_ns(batch.handoff_ticks, batch),
+    };
+    let walk: fn(&Speed, &Batch) -> f64 = |speed, batch| speed.ns(batch.walk_ticks);
+    let alone = mean(baseline, walk)?;
+    Some(Level {
+        switching: mean(switching, handoff)?,
+        baseline: mean(baseline, handoff)?,
+        reload: mean(switching, walk)? - alone,
+        walk: alone,
+    })
+}
+
+fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_handoff: f64) {
+    let arms = cycles.iter().filter_map(|cycle| match cycle {
+        Cycle::Arms { direct, total } => Some((*direct, *total)),
+        Cycle::Visit(_) => None,
+    });
+    let arms: Vec<(Level, Option<Level>)> = arms.collect();
+    if arms.is_empty() {
+        return add_visits(quantities, cycles);
+    }
+    type Arms = (Level, Option<Level>);
+    let of =
+        |read: &dyn Fn(&Arms) -> Option<f64>| trimmed_mean(arms.iter().filter_map(read).collect());
+    quantities
+        .walk
+        .extend(of(&|(_, total)| total.as_ref().map(|level| level.walk)));
+    if !case.mechanism.hands_over() {
+        let slower = of(&|(_, total)| total.as_ref().map(|level| level.reload));
+        quantities.total.extend(slower);
+        quantities.indirect_reload.extend(slower);
+        return;
+    }
+    let direct = of(&|(direct, _)| Some(direct.handoff()));
+    quantities.handoff.extend(direct);
+    quantities
+        .baseline
+        .extend(of(&|(direct, _)| Some(direct.baseline)));
+    quantities.round_trip.extend(of(&|(direct, _)| {
+        Some(direct.switching * f64::from(case.tasks))
+    }));
+    let prices_switches = prices_switches(case);
+    let per_handoff = if prices_switches {
+        switches_per_handoff
+    } else {
+        1.0
+    };
+    if per_handoff <= 0.0 {
+        return;
+    }
+    let per_switch = |value: Option<f64>| value.map(|ns| ns / per_handoff);
+    quantities
+        .direct
+        .extend(per_switch(direct).filter(|_| prices_switches));
+    let total = |read: fn(&Level) -> f64| per_switch(of(&|(_, total)| total.as_ref().map(read)));
+    let kernel = |(direct, total): &Arms| Some(total.as_ref()?.handoff() - direct.handoff());
+    quantities
+        .total
+        .extend(total(|level| level.handoff() + level.reload));
+    quantities
+        .indirect
+        .extend(per_switch(of(&|arms| Some(kernel(arms)? + arms.1?.reload))));
+    quantities.indirect_kernel.extend(per_switch(of(&kernel)));
+    quantities
+        .indirect_reload
+        .extend(total(|level| level.reload));
+}
+
+/// A visit has one switch, whatever the mechanism: the return to the task.
+fn add_visits(quantities: &mut Quantities, cycles: &[Cycle]) {
+    let visits = cycles.iter().filter_map(|cycle| match cycle {
+        Cycle::Visit(visit) => Some(visit.clone()),
+        Cycle::Arms { .. } => None,
+    });
+    let visits: Vec<Visit> = visits.collect();
+    let of = |read: fn(&Visit) -> f64| trimmed_mean(visits.iter().map(read).collect());
+    quantities.handoff.extend(of(|visit| visit.handoff));
+    quantities
+        .baseline
+        .extend(of(|visit| visit.settled_handoff));
+    quantities.total.extend(of(Visit::total));
+    quantities.indirect_reload.extend(of(Visit::reload));
+    quantities.reloads.add(&visits);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::measurement::findings::{CaseFinding, Part};
+    use crate::testing::{
+        Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record, fake_record_on,
+    };
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use switchcost_record::{CountedHandoffs, KernelSwitches};
+    use switchcost_units::{Bytes, Ticks};
+
+    fn is_near(found: f64, truth: f64, share: f64) -> bool {
+        (found / truth - 1.0).abs() < share
+    }
+
+    fn only(record: &switchcost_record::MeasureRecord) -> CaseFinding {
+        analyse(record).results.remove(0)
+    }
+
+    fn centre(estimate: Option<crate::Estimate>) -> f64 {
+        estimate.expect("an estimate").estimate
+    }
+
+    #[test]
+    fn the_indirect_cost_comes_in_its_two_parts() {
+        let mut case = FakeCase::pipe().with_set(Bytes::kib(64));
+        case.colder_ns = 500.0;
+        let found = only(&fake_record(vec![case], 8));
+        assert!(is_near(centre(found.direct_ns.clone()), 1_700.0, 0.01));
+        assert!(is_near(centre(found.total_ns.clone()), 6_200.0, 0.01));
+        assert!(is_near(
+            centre(found.indirect_kernel_ns.clone()),
+            500.0,
+            0.02
+        ));
+        assert!(is_near(
+            centre(found.indirect_reload_ns.clone()),
+            4_000.0,
+            0.01
+        ));
+        assert_eq!(found.larger_part(), Some(Part::Reload));
+        assert!(is_near(
+            found.switch_part_ns().expect("both parts"),
+            2_200.0,
+            0.01
+        ));
+        assert!(is_near(centre(found.indirect_ns.clone()), 4_500.0, 0.01));
+        let both = Some(found.indirect_ns.clone().expect("an estimate"));
+        let blurred = CaseFinding {
+            indirect_kernel_ns: both.clone(),
+            indirect_reload_ns: both,
+            ..found
+        };
+        assert_eq!(
+            blurred.larger_part(),
+            None,
+            "equal parts are not distinguished"
+        );
+    }
+
+    /// In a third of the windows the core is anywhere between its fastest and 1.4 times as slow, else 1.2 times: a program that
+    /// switches pays what the switch takes then.
+    #[test]
+    fn costs_are_reported_at_the_speed_that_the_core_mostly_had() {
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let core = || {
+            let other = 1.0 + 0.4 * random.random::<f64>();
+            Core {
+                slowness: if random.random_ratio(1, 3) {
+                    other
+                } else {
+                    1.2
+                },
+                is_shared: false,
+            }
+        };
+        let record = fake_record_on(vec![FakeCase::pipe()], 12, core);
+        let findings = analyse(&record);
+        let direct = findings.results[0].direct_ns.clone().expect("an estimate");
+        assert!(
+            is_near(direct.estimate, 1_700.0 * 1.2, 0.01)
+                && direct.relative_half_width_within_run() < 0.005,
+            "{direct:?}"
+        );
+        let core = findings.core.expect("cycles");
+        assert!(is_near(core.hertz.expect("known"), 2.5e9, 0.01), "{core:?}");
+        assert!(core.fastest_hertz > core.hertz, "{core:?}");
+    }
+
+    /// 13 % more switches than hand-offs in the window, all of them for commands that let the commanded task run at once: the tasks
+    /// themselves counted one a hand-off.
+    #[test]
+    fn switches_by_commands_are_no_part_of_a_hand_off() {
+        let mut record = fake_record(vec![FakeCase::pipe()], 8);
+        record.header.plan.cases[0].switches = Some(switchcost_record::SwitchPlan {
+            low_per_mille: 1000,
+            high_per_mille: 2500,
+        });
+        for window in &mut record.cycles {
+            let of_commands = window.switching_handoffs * 13 / 100;
+            let handoffs = window.switching_handoffs;
+            let switches = KernelSwitches {
+                voluntary: handoffs * 3 / 4,
+                involuntary: handoffs - handoffs * 3 / 4,
+            };
+            window.kernel_switches.voluntary += of_commands;
+            window.counted = Some(CountedHandoffs { handoffs, switches });
+        }
+        let found = only(&record);
+        assert_eq!(found.switches_per_handoff, Some(1.0));
+        assert!(
+            is_near(centre(found.direct_ns.clone()), 1_700.0, 0.01),
+            "{:?}",
+            found.direct_ns
+        );
+        assert!(is_near(
+            found.involuntary_share.expect("counted"),
+            0.25,
+            0.01
+        ));
+        record
+            .cycles
+            .iter_mut()
+            .for_each(|window| window.counted = None);
+        assert!(
+            only(&record)
+                .switches_per_handoff
+                .is_some_and(|guessed| is_near(guessed, 1.13, 0.01)),
+            "where the tasks did not count"
+        );
+    }
+
+    /// 1200 ticks of 2 GHz are 600 ns for 1800 cycles: 3 GHz.
+    #[test]
+    fn core_cycles_follow_from_the_chain() {
+        let record = fake_record(vec![FakeCase::pipe()], 8);
+        let findings = analyse(&record);
+        assert_eq!(findings.core.and_then(|core| core.hertz), Some(3e9));
+        assert!(is_near(
+            centre(findings.results[0].direct_cycles.clone()),
+            5_100.0,
+            0.01
+        ));
+    }
+
+    /// A core that is slower by 30 % between the probes than during them: only who counts its cycles can know.
+    #[test]
+    fn cycles_counted_over_a_batch_are_its_clock_where_there_are_some() {
+        let mut record = fake_record_on(vec![FakeCase::pipe()], 8, || Core {
+            slowness: 1.3,
+            is_shared: false,
+        });
+        for batches in record.cycles.iter_mut().map(|window| &mut window.batches) {
+            let as_if_fast =
+                |ticks: &mut Ticks| ticks.0 = 40 + ((ticks.0 - 40) as f64 / 1.3).round() as u64;
+            batches.chain_ticks.iter_mut().for_each(as_if_fast);
+        }
+        let by_probes = only(&record);
+        assert!(is_near(centre(by_probes.direct_ns), 1_700.0 * 1.3, 0.01));
+        for batches in record.cycles.iter_mut().map(|window| &mut window.batches) {
+            // 1800 cycles take 1200 ticks at the fastest.
+            (0..batches.len()).for_each(|_| batches.push_count(18_000, Ticks(15_600)));
+        }
+        let counted = only(&record);
+        assert!(is_near(centre(counted.direct_ns), 1_700.0, 0.01));
+        assert!(is_near(centre(counted.direct_cycles), 5_100.0, 0.01));
+    }
+
+    #[test]
+    fn a_shared_core_is_distinguished_by_its_probes() {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        let core = || Core {
+            slowness: 1.0,
+            is_shared: random.random_bool(0.6),
+        };
+        let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
+        let shared = found.shared.expect("cycles");
+        assert!(is_near(centre(found.direct_ns), 1_700.0, 0.01));
+        assert!(
+            shared.is_left_out && is_near(shared.share, 0.6, 0.2),
+            "{shared:?}"
+        );
+        assert!(is_near(centre(shared.cost_ns), 1_700.0 * SHARED_COST, 0.01));
+    }
+
+    /// What is known of such a core shows that none of these cycles had one of its own, alike as they are.
+    #[test]
+    fn a_core_that_was_shared_throughout_is_judged_by_what_is_known_of_it() {
+        let shared = || Core {
+            slowness: 1.0,
+            is_shared: true,
+        };
+        let mut record = fake_record_on(vec![FakeCase::pipe()], 12, shared);
+        let unknown = only(&record);
+        assert_eq!(
+            unknown.shared.as_ref().map(|shared| shared.share),
+            Some(0.0),
+            "nothing shows it"
+        );
+        record.header.core_clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
+        let found = only(&record);
+        let (direct, sharing) = (
+            found.direct_ns.expect("an estimate"),
+            found.shared.expect("cycles"),
+        );
+        assert!(sharing.share == 1.0 && sharing.is_in_costs(), "{sharing:?}");
+        assert!(is_near(direct.estimate, 1_700.0 * SHARED_COST, 0.01));
+        assert!(
+            direct.low < 1_700.0 && 1_700.0 * SHARED_COST <= direct.high,
+            "{direct:?}"
+        );
+        assert!(found.flags.iter().any(|flag| flag.name == "shared-core"));
+    }
+
+    #[test]
+    fn what_is_known_of_a_core_of_ones_own_leaves_that_alone() {
+        let mut record = fake_record(vec![FakeCase::pipe()], 8);
+        record.header.core_clock.unshared_per_mille = Some(UNSHARED_PER_MILLE);
+        assert_eq!(only(&record).shared.map(|shared| shared.share), Some(0.0));
+    }
+
+    #[test]
+    fn a_made_up_switch_is_made_of_time_and_no_neighbour_lengthens_it() {
+        let mut case = FakeCase::pipe();
+        case.case.mechanism = Mechanism::Synthetic;
+        let found = only(&fake_record_on(vec![case], 12, || Core {
+            slowness: 1.0,
+            is_shared: true,
+        }));
+        assert!(
+            found.shared.is_none() && found.direct_ns.is_some(),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn few_unshared_cycles_are_not_trusted() {
+        let mut windows = 0;
+        let core = || {
+            windows += 1;
+            Core {
+                slowness: 1.0,
+                is_shared: windows % 40 != 0,
+            }
+        };
+        let found = only(&fake_record_on(vec![FakeCase::pipe()], 12, core));
+        let shared = found.shared.expect("cycles");
+        assert!(
+            !shared.is_left_out && is_near(shared.share, 0.975, 0.01),
+            "{shared:?}"
+        );
+        assert!(is_near(
+            centre(found.direct_ns),
+            1_700.0 * SHARED_COST,
+            0.02
+        ));
+    }
+
+    #[test]
+    fn a_heavy_tail_is_not_hidden_by_trimming() {
+        let quiet = only(&fake_record(vec![FakeCase::pipe()], 8));
+        let (cycles, direct) = (
+            quiet.cycles.expect("cycles"),
+            quiet.direct_ns.expect("an estimate"),
+        );
+        assert!(
+            is_near(cycles.mean_ns, direct.estimate, 0.005),
+            "{cycles:?}"
+        );
+        assert!(!quiet.flags.iter().any(|flag| flag.name == "heavy-tail"));
+        let mut record = fake_record(vec![FakeCase::pipe()], 8);
+        for window in record.cycles.iter_mut().step_by(5) {
+            // One switching batch of a cycle in 25 took a hundred times as long.
+            let batch = window
+                .batches
+                .iter()
+                .position(|batch| batch.arm == Arm::SwitchDirect)
+                .expect("one");
+            window.batches.handoff_ticks[batch].0 *= 100;
+        }
+        let found = only(&record);
+        let (cycles, direct) = (
+            found.cycles.expect("cycles"),
+            found.direct_ns.expect("an estimate"),
+        );
+        assert!(is_near(direct.estimate, 1_700.0, 0.02), "{direct:?}");
+        assert!(cycles.mean_ns > 2.0 * direct.estimate, "{cycles:?}");
+        assert!(found.flags.iter().any(|flag| flag.name == "heavy-tail"));
+    }
+
+    /// About their means, 2.5 and 3, the products sum up to 0.75 and -1, the squares to 5 and 6.
+    #[test]
+    fn neighbours_in_time_are_correlated_within_their_repetition() {
+        let found =
+            autocorrelation(&[vec![1.0, 2.0, 4.0, 3.0], vec![2.0, 2.0, 5.0]]).expect("they vary");
+        assert!((found + 0.25 / 11.0).abs() < 1e-12, "{found}");
+        assert_eq!(autocorrelation(&[vec![1.0, 1.0]]), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! How a working set comes back behind a switch: what each of the first walks costs above settled ones.
+
+use switchcost_record::{Arm, Batch};
+
+use crate::measurement::findings::{Flag, Reload};
+use crate::measurement::speed::Speed;
+use crate::statistics::Estimate;
+use crate::statistics::estimate::estimate;
+use crate::statistics::order_statistics::trimmed_mean;
+
+/// The last walks of a visit, which are taken for settled.
+const SETTLED: usize = 3;
+
+/// A last walk that still costs so much of the sum means that more of it came after.
+const NOT_SETTLED: f64 = 0.05;
+
+/// One switch away and back, and the walks behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Visit {
+    /// The hand-off from the other task, above settled ones to oneself, in nanoseconds at the speed of reference.
+    pub(crate) handoff: f64,
+    /// A settled hand-off to oneself.
+    pub(crate) settled_handoff: f64,
+    /// Each walk but the settled ones, above those, in nanoseconds as they were: memory does not follow the core's clock.
+    walks: Vec<f64>,
+    settled_walk: f64,
+}
+
+impl Visit {
+    /// `None` where the batches are not those of a visit.
+    pub(crate) fn of(batches: &[Batch], speed: &Speed) -> Option<Visit> {
+        let (first, rest) = batches.split_first()?;
+        let is_visit = first.arm == Arm::SwitchTotal
+            && rest.iter().all(|batch| batch.arm == Arm::BaselineTotal);
+        let reported = batches
+            .len()
+            .checked_sub(SETTLED)
+            .filter(|reported| is_visit && *reported > 0)?;
+        let handoff = |batch: &Batch| speed.scaled_ns(batch.handoff_ticks, batch);
+        let walk = |batch: &Batch| speed.ns(batch.walk_ticks);
+        let settled = |read: &dyn Fn(&Batch) -> f64| {
+            batches[reported..].iter().map(read).sum::<f64>() / SETTLED as f64
+        };
+        let (settled_handoff, settled_walk) = (settled(&handoff), settled(&walk));
+        let walks = batches[..reported]
+            .iter()
+            .map(|batch| walk(batch) - settled_walk)
+            .collect();
+        Some(Visit {
+            handoff: handoff(first) - settled_handoff,
+            settled_handoff,
+            walks,
+            settled_walk,
+        })
+    }
+
+    /// What the walks cost above settled ones, together.
+    pub(crate) fn reload(&self) -> f64 {
+        self.walks.iter().sum()
+    }
+
+    /// The whole cost of having been away.
+    pub(crate) fn total(&self) -> f64 {
+        self.handoff + self.reload()
+    }
+}
+
+/// The values of a case by repetition.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reloads {
+    walks: Vec<Vec<f64>>,
+    settled: Vec<f64>,
+}
+
+impl Reloads {
+    /// Adds a repetition.
+    pub(crate) fn add(&mut self, visits: &[Visit]) {
+        let reported = visits
+            .iter()
+            .map(|visit| visit.walks.len())
+            .min()
+            .unwrap_or(0);
+        self.walks
+            .resize_with(self.walks.len().max(reported), Vec::new);
+        for (place, values) in self.walks.iter_mut().enumerate().take(reported) {
+            values.extend(trimmed_mean(
+                visits.iter().map(|visit| visit.walks[place]).collect(),
+            ));
+        }
+        self.settled.extend(trimmed_mean(
+            visits.iter().map(|visit| visit.settled_walk).collect(),
+        ));
+    }
+
+    /// `None` where there are none, or too few.
+    pub(crate) fn finding(&self, confidence: f64) -> Option<Reload> {
+        let walks: Option<Vec<_>> = self
+            .walks
+            .iter()
+            .map(|walk| estimate(walk, confidence).ok().map(Estimate::across_runs))
+            .collect();
+        let settled_ns = estimate(&self.settled, confidence).ok()?.across_runs();
+        Some(Reload {
+            walks_ns: walks.filter(|walks| !walks.is_empty())?,
+            settled_ns,
+        })
+    }
+}
+
+/// Says where the working set had not come back by the last walk but the settled ones.
+pub(crate) fn not_settled(reload: &Reload) -> Option<Flag> {
+    let last = reload.walks_ns.last()?;
+    let sum: f64 = reload
+        .walks_ns
+        .iter()
+        .map(|walk| walk.estimate.max(0.0))
+        .sum();
+    (last.low > 0.0 && last.estimate > NOT_SETTLED * sum).then(|| Flag {
+        name: "not-settled",
+        detail: format!(
+            "the {}th walk behind the switch still takes {:.0} ns more than those after it ({:.0} % of the sum): some of the reload \
+             comes later, and is not in the sum",
+            reload.walks_ns.len(),
+            last.estimate,
+            last.estimate / sum * 100.0
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analyse;
+    use crate::measurement::findings::CaseFinding;
+    use crate::testing::{FakeCase, fake_record};
+    use switchcost_units::Bytes;
+
+    fn found(change: impl FnOnce(&mut FakeCase)) -> CaseFinding {
+        let mut case = FakeCase::pipe()
+            .with_set(Bytes::kib(64))
+            .change(|case| case.away = Some(Bytes::kib(256)));
+        change(&mut case);
+        analyse(&fake_record(vec![case], 8)).results.remove(0)
+    }
+
+    fn is_near(estimate: &crate::Estimate, truth: f64) -> bool {
+        (estimate.estimate - truth).abs() < 0.01 * truth
+    }
+
+    /// 4 us, and then half of it each time.
+    #[test]
+    fn each_walk_is_reported_above_a_settled_one() {
+        let found = found(|_| ());
+        let reload = found.reload.expect("a reload");
+        assert_eq!(reload.walks_ns.len(), 5);
+        for (walk, truth) in reload
+            .walks_ns
+            .iter()
+            .zip([4_000.0, 2_000.0, 1_000.0, 500.0, 250.0])
+        {
+            assert!(is_near(walk, truth), "{walk:?}");
+        }
+        assert!(is_near(&reload.settled_ns, 10_000.0));
+        assert!(is_near(
+            found.indirect_reload_ns.as_ref().expect("a sum"),
+            7_750.0
+        ));
+        assert!(is_near(
+            found.handoff_ns.as_ref().expect("a switch"),
+            1_700.0
+        ));
+        assert!(is_near(found.total_ns.as_ref().expect("a total"), 9_450.0));
+        assert_eq!(found.direct_ns, None);
+        assert_eq!(found.cycles.map(|cycles| cycles.n), Some(8 * 10 * 5));
+    }
+
+    #[test]
+    fn a_last_walk_that_still_costs_is_reported() {
+        let is_reported =
+            |found: CaseFinding| found.flags.iter().any(|flag| flag.name == "not-settled");
+        // A thirty-first of it all comes with the fifth walk, and none of it later.
+        assert!(!is_reported(found(|_| ())));
+        let mut late = fake_record(
+            vec![
+                FakeCase::pipe()
+                    .with_set(Bytes::kib(64))
+                    .change(|case| case.away = Some(Bytes::kib(64))),
+            ],
+            8,
+        );
+        for window in &mut late.cycles {
+            for walk in window.batches.walk_ticks.chunks_mut(8) {
+                walk[4] = walk[3];
+            }
+        }
+        assert!(is_reported(analyse(&late).results.remove(0)));
+    }
+}

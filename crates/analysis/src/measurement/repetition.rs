@@ -1,0 +1,43 @@
+//! One value of each quantity from each repetition, as `paired` finds them in its cycles.
+
+use switchcost_record::{Case, CostName};
+
+use crate::measurement::deciding::deciding;
+use crate::measurement::reload::Reloads;
+
+/// The values of a case by quantity, one for each repetition that has what the quantity needs, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Quantities {
+    /// A switch: c1 = t1 - t2 of Li, Ding and Shen 2007, section 2.2, each per hand-off, over counted switches.
+    /// Empty across CPUs.
+    pub(crate) direct: Vec<f64>,
+    /// A switch with its working set: c2 = s1 - s2, section 2.3. Across CPUs, a hand-off with it.
+    pub(crate) total: Vec<f64>,
+    /// c2 - c1 of the same repetition.
+    pub(crate) indirect: Vec<f64>,
+    /// Of it, what the hand-off itself takes longer behind a walk.
+    pub(crate) indirect_kernel: Vec<f64>,
+    /// Of it, what the walk takes longer behind a switch.
+    pub(crate) indirect_reload: Vec<f64>,
+    /// t1 - t2, not divided.
+    pub(crate) handoff: Vec<f64>,
+    /// tasks x t1.
+    pub(crate) round_trip: Vec<f64>,
+    /// t2.
+    pub(crate) baseline: Vec<f64>,
+    /// A walk of the baseline arm: of the same array without a switch.
+    pub(crate) walk: Vec<f64>,
+    /// Walk by walk behind a switch, where a case is about that.
+    pub(crate) reloads: Reloads,
+}
+
+impl Quantities {
+    /// The values that say whether a case is precise enough.
+    pub(crate) fn decisive(&self, case: &Case) -> &[f64] {
+        match deciding(case) {
+            CostName::Total => &self.total,
+            CostName::Direct => &self.direct,
+            _ => &self.handoff,
+        }
+    }
+}

@@ -1,0 +1,707 @@
+//! What an interval needs to hold for the machine, and not for the half minute alone in which it was taken.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use switchcost_record::{Case, CostName, EarlierCase, Header};
+
+use crate::measurement::deciding::hands_over_across_cpus;
+use crate::measurement::findings::{BetweenRuns, Source};
+use crate::statistics::Estimate;
+
+/// What runs of one machine differ by if nothing shows it, relative to the cost: a standard deviation. Calibrated on shared virtual
+/// machines, where it was 0.5 to 2.6 % (`docs/method/statistics.md`).
+pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
+
+/// The same of hand-offs across CPUs, which stay in one state of the idle CPU or another for tens of seconds. Calibrated on 24 records of one
+/// case on one shared virtual machine, taken within an hour, where it was 0.13.
+pub const ASSUMED_ACROSS_CPUS: f64 = 0.15;
+
+/// What is assumed of the runs of a cost of a case. What a task does alone, before any hand-off, is on one CPU wherever the others are.
+pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
+    let is_alone = matches!(cost, CostName::Baseline | CostName::Walk);
+    if hands_over_across_cpus(case) && !is_alone {
+        ASSUMED_ACROSS_CPUS
+    } else {
+        ASSUMED_RUN_SPREAD
+    }
+}
+
+/// What is known of the spread between runs counts as so many degrees of freedom. Calibrated: with it, runs
+/// recorded on a shared virtual machine differ no more often than allowed (`docs/method/comparison.md`).
+pub(crate) const FREEDOM: f64 = 6.0;
+
+/// The repetitions of one run share its minute and its neighbours, and more than this many show no more about another run that share
+/// nothing. Calibrated (`docs/method/statistics.md`).
+const INDEPENDENT: f64 = 8.0;
+
+impl Estimate {
+    /// The same with an interval for its ratio to other cases of its run that have the same mechanism and number of tasks: what runs
+    /// differ by is theirs, too (`docs/method/statistics.md`).
+    pub fn beside_its_run(&self) -> Estimate {
+        let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
+        Estimate {
+            low: widened(self.within_run.0),
+            high: widened(self.within_run.1),
+            ..self.clone()
+        }
+    }
+
+    /// How much longer an interval gets since more than this many repetitions show no more.
+    fn repetitions_shared(&self) -> f64 {
+        (self.n as f64 / INDEPENDENT).max(1.0).sqrt()
+    }
+
+    /// The same with an interval for another run of the machine, too, by what is assumed of a case on one CPU.
+    pub(crate) fn across_runs(self) -> Estimate {
+        self.across(&RunsDiffer::by(ASSUMED_RUN_SPREAD))
+    }
+
+    /// The same with what is known of how runs differ.
+    pub(crate) fn across(self, runs: &RunsDiffer) -> Estimate {
+        let repetitions = if runs.is_own() {
+            1.0
+        } else {
+            self.repetitions_shared()
+        };
+        let spread = runs.half_width(self.confidence, self.n) * self.estimate;
+        let widened = |half: f64| (half * repetitions).hypot(spread);
+        Estimate {
+            low: self.estimate - widened(self.estimate - self.low),
+            high: self.estimate + widened(self.high - self.estimate),
+            ..self
+        }
+    }
+}
+
+/// What is known of how much runs differ in one cost: what is assumed of every machine, or what the host's own records show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RunsDiffer {
+    /// Own runs that count.
+    runs: f64,
+    /// Repetitions of one of them.
+    repetitions: f64,
+    /// Standard deviations of the cost between them and within one of them, relative to it.
+    between: f64,
+    within: f64,
+    /// The standard deviation that is assumed without them.
+    assumed: f64,
+}
+
+impl RunsDiffer {
+    /// Without own runs.
+    pub(crate) const fn by(assumed: f64) -> RunsDiffer {
+        RunsDiffer {
+            runs: 0.0,
+            repetitions: 0.0,
+            between: 0.0,
+            within: 0.0,
+            assumed,
+        }
+    }
+
+    /// What is assumed of a cost of a case.
+    pub(crate) fn assumed(case: &Case, cost: CostName) -> RunsDiffer {
+        RunsDiffer::by(assumed_spread(case, cost))
+    }
+
+    /// What the header of a record says of a cost of one of its cases.
+    pub(crate) fn known(header: &Header, case: usize, cost: CostName) -> RunsDiffer {
+        let of_case = header.plan.cases.get(case);
+        let assumed = of_case.map_or(ASSUMED_RUN_SPREAD, |case| assumed_spread(case, cost));
+        let Some(earlier) = earlier_of(header, case) else {
+            return RunsDiffer::by(assumed);
+        };
+        let Some(spread) = earlier.spreads.iter().find(|spread| spread.cost == cost) else {
+            return RunsDiffer::by(assumed);
+        };
+        RunsDiffer {
+            assumed,
+            runs: f64::from(earlier.runs),
+            repetitions: f64::from(earlier.repetitions),
+            between: spread.between_ppm as f64 / 1e6,
+            within: spread.within_ppm as f64 / 1e6,
+        }
+    }
+
+    /// Whether own records show as much as is known without any.
+    pub(crate) fn is_own(&self) -> bool {
+        self.runs - 1.0 >= FREEDOM
+    }
+
+    /// Half an interval that runs differ by, relative to the cost: what no longer run makes smaller.
+    pub(crate) fn least_half_width(&self, confidence: f64) -> f64 {
+        if !self.is_own() {
+            return student(FREEDOM, confidence).unwrap_or(0.0) * self.beside_assumed();
+        }
+        let shown = student(self.runs - 1.0, confidence).unwrap_or(f64::INFINITY) * self.between;
+        let explained = normal(confidence) * self.within;
+        (shown.powi(2) - explained.powi(2))
+            .max(shown.powi(2) / 2.0)
+            .sqrt()
+    }
+
+    /// The same of a run with so many repetitions: it may have seen less of its minute than they did of theirs.
+    fn half_width(&self, confidence: f64, repetitions: usize) -> f64 {
+        let fewer = if self.is_own() {
+            (self.repetitions / repetitions.max(1) as f64).max(1.0)
+        } else {
+            1.0
+        };
+        self.least_half_width(confidence) * fewer.sqrt()
+    }
+
+    /// The standard deviation that is assumed, or what too few runs to go by show beside it, if that is more.
+    fn beside_assumed(&self) -> f64 {
+        let own = (self.runs - 1.0).max(0.0);
+        let shown = (self.between.powi(2) - self.within.powi(2)).max(0.0);
+        let pooled = (FREEDOM * self.assumed.powi(2) + own * shown) / (FREEDOM + own);
+        pooled.sqrt().max(self.assumed)
+    }
+
+    /// In words for programs.
+    pub(crate) fn finding(&self, earlier: Option<&EarlierCase>, confidence: f64) -> BetweenRuns {
+        let least_half_width = self.least_half_width(confidence);
+        let freedom = if self.is_own() {
+            self.runs - 1.0
+        } else {
+            FREEDOM
+        };
+        BetweenRuns {
+            source: if self.is_own() {
+                Source::EarlierRecords
+            } else {
+                Source::Assumed
+            },
+            earlier_runs: earlier.map_or(0, |earlier| earlier.runs),
+            since: earlier.map(|earlier| earlier.since.clone()),
+            until: earlier.map(|earlier| earlier.until.clone()),
+            share: least_half_width / student(freedom, confidence).unwrap_or(1.0),
+            least_half_width,
+        }
+    }
+}
+
+/// What the header of a record says of earlier runs of a case.
+pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
+    header
+        .earlier
+        .as_ref()?
+        .cases
+        .iter()
+        .find(|earlier| earlier.case as usize == case)
+}
+
+/// The normal two-sided quantile.
+fn normal(confidence: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
+}
+
+/// Student's two-sided quantile.
+pub(crate) fn student(freedom: f64, confidence: f64) -> Option<f64> {
+    StudentsT::new(0.0, 1.0, freedom)
+        .ok()
+        .map(|student| student.inverse_cdf(0.5 + confidence / 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    use crate::statistics::estimate::estimate;
+    use crate::statistics::order_statistics::median;
+    use crate::testing::{FakeCase, normal as drawn};
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// Far out, where one of many comparisons is judged; the values are from the incomplete beta function to 30 digits (mpmath).
+    #[test]
+    fn quantiles_are_right_far_out() {
+        let known = [
+            (6.0, 0.9995, 6.788_339_99),
+            (6.0, 0.999_999, 20.047_856_11),
+            (24.0, 0.999_999, 6.504_063_203),
+        ];
+        let further = [
+            (6.0, 0.999_999_98, 38.662_010_45),
+            (57.0, 0.999_999_98, 6.519_732_197),
+        ];
+        for (freedom, confidence, quantile) in known.into_iter().chain(further) {
+            let found = student(freedom, confidence).expect("a quantile");
+            assert!(
+                (found / quantile - 1.0).abs() < 1e-5,
+                "{freedom}, {confidence}: {found}, not {quantile}"
+            );
+        }
+    }
+
+    /// Runs that differ by the spread that is assumed, of any number of repetitions.
+    #[test]
+    fn intervals_cover_what_other_runs_find() {
+        let mut random = ChaCha8Rng::seed_from_u64(9);
+        for (n, between, within) in [
+            (8, 0.02, 0.01),
+            (100, 0.02, 0.01),
+            (8, 0.0, 0.05),
+            (30, 0.01, 0.1),
+        ] {
+            let trials = 1_000;
+            let covers = (0..trials).filter(|_| {
+                let run = 100.0 * (1.0 + between * drawn(&mut random));
+                let values: Vec<f64> = (0..n)
+                    .map(|_| run * (1.0 + within * drawn(&mut random)))
+                    .collect();
+                let found = estimate(&values, 0.9).expect("enough").across_runs();
+                found.low <= 100.0 && 100.0 <= found.high
+            });
+            let share = covers.count() as f64 / f64::from(trials);
+            assert!(
+                share > 0.88,
+                "{n} repetitions, {between} and {within}: {share}"
+            );
+        }
+    }
+
+    /// Runs of hand-offs across CPUs as they were calibrated on, with a spread of 0.13 and intervals of a few percent within a run. With what
+    /// is assumed of one CPU a third of them are covered.
+    #[test]
+    fn intervals_of_hand_offs_across_cpus_cover_what_other_runs_find() {
+        let mut random = ChaCha8Rng::seed_from_u64(11);
+        let [mut on_one, mut across] = [0, 0];
+        let trials = 1_000;
+        for _ in 0..trials {
+            let run = 12_500.0 * (0.13 * drawn(&mut random)).exp();
+            let values: Vec<f64> = (0..12)
+                .map(|_| run * (1.0 + 0.02 * drawn(&mut random)))
+                .collect();
+            let own = estimate(&values, 0.9).expect("enough");
+            let covers = |case: &FakeCase| {
+                let found = own
+                    .clone()
+                    .across(&RunsDiffer::assumed(&case.case, CostName::Handoff));
+                u32::from(found.low <= 12_500.0 && 12_500.0 <= found.high)
+            };
+            on_one += covers(&FakeCase::pipe());
+            across += covers(&FakeCase::pipe().across_cpus());
+        }
+        let share = |covers: u32| f64::from(covers) / f64::from(trials);
+        assert!(
+            share(across) >= 0.9 && share(on_one) < 0.5,
+            "{} and {}",
+            share(across),
+            share(on_one)
+        );
+    }
+
+    #[test]
+    fn the_wide_spread_is_that_of_hand_offs_across_cpus_alone() {
+        let apart = FakeCase::pipe().across_cpus();
+        assert_eq!(
+            assumed_spread(&apart.case, CostName::Handoff),
+            ASSUMED_ACROSS_CPUS
+        );
+        assert_eq!(
+            assumed_spread(&apart.case, CostName::Baseline),
+            ASSUMED_RUN_SPREAD,
+            "each task alone"
+        );
+        for case in [
+            FakeCase::pipe(),
+            FakeCase::fiber(),
+            FakeCase::fiber().across_cpus(),
+        ] {
+            assert_eq!(
+                assumed_spread(&case.case, CostName::Handoff),
+                ASSUMED_RUN_SPREAD,
+                "{:?}",
+                case.case
+            );
+        }
+        let at_once =
+            apart.change(|case| case.mechanism = switchcost_record::Mechanism::Concurrent);
+        assert_eq!(
+            assumed_spread(&at_once.case, CostName::Total),
+            ASSUMED_RUN_SPREAD,
+            "nothing is handed over"
+        );
+    }
+
+    /// Own runs replace the wide constant, too; too few only widen it.
+    #[test]
+    fn own_runs_replace_what_is_assumed_across_cpus() {
+        let half = |runs: f64, between: f64| {
+            let own = RunsDiffer {
+                runs,
+                repetitions: 8.0,
+                between,
+                ..RunsDiffer::by(ASSUMED_ACROSS_CPUS)
+            };
+            own.least_half_width(0.9)
+        };
+        let assumed = RunsDiffer::by(ASSUMED_ACROSS_CPUS).least_half_width(0.9);
+        assert!((assumed - 0.291_48).abs() < 1e-4, "{assumed}");
+        assert!((half(6.0, 0.01) / assumed - 1.0).abs() < 1e-9);
+        assert!((half(7.0, 0.01) - 0.019_43).abs() < 1e-5 && half(6.0, 0.3) > assumed);
+    }
+
+    #[test]
+    fn what_this_run_alone_shows_stands_beside_it() {
+        let values: Vec<f64> = (0..20).map(|n| 100.0 + f64::from(n) / 100.0).collect();
+        let own = estimate(&values, 0.9).expect("enough");
+        let found = own.clone().across_runs();
+        assert_eq!(
+            (found.estimate, found.within_run),
+            (own.estimate, (own.low, own.high))
+        );
+        assert!(found.low < own.low && own.high < found.high);
+        assert!(
+            (found.high - found.low) / 2.0 > ASSUMED_RUN_SPREAD * found.estimate,
+            "{found:?}"
+        );
+    }
+
+    /// The cost of each repetition, in core cycles where nothing is touched and else in nanoseconds, of runs of a virtual machine with two CPUs, quiet and beside a program that computes
+    /// in bursts on the other: a line a run, with its conditions.
+    const RECORDED: &str = include_str!("../../tests/samples/recorded-noise.csv");
+
+    /// Runs by their conditions.
+    fn recorded() -> BTreeMap<(&'static str, &'static str), Vec<Vec<f64>>> {
+        let mut groups: BTreeMap<_, Vec<Vec<f64>>> = BTreeMap::new();
+        for line in RECORDED.lines().skip(1) {
+            let [side, size, values] = line.split(',').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let values = values
+                .split(' ')
+                .map(|value| value.parse().expect("a number"))
+                .collect();
+            groups.entry((side, size)).or_default().push(values);
+        }
+        groups
+    }
+
+    /// Each run as it was recorded against the median of all, as runs are what differs; of 20 runs 16 at least. And within a run,
+    /// whose repetitions are drawn anew, against what the whole run found.
+    #[test]
+    fn intervals_cover_on_recorded_noise() {
+        const TRIALS: u32 = 50;
+        let mut random = ChaCha8Rng::seed_from_u64(10);
+        let (mut all, mut within) = (Vec::new(), Vec::new());
+        for (conditions, runs) in recorded() {
+            let found: Vec<Estimate> = runs
+                .iter()
+                .map(|values| estimate(values, 0.9).expect("enough").across_runs())
+                .collect();
+            let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>())
+                .expect("runs");
+            let covers = found
+                .iter()
+                .filter(|run| run.low <= truth && truth <= run.high)
+                .count();
+            assert!(
+                covers * 10 >= runs.len() * 8,
+                "{conditions:?}: {covers} of {}",
+                runs.len()
+            );
+            all.push(covers as f64 / runs.len() as f64);
+            for (values, own) in runs.iter().zip(&found) {
+                let covers = (0..TRIALS).filter(|_| {
+                    let drawn =
+                        (0..values.len()).map(|_| values[random.random_range(0..values.len())]);
+                    let (low, high) = estimate(&drawn.collect::<Vec<_>>(), 0.9)
+                        .expect("enough")
+                        .within_run;
+                    low <= own.estimate && own.estimate <= high
+                });
+                within.push(covers.count() as f64 / f64::from(TRIALS));
+            }
+        }
+        let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
+        assert!(mean(&all) >= 0.88, "for other runs: {all:?}");
+        assert!(mean(&within) >= 0.87, "within a run: {}", mean(&within));
+    }
+
+    /// A run of which only its interval is known, with what varies within it.
+    fn run(cost: f64, within: f64) -> Estimate {
+        let half = normal(0.9) * within * cost;
+        let ends = (cost - half, cost + half);
+        let (t90, sd, method) = (None, 0.0, "made up");
+        let (low, high) = ends;
+        Estimate {
+            estimate: cost,
+            low,
+            high,
+            within_run: ends,
+            n: 8,
+            confidence: 0.9,
+            method,
+            t90,
+            sd,
+        }
+    }
+
+    /// Earlier runs, the least share of any condition that is to be covered, and the least on average: as without earlier runs.
+    const HELD_BACK: [(usize, f64, f64); 3] = [(7, 0.8, 0.88), (10, 0.8, 0.88), (19, 0.8, 0.88)];
+
+    fn shown_by(logs: &[f64], within: f64) -> RunsDiffer {
+        let (_, between) = crate::statistics::estimate::mean_and_sd(logs);
+        RunsDiffer {
+            runs: logs.len() as f64,
+            repetitions: 8.0,
+            between,
+            within,
+            ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+        }
+    }
+
+    /// How often the interval of a run holds the cost of its host, with so many earlier runs: against the integral over the chi-square
+    /// distribution of what they show, by SciPy 1.17 (`quad` over `chi2.pdf`, with `t.ppf` and `norm.cdf`).
+    #[test]
+    fn intervals_by_own_runs_hold_as_often_as_the_integral_says() {
+        const HOSTS: u32 = 20_000;
+        // Earlier runs; what hosts' runs differ by; what varies within an earlier run, and within this one; how often.
+        let known = [
+            (3, 0.02, 0.005, 0.005, 0.953_1),
+            (3, 0.005, 0.005, 0.005, 1.0),
+            (5, 0.02, 0.005, 0.005, 0.954_3),
+            (5, 0.04, 0.005, 0.005, 0.820_0),
+            (7, 0.01, 0.001, 0.001, 0.9),
+            (7, 0.003, 0.006, 0.006, 0.949_5),
+            (10, 0.01, 0.01, 0.002, 0.912_1),
+            (10, 0.03, 0.003, 0.003, 0.9),
+            (20, 0.003, 0.006, 0.006, 0.942_2),
+            (20, 0.01, 0.001, 0.001, 0.9),
+            (20, 0.002, 0.006, 0.003, 0.985_1),
+        ];
+        for (runs, between, within, own, right) in known {
+            let mut random = ChaCha8Rng::seed_from_u64(runs as u64);
+            let mut log = |within: f64| between * drawn(&mut random) + within * drawn(&mut random);
+            let holds = (0..HOSTS).filter(|_| {
+                let logs: Vec<f64> = (0..runs).map(|_| log(within)).collect();
+                let found = run(100.0 * log(own).exp(), own).across(&shown_by(&logs, within));
+                found.low <= 100.0 && 100.0 <= found.high
+            });
+            let share = holds.count() as f64 / f64::from(HOSTS);
+            assert!(
+                (share - right).abs() < 0.008,
+                "{runs} runs, {between}, {within}, {own}: {share}, not {right}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_own_runs_show_is_not_gone_below_and_what_too_few_show_only_widens() {
+        let half = |runs: f64, between: f64, within: f64| {
+            RunsDiffer {
+                runs,
+                repetitions: 8.0,
+                between,
+                within,
+                ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+            }
+            .least_half_width(0.9)
+        };
+        let assumed = RunsDiffer::by(ASSUMED_RUN_SPREAD).least_half_width(0.9);
+        // Student's quantile of six degrees of freedom is 1.943; of nineteen, 1.729.
+        assert!((assumed - 0.038_86).abs() < 1e-5, "{assumed}");
+        assert_eq!(
+            half(6.0, 0.001, 0.0),
+            assumed,
+            "five degrees of freedom are less than six"
+        );
+        assert!(
+            (half(6.0, 0.04, 0.0) / assumed - (26.0_f64 / 11.0).sqrt()).abs() < 1e-9,
+            "pooled: (6 x 4 + 5 x 16) / 11 / 4"
+        );
+        assert!((half(7.0, 0.001, 0.0) - 0.001_943).abs() < 1e-6);
+        assert!((half(20.0, 0.004, 0.0) - 0.006_917).abs() < 1e-5);
+        assert!(
+            (half(20.0, 0.004, 0.1) - 0.006_917 / 2.0_f64.sqrt()).abs() < 1e-5,
+            "at most half is put down to what is within"
+        );
+        let of = |n| {
+            RunsDiffer {
+                runs: 7.0,
+                repetitions: 32.0,
+                between: 0.01,
+                ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+            }
+            .half_width(0.9, n)
+        };
+        assert!(
+            (of(8) / of(32) - 2.0).abs() < 1e-9 && of(32) == of(100),
+            "a run of fewer repetitions claims no more"
+        );
+    }
+
+    /// Of each condition each run once as the new one, with so many of the others as earlier ones, against the median of all.
+    #[test]
+    fn runs_held_back_are_covered_by_what_the_others_show() {
+        const TRIALS: usize = 20;
+        for (earlier, least, least_on_average) in HELD_BACK {
+            let mut random = ChaCha8Rng::seed_from_u64(earlier as u64);
+            let mut shares = Vec::new();
+            for (conditions, runs) in recorded() {
+                let found: Vec<Estimate> = runs
+                    .iter()
+                    .map(|values| estimate(values, 0.9).expect("enough"))
+                    .collect();
+                let truth = median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>())
+                    .expect("runs");
+                let (mut covers, mut widths, mut trials) = (0, Vec::new(), 0);
+                for (held_back, new) in found.iter().enumerate() {
+                    let others: Vec<&Estimate> = found
+                        .iter()
+                        .enumerate()
+                        .filter(|(at, _)| *at != held_back)
+                        .map(|(_, run)| run)
+                        .collect();
+                    for _ in 0..TRIALS {
+                        let chosen = rand::seq::index::sample(
+                            &mut random,
+                            others.len(),
+                            earlier.min(others.len()),
+                        );
+                        let chosen: Vec<&Estimate> = chosen.iter().map(|at| others[at]).collect();
+                        let logs: Vec<f64> = chosen.iter().map(|run| run.estimate.ln()).collect();
+                        let within = chosen.iter().map(|run| {
+                            let freedom = run.n as f64 - 1.0;
+                            (run.relative_half_width_within_run()
+                                / student(freedom, run.confidence).expect("one"))
+                            .powi(2)
+                        });
+                        let within = (within.sum::<f64>() / chosen.len() as f64).sqrt();
+                        let repetitions = chosen.iter().map(|run| run.n).sum::<usize>() as f64
+                            / chosen.len() as f64;
+                        let differ = RunsDiffer {
+                            repetitions,
+                            ..shown_by(&logs, within)
+                        };
+                        let new = (*new).clone().across(&differ);
+                        covers += usize::from(new.low <= truth && truth <= new.high);
+                        widths.push(new.relative_half_width());
+                        trials += 1;
+                    }
+                }
+                let width = median(&mut widths).expect("some");
+                shares.push((covers as f64 / trials as f64, width, conditions));
+            }
+            shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let mean = shares.iter().map(|share| share.0).sum::<f64>() / shares.len() as f64;
+            assert!(
+                shares[0].0 >= least && mean >= least_on_average,
+                "{earlier} earlier runs: {mean}, {shares:?}"
+            );
+        }
+    }
+
+    /// Of the runs of one condition, those whose interval with so many independent repetitions covers the median of all.
+    fn covered(runs: &[Vec<f64>], independent: f64) -> f64 {
+        let found: Vec<Estimate> = runs
+            .iter()
+            .map(|values| estimate(values, 0.9).expect("enough"))
+            .collect();
+        let truth =
+            median(&mut found.iter().map(|run| run.estimate).collect::<Vec<_>>()).expect("runs");
+        let spread = student(FREEDOM, 0.9).expect("a quantile") * ASSUMED_RUN_SPREAD;
+        let covers = found.iter().filter(|run| {
+            let repetitions = (run.n as f64 / independent).max(1.0).sqrt();
+            let half = |end: f64| ((end - run.estimate) * repetitions).hypot(spread * run.estimate);
+            run.estimate - half(run.low) <= truth && truth <= run.estimate + half(run.high)
+        });
+        covers.count() as f64 / runs.len() as f64
+    }
+
+    /// The most repetitions that may count as independent, chosen on all conditions but one, and tried on the one that was held back:
+    /// nothing of that has a part in the choice. So it covers less than what is chosen on all of them, as the page says.
+    #[test]
+    fn what_is_chosen_on_other_conditions_is_tried_on_the_one_held_back() {
+        const CHOICES: [f64; 6] = [64.0, 32.0, 16.0, 8.0, 4.0, 2.0];
+        let (all, mut shares) = (recorded(), Vec::new());
+        for (held_back, runs) in &all {
+            let mean = |independent: f64| {
+                let others = all
+                    .iter()
+                    .filter(|(conditions, _)| *conditions != held_back);
+                let shares: Vec<f64> = others.map(|(_, runs)| covered(runs, independent)).collect();
+                shares.iter().sum::<f64>() / shares.len() as f64
+            };
+            let chosen = CHOICES
+                .into_iter()
+                .find(|independent| mean(*independent) >= 0.9)
+                .expect("a choice");
+            assert!(
+                chosen >= INDEPENDENT,
+                "{held_back:?}: the others allow {chosen} alone"
+            );
+            shares.push((covered(runs, chosen), chosen, held_back));
+        }
+        shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+        eprintln!("{shares:?}");
+        assert!(shares[0].0 >= 0.65 && shares[1].0 >= 0.75, "{shares:?}");
+    }
+
+    /// The cost of each repetition in nanoseconds, of runs of several cases: a line a run and case.
+    const CASES_OF_A_RUN: &str = include_str!("../../tests/samples/cases-of-a-run.csv");
+
+    /// What one case costs over another with as many tasks in a run against the median of all runs, by the ends of both intervals: of
+    /// the runs four in five at least for each pair of cases.
+    #[test]
+    fn ratios_of_cases_of_one_run_cover_on_recorded_noise() {
+        let mut runs: BTreeMap<&str, BTreeMap<&str, Estimate>> = BTreeMap::new();
+        for line in CASES_OF_A_RUN.lines().skip(1) {
+            let [run, case, values] = line.split(',').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let values: Vec<f64> = values
+                .split(' ')
+                .map(|value| value.parse().expect("a number"))
+                .collect();
+            let found = estimate(&values, 0.9)
+                .expect("enough")
+                .across_runs()
+                .beside_its_run();
+            runs.entry(run).or_default().insert(case, found);
+        }
+        let cases: Vec<&str> = runs
+            .values()
+            .next()
+            .expect("a run")
+            .keys()
+            .copied()
+            .collect();
+        let tasks = |case: &str| case.split(' ').next().map(str::to_owned);
+        let pairs = cases
+            .iter()
+            .enumerate()
+            .flat_map(|(at, below)| cases[at + 1..].iter().map(move |above| (above, below)));
+        let pairs = pairs.filter(|(above, below)| tasks(above) == tasks(below));
+        let mut all = Vec::new();
+        for (above, below) in pairs {
+            let ratios: Vec<[f64; 3]> = runs
+                .values()
+                .map(|cases| (&cases[above], &cases[below]))
+                .map(|(above, below)| {
+                    [
+                        above.low / below.high,
+                        above.estimate / below.estimate,
+                        above.high / below.low,
+                    ]
+                })
+                .collect();
+            let truth =
+                median(&mut ratios.iter().map(|ratio| ratio[1]).collect::<Vec<_>>()).expect("runs");
+            let covers = ratios
+                .iter()
+                .filter(|[low, _, high]| *low <= truth && truth <= *high)
+                .count();
+            assert!(
+                covers * 5 >= ratios.len() * 4,
+                "{above} over {below}: {covers} of {}",
+                ratios.len()
+            );
+            all.push(covers as f64 / ratios.len() as f64);
+        }
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        assert!(mean >= 0.88, "{mean}: {all:?}");
+    }
+}

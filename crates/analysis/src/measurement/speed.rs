@@ -1,0 +1,246 @@
+//! The core's speed over a run, from the probes beside every batch: what makes costs taken at different speeds comparable, and
+//! distinguishes cycles on an unshared core from those on a shared one.
+
+use switchcost_record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
+use switchcost_units::{TickRate, Ticks};
+
+use crate::statistics::order_statistics::{nearest_rank, trimmed_mean};
+
+/// Speeds that are distinguished from the fastest: fewer than one in fifty are luck or a probe cut short.
+const FASTEST: f64 = 0.02;
+
+/// Probes on both sides of a batch that differ by more mean that the speed changed within, or that a probe was disturbed.
+const STEADY_WITHIN: f64 = 0.04;
+
+/// Probes that make a moment of the run: one alone is no finer than the clock, which on some machines goes on by ten nanoseconds
+/// at a time, two hundredths of a chain. Together they take less than a millisecond.
+const MOMENT: usize = 32;
+
+/// This many moments show what a core can do: a few seconds of measuring.
+const MOMENTS_TO_KNOW: usize = 200;
+
+/// Sharing by about as much: a neighbour of the same kind.
+const ALIKE_WITHIN: f64 = 0.1;
+
+/// So many costs on a shared core are a curve, and fewer are anecdotes.
+const POINTS_TO_KNOW: usize = 8;
+
+/// What two hardware threads that have half of a core each take at most for what one alone would do.
+const TWICE: f64 = 2.0;
+
+/// How a run's probes are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Speed {
+    rate: TickRate,
+    overhead: f64,
+    /// By how much the clock goes on at a time, in ticks, as the probes show it: what two of them may differ by for nothing.
+    step: f64,
+    /// Ticks of the chain at the usual speed, the median of all moments; what costs are scaled to.
+    reference_chain: f64,
+    /// The least that additions take in chains, and what they usually take.
+    least_ratio: f64,
+    usual_ratio: f64,
+    /// Moments that both are of.
+    moments: usize,
+    /// The most that additions take over the chain on an unshared core.
+    unshared_below: f64,
+    /// Core cycles of the chain; `None` where they are not known.
+    chain_cycles: Option<f64>,
+    /// Core cycles a second at that speed; `None` where the cycles of a multiplication are not known.
+    hertz: Option<f64>,
+    fastest_hertz: Option<f64>,
+}
+
+/// Whose the core was in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Ours alone.
+    Unshared,
+    /// Another hardware thread had a part of it.
+    Shared,
+    /// The speed changed within the cycle, or a probe was disturbed.
+    Unsteady,
+}
+
+impl Speed {
+    /// Of all cycles of a record; `None` where it has none.
+    pub(crate) fn of(record: &MeasureRecord) -> Option<Speed> {
+        Speed::of_cycles(
+            &record.header.core_clock,
+            record.header.clock.ticks_per_second,
+            &record.cycles,
+        )
+    }
+
+    /// Of some.
+    pub(crate) fn of_cycles(
+        clock: &CoreClock,
+        rate: TickRate,
+        windows: &[Cycles],
+    ) -> Option<Speed> {
+        let overhead = clock.overhead_ticks.0 as f64;
+        let moments: Vec<(f64, f64)> = windows
+            .iter()
+            .flat_map(|window| moments(&window.batches, overhead))
+            .collect();
+        let at = |share: f64, mut values: Vec<f64>| {
+            values.sort_unstable_by(f64::total_cmp);
+            nearest_rank(&values, share).filter(|value| *value > 0.0)
+        };
+        let chains = || moments.iter().map(|(chain, _)| *chain).collect();
+        let (fastest_chain, reference_chain) = (at(FASTEST, chains())?, at(0.5, chains())?);
+        let ratios = || {
+            moments
+                .iter()
+                .map(|(chain, additions)| additions / chain)
+                .collect()
+        };
+        let (least_ratio, usual_ratio) = (at(FASTEST, ratios())?, at(0.5, ratios())?);
+        let cycles = clock.chain_cycles();
+        Some(Speed {
+            rate,
+            overhead,
+            step: step(windows).min(STEADY_WITHIN * reference_chain),
+            reference_chain,
+            least_ratio,
+            usual_ratio,
+            moments: moments.len(),
+            unshared_below: clock.unshared_below(least_ratio),
+            chain_cycles: cycles,
+            hertz: cycles.map(|cycles| cycles / reference_chain * rate.0 as f64),
+            fastest_hertz: cycles.map(|cycles| cycles / fastest_chain * rate.0 as f64),
+        })
+    }
+
+    /// Core cycles a second at the speed that costs are scaled to.
+    pub(crate) fn hertz(&self) -> Option<f64> {
+        self.hertz
+    }
+
+    /// The same at the fastest speed seen.
+    pub(crate) fn fastest_hertz(&self) -> Option<f64> {
+        self.fastest_hertz
+    }
+
+    /// The least time of the additions over that of the chain; `None` of too few probes to say what the core can do.
+    pub(crate) fn least_ratio(&self) -> Option<f64> {
+        (self.moments >= MOMENTS_TO_KNOW).then_some(self.least_ratio)
+    }
+
+    /// The most that a cost on a shared core is in costs on an unshared one: what earlier runs paid that were shared as much as
+    /// this one, where there are enough; else twice, since two hardware threads have half of a core each.
+    pub(crate) fn most_of_sharing(&self, clock: &CoreClock) -> f64 {
+        let is_alike = |ratio: f64| (ratio / self.usual_ratio - 1.0).abs() < ALIKE_WITHIN;
+        let alike = clock
+            .shared_costs
+            .iter()
+            .filter(|point| is_alike(f64::from(point.ratio_per_mille) / 1000.0));
+        let costs: Vec<f64> = alike
+            .map(|point| f64::from(point.cost_per_mille) / 1000.0)
+            .collect();
+        if costs.len() < POINTS_TO_KNOW {
+            TWICE
+        } else {
+            costs.into_iter().fold(1.0, f64::max).min(TWICE)
+        }
+    }
+
+    /// Time of the additions over that of the chain in some batches together.
+    pub(crate) fn ratio(&self, batches: &[Batch]) -> f64 {
+        let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
+            let both = |(before, after): (Ticks, Ticks)| {
+                net(before, self.overhead) + net(after, self.overhead)
+            };
+            batches.iter().map(|batch| both(ticks(batch))).sum::<f64>()
+        };
+        sum(|batch| batch.addition_ticks) / sum(|batch| batch.chain_ticks)
+    }
+
+    /// Ticks in nanoseconds, as they were.
+    pub(crate) fn ns(&self, ticks: Ticks) -> f64 {
+        signed(ticks) * 1e9 / self.rate.0 as f64
+    }
+
+    /// Ticks of a batch in nanoseconds, had the core run at the speed of reference.
+    pub(crate) fn scaled_ns(&self, ticks: Ticks, batch: &Batch) -> f64 {
+        let (before, after) = batch.chain_ticks;
+        let probed = (net(before, self.overhead) + net(after, self.overhead)) / 2.0;
+        self.ns(ticks) * self.reference_chain / self.counted_chain(batch).unwrap_or(probed)
+    }
+
+    /// How long the chain takes at the clock that the CPU itself counted over a batch: what the probes beside it can only guess of the
+    /// time between them.
+    fn counted_chain(&self, batch: &Batch) -> Option<f64> {
+        let (cycles, ticks) = batch.counted.filter(|(cycles, _)| *cycles > 0)?;
+        Some(self.chain_cycles? * ticks.0 as f64 / cycles as f64)
+    }
+
+    /// Whose the core was in some batches, by their probes alone: a choice by the times themselves would favour short ones.
+    pub(crate) fn sharing(&self, batches: &[Batch]) -> Sharing {
+        let net = |(before, after): (Ticks, Ticks)| {
+            (net(before, self.overhead), net(after, self.overhead))
+        };
+        let is_steady = |batch: &Batch| {
+            let (before, after) = net(batch.chain_ticks);
+            before.min(after) * (1.0 + STEADY_WITHIN) + self.step >= before.max(after)
+        };
+        // Each probe to the clock's resolution, so that no neighbour is missed that was there for a part of the cycle; and all of them
+        // together, which is more precise.
+        let is_unshared = |batch: &Batch| {
+            let ((chain, other_chain), (additions, other_additions)) =
+                (net(batch.chain_ticks), net(batch.addition_ticks));
+            [(chain, additions), (other_chain, other_additions)]
+                .into_iter()
+                .all(|(chain, additions)| additions <= self.unshared_below * chain + self.step)
+        };
+        let is_unshared_together = || self.ratio(batches) <= self.unshared_below;
+        match (
+            batches.iter().all(is_steady),
+            batches.iter().all(is_unshared) && is_unshared_together(),
+        ) {
+            (false, _) => Sharing::Unsteady,
+            (true, true) => Sharing::Unshared,
+            (true, false) => Sharing::Shared,
+        }
+    }
+}
+
+/// Sums of hand-offs wrap; see `switchcost_record::Batches`.
+fn signed(ticks: Ticks) -> f64 {
+    ticks.0 as i64 as f64
+}
+
+/// Chain and additions of each moment of a window, in ticks without what reading the clock adds.
+fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
+    let mean =
+        |ticks: &[Ticks]| trimmed_mean(ticks.iter().map(|ticks| net(*ticks, overhead)).collect());
+    let columns = batches
+        .chain_ticks
+        .chunks(MOMENT)
+        .zip(batches.addition_ticks.chunks(MOMENT));
+    columns
+        .filter_map(|(chains, additions)| mean(chains).zip(mean(additions)))
+        .collect()
+}
+
+/// The greatest number of ticks that divides all probes.
+fn step(windows: &[Cycles]) -> f64 {
+    let probes = windows.iter().flat_map(|window| {
+        window
+            .batches
+            .chain_ticks
+            .iter()
+            .chain(&window.batches.addition_ticks)
+    });
+    let divisor = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    probes.fold(0, |found, ticks| divisor(found, ticks.0)) as f64
+}
+
+fn net(ticks: Ticks, overhead: f64) -> f64 {
+    (ticks.0 as f64 - overhead).max(1.0)
+}

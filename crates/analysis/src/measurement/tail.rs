@@ -1,0 +1,75 @@
+//! Single hand-offs: what the mean does not show.
+
+use switchcost_record::{Arm, Sample};
+use switchcost_units::TickRate;
+
+use crate::measurement::findings::Tail;
+use crate::measurement::judged::Judged;
+use crate::statistics::order_statistics::nearest_rank;
+
+/// Quantiles of all hand-offs that were timed one by one, disturbed ones too: the disturbance is the tail.
+pub(crate) fn tail(judged: &Judged<'_>) -> Option<Tail> {
+    let is_sound =
+        |sample: &&&Sample| sample.arm == Arm::SwitchDirect && !sample.evidence.is_clock_backwards;
+    let samples = judged.instrumented.iter().filter(is_sound);
+    let mut ticks: Vec<u32> = samples
+        .flat_map(|sample| sample.handoff_ticks.iter().copied())
+        .collect();
+    ticks.sort_unstable();
+    let quantile = |share| {
+        nearest_rank(&ticks, share)
+            .map(|ticks| ns(ticks, judged.rate))
+            .filter(|ns| ns.is_finite())
+    };
+    Some(Tail {
+        p50: quantile(0.5)?,
+        p99: quantile(0.99)?,
+        max: quantile(1.0)?,
+        n: ticks.len(),
+    })
+}
+
+fn ns(ticks: u32, rate: TickRate) -> f64 {
+    f64::from(ticks) * 1e9 / rate.0 as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FakeCase;
+
+    #[test]
+    fn quantiles_are_of_the_switching_arm_in_nanoseconds() {
+        let fake = FakeCase::pipe();
+        let handoff_ticks: Vec<u32> = (1..=200).rev().map(|ticks| ticks * 10).collect();
+        let samples = [Arm::SwitchDirect, Arm::BaselineDirect].map(|arm| Sample {
+            handoff_ticks: handoff_ticks.clone(),
+            ..fake.sample(arm)
+        });
+        let case = fake.case();
+        let judged = Judged::new(
+            &case,
+            TickRate(2_000_000_000),
+            samples.iter().collect(),
+            Vec::new(),
+        );
+        assert_eq!(
+            tail(&judged),
+            Some(Tail {
+                p50: 500.0,
+                p99: 990.0,
+                max: 1000.0,
+                n: 200
+            })
+        );
+        assert_eq!(
+            tail(&Judged::new(
+                &case,
+                TickRate::NANOSECONDS,
+                Vec::new(),
+                Vec::new()
+            )),
+            None
+        );
+    }
+}

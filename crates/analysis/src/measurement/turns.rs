@@ -1,0 +1,59 @@
+//! The turns that others have on the CPU between two steps of ordinary tasks: a batch in which another task has one takes longer by that,
+//! and is none of a hand-off's cost.
+
+use switchcost_record::{Arm, Batch, Case, Cycles};
+
+use crate::measurement::speed::Speed;
+use crate::statistics::order_statistics::median;
+
+/// The scheduler's shortest time slices are longer (Linux 6.18: 0.7 ms, more with every doubling of CPUs), and no switch takes as long.
+const SHORTEST_NS: f64 = 500_000.0;
+
+/// A long batch differs from others by as much for its memory and its interrupts.
+const OF_ITSELF: f64 = 1.5;
+
+/// What a hand-off with its walk usually takes in each arm, in nanoseconds.
+pub(crate) struct Turns {
+    usual: [Option<f64>; 4],
+}
+
+impl Turns {
+    /// `None` if no other task has a turn before the tasks wait: with real-time priority.
+    pub(crate) fn of(case: &Case, windows: &[&Cycles], speed: &Speed) -> Option<Turns> {
+        if case.policy.is_real_time() {
+            return None;
+        }
+        let of_arm = |arm: Arm| {
+            let batches = windows.iter().flat_map(|window| window.batches.iter());
+            let of_one = batches
+                .filter(|batch| batch.arm == arm)
+                .map(|batch| ns(&batch, speed) / handoffs(&batch));
+            median(&mut of_one.collect::<Vec<_>>())
+        };
+        let arms = [
+            Arm::BaselineDirect,
+            Arm::SwitchDirect,
+            Arm::BaselineTotal,
+            Arm::SwitchTotal,
+        ];
+        Some(Turns {
+            usual: arms.map(of_arm),
+        })
+    }
+
+    /// Whether another task had one within a cycle.
+    pub(crate) fn are_within(&self, batches: &[Batch], speed: &Speed) -> bool {
+        batches.iter().any(|batch| {
+            let usual = self.usual[batch.arm as usize].unwrap_or(f64::INFINITY) * handoffs(batch);
+            ns(batch, speed) > OF_ITSELF * usual + SHORTEST_NS
+        })
+    }
+}
+
+fn ns(batch: &Batch, speed: &Speed) -> f64 {
+    speed.ns(batch.handoff_ticks) + speed.ns(batch.walk_ticks)
+}
+
+fn handoffs(batch: &Batch) -> f64 {
+    f64::from(batch.handoffs.max(1))
+}

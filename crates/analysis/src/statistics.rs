@@ -1,0 +1,7 @@
+//! Estimates and their intervals.
+
+pub(crate) mod estimate;
+pub(crate) mod order_statistics;
+pub(crate) mod signed_rank;
+
+pub use estimate::Estimate;

@@ -1,0 +1,165 @@
+//! One number with its interval from one value a repetition.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::statistics::order_statistics::median_of_sorted;
+use crate::statistics::signed_rank::{critical_rank, smallest_n};
+
+/// A quantity with its interval.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Estimate {
+    /// The centre.
+    pub estimate: f64,
+    /// Lower end of the interval, which holds for other runs of the machine, too.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Both ends of the interval from this run alone: it holds for the time in which it was taken.
+    pub within_run: (f64, f64),
+    /// Number of independent repetitions behind it (fresh processes, fresh pages).
+    pub n: usize,
+    /// Confidence level actually reached, at least the one asked for.
+    pub confidence: f64,
+    /// How centre and interval were found.
+    pub method: &'static str,
+    /// The t-interval of the mean at 90 %, as Li, Ding and Shen 2007 report: (low, high).
+    pub t90: Option<(f64, f64)>,
+    /// Standard deviation between repetitions.
+    pub sd: f64,
+}
+
+impl Estimate {
+    /// This over another, of which both ends are above 0: the ends of the ratio if both intervals hold, no tighter than one of its own would be.
+    pub fn over(&self, other: &Estimate) -> (f64, f64) {
+        (self.low / other.high, self.high / other.low)
+    }
+
+    /// The same in another unit, `factor` of which make one of this.
+    pub fn scaled(&self, factor: f64) -> Estimate {
+        Estimate {
+            estimate: self.estimate * factor,
+            low: self.low * factor,
+            high: self.high * factor,
+            within_run: (self.within_run.0 * factor, self.within_run.1 * factor),
+            t90: self.t90.map(|(low, high)| (low * factor, high * factor)),
+            sd: self.sd * factor,
+            ..self.clone()
+        }
+    }
+
+    /// The same where what it is made of took at most `most` times as long on a shared core, down to what it may be on a core of
+    /// one's own.
+    pub(crate) fn down_to_unshared(&self, most: f64) -> Estimate {
+        Estimate {
+            low: self.low.min(self.low / most),
+            high: self.high.max(self.high / most),
+            ..self.clone()
+        }
+    }
+
+    /// What so many a second take of one CPU, in percent, where this is nanoseconds.
+    pub fn percent_of_a_cpu(&self, a_second: f64) -> f64 {
+        self.estimate * a_second / 1e7
+    }
+
+    /// Whether the interval lies on one side of zero.
+    pub fn is_distinguishable_from_zero(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+
+    /// Half the interval's length over the estimate's size.
+    pub fn relative_half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0 / self.estimate.abs()
+    }
+
+    /// The same of the interval from this run alone.
+    pub fn relative_half_width_within_run(&self) -> f64 {
+        (self.within_run.1 - self.within_run.0) / 2.0 / self.estimate.abs()
+    }
+}
+
+/// Name of the estimator where the signed-rank distribution was computed.
+const EXACT: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval";
+/// The same beyond `signed_rank::EXACT_UP_TO` repetitions.
+const APPROXIMATE: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval (normal approximation)";
+
+/// Fewer values than an interval of this confidence needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TooFew {
+    found: usize,
+    confidence: f64,
+}
+
+impl fmt::Display for TooFew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.found == 1 { "" } else { "s" };
+        let (found, needed, percent) = (
+            self.found,
+            smallest_n(self.confidence),
+            self.confidence * 100.0,
+        );
+        write!(
+            f,
+            "found {found} usable repetition{plural}, need at least {needed} for an interval of {percent} % confidence; \
+             give the run more time"
+        )
+    }
+}
+
+/// The Hodges-Lehmann estimate (Hodges and Lehmann 1963, "Estimates of location based on rank tests"): the median of
+/// the Walsh averages (x_i + x_j) / 2 for i <= j. Its interval ends at the Walsh averages that the signed-rank test
+/// does not reject (Tukey 1949), as in R's `wilcox.test(x, conf.int = TRUE, exact = TRUE)`.
+pub(crate) fn estimate(values: &[f64], confidence: f64) -> Result<Estimate, TooFew> {
+    let n = values.len();
+    let cut = critical_rank(n, confidence).ok_or(TooFew {
+        found: n,
+        confidence,
+    })?;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let walsh = walsh_averages(&sorted);
+    let (mean, sd) = mean_and_sd(&sorted);
+    let (low, high) = (walsh[cut.rank - 1], walsh[walsh.len() - cut.rank]);
+    Ok(Estimate {
+        estimate: median_of_sorted(&walsh).unwrap_or(f64::NAN),
+        low,
+        high,
+        within_run: (low, high),
+        n,
+        confidence: cut.confidence,
+        method: if cut.is_exact { EXACT } else { APPROXIMATE },
+        t90: t_interval(mean, sd, n),
+        sd,
+    })
+}
+
+fn walsh_averages(values: &[f64]) -> Vec<f64> {
+    let mut walsh = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
+    for (i, x) in values.iter().enumerate() {
+        walsh.extend(values[i..].iter().map(|y| x / 2.0 + y / 2.0));
+    }
+    walsh.sort_unstable_by(f64::total_cmp);
+    walsh
+}
+
+/// Mean and the standard deviation with n - 1, which is 0 for a single value.
+pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0).max(1.0)).sqrt())
+}
+
+/// Student's interval of the mean at 90 %, what Li, Ding and Shen 2007 print in their tables 1 and 2.
+fn t_interval(mean: f64, sd: f64, n: usize) -> Option<(f64, f64)> {
+    let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
+    let half = student.inverse_cdf(0.95) * sd / (n as f64).sqrt();
+    Some((mean - half, mean + half))
+}
+
+#[cfg(test)]
+mod tests;
