@@ -6,8 +6,7 @@ use super::candidate::{Candidate, Suspects};
 use super::spread::{self, Run};
 use super::switches::{self, ChangedSwitches};
 use super::{Analysed, Outcome, Pair, Quantity, RunSpread, Subject};
-use crate::measurement::findings::{CaseFinding, Findings, Shared, Verdict};
-use crate::measurement::flags::BESIDE_OTHERS;
+use crate::measurement::findings::{CaseFinding, Findings, FlagName, Shared, Verdict};
 use crate::measurement::run_spread::assumed_spread;
 use crate::statistics::Estimate;
 
@@ -154,7 +153,7 @@ impl<'a> Found<'a> {
             .finding
             .flags
             .iter()
-            .any(|flag| flag.name == BESIDE_OTHERS);
+            .any(|flag| flag.name == FlagName::BesideOthers);
         self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 

@@ -836,7 +836,7 @@ fn a_cost_beside_others_is_suspect_and_its_record_is_named() {
         runs(2, 2, 0.01, 1.0, &[FakeCase::pipe()]),
     );
     let flag = crate::Flag {
-        name: "beside-others",
+        name: crate::FlagName::BesideOthers,
         detail: String::new(),
     };
     new[1].1.results[0].flags.push(flag);

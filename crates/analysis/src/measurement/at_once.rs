@@ -7,7 +7,7 @@ use switchcost_record::{Case, HostManifest};
 
 use crate::measurement::bounds::data_caches;
 use crate::measurement::findings::{
-    CaseFinding, Difference, Flag, LosesMore, SharedCache, Verdict,
+    CaseFinding, Difference, Flag, FlagName, LosesMore, SharedCache, Verdict,
 };
 
 /// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. Where they are slower at once by more than
@@ -124,7 +124,7 @@ pub(crate) fn of_a_guest(found: &[SharedCache], host: &HostManifest) -> Option<F
          have shared none"
     );
     Some(Flag {
-        name: "topology-of-a-guest",
+        name: FlagName::TopologyOfAGuest,
         detail,
     })
 }
@@ -268,7 +268,7 @@ mod tests {
         assert!(
             one.flags
                 .iter()
-                .all(|flag| flag.name != "handoff-across-cpus"),
+                .all(|flag| flag.name != FlagName::HandoffAcrossCpus),
             "{:?}",
             one.flags
         );

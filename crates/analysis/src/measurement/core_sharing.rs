@@ -58,6 +58,7 @@ fn per_mille(ratio: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FlagName;
     use crate::analyse;
     use crate::testing::{Core, FakeCase, SHARED_COST, UNSHARED_PER_MILLE, fake_record_on};
     use rand::{Rng, SeedableRng};
@@ -110,7 +111,12 @@ mod tests {
         clock.shared_costs = earlier.shared_costs;
         let found = analyse(&throughout).results.remove(0);
         let direct = found.direct_ns.expect("an estimate");
-        assert!(found.flags.iter().any(|flag| flag.name == "shared-core"));
+        assert!(
+            found
+                .flags
+                .iter()
+                .any(|flag| flag.name == FlagName::SharedCore)
+        );
         assert!(
             direct.low < 1_700.0 && direct.low > 1_550.0 && direct.high > 2_040.0,
             "{direct:?}"

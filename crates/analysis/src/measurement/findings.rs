@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use strum::{Display, IntoStaticStr};
 use switchcost_record::{Band, Case, CostName, Plan};
 use switchcost_workload::WorkingSet;
 
@@ -55,11 +56,89 @@ impl Verdict {
     }
 }
 
+/// What there is to know about a number, by a name that is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum FlagName {
+    /// The indirect cost exceeds that of reloading everything.
+    AboveReloadBound,
+    /// The system calls are part of the direct cost.
+    BaselineWithoutSystemCalls,
+    /// Other tasks ran between the hand-offs.
+    BesideOthers,
+    /// The rate of the clock differs from its calibration.
+    ClockDrift,
+    /// A simulation of many designs at once has sums alone.
+    CountersOnly,
+    /// Segments run on after the recorded intervals.
+    CutEarly,
+    /// The record ends inside a line.
+    CutLine,
+    /// The record has no end.
+    CutOff,
+    /// Intervals are out of order.
+    Disorder,
+    /// Too many samples were left out.
+    Disturbed,
+    /// The costs are those of hand-offs.
+    HandoffAcrossCpus,
+    /// The plain mean is far from the cost.
+    HeavyTail,
+    /// Not all of the trace was simulated.
+    Incomplete,
+    /// A signal ended the run.
+    Interrupted,
+    /// Many switches were involuntary.
+    InvoluntarySwitches,
+    /// Intervals were added up.
+    ManyIntervals,
+    /// An interval lies below 0, which no cost can.
+    Negative,
+    /// An interval covers 0.
+    #[serde(rename = "not-distinguishable-from-0")]
+    #[strum(serialize = "not-distinguishable-from-0")]
+    NotDistinguishableFrom0,
+    /// The last walk still reloads.
+    NotSettled,
+    /// The interval lies outside the published range.
+    OutsideSanityBand,
+    /// Instructions belong to no segment.
+    OutsideSegments,
+    /// A part of a trace was simulated.
+    Part,
+    /// A partition names no process of the trace.
+    PartitionWithoutProcess,
+    /// Some samples were left out.
+    PartlyDisturbed,
+    /// The run was stopped, frozen or suspended.
+    Paused,
+    /// Each task has a private hierarchy.
+    PrivateByTask,
+    /// Some repetitions could not be run.
+    RefusedRepetitions,
+    /// Few cycles are of an unshared core.
+    SharedCore,
+    /// The source of the trace left something out.
+    Source,
+    /// The kernel did not count the planned number of switches.
+    SwitchCount,
+    /// There are too few values for an interval.
+    TooFewRepetitions,
+    /// The hypervisor says which CPUs share a cache.
+    TopologyOfAGuest,
+    /// Caches were emptied, or the task slept, before each batch.
+    UnusualRounds,
+    /// The interval is wider than asked for.
+    WideInterval,
+}
+
 /// Something to know about a number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub struct Flag {
     /// Its name, stable and kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
-    pub name: &'static str,
+    #[schemars(with = "&'static str")]
+    pub name: FlagName,
     /// One sentence: what was seen, what it means.
     pub detail: String,
 }
@@ -122,14 +201,14 @@ struct FlagsByName {
 fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, S::Error> {
     let mut flag_details: BTreeMap<&str, String> = BTreeMap::new();
     for flag in flags {
-        let detail = flag_details.entry(flag.name).or_default();
+        let detail = flag_details.entry(flag.name.into()).or_default();
         if !detail.is_empty() {
             detail.push(' ');
         }
         detail.push_str(&flag.detail);
     }
     FlagsByName {
-        flags: flags.iter().map(|flag| flag.name).collect(),
+        flags: flags.iter().map(|flag| flag.name.into()).collect(),
         flag_details,
     }
     .serialize(serializer)

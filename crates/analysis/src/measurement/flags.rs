@@ -3,25 +3,19 @@
 use switchcost_record::{Band, Case, Plan, Refusal};
 
 use crate::measurement::deciding::hands_over_across_cpus;
-use crate::measurement::findings::{CaseFinding, Flag, Shared, Source};
+use crate::measurement::findings::{CaseFinding, Flag, FlagName, Shared, Source};
 use crate::measurement::judged::Judged;
 use crate::measurement::reload::not_settled;
 use crate::measurement::stop::precision;
 use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, others};
 use crate::statistics::Estimate;
 
-pub(crate) const BESIDE_OTHERS: &str = "beside-others";
-const PARTLY_DISTURBED: &str = "partly-disturbed";
-const NEGATIVE: &str = "negative";
-const OUTSIDE_SANITY_BAND: &str = "outside-sanity-band";
-const ABOVE_RELOAD_BOUND: &str = "above-reload-bound";
-
 /// Flags that make a number suspect; the others say what it is a number of, or how sure it is.
-const SUSPICIOUS: [&str; 4] = [
-    PARTLY_DISTURBED,
-    NEGATIVE,
-    OUTSIDE_SANITY_BAND,
-    ABOVE_RELOAD_BOUND,
+const SUSPICIOUS: [FlagName; 4] = [
+    FlagName::PartlyDisturbed,
+    FlagName::Negative,
+    FlagName::OutsideSanityBand,
+    FlagName::AboveReloadBound,
 ];
 
 /// Involuntary switches that a hand-off under the default policy may have by the timer alone.
@@ -43,14 +37,14 @@ impl CaseFinding {
     pub fn doubts_of_switch(&self) -> Vec<&'static str> {
         let cost = self.direct_ns.as_ref().or(self.handoff_ns.as_ref());
         let is_of_it = |flag: &&Flag| match flag.name {
-            PARTLY_DISTURBED | OUTSIDE_SANITY_BAND => true,
-            NEGATIVE => cost.is_some_and(|cost| cost.high < 0.0),
+            FlagName::PartlyDisturbed | FlagName::OutsideSanityBand => true,
+            FlagName::Negative => cost.is_some_and(|cost| cost.high < 0.0),
             _ => false,
         };
         self.flags
             .iter()
             .filter(is_of_it)
-            .map(|flag| flag.name)
+            .map(|flag| flag.name.into())
             .collect()
     }
 }
@@ -82,7 +76,7 @@ pub(crate) fn flags(
 fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     let is_many = judged.excluded_share() > LEFT_OUT_USUAL;
     is_many.then(|| Flag {
-        name: PARTLY_DISTURBED,
+        name: FlagName::PartlyDisturbed,
         detail: format!("{}. The rest was used", disturbance(judged)),
     })
 }
@@ -94,7 +88,7 @@ fn beside_others(judged: &Judged<'_>) -> Option<Flag> {
         "{whose}: the cost is that of the hand-offs in between, beside what ran there. For the cost alone: {why}"
     );
     Some(Flag {
-        name: BESIDE_OTHERS,
+        name: FlagName::BesideOthers,
         detail,
     })
 }
@@ -108,7 +102,7 @@ pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
         last.why
     );
     Some(Flag {
-        name: "refused-repetitions",
+        name: FlagName::RefusedRepetitions,
         detail,
     })
 }
@@ -138,10 +132,10 @@ fn about_zero(found: &CaseFinding) -> impl Iterator<Item = Flag> {
         let interval = interval(cost);
         if !cost.is_distinguishable_from_zero() {
             let detail = format!("{name}: not distinguishable from 0 ({interval}); more time gives a narrower interval");
-            return Some(Flag { name: "not-distinguishable-from-0", detail });
+            return Some(Flag { name: FlagName::NotDistinguishableFrom0, detail });
         }
         (cost.high < 0.0).then(|| Flag {
-            name: NEGATIVE,
+            name: FlagName::Negative,
             detail: format!(
                 "{name}: below 0 ({interval}), which a cost cannot be: the baseline ran slower than the switching arm, perhaps \
                  because its memory no longer fits a cache, or its pages are placed worse; this is a difference, not a cost"
@@ -155,7 +149,7 @@ fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
     let cost = found.direct_ns.as_ref().or(found.handoff_ns.as_ref())?;
     let is_outside = cost.high < low || cost.low > high;
     is_outside.then(|| Flag {
-        name: OUTSIDE_SANITY_BAND,
+        name: FlagName::OutsideSanityBand,
         detail: format!(
             "{} is outside {} to {}, the range published for such switches ({source}): look for a reason before you trust \
              it",
@@ -171,7 +165,7 @@ fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     let (indirect, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
     let cost = found.indirect_reload_ns.as_ref().unwrap_or(indirect);
     (cost.low > bound).then(|| Flag {
-        name: ABOVE_RELOAD_BOUND,
+        name: FlagName::AboveReloadBound,
         detail: format!(
             "the reload of the data ({}) is above {}, what reloading every line of one working set could cost at the \
              latencies measured here: it includes something other than lost lines",
@@ -211,7 +205,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         " within this run"
     };
     is_wide.then(|| Flag {
-        name: "wide-interval",
+        name: FlagName::WideInterval,
         detail: format!(
             "the interval{of} is +-{:.2} % wide after {} repetitions, and +-{:.2} % was asked for; {remedy}",
             reached * 100.0,
@@ -237,7 +231,7 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
             .other_cpu("choose another CPU with --cpu, or ")
     );
     Some(Flag {
-        name: "shared-core",
+        name: FlagName::SharedCore,
         detail,
     })
 }
@@ -250,7 +244,7 @@ fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
         && apart > HEAVY_TAIL * cost.estimate.abs()
         && apart > (cost.high - cost.low) / 2.0;
     is_heavy.then(|| Flag {
-        name: "heavy-tail",
+        name: FlagName::HeavyTail,
         detail: format!(
             "the plain mean of all cycles is {}, without the tenth at either end {}: some switches take far longer than most, \
              and the program pays for them, too",
@@ -265,7 +259,7 @@ fn across_cpus(case: &Case) -> Option<Flag> {
                   total and indirect cost are per hand-off too; they go with the host's load, so that they are compared only with a \
                   wide spread between runs or with that of earlier records";
     hands_over_across_cpus(case).then(|| Flag {
-        name: "handoff-across-cpus",
+        name: FlagName::HandoffAcrossCpus,
         detail: detail.to_owned(),
     })
 }
@@ -277,7 +271,7 @@ fn without_system_calls(case: &Case) -> Option<Flag> {
         case.mechanism
     );
     (!case.mechanism.traits().has_same_system_calls).then_some(Flag {
-        name: "baseline-without-system-calls",
+        name: FlagName::BaselineWithoutSystemCalls,
         detail,
     })
 }
@@ -294,7 +288,7 @@ fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
         && found.case.mechanism.traits().is_blocking
         && share > INVOLUNTARY_USUAL;
     is_many.then(|| Flag {
-        name: "involuntary-switches",
+        name: FlagName::InvoluntarySwitches,
         detail: format!(
             "{:.1} % of the switches were involuntary: the woken task preempts its waker{remedy}",
             share * 100.0

@@ -322,6 +322,7 @@ fn add_visits(quantities: &mut Quantities, cycles: &[Cycle]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FlagName;
     use crate::analyse;
     use crate::measurement::findings::{CaseFinding, Part};
     use crate::testing::{
@@ -532,7 +533,12 @@ mod tests {
             direct.low < 1_700.0 && 1_700.0 * SHARED_COST <= direct.high,
             "{direct:?}"
         );
-        assert!(found.flags.iter().any(|flag| flag.name == "shared-core"));
+        assert!(
+            found
+                .flags
+                .iter()
+                .any(|flag| flag.name == FlagName::SharedCore)
+        );
     }
 
     #[test]
@@ -590,7 +596,12 @@ mod tests {
             is_near(cycles.mean_ns, direct.estimate, 0.005),
             "{cycles:?}"
         );
-        assert!(!quiet.flags.iter().any(|flag| flag.name == "heavy-tail"));
+        assert!(
+            !quiet
+                .flags
+                .iter()
+                .any(|flag| flag.name == FlagName::HeavyTail)
+        );
         let mut record = fake_record(vec![FakeCase::pipe()], 8);
         for window in record.cycles.iter_mut().step_by(5) {
             // One switching batch of a cycle in 25 took a hundred times as long.
@@ -608,7 +619,12 @@ mod tests {
         );
         assert!(is_near(direct.estimate, 1_700.0, 0.02), "{direct:?}");
         assert!(cycles.mean_ns > 2.0 * direct.estimate, "{cycles:?}");
-        assert!(found.flags.iter().any(|flag| flag.name == "heavy-tail"));
+        assert!(
+            found
+                .flags
+                .iter()
+                .any(|flag| flag.name == FlagName::HeavyTail)
+        );
     }
 
     /// About their means, 2.5 and 3, the products sum up to 0.75 and -1, the squares to 5 and 6.

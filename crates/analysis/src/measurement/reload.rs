@@ -2,7 +2,7 @@
 
 use switchcost_record::{Arm, Batch};
 
-use crate::measurement::findings::{Flag, Reload};
+use crate::measurement::findings::{Flag, FlagName, Reload};
 use crate::measurement::speed::Speed;
 use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
@@ -116,7 +116,7 @@ pub(crate) fn not_settled(reload: &Reload) -> Option<Flag> {
         .map(|walk| walk.estimate.max(0.0))
         .sum();
     (last.low > 0.0 && last.estimate > NOT_SETTLED * sum).then(|| Flag {
-        name: "not-settled",
+        name: FlagName::NotSettled,
         detail: format!(
             "the {}th walk behind the switch still takes {:.0} ns more than those after it ({:.0} % of the sum): some of the reload \
              comes later, and is not in the sum",
@@ -175,8 +175,12 @@ mod tests {
 
     #[test]
     fn a_last_walk_that_still_costs_is_reported() {
-        let is_reported =
-            |found: CaseFinding| found.flags.iter().any(|flag| flag.name == "not-settled");
+        let is_reported = |found: CaseFinding| {
+            found
+                .flags
+                .iter()
+                .any(|flag| flag.name == crate::FlagName::NotSettled)
+        };
         // A thirty-first of it all comes with the fifth walk, and none of it later.
         assert!(!is_reported(found(|_| ())));
         let mut late = fake_record(

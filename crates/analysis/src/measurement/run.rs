@@ -9,7 +9,7 @@ use crate::measurement::at_once;
 use crate::measurement::case::{Run, find};
 use crate::measurement::cleanliness::pause;
 use crate::measurement::curves::curves;
-use crate::measurement::findings::{CoreFinding, Findings, Flag, LoadLatency};
+use crate::measurement::findings::{CoreFinding, Findings, Flag, FlagName, LoadLatency};
 use crate::measurement::judged::{Judged, Remedies};
 use crate::measurement::latency;
 use crate::measurement::speed::Speed;
@@ -104,7 +104,7 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
         let detail =
             "the record ends inside a line, which is left out; the lines before it are whole";
         flags.push(Flag {
-            name: "cut-line",
+            name: FlagName::CutLine,
             detail: detail.to_owned(),
         });
     }
@@ -129,7 +129,7 @@ fn paused(record: &MeasureRecord) -> Option<Flag> {
         count => format!("{count} times"),
     };
     Some(Flag {
-        name: "paused",
+        name: FlagName::Paused,
         detail: format!(
             "the run was paused {times}, for {sum} (stopped by a signal, frozen with its control group, or suspended): what was \
              measured beside that is left out"
@@ -141,7 +141,7 @@ fn paused(record: &MeasureRecord) -> Option<Flag> {
 fn unusual_rounds(rounds: &Rounds) -> Option<Flag> {
     let is_unusual = rounds.flush_bytes.is_some() || rounds.pause_ns.is_some();
     is_unusual.then(|| Flag {
-        name: "unusual-rounds",
+        name: FlagName::UnusualRounds,
         detail: format!(
             "each batch has {rounds}: the costs are not to be compared with those of other runs"
         ),
@@ -158,7 +158,7 @@ fn cut_off(record: &MeasureRecord) -> Flag {
     let detail =
         format!("the run was cut off: {samples} samples of {cases} of {planned} cases are here");
     Flag {
-        name: "cut-off",
+        name: FlagName::CutOff,
         detail,
     }
 }
@@ -167,7 +167,7 @@ fn early_end(reason: EndReason) -> Option<Flag> {
     let (name, detail) = match reason {
         EndReason::Complete => return None,
         EndReason::Interrupted => (
-            "interrupted",
+            FlagName::Interrupted,
             "the run was interrupted: cases have fewer repetitions than planned",
         ),
     };
@@ -185,7 +185,7 @@ fn drift(record: &MeasureRecord, end: &End) -> Option<Flag> {
     let drift = after / before - 1.0;
     let holds = drift.abs() <= DRIFT_LIMIT;
     (!holds).then(|| Flag {
-        name: "clock-drift",
+        name: FlagName::ClockDrift,
         detail: format!(
             "the clock's rate over the whole run differs from its calibration by {:.0} parts in a million: every number \
              is off by as much, and more if the rate changed within a batch",

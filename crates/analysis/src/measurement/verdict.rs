@@ -3,7 +3,7 @@
 use switchcost_record::{Between, Case, Refusal};
 
 use crate::measurement::cleanliness as reason;
-use crate::measurement::findings::Flag;
+use crate::measurement::findings::{Flag, FlagName};
 use crate::measurement::judged::{Judged, Remedies};
 use crate::statistics::estimate::TooFew;
 
@@ -39,7 +39,7 @@ pub(crate) fn no_number(
         .last()
         .map(|refusal| format!(". Repetitions were refused: {}", refusal.why));
     let flag = Some(Flag {
-        name: "too-few-repetitions",
+        name: FlagName::TooFewRepetitions,
         detail: too_few.to_string(),
     });
     Some(NoNumber {
@@ -66,12 +66,12 @@ fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
 
 fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
     let (name, why) = match main_reason(judged) {
-        _ if lacks_switches(judged) => (reason::SWITCH_COUNT, wrong_count(judged)),
+        _ if lacks_switches(judged) => (FlagName::SwitchCount, wrong_count(judged)),
         // A competitor makes switches of its own.
         Some((reason::SWITCH_COUNT, _)) if !judged.has_competitor() => {
-            (reason::SWITCH_COUNT, wrong_count(judged))
+            (FlagName::SwitchCount, wrong_count(judged))
         }
-        _ => ("disturbed", disturbance(judged)),
+        _ => (FlagName::Disturbed, disturbance(judged)),
     };
     NoNumber {
         flag: Some(Flag {

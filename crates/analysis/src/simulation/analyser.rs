@@ -12,7 +12,7 @@ use super::design_sums::{DesignSums, MOST_INTERVALS};
 use super::findings::{Findings, class_of};
 use super::interval::BATCHES;
 use super::lengths::{Lengths, Segment, Turns};
-use crate::Flag;
+use crate::{Flag, FlagName};
 
 /// Takes the intervals of a record, batch by batch, and draws the findings from them.
 pub struct Analyser<'a> {
@@ -142,7 +142,7 @@ fn by_task(head: &Simulation) -> Option<Flag> {
         head.processes.len()
     );
     (head.private_by == PrivateBy::Task).then_some(Flag {
-        name: "private-by-task",
+        name: FlagName::PrivateByTask,
         detail,
     })
 }
@@ -150,7 +150,7 @@ fn by_task(head: &Simulation) -> Option<Flag> {
 /// What the source of the trace left out or had to make up holds for every number.
 fn of_the_source(note: &str) -> Flag {
     Flag {
-        name: "source",
+        name: FlagName::Source,
         detail: note.to_owned(),
     }
 }
@@ -197,12 +197,12 @@ fn flags(head: &Simulation) -> Vec<Flag> {
     flags.extend(head.trace.notes.iter().map(|note| of_the_source(note)));
     if let Some(why) = &head.trace.incomplete {
         flags.push(Flag {
-            name: "incomplete",
+            name: FlagName::Incomplete,
             detail: format!("not all of the trace was simulated: {why}"),
         });
     }
     flags.extend(head.trace.part.as_ref().map(|part| Flag {
-        name: "part",
+        name: FlagName::Part,
         detail: of_a_part(part),
     }));
     if head.intervals as usize > MOST_INTERVALS {
@@ -211,7 +211,7 @@ fn flags(head: &Simulation) -> Vec<Flag> {
             head.intervals
         );
         flags.push(Flag {
-            name: "many-intervals",
+            name: FlagName::ManyIntervals,
             detail,
         });
     }

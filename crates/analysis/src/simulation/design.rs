@@ -22,7 +22,7 @@ use super::sums::difference;
 use super::tables::{calls, costliest_level, evictions, losses, origins};
 use super::time_lost::time_lost;
 use super::traffic::traffic;
-use crate::Flag;
+use crate::{Flag, FlagName};
 
 pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -> DesignFinding {
     let head = context.head;
@@ -163,14 +163,14 @@ fn flags(
     let mut flag = |name, detail: String| flags.push(Flag { name, detail });
     if sums.is_disordered {
         flag(
-            "disorder",
+            FlagName::Disorder,
             "intervals stand out of order: no cost, no curve can be believed".to_owned(),
         );
     }
     if result.detail.is_none() {
         let why = "sums over segments: no interval, spread, origins, losses, evictions, code, data; first touches lower the \
                    cost; see --in-full";
-        flag("counters-only", why.to_owned());
+        flag(FlagName::CountersOnly, why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {
         let detail = format!(
@@ -178,16 +178,16 @@ fn flags(
              longer intervals",
             context.options.cut_share * 100.0
         );
-        flag("cut-early", detail);
+        flag(FlagName::CutEarly, detail);
     }
     if cost.low.is_some() && !cost.is_distinguishable_from_zero() {
         flag(
-            "not-distinguishable-from-0",
+            FlagName::NotDistinguishableFrom0,
             "the interval of the cost covers 0".to_owned(),
         );
     }
     for detail in without_process(&result.design, &context.head.processes) {
-        flag("partition-without-process", detail);
+        flag(FlagName::PartitionWithoutProcess, detail);
     }
     let covered: f64 = sums
         .cells
@@ -200,7 +200,7 @@ fn flags(
     if all > 0.0 && covered < 0.99 * all {
         let outside = (1.0 - covered / all) * 100.0;
         flag(
-            "outside-segments",
+            FlagName::OutsideSegments,
             format!(
                 "{outside:.1} % of the instructions belong to no segment: no switch precedes them"
             ),

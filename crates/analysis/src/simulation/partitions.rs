@@ -63,7 +63,7 @@ mod tests {
             level.partition = Some(partition.parse().expect("a partition"));
             let flags = run.design().flags.into_iter();
             flags
-                .filter(|flag| flag.name == "partition-without-process")
+                .filter(|flag| flag.name == crate::FlagName::PartitionWithoutProcess)
                 .map(|flag| flag.detail)
                 .collect::<Vec<_>>()
         };

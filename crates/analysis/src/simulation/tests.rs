@@ -72,7 +72,7 @@ fn what_the_source_of_the_trace_left_out_is_the_first_flag() {
     let found = run.findings();
     assert_eq!(
         (found.flags[0].name, found.flags[0].detail.as_str()),
-        ("source", "no data")
+        (crate::FlagName::Source, "no data")
     );
 }
 
@@ -382,7 +382,8 @@ fn first_touches_are_in_no_sum_but_their_own() {
     let design = run.design();
     assert_eq!(design.first_touch_cycles, None);
     let says = |flag: &crate::Flag| {
-        flag.name == "counters-only" && flag.detail.contains("first touches lower the cost")
+        flag.name == crate::FlagName::CountersOnly
+            && flag.detail.contains("first touches lower the cost")
     };
     assert!(design.flags.iter().any(says), "{:?}", design.flags);
 }
@@ -435,9 +436,9 @@ fn where_each_task_counts_as_one_that_is_reported() {
             .map(|flag| flag.name)
             .collect::<Vec<_>>()
     };
-    assert!(!names(&run).contains(&"private-by-task"));
+    assert!(!names(&run).contains(&crate::FlagName::PrivateByTask));
     run.head.private_by = PrivateBy::Task;
-    assert!(names(&run).contains(&"private-by-task"));
+    assert!(names(&run).contains(&crate::FlagName::PrivateByTask));
 }
 
 #[test]
@@ -504,7 +505,7 @@ fn a_segment_longer_than_the_curve_is_said_to_be() {
         design.average_cost_cycles.estimate.expect("a cost"),
         500_000.0,
     );
-    assert_eq!(design.flags[0].name, "cut-early");
+    assert_eq!(design.flags[0].name, crate::FlagName::CutEarly);
     assert_eq!(
         design.flags[0].detail,
         "more than 10 % of the segments run on where the recorded intervals end: the cost stops there; choose longer \
@@ -724,7 +725,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
         (point.segments, point.shared_cpi.sd, point.shared_cpi.max),
         (100, None, None)
     );
-    assert_eq!(found.flags[0].name, "counters-only");
+    assert_eq!(found.flags[0].name, crate::FlagName::CountersOnly);
     assert!(found.agarwal_why.is_some() && found.survivor_bias.is_empty());
 }
 
@@ -737,7 +738,12 @@ fn intervals_out_of_order_have_no_cost() {
     assert_eq!(design.average_cost_cycles.estimate, None);
     let why = "found intervals out of order, need those of a segment together and in order";
     assert_eq!(design.average_cost_cycles.why.as_deref(), Some(why));
-    assert!(design.flags.iter().any(|flag| flag.name == "disorder"));
+    assert!(
+        design
+            .flags
+            .iter()
+            .any(|flag| flag.name == crate::FlagName::Disorder)
+    );
 }
 
 #[test]

@@ -73,8 +73,8 @@ const REST: [Column<CaseFinding>; 13] = [
     ("flags", |f| {
         f.flags
             .iter()
-            .map(|flag| flag.name)
-            .collect::<Vec<_>>()
+            .map(|flag| flag.name.into())
+            .collect::<Vec<&str>>()
             .join(" ")
     }),
 ];

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use switchcost_analysis::{CaseFinding, Estimate, Findings, Verdict};
+use switchcost_analysis::{CaseFinding, Estimate, Findings, FlagName, Verdict};
 
 use super::conditions::label;
 use crate::page::Page;
@@ -10,11 +10,11 @@ use crate::quantity::is_below_zero;
 const RESULTS_NAMED: usize = 3;
 
 /// The flags of all results in the order in which they first appear: a note's number is its place.
-pub(super) struct Numbering(Vec<&'static str>);
+pub(super) struct Numbering(Vec<FlagName>);
 
 impl Numbering {
     pub(super) fn of(results: &[CaseFinding]) -> Self {
-        let mut names: Vec<&'static str> = Vec::new();
+        let mut names: Vec<FlagName> = Vec::new();
         for flag in results.iter().flat_map(|finding| &finding.flags) {
             if !names.contains(&flag.name) {
                 names.push(flag.name);
@@ -25,12 +25,12 @@ impl Numbering {
 
     /// The numbers of a result's notes: `1, 3`.
     pub(super) fn numbers(&self, finding: &CaseFinding) -> String {
-        let has = |name: &str| finding.flags.iter().any(|flag| flag.name == name);
+        let has = |name: FlagName| finding.flags.iter().any(|flag| flag.name == name);
         let numbers = self
             .0
             .iter()
             .enumerate()
-            .filter(|(_, name)| has(name))
+            .filter(|(_, name)| has(**name))
             .map(|(i, _)| (i + 1).to_string());
         numbers.collect::<Vec<_>>().join(", ")
     }
@@ -61,11 +61,11 @@ fn flags(results: &[CaseFinding]) -> Vec<String> {
     names
         .iter()
         .enumerate()
-        .map(|(i, name)| format!("{}. {}", i + 1, flag(results, name)))
+        .map(|(i, name)| format!("{}. {}", i + 1, flag(results, *name)))
         .collect()
 }
 
-fn flag(results: &[CaseFinding], name: &str) -> String {
+fn flag(results: &[CaseFinding], name: FlagName) -> String {
     let with = results.iter().filter_map(|f| {
         f.flags
             .iter()

@@ -1,3 +1,4 @@
+use switchcost_analysis::FlagName;
 use switchcost_analysis::simulation::{
     DesignFinding, Findings, Group, GroupFinding, Growth, SurvivorBias,
 };
@@ -6,9 +7,6 @@ use switchcost_design::result::{DetailLevel, PhysicalPages};
 use super::DETAILED;
 use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
-
-/// The flag that the answer and the table of costs say themselves.
-const NOT_DISTINGUISHABLE: &str = "not-distinguishable-from-0";
 
 /// What to know about the numbers.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
@@ -45,7 +43,8 @@ fn all(findings: &Findings) -> Vec<String> {
 pub(super) fn in_short(findings: &Findings) -> Vec<String> {
     let mut notes = of_the_record(findings);
     notes.extend(by_design(findings, |design| {
-        flags(design, |name| name != NOT_DISTINGUISHABLE)
+        // The answer and the table of costs say it themselves.
+        flags(design, |name| name != FlagName::NotDistinguishableFrom0)
     }));
     notes.extend(by_design(findings, gains));
     notes.extend(by_design(findings, |design| {
@@ -99,7 +98,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn flags(design: &DesignFinding, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+fn flags(design: &DesignFinding, is_wanted: impl Fn(FlagName) -> bool) -> Vec<String> {
     let flags = design.flags.iter().filter(|flag| is_wanted(flag.name));
     flags
         .map(|flag| format!("{}: {}", flag.name, flag.detail))

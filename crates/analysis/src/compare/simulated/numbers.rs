@@ -6,6 +6,7 @@ use super::designs::{Matched, Record};
 use super::functions;
 use super::traces::Relation;
 use super::without_verdict;
+use crate::FlagName;
 use crate::compare::candidate::{Candidate, Suspects};
 use crate::compare::pairs::only_one_of;
 use crate::compare::ratio::{LogCost, LogRatio};
@@ -32,7 +33,7 @@ const NOT_IN_EACH_BATCH: &str =
     "no interval: without some of the switches the cost is not above 0; trace for longer";
 
 /// Flags of a design whose numbers are to be taken with care.
-const SUSPECT: [&str; 2] = ["cut-early", "disorder"];
+const SUSPECT: [FlagName; 2] = [FlagName::CutEarly, FlagName::Disorder];
 
 /// A number of one record.
 type Number = (Part, Quantity, simulation::Cost);

@@ -3,7 +3,7 @@
 use switchcost_record::{Arm, Cycles, MeasureRecord, Policy, Refusal, Sample, SwitchPlan};
 use switchcost_units::{Bytes, Nanos};
 
-use crate::measurement::findings::{CaseFinding, Verdict};
+use crate::measurement::findings::{CaseFinding, FlagName, Verdict};
 use crate::statistics::Estimate;
 use crate::testing::{Core, FakeCase, WINDOWS, fake_record, fake_record_on};
 use crate::{analyse, is_case_done};
@@ -35,7 +35,7 @@ fn found_after_first(windows: usize, change: impl Fn(&mut Cycles)) -> CaseFindin
 }
 
 fn names(found: &CaseFinding) -> Vec<&'static str> {
-    found.flags.iter().map(|flag| flag.name).collect()
+    found.flags.iter().map(|flag| flag.name.into()).collect()
 }
 
 fn why(found: &CaseFinding) -> &str {
@@ -347,7 +347,7 @@ fn a_difference_that_covers_zero_is_flagged_and_kept() {
     let flag = found
         .flags
         .iter()
-        .find(|flag| flag.name == "not-distinguishable-from-0")
+        .find(|flag| flag.name == FlagName::NotDistinguishableFrom0)
         .expect("flagged");
     assert!(
         flag.detail
@@ -440,7 +440,7 @@ fn a_wide_interval_is_reported_with_both_widths() {
     let flag = found
         .flags
         .iter()
-        .find(|flag| flag.name == "wide-interval")
+        .find(|flag| flag.name == FlagName::WideInterval)
         .expect("flagged");
     assert!(
         flag.detail

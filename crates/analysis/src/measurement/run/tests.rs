@@ -16,7 +16,7 @@ fn run_flags(record: &MeasureRecord) -> Vec<(&'static str, String)> {
     analyse(record)
         .flags
         .into_iter()
-        .map(|flag| (flag.name, flag.detail))
+        .map(|flag| (flag.name.into(), flag.detail))
         .collect()
 }
 

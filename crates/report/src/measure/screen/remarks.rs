@@ -1,6 +1,6 @@
 //! What to know about the numbers, in a line each.
 
-use switchcost_analysis::{CaseFinding, Findings, Verdict};
+use switchcost_analysis::{CaseFinding, Findings, FlagName, Verdict};
 use switchcost_record::{ControlOutcome, Header};
 
 use crate::measure::conditions::label;
@@ -8,45 +8,45 @@ use crate::measure::row::starred;
 
 /// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands where an interval
 /// covers 0, and half its length beside each number.
-const FLAGS: [(&str, &str); 10] = [
+const FLAGS: [(FlagName, &str); 10] = [
     (
-        "negative",
+        FlagName::Negative,
         "below 0, which a cost cannot be: find what slowed the baseline, or run it again",
     ),
     (
-        "outside-sanity-band",
+        FlagName::OutsideSanityBand,
         "far from the published values for such switches: look for a reason first",
     ),
     (
-        "above-reload-bound",
+        FlagName::AboveReloadBound,
         "more than reloading everything could cost: it includes something else",
     ),
     (
-        "partly-disturbed",
+        FlagName::PartlyDisturbed,
         "some samples were disturbed and left out: --details says why",
     ),
     (
-        "beside-others",
+        FlagName::BesideOthers,
         "measured beside other tasks, between their turns: --details says how much they had",
     ),
     (
-        "refused-repetitions",
+        FlagName::RefusedRepetitions,
         "some repetitions could not be run: --details says why",
     ),
     (
-        "shared-core",
+        FlagName::SharedCore,
         "measured partly or wholly on a shared core: choose another --cpu or a quieter time",
     ),
     (
-        "heavy-tail",
+        FlagName::HeavyTail,
         "some switches take far longer than most: --details has the mean that includes them",
     ),
     (
-        "not-settled",
+        FlagName::NotSettled,
         "not all data were reloaded after five walks: some of the reload is not in the sum",
     ),
     (
-        "handoff-across-cpus",
+        FlagName::HandoffAcrossCpus,
         "across CPUs, which goes with the host's load: the +- is what other runs may differ by",
     ),
 ];
@@ -63,14 +63,20 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     };
     let flagged = with(|verdict| *verdict == Verdict::Suspect);
     let missing = with(|verdict| matches!(verdict, Verdict::NotMeasured { .. }));
-    let on_shared_core =
-        |result: &&CaseFinding| result.flags.iter().any(|flag| flag.name == "shared-core");
+    let on_shared_core = |result: &&CaseFinding| {
+        result
+            .flags
+            .iter()
+            .any(|flag| flag.name == FlagName::SharedCore)
+    };
     let shared = findings.results.iter().filter(on_shared_core).count();
     let shared = if 2 * shared > numbers { shared } else { 0 };
-    let beside = findings
-        .results
-        .iter()
-        .filter(|result| result.flags.iter().any(|flag| flag.name == "beside-others"));
+    let beside = findings.results.iter().filter(|result| {
+        result
+            .flags
+            .iter()
+            .any(|flag| flag.name == FlagName::BesideOthers)
+    });
     let beside = beside.count();
     let reservations = [
         (flagged, "flagged"),
@@ -126,7 +132,7 @@ pub(super) fn all(header: &Header, findings: &Findings) -> Vec<String> {
     notes.extend(
         FLAGS
             .iter()
-            .filter_map(|(name, text)| flagged(&findings.results, name, text)),
+            .filter_map(|(name, text)| flagged(&findings.results, *name, text)),
     );
     notes
 }
@@ -173,7 +179,7 @@ fn refused(header: &Header) -> Option<String> {
 }
 
 /// A flag of some results.
-fn flagged(results: &[CaseFinding], name: &str, text: &str) -> Option<String> {
+fn flagged(results: &[CaseFinding], name: FlagName, text: &str) -> Option<String> {
     let has = |finding: &&CaseFinding| finding.flags.iter().any(|flag| flag.name == name);
     let with: Vec<String> = results
         .iter()

@@ -5,7 +5,7 @@ mod browser;
 
 use serde_json::Value;
 use switchcost_analysis::compare::{Request, compare_simulations};
-use switchcost_analysis::{Findings, Point, observation};
+use switchcost_analysis::{Findings, FlagName, Point, observation};
 use switchcost_record::{Arm, MeasureRecord};
 use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
 use switchcost_report::reproduce::{Command, Reproduction};
@@ -47,7 +47,7 @@ fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
     findings.results.extend(pairs());
     findings.results.push(suspect(
         measured(sized(32, 0), 2_000.0),
-        "disturbed",
+        FlagName::Disturbed,
         "40 of 220 samples",
     ));
     let mut record = recorded::record();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use switchcost_analysis::{
     Band, CaseFinding, CounterFinding, Curve, CurvePoint, Difference, Estimate, Excluded, Findings,
-    Flag, Knee, LoadLatency, LosesMore, Region, Reload, SharedCache, Tail, Verdict, Wanted,
+    Flag, FlagName, Knee, LoadLatency, LosesMore, Region, Reload, SharedCache, Tail, Verdict,
+    Wanted,
 };
 use switchcost_record::{Between, Case, Mechanism, Placement, Policy, Relation};
 use switchcost_units::{Bytes, CpuId};
@@ -97,7 +98,7 @@ pub(crate) fn walked(case: Case, direct_ns: f64, indirect_ns: Estimate) -> CaseF
     }
 }
 
-pub(crate) fn suspect(finding: CaseFinding, name: &'static str, detail: &str) -> CaseFinding {
+pub(crate) fn suspect(finding: CaseFinding, name: FlagName, detail: &str) -> CaseFinding {
     let flags = vec![Flag {
         name,
         detail: detail.to_owned(),
@@ -166,7 +167,7 @@ pub(crate) fn mechanisms() -> Vec<CaseFinding> {
         pipe,
         suspect(
             measured(case(Mechanism::Futex, Thread), 1_100.0),
-            "wide-interval",
+            FlagName::WideInterval,
             "the interval is 12 % of the estimate, 5 % were asked for: give it more time",
         ),
         condvar,
@@ -196,7 +197,7 @@ pub(crate) fn working_sets() -> Vec<CaseFinding> {
                 1_740.0,
                 estimate(20_400.0, 21_000.0, 21_700.0),
             ),
-            "disturbed",
+            FlagName::Disturbed,
             "12 of 220 samples",
         ),
         walked(sized(2, 4096), 1_740.0, estimate(-900.0, -800.0, -700.0)),
@@ -272,7 +273,7 @@ pub(crate) fn whole() -> Findings {
         })
         .to_vec(),
         flags: vec![Flag {
-            name: "interrupted",
+            name: FlagName::Interrupted,
             detail: "a signal ended the run after 12 s of 60 s".to_owned(),
         }],
         ..findings(results)
@@ -376,7 +377,7 @@ pub(crate) fn lmbench() -> Vec<CaseFinding> {
     );
     results.push(suspect(
         walked(sized(16, 64), 1_740.0, about(12_660.0)),
-        "disturbed",
+        FlagName::Disturbed,
         "40 of 220 samples",
     ));
     results
@@ -403,7 +404,7 @@ pub(crate) fn pairs() -> Vec<CaseFinding> {
         across([0, 3], OtherSocket, 8_100.0),
         suspect(
             across([1, 2], SharedCache, 5_200.0),
-            "disturbed",
+            FlagName::Disturbed,
             "40 of 220 samples",
         ),
         not_measured(on([1, 3], OtherSocket), "CPU 3 went offline; bring it back"),

@@ -1,4 +1,4 @@
-use switchcost_analysis::{CaseFinding, Findings, LosesMore};
+use switchcost_analysis::{CaseFinding, Findings, FlagName, LosesMore};
 use switchcost_record::{Between, MeasureRecord, Mechanism, SelfTestOutcome};
 use switchcost_report::{Format, Style, measure};
 
@@ -146,7 +146,7 @@ fn the_answer_names_the_classic_switch_and_its_largest_indirect_cost() {
 fn the_answer_falls_back_to_what_was_measured() {
     let futex = suspect(
         measured(case(Mechanism::Futex, Between::Thread), 1_100.0),
-        "outside-sanity-band",
+        FlagName::OutsideSanityBand,
         "",
     );
     let pipe = not_measured(
@@ -175,7 +175,7 @@ fn the_answer_falls_back_to_what_was_measured() {
 fn what_is_suspect_of_the_data_alone_is_not_said_of_the_switch() {
     let small = suspect(
         walked(sized(2, 1), 1_740.0, about(19.0)),
-        "above-reload-bound",
+        FlagName::AboveReloadBound,
         "",
     );
     let large = walked(sized(2, 64), 1_740.0, about(400.0));
@@ -327,7 +327,7 @@ fn hostile_text_does_not_reach_the_terminal() {
     let mut findings = whole();
     findings.results.push(suspect(
         measured(case(Mechanism::Tcp, Between::Process), 9_000.0),
-        "disturbed",
+        FlagName::Disturbed,
         hostile,
     ));
     findings.results.push(not_measured(
