@@ -96,7 +96,7 @@ mod tests {
         assert!(
             read(&text[..at])
                 .expect_err("it was cut")
-                .contains("(it does not begin with JSON)")
+                .contains("is damaged at line 1 (EOF while parsing")
         );
     }
 

@@ -165,12 +165,15 @@ impl<'a> Origin<'a> {
 
     /// Refuses what names another form in its field `schema`, however unlike ours it is.
     pub(super) fn check_form(&self, text: &[u8]) -> Result<(), ReadRecordError> {
+        let (name, _) = self.form.split_once('/').unwrap_or((self.form, ""));
         let found = match serde_json::from_slice::<Head>(text) {
             Ok(head) => head.schema,
             Err(_) if serde_json::from_slice::<IgnoredAny>(text).is_ok() => String::new(),
+            Err(error) if text.starts_with(format!("{{\"schema\":\"{name}/").as_bytes()) => {
+                return Err(self.damaged(error.line() as u64, in_words(&error)));
+            }
             Err(_) => return Err(self.foreign("it does not begin with JSON")),
         };
-        let (name, _) = self.form.split_once('/').unwrap_or((self.form, ""));
         match found.split_once('/') {
             _ if found == self.form => Ok(()),
             Some((found_name, _)) if found_name == name => Err(ReadRecordError::Version {
