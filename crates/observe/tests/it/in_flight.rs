@@ -419,7 +419,8 @@ fn the_cpu_time_of_a_program_that_a_timer_wakes_often_is_the_kernels() {
     // An interrupt begins its run, for the kernel: some microseconds before the switch.
     let script = r#"for (1..6000) { select(undef, undef, undef, 0.0001) }
         open(my $f, "<", "/proc/self/schedstat"); my ($run) = split " ", <$f>; print $run"#;
-    is_the_kernels(script, 6000, 0.97);
+    // A timer that expires before the task sleeps takes no switch.
+    is_the_kernels(script, 5900, 0.97);
 }
 
 #[test]

@@ -171,7 +171,8 @@ fn each_case_of_the_known_answers_names_a_test_that_there_is() {
         .filter_map(|path| fs::read_to_string(path).ok())
         .collect();
     let names = named_tests(cases);
-    assert!(names.len() > 80, "{names:?}");
+    // The table was found, and read.
+    assert!(names.len() > 40, "{names:?}");
     let is_there = |name: &str| match name.split_once('*') {
         Some(("", ending)) => sources.contains(&format!("{ending}()")),
         Some((beginning, _)) => sources.contains(&format!("fn {beginning}")),
