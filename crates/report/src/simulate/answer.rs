@@ -39,8 +39,11 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         page.line(&format!("  {command}"), Tone::Usual);
     }
     // What others gain is in the table.
-    let mut text =
-        sentence(first) + &parties(first) + &time_lost::sentence(first) + &lost_to(first);
+    let mut text = sentence(first)
+        + &parties(first)
+        + &costliest_code(first)
+        + &time_lost::sentence(first)
+        + &lost_to(first);
     // A kernel takes the room of one.
     let reported = others
         .len()
@@ -187,13 +190,16 @@ fn how_long(findings: &Findings) -> String {
     }
     let longer = most.map(|most| {
         format!(
-            "trace for longer: some {} instructions, if it goes on so",
+            "trace for longer: some {} instructions at this rate",
             rounded(most)
         )
     });
     match (longer, never.is_empty()) {
         (None, true) => "trace for longer".to_owned(),
-        (None, false) => format!("more of the same does not fill {}", listed(&never)),
+        (None, false) => format!(
+            "a longer run of these programs would not fill {}",
+            listed(&never)
+        ),
         (Some(longer), true) => longer,
         (Some(longer), false) => format!(
             "{longer}; more of the same does not fill {}",
@@ -280,16 +286,13 @@ fn parties(design: &DesignFinding) -> String {
     if lost.estimate.is_none() {
         return String::new();
     }
-    let mut text = format!(
-        " Of that, lines that others drove out cost {}",
-        cycles(lost)
-    );
+    let mut text = format!(" Evictions by others cost {}", cycles(lost));
     if gained.estimate.is_some_and(|cycles| cycles != 0.0) {
-        text += &format!("; those that they bring in save {}", cycles(gained));
+        text += &format!("; lines that they brought in save {}", cycles(gained));
     }
     if state.estimate.is_some_and(|cycles| cycles != 0.0) && !state.is_covering_zero() {
         text += &format!(
-            "; replacement, prefetch and buffers differ by {}",
+            "; other replacement, prefetching and buffers cost {}",
             cycles(state)
         );
     }
@@ -302,9 +305,27 @@ fn first_touches(design: &DesignFinding) -> String {
         return String::new();
     };
     format!(
-        " Apart from that, first touches of what others had loaded saved {} cycles on {}, once.",
+        " Sharing also saved {} cycles on {}, once: data that another process had already loaded.",
         rounded(saved),
         design.name
+    )
+}
+
+/// Less does not help to find what to change.
+const MUCH: f64 = 0.1;
+
+/// The function that pays most of it.
+fn costliest_code(design: &DesignFinding) -> String {
+    let first = design.code.first();
+    let most = first.and_then(|place| Some((place, place.share.filter(|of_all| *of_all >= MUCH)?)));
+    let Some((place, of_all)) = most else {
+        return String::new();
+    };
+    format!(
+        " {} of the excess cycles are in {} of {}.",
+        share(Some(of_all)),
+        plain(&place.place),
+        plain(&place.program)
     )
 }
 

@@ -1,69 +1,16 @@
 //! Misses per thousand instructions: of every design in every level, and of every program.
 
-use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding, ProcessFinding};
+use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::{ByView, View};
 
 use super::compared;
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::plain::plain;
-use crate::quantity::{number, rounded};
-
-/// Designs of which the screen says what they miss alone, too.
-const COMPARED: usize = 3;
-
-/// Programs of the only design on the screen.
-const PROGRAMS: usize = 3;
+use crate::quantity::number;
 
 /// Programs of each design where there is room.
 const ALL_PROGRAMS: usize = 32;
-
-/// On one screen: every level of so many designs; of the first what is lost and gained there, of an only one its programs.
-pub(super) fn add_in_short(page: &mut Page, findings: &Findings, most_designs: usize) {
-    let designs = &findings.designs[..findings.designs.len().min(most_designs)];
-    let [first, ..] = designs else { return };
-    let mut table = Levels::of(designs);
-    for design in designs {
-        table.row(&design.name, |level| {
-            mpki(of_level(design, level)?.mpki.as_ref(), View::Shared)
-        });
-        if designs.len() <= COMPARED {
-            table.row("  alone", |level| {
-                mpki(of_level(design, level)?.mpki.as_ref(), View::Private)
-            });
-        }
-        if std::ptr::eq(design, first) && designs.len() <= COMPARED {
-            table.row("  lost", |level| {
-                of_level(design, level)?.lost_where_full().map(rounded)
-            });
-            table.row("  gained", |level| {
-                of_level(design, level)?.gained_where_full().map(rounded)
-            });
-        }
-    }
-    if designs.len() == 1 {
-        first.processes.iter().take(PROGRAMS).for_each(|program| {
-            table.program(&format!("  {}", program.name), program, View::Shared);
-            table.program("    alone", program, View::Private);
-        });
-    }
-    if !table.grid.is_empty() {
-        let more = if designs.len() > COMPARED {
-            String::new()
-        } else {
-            format!(
-                " and alone; lookups lost and gained a switch on {}",
-                first.name
-            )
-        };
-        page.heading(
-            "By level",
-            &format!("misses per thousand instructions (MPKI) with others{more}"),
-        );
-        page.grid(&table.grid);
-    }
-}
 
 /// Every level of every program on every design, in all three hierarchies.
 pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
@@ -111,10 +58,6 @@ struct Levels<'a> {
 
 impl<'a> Levels<'a> {
     /// All levels of these designs, in the order in which they first occur.
-    fn of(designs: &'a [DesignFinding]) -> Levels<'a> {
-        Levels::with_keys(&[""], designs)
-    }
-
     fn with_keys(keys: &[&str], designs: &'a [DesignFinding]) -> Levels<'a> {
         let mut names: Vec<&str> = Vec::new();
         for level in designs.iter().flat_map(|design| &design.levels) {
@@ -126,10 +69,6 @@ impl<'a> Levels<'a> {
             .left(keys.iter().copied())
             .right(names.iter().copied());
         Levels { names, grid }
-    }
-
-    fn row(&mut self, name: &str, of_level: impl Fn(&str) -> Option<String>) {
-        self.keyed(&[name], of_level);
     }
 
     /// Nothing where no level has a number.
@@ -147,15 +86,6 @@ impl<'a> Levels<'a> {
             );
         }
     }
-
-    fn program(&mut self, name: &str, program: &ProcessFinding, view: View) {
-        let of = |level: &str| program.levels.iter().find(|one| one.level == level);
-        self.row(&plain(name), |level| mpki(Some(&of(level)?.mpki), view));
-    }
-}
-
-fn of_level<'a>(design: &'a DesignFinding, name: &str) -> Option<&'a LevelFinding> {
-    design.levels.iter().find(|level| level.level == name)
 }
 
 fn mpki(all: Option<&ByView<f64>>, view: View) -> Option<String> {

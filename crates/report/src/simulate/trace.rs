@@ -7,6 +7,33 @@ use crate::quantity::count;
 
 /// What was simulated, and how long segments run.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
+    add_in_short(page, head);
+    let medians = findings.lengths.iter().filter_map(|lengths| {
+        let median = count(lengths.median_instructions);
+        match &lengths.group {
+            Group::All => Some(format!("half of all run at most {median} instructions")),
+            Group::Class(class) => Some(format!("after {} {median}", class_in_words(class))),
+            Group::Cause(_) | Group::EndClass(_) | Group::Tasks(_) => None,
+        }
+    });
+    let medians: Vec<String> = medians.collect();
+    if !medians.is_empty() {
+        page.prose(&format!("segments: {}", medians.join("; ")));
+    }
+}
+
+/// `a system call`, `involuntary switches`.
+fn class_in_words(class: &str) -> &str {
+    match class {
+        "system call" => "system calls",
+        "page fault" => "page faults",
+        "involuntary" => "involuntary switches",
+        _ => "births and exits",
+    }
+}
+
+/// What was simulated.
+pub(super) fn add_in_short(page: &mut Page, head: &Simulation) {
     let trace = &head.trace;
     page.gap();
     let quantum = trace
@@ -32,26 +59,4 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         count(head.processes.len() as u64),
         ones(head.private_by),
     ));
-    let medians = findings.lengths.iter().filter_map(|lengths| {
-        let median = count(lengths.median_instructions);
-        match &lengths.group {
-            Group::All => Some(format!("half of all run at most {median} instructions")),
-            Group::Class(class) => Some(format!("after {} {median}", class_in_words(class))),
-            Group::Cause(_) | Group::EndClass(_) | Group::Tasks(_) => None,
-        }
-    });
-    let medians: Vec<String> = medians.collect();
-    if !medians.is_empty() {
-        page.prose(&format!("segments: {}", medians.join("; ")));
-    }
-}
-
-/// `a system call`, `involuntary switches`.
-fn class_in_words(class: &str) -> &str {
-    match class {
-        "system call" => "system calls",
-        "page fault" => "page faults",
-        "involuntary" => "involuntary switches",
-        _ => "births and exits",
-    }
 }

@@ -109,15 +109,15 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
         text.starts_with("A switch on mogul-1a saves 2,000 cycles (1,000 to 3,000): "),
         "{text}"
     );
-    let parties = " Of that, lines that others drove out cost 4,000 cycles (3,000 to 5,000); those that they bring in save 6,000 cycles \
+    let parties = " Evictions by others cost 4,000 cycles (3,000 to 5,000); lines that they brought in save 6,000 cycles \
                    (5,000 to 7,000).";
     assert!(text.contains(parties), "{text}");
     let text = of(cost(-3000.0, 500.0));
-    let either = "A switch on mogul-1a costs a number of cycles not distinguishable from 0 (-3,000 to 500). Of that,";
+    let either = "A switch on mogul-1a costs a number of cycles not distinguishable from 0 (-3,000 to 500). Evictions";
     assert!(text.starts_with(either), "{text}");
     let text = of(cost(-500.0, 3000.0));
     assert!(
-        text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Of that,"),
+        text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Evictions"),
         "{text}"
     );
 }
@@ -133,7 +133,7 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
         let table =
             simulate::render(&head, &findings, Format::Table, Style::default()).replace('\n', " ");
         table
-            .split(" Of that")
+            .split(" Evictions")
             .next()
             .expect("an answer")
             .to_owned()
@@ -153,8 +153,7 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
 fn a_cost_of_exactly_nothing_is_0() {
     let nothing = || cost(0.0, 0.0);
     let text = answer(nothing(), nothing(), nothing());
-    let says =
-        "A switch on mogul-1a costs 0 cycles. Of that, lines that others drove out cost 0 cycles.";
+    let says = "A switch on mogul-1a costs 0 cycles. Evictions by others cost 0 cycles.";
     assert!(text.starts_with(says), "{text}");
     assert!(
         !text.contains("less than 0") && !text.contains("< 0"),
@@ -165,7 +164,7 @@ fn a_cost_of_exactly_nothing_is_0() {
 #[test]
 fn what_happens_once_is_distinguished_from_what_each_switch_costs() {
     let text = table().replace('\n', " ");
-    let says = "Apart from that, first touches of what others had loaded saved 102,000 cycles on mogul-1a, once.";
+    let says = "Sharing also saved 102,000 cycles on mogul-1a, once: data that another process had already loaded.";
     assert!(text.contains(says), "{text}");
 }
 
@@ -247,7 +246,8 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
             ),
             "{text}"
         );
-        assert!(!text.contains("475") && text.contains("87.6"), "{text}");
+        assert!(!text.contains("475"), "{text}");
+        assert!(!style.is_detailed || text.contains("87.6"), "{text}");
     }
 }
 
@@ -344,16 +344,12 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
         some.designs.truncate(designs);
         let text = simulate::render(&head, &some, Format::Table, Style::default());
         assert!(
-            text.lines().count() <= 57,
+            text.lines().count() <= 30,
             "{}\n{text}",
             text.lines().count()
         );
         assert!(
             text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
-        assert!(
-            text.contains("Evictions: lines of L1D in mogul-1a"),
             "{text}"
         );
     }
@@ -371,7 +367,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
         some.designs.truncate(designs);
         let text = simulate::render(&head, &some, Format::Table, Style::default());
         assert!(
-            text.lines().count() <= 57,
+            text.lines().count() <= 30,
             "{}\n{text}",
             text.lines().count()
         );
@@ -417,10 +413,6 @@ fn a_sweep_has_a_row_a_value_or_a_matrix_of_two_fields() {
     assert!(
         has_row(&text, &["32KiB", "1.27", "30.0", "19,100"]),
         "{text}"
-    );
-    assert!(
-        text.contains("\nL1D.size     net "),
-        "designs are named by their values: {text}"
     );
     let both = [
         "8KiB,L1D.ways=1",
@@ -470,7 +462,7 @@ fn a_sweep_of_many_values_is_no_longer_than_a_screen() {
     let (head, findings) = varied(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let text = simulate::render(&head, &findings, Format::Table, Style::default());
     assert!(
-        text.lines().count() <= 57,
+        text.lines().count() <= 30,
         "{}\n{text}",
         text.lines().count()
     );
@@ -491,12 +483,12 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
         simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ")
     };
     let text = of(&findings);
-    let says = "is not known; trace for longer: some 2,500,000,000 instructions, if it goes on so.";
+    let says = "is not known; trace for longer: some 2,500,000,000 instructions at this rate.";
     assert!(text.contains(says), "{text}");
     let level = &mut findings.designs[0].levels[1];
     (level.full_at_instructions, level.is_never_full) = (None, true);
     assert!(
-        of(&findings).contains("is not known; more of the same does not fill L1D."),
+        of(&findings).contains("is not known; a longer run of these programs would not fill L1D."),
         "{}",
         of(&findings)
     );
