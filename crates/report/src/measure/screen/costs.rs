@@ -7,7 +7,7 @@ use crate::measure::conditions::placement;
 use crate::measure::conditions::scheduler;
 use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
-use crate::quantity::{is_cost, plus_minus, with_bound};
+use crate::quantity::{is_cost, plus_minus, time, with_bound};
 
 /// Rows that fit on a screen beside the rest.
 const MOST_ROWS: usize = 14;
@@ -114,7 +114,7 @@ fn name(finding: &CaseFinding, usual: &Usual) -> String {
 fn grid(rows: &[Row<'_>]) -> Grid {
     let mut grid = Grid::new(1)
         .left([""])
-        .right(["processes", "+-", "threads", "+-"]);
+        .right(["processes", "+-", "threads", "+-", "published"]);
     for row in rows {
         let cells = [row.process, row.thread]
             .into_iter()
@@ -122,9 +122,15 @@ fn grid(rows: &[Row<'_>]) -> Grid {
                 None => [Entry::from(""), Entry::from("")],
                 Some(finding) => cells(finding),
             });
+        let published = row
+            .process
+            .or(row.thread)
+            .and_then(|finding| finding.sanity_band_ns);
+        let published = published.map(|band| format!("{} to {}", time(band.low), time(band.high)));
         grid.row(
             std::iter::once(Entry::from(row.name.as_str()))
                 .chain(cells)
+                .chain([published.unwrap_or_default().into()])
                 .collect(),
         );
     }

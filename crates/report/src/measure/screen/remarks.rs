@@ -13,10 +13,7 @@ const FLAGS: [(FlagName, &str); 10] = [
         FlagName::Negative,
         "below 0, which a cost cannot be: find what slowed the baseline, or run it again",
     ),
-    (
-        FlagName::OutsideSanityBand,
-        "far from the published values for such switches: look for a reason first",
-    ),
+    (FlagName::OutsideSanityBand, "outside the published range"),
     (
         FlagName::AboveReloadBound,
         "more than reloading everything could cost: it includes something else",
@@ -27,7 +24,7 @@ const FLAGS: [(FlagName, &str); 10] = [
     ),
     (
         FlagName::BesideOthers,
-        "measured beside other tasks, between their turns: --details says how much they had",
+        "other tasks shared the CPU; --details says for how much of the time",
     ),
     (
         FlagName::RefusedRepetitions,
@@ -35,23 +32,23 @@ const FLAGS: [(FlagName, &str); 10] = [
     ),
     (
         FlagName::SharedCore,
-        "measured partly or wholly on a shared core: choose another --cpu or a quieter time",
+        "the other hardware thread of the core was busy: choose another --cpu or a quieter time",
     ),
     (
         FlagName::HeavyTail,
-        "some switches take far longer than most: --details has the mean that includes them",
+        "heavy tail: --details has the untrimmed mean",
     ),
     (
         FlagName::NotSettled,
-        "not all data were reloaded after five walks: some of the reload is not in the sum",
+        "some data were not yet reloaded after five walks, and are not in the sum",
     ),
     (
         FlagName::HandoffAcrossCpus,
-        "across CPUs, which goes with the host's load: the +- is what other runs may differ by",
+        "across CPUs, which depends on the host's load: the +- covers other runs",
     ),
 ];
 
-/// Whether the machine was fit to be measured on, as this run saw it.
+/// What interfered with this run. Whether the machine is fit, `doctor` judges.
 pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let numbers = findings.results.len();
     let with = |is: fn(&Verdict) -> bool| {
@@ -90,33 +87,32 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
         .map(|(n, what)| format!("{n} {what}"))
         .collect();
     if missing == numbers && missing > 0 {
-        return format!(
-            "No cost was measured (of {numbers}); whether the machine is fit to be measured on: switchcost doctor"
-        );
+        return format!("0 of {numbers} results. Check the machine: switchcost doctor");
     }
     match (is_all, reservations.is_empty()) {
         (true, true) => {
             format!(
-                "The machine was fit to be measured on: nothing disturbed this run, {}.",
-                all_stand(numbers)
+                "No interference was detected during this run: {}.",
+                all_valid(numbers)
             )
         }
         (false, true) => format!(
-            "The machine was fit to be measured on, and {}; what to know:",
-            all_stand(numbers)
+            "No interference was detected: {}. Notes:",
+            all_valid(numbers)
         ),
         _ => format!(
-            "The machine was fit with reservations (of {numbers} costs {}); to check it: switchcost doctor",
+            "{} of {numbers} results ({}). Check the machine: switchcost doctor",
+            numbers - missing,
             reservations.join(", ")
         ),
     }
 }
 
-fn all_stand(numbers: usize) -> String {
+fn all_valid(numbers: usize) -> String {
     match numbers {
-        1 => "its cost stands".to_owned(),
-        2 => "both costs stand".to_owned(),
-        _ => format!("all {numbers} costs stand"),
+        1 => "the result is valid".to_owned(),
+        2 => "both results are valid".to_owned(),
+        _ => format!("all {numbers} results are valid"),
     }
 }
 
