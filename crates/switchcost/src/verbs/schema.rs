@@ -1,8 +1,5 @@
 //! `switchcost schema`: the shape of what is printed as JSON, made from the types that are printed.
 
-#[cfg(test)]
-mod pages;
-
 use serde_json::{Map, Value};
 
 use super::man::flags;
@@ -75,6 +72,42 @@ mod tests {
     use strum::IntoEnumIterator;
 
     use super::*;
+
+    /// Gives the fields without a description.
+    fn undescribed(at: &str, schema: &Value) -> Vec<String> {
+        let Value::Object(parts) = schema else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for (name, part) in parts {
+            if name == "properties" {
+                let fields = part.as_object().into_iter().flatten();
+                found.extend(fields.filter_map(|(field, of)| {
+                    let is_described = of["description"].is_string()
+                        || of["const"].is_string()
+                        || is_reference(of);
+                    (!is_described).then(|| format!("{at}.{field}"))
+                }));
+            }
+            found.extend(undescribed(&format!("{at}/{name}"), part));
+            for (i, form) in part.as_array().into_iter().flatten().enumerate() {
+                found.extend(undescribed(&format!("{at}/{name}[{i}]"), form));
+            }
+        }
+        found
+    }
+
+    /// What a type is called says what the field is.
+    fn is_reference(of: &Value) -> bool {
+        of["$ref"].is_string()
+    }
+
+    #[test]
+    fn each_field_says_what_it_means() {
+        for (name, schema) in schemas() {
+            assert_eq!(undescribed(&name, &schema), Vec::<String>::new());
+        }
+    }
 
     #[test]
     fn each_form_has_its_schema_and_is_called_as_in_it() {
