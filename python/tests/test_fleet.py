@@ -125,9 +125,9 @@ def test_a_plan_has_the_words_of_measure(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(SystemExit, match="0"):
         main([str(plan), "--list"])
     check_up, measure = capsys.readouterr().out.splitlines()
-    assert check_up == f'switchcost doctor --format=json --out={tmp_path}/records/"$(uname -n)".doctor.json'
+    assert check_up == f'switchcost doctor --format=json --output={tmp_path}/records/"$(uname -n)".doctor.json'
     words = "--mechanism=pipe,futex --between=process --size=0B,65536B --no-counters"
-    assert measure == f'switchcost measure {words} --record={tmp_path}/records/"$(uname -n)".jsonl --out=/dev/null'
+    assert measure == f'switchcost measure {words} --record={tmp_path}/records/"$(uname -n)".jsonl --output=/dev/null'
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ fn a_program_that_panics_is_reported() {
 
 #[test]
 fn a_program_whose_results_appear_before_they_are_whole_is_reported() {
-    // report FILE --out FILE
+    // report FILE --output FILE
     let report = "printf half > \"$4\"; sleep 1; echo ' and half' >> \"$4\"; exit 0";
     is_reported(
         &["--trial", "kills/report/KILL/500000us"],

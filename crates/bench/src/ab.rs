@@ -79,7 +79,7 @@ const EFFECTS: [Effect; 5] = [
     Effect {
         name: "BPF on sched_switch",
         // Without a calibration, which would come first and take the CPU; it is there once it holds attached programs.
-        setup: "switchcost observe --all --no-calibration --duration 60s --out /dev/null --record $(mktemp -u) &\n\
+        setup: "switchcost observe --all --no-calibration --duration 60s --output /dev/null --record $(mktemp -u) &\n\
                 for look in $(seq 100); do grep -qs link_type /proc/$!/fdinfo/* && break; sleep 0.1; done; sleep 1",
         ..NO_EFFECT
     },

@@ -157,7 +157,7 @@ fn compare(
     let trace = format!("switchcost trace --profile {profile} -- {words}");
     make(shell, &profile, &trace)?;
     let inject = format!(
-        "switchcost inject --format json --out {injection} --budget 40s --footprint 0,256KiB,1MiB,4MiB -- {words}"
+        "switchcost inject --format json --output {injection} --budget 40s --footprint 0,256KiB,1MiB,4MiB -- {words}"
     );
     make(shell, &injection, &inject)?;
     let profile = read_profile(&shell.path(&profile)).map_err(|error| error.to_string())?;

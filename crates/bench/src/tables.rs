@@ -620,7 +620,7 @@ pub(crate) fn report() -> Table {
             "switchcost measure --record full.jsonl --full",
             "switchcost measure --record quick.jsonl --quick",
             "switchcost trace walks --size 64KiB --access read --turns 31000 -o walks.sct",
-            "switchcost simulate walks.sct --design mogul-1a --interval 100 --intervals 1000 --record rows.parquet",
+            "switchcost simulate walks.sct --design mogul-1a --interval 100x1000 --record rows.parquet",
         ],
         rounds: 5,
         figures,

@@ -17,15 +17,21 @@ pub(crate) mod system;
 pub(crate) mod trace;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::marker::PhantomData;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 use strum::IntoEnumIterator;
 use switchcost_record::printable;
 use switchcost_report::Format;
 use switchcost_report::observe::By;
+
+use crate::exit::Failure;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -95,17 +101,17 @@ fn shown(word: &OsStr) -> OsString {
 pub(crate) enum Verb {
     /// Measure what a context switch costs on this machine
     Measure(Box<measure::MeasureArguments>),
-    /// Measure what a hand-off between goroutines, tasks, virtual threads and the like costs, beside the kernel's threads
+    /// Measure switches between goroutines, virtual threads, async tasks and the like
     Runtimes(runtimes::RuntimesArguments),
-    /// Observe live programs: what switching costs them, why they switch, and what takes the CPU from them
+    /// Observe running programs: what switches cost them, why they switch, and who preempts them
     Observe(Box<observe::ObserveArguments>),
-    /// Measure what one preemption costs a program that is not changed
+    /// Measure how much one preemption slows your program down, unchanged
     Inject(Box<inject::InjectArguments>),
     /// Print the report of measure, observe, inject or simulate again, from its record
     Report(report::ReportArguments),
     /// Compare records: faster, slower, or no difference shown
     Compare(Box<compare::CompareArguments>),
-    /// Measure two set-ups in turns, undo them, and compare: does a setting, a wrapper or a tracer make a switch dearer?
+    /// A/B test: does a setting, wrapper or tracer make switches more expensive?
     Ab(Box<ab::AbArguments>),
     /// Check whether this machine is fit to measure, and how to make it so
     Doctor(DoctorArguments),
@@ -113,9 +119,9 @@ pub(crate) enum Verb {
     Trace(Box<trace::TraceArguments>),
     /// Simulate caches on a trace: what each switch costs in cycles, and why
     Simulate(Box<simulate::SimulateArguments>),
-    /// Trace and simulate the programs of Mogul and Borg 1990
+    /// Trace and simulate ready-made workloads: modern versions of Mogul and Borg 1990
     Workload(Box<simulate::WorkloadArguments>),
-    /// Repeat the papers' figures and tables here, beside the published values
+    /// Re-run the experiments of five published studies, and compare
     Reproduce(reproduce::ReproduceArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
@@ -125,52 +131,104 @@ pub(crate) enum Verb {
     Schema(schema::SchemaArguments),
 }
 
+/// A verb's help: examples come before flags.
+const HELP_TEMPLATE: &str = "\
+{about-with-newline}
+{usage-heading} {usage}{after-help}
+
+{all-args}";
+
+/// The examples that most people need stand first; -h prints these alone, and --help all.
+fn first_paragraph(text: &'static str) -> &'static str {
+    text.split("\n\n").next().unwrap_or_default()
+}
+
 /// How a result is written, the same for every verb.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OutputArguments {
-    /// How to write the result
-    #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
-          help_heading = "Output")]
-    pub(crate) format: Format,
+    /// How to write the result [default: table, or as the ending of --output says]
+    #[arg(long, value_name = "FORMAT", value_parser = Named::<Format>::new(), help_heading = "Output")]
+    pub(crate) format: Option<Format>,
 
-    /// Write the result to FILE instead of stdout, once it is complete; a device or FIFO is written to directly
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
+    /// Write the result to FILE instead of stdout
+    ///
+    /// The file appears once it is complete; a device or FIFO is written to directly. Without --format, the ending .json, .jsonl or .csv
+    /// sets the format, and .html makes a page with figures.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
 }
+
+/// What the ending of a file's name says of its content.
+const PAGE: &str = "html";
 
 impl OutputArguments {
     /// Whether the result is not for a person at the terminal.
     pub(crate) fn is_elsewhere(&self) -> bool {
-        self.format != Format::Table || self.out.is_some()
+        self.format() != Format::Table || self.output.is_some()
+    }
+
+    /// The format, if it is not a page.
+    pub(crate) fn format(&self) -> Format {
+        let by_ending = || self.ending().and_then(|ending| ending.parse().ok());
+        self.format.or_else(by_ending).unwrap_or_default()
+    }
+
+    /// Whether a page of HTML is wanted.
+    pub(crate) fn is_page(&self) -> bool {
+        self.format.is_none() && self.ending() == Some(PAGE)
+    }
+
+    /// The format of a result of which there is no page.
+    pub(crate) fn format_of_text(&self) -> Result<Format, Failure> {
+        match &self.output {
+            Some(path) if self.is_page() => Err(Failure::NoPage(path.clone())),
+            _ => Ok(self.format()),
+        }
+    }
+
+    fn ending(&self) -> Option<&str> {
+        self.output.as_deref()?.extension()?.to_str()
     }
 }
 
 /// What is listed of an observation.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Rows {
-    /// Rows of the first table of an observation: program, or control-group
-    #[arg(long, value_name = "WHAT", default_value_t = By::Program, value_parser = parse_named::<By>, help_heading = "Output")]
+    /// What the rows of the first table of an observation are
+    #[arg(hide_short_help = true, long, value_name = "WHAT", default_value_t = By::Program, value_parser = Named::<By>::new(), help_heading = "Output")]
     pub(crate) by: By,
 }
 
 /// Files for tools that show stacks.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Stacks {
-    /// Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU, where, and for how long, in
-    /// nanoseconds; or with observe --stacks the sampled stacks of the program, and how many switches they represent
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// Write folded stacks to FILE, for flame graphs
+    ///
+    /// The task's name, why it left its CPU, where, and for how long, in nanoseconds; or with
+    /// observe --stacks the sampled stacks of the program, and how many switches they represent.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub(crate) folded: Option<PathBuf>,
 
-    /// Write the same to FILE as a profile for pprof: switches, time off the CPU, wait for a CPU, and direct cost
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// Write a profile for pprof to FILE: switches, time off the CPU, wait for a CPU, direct cost
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub(crate) pprof: Option<PathBuf>,
 }
 
 /// What is recorded of commands and of the machine.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Redaction {
-    /// Leave arguments of commands, the host name and the kernel's command line out of the record and of everything made from it
-    #[arg(long, help_heading = "Output")]
+    /// Leave arguments of commands, the host name and the kernel's command line out of all output
+    #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub(crate) redact: bool,
 }
 
@@ -191,7 +249,7 @@ Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 
 /// Says in one screen whether this machine is fit to measure, and how to make it so. Changes nothing.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = DOCTOR_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(DOCTOR_EXAMPLES), after_long_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorArguments {
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
@@ -210,15 +268,44 @@ pub(crate) struct CompletionsArguments {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Parses a name of a closed list, and says the whole list where it is another.
-fn parse_named<T>(text: &str) -> Result<T, String>
+/// Parses a name of a closed list, which help, completions and errors print.
+struct Named<T>(PhantomData<fn() -> T>);
+
+impl<T> Named<T> {
+    fn new() -> Named<T> {
+        Named(PhantomData)
+    }
+}
+
+impl<T> Clone for Named<T> {
+    fn clone(&self) -> Self {
+        Named::new()
+    }
+}
+
+impl<T> TypedValueParser for Named<T>
 where
-    T: std::str::FromStr + IntoEnumIterator + std::fmt::Display,
+    T: FromStr + IntoEnumIterator + Display + Clone + Send + Sync + 'static,
 {
-    text.trim().parse().map_err(|_| {
-        let names: Vec<String> = T::iter().map(|name| name.to_string()).collect();
-        format!("need one of {}", names.join(", "))
-    })
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        let trimmed = value.to_str().map_or(value, |text| OsStr::new(text.trim()));
+        let names = PossibleValuesParser::new(T::iter().map(|name| name.to_string()));
+        let parser = names.try_map(|name| name.parse::<T>().map_err(|_| name));
+        parser.parse_ref(command, argument, trimmed)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(
+            T::iter().map(|name| PossibleValue::new(name.to_string())),
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -234,7 +321,10 @@ mod tests {
     #[test]
     fn every_design_of_an_example_exists() {
         fn texts(command: &clap::Command) -> Vec<String> {
-            let own = command.get_after_help().map(ToString::to_string);
+            let own = command
+                .get_after_long_help()
+                .or_else(|| command.get_after_help())
+                .map(ToString::to_string);
             own.into_iter()
                 .chain(command.get_subcommands().flat_map(texts))
                 .collect()

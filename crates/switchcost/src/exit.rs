@@ -116,13 +116,17 @@ pub(crate) enum Failure {
     )]
     Output { path: PathBuf, source: io::Error },
     #[error(
+        "failed to make a page of this result: found {0}, need a record of measure, runtimes, observe, inject or simulate"
+    )]
+    NoPage(PathBuf),
+    #[error(
         "failed to write the trace {0}: found a file of that name, need a name that is free, since a trace is never \
              overwritten; choose another with -o"
     )]
     Taken(PathBuf),
     #[error(
         "failed to write the result to {0}: found one of the records under that name, need another, since a record is \
-             never overwritten; choose another with -o or --out"
+             never overwritten; choose another with -o"
     )]
     OverRecord(PathBuf),
     #[error(
@@ -256,12 +260,12 @@ pub(crate) enum Failure {
     )]
     LiveSchedule,
     #[error(
-        "failed to simulate a part: found a part (--only-intervals, --from, --to, --sample or --warm-up) with live, need a trace, which is read by its index; \
+        "failed to simulate a part: found a part (--range, --sample or --warm-up) with live, need a trace, which is read by its index; \
              write one with switchcost trace"
     )]
     LivePart,
     #[error(
-        "failed to simulate: found --warm-up without a part, need --only-intervals, --from, --to or --sample with it; leave it out for all of the trace"
+        "failed to simulate: found --warm-up without a part, need --range or --sample with it; leave it out for all of the trace"
     )]
     WarmUpOfNothing,
     #[error(
@@ -285,7 +289,7 @@ pub(crate) enum Failure {
         needed: u64,
     },
     #[error(
-        "failed to simulate: found --record with --sample, which keeps no record; use --out FILE --format json for its numbers"
+        "failed to simulate: found --record with --sample, which keeps no record; use -o FILE.json for its numbers"
     )]
     RecordOfSample,
     #[error(

@@ -374,8 +374,8 @@ def simulate(
             time, and report the misses of the last level that they share at once, beside those in turns of --quantum.
         only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
             be omitted. What comes before is not simulated, except for a warm-up.
-        from_: The start of --only-intervals, by itself.
-        to: The end of --only-intervals, by itself.
+        from_: The start of --range, by itself.
+        to: The end of --range, by itself.
         sample: Of a trace: simulate this share of it (5%), in parts chosen at random, and estimate the whole from them,
             with intervals.
         seed: With --sample: seed of the choice of parts [default: 0].

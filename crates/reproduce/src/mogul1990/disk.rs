@@ -27,7 +27,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     };
     let (name, seed, quantum) = (SETS[TIMESHARING].name, seed(site, 1), QUANTUM[0]);
     let line = format!(
-        "workload {name} --seed {seed} --quantum {quantum} --switches {switches} --design mogul-1a --output {}",
+        "workload {name} --seed {seed} --quantum {quantum} --switches {switches} --design mogul-1a --trace {}",
         Step::OWN_TRACE
     );
     let trace = Step::new(TRACE, &line);

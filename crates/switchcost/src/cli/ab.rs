@@ -6,27 +6,29 @@ use clap::Args;
 use switchcost_units::Nanos;
 
 use super::compare::{VerdictFiles, parse_confidence, parse_share};
-use super::{OutputArguments, Verbosity};
+use super::{HELP_TEMPLATE, OutputArguments, Verbosity, first_paragraph};
 
 const AB_EXAMPLES: &str = "\
 Examples:
-  switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0'
+  switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0'     does a setting cost?
+  switchcost ab --new-with 'perf stat --' --fail-above 5%               does a tool? exit code 6 if a
+                                                                        switch costs over 5 % more
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
-  switchcost ab --new-with 'perf stat --' --fail-above 5%
-                                                    exit code 6 if it makes a switch over 5 % dearer
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
   switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload
 
-A set-up is undone behind each run, and after Ctrl-C or kill -9, too: processes that it started are ended, settings of the \
-scheduler (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) have their former values. What else it changes is undone by \
---base-undo and --new-undo. The runs are those of measure with the flags behind -- [default: --mechanism pipe].";
+Each set-up is undone after its run, also after Ctrl-C or kill -9: processes that it started are ended, and settings of the scheduler \
+(/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) get their former values back. --base-undo and --new-undo undo everything else.";
 
 /// Measures base and new in turns, each run in fresh processes, until a change of the size asked for would be shown or the budget is spent,
 /// and compares as compare does. Each set-up is undone behind its run.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = AB_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(AB_EXAMPLES), after_long_help = AB_EXAMPLES)]
+#[group(id = "sides", required = true, multiple = true, args = ["base", "new", "base_with", "new_with"])]
 pub(crate) struct AbArguments {
-    /// Shell commands before each run of base; what they change of their own shell (limits, control group, nice value), the run inherits
+    /// Shell commands to run before each run of base
+    ///
+    /// What they change of their own shell (limits, control group, nice value), the run inherits.
     #[arg(
         long,
         value_name = "SETUP",
@@ -36,7 +38,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) base: String,
 
-    /// The same for new
+    /// Shell commands to run before each run of new
     #[arg(
         long,
         value_name = "SETUP",
@@ -48,6 +50,7 @@ pub(crate) struct AbArguments {
 
     /// A command that starts each run of base, such as 'perf stat --'
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "COMMAND",
         default_value = "",
@@ -56,7 +59,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) base_with: String,
 
-    /// The same for new
+    /// A command that starts each run of new
     #[arg(
         long,
         value_name = "COMMAND",
@@ -66,8 +69,9 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) new_with: String,
 
-    /// Shell commands behind each run of base, however it ended
+    /// Shell commands to run after each run of base, however it ended
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "UNDO",
         default_value = "",
@@ -76,7 +80,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) base_undo: String,
 
-    /// The same for new
+    /// Shell commands to run after each run of new
     #[arg(
         long,
         value_name = "UNDO",
@@ -86,7 +90,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) new_undo: String,
 
-    /// At least so many runs of each side, whatever the budget
+    /// Minimum number of runs of each side, whatever the budget
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1_000),
           help_heading = "Precision and time")]
     pub(crate) runs: u32,
@@ -100,8 +104,10 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) budget: Nanos,
 
-    /// End as soon as a change of this size would be shown in each cost with a probability of 80 % [default: that of
-    /// --fail-above; else 2%]
+    /// Stop as soon as a change of this size could be shown [default: that of --fail-above; else
+    /// 2%]
+    ///
+    /// In each cost with a probability of 80 %.
     #[arg(long, value_name = "PERCENT", value_parser = parse_change, help_heading = "Precision and time")]
     pub(crate) detect: Option<f64>,
 
@@ -110,14 +116,19 @@ pub(crate) struct AbArguments {
     pub(crate) fail_above: Option<f64>,
 
     /// Confidence of all verdicts together
-    #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence, help_heading = "Precision and time")]
+    #[arg(hide_short_help = true, long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence, help_heading = "Precision and time")]
     pub(crate) confidence: f64,
 
     /// Seed of the order of runs [default: another each time; the result has it]
-    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        help_heading = "Precision and time"
+    )]
     pub(crate) seed: Option<u64>,
 
-    /// Keep the records in the new folder DIR, those of base and new in folders of their own [default: a new folder in
+    /// Keep the records of base and new in the new folder DIR [default: a new folder in
     /// ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
@@ -131,7 +142,7 @@ pub(crate) struct AbArguments {
     #[command(flatten)]
     pub(crate) form: OutputArguments,
 
-    /// Flags of measure: what to measure, and how
+    /// Flags of measure: what to measure, and how [default: --mechanism pipe]
     #[arg(last = true, value_name = "FLAGS OF MEASURE")]
     pub(crate) measure: Vec<String>,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use switchcost_analysis::compare::Condition;
 
-use super::{OutputArguments, Verbosity, parse_named};
+use super::{HELP_TEMPLATE, Named, OutputArguments, Verbosity, first_paragraph};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
 
 /// Compares records of measure, of simulate, or of observe: each number with its ratio, interval and verdict.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(COMPARE_EXAMPLES), after_long_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArguments {
     /// A record, or a folder of records of repeated runs
     #[arg(required_unless_present = "history")]
@@ -31,12 +31,13 @@ pub(crate) struct CompareArguments {
     #[arg(required_unless_present = "history")]
     pub(crate) new: Option<PathBuf>,
 
-    /// Instead of two sides, compare records of measure of many states (commits, versions): FOLDER has a folder of records for each, or a
-    /// single record; the order is that in which they were measured
+    /// Compare many states (commits, versions), each a folder of records or a record in FOLDER
+    ///
+    /// Records of measure, in the order in which they were measured; instead of two sides.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["base", "new", "across", "run_spread", "junit", "markdown"])]
     pub(crate) history: Option<PathBuf>,
 
-    /// Exit with code 6 if a cost is shown to be slower and its ratio is above 1 plus this
+    /// Exit with code 6 if a cost is shown to have grown by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) fail_above: Option<f64>,
 
@@ -44,23 +45,26 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence)]
     pub(crate) confidence: f64,
 
-    /// How much runs differ beyond their own intervals (standard deviation) [default: from repeated records of a side; else
-    /// from earlier records of this machine; else 2%, or 15% for hand-offs across CPUs]
+    /// Standard deviation between runs, beyond their own intervals
+    ///
+    /// [default: from repeated records of a side; else from earlier records of this machine; else
+    /// 2%, or 15% for hand-offs across CPUs]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) run_spread: Option<f64>,
 
-    /// Compare measured cases, too, that differ in these conditions and in nothing else: mechanism, between, tasks, size, stride, access,
-    /// policy, placement
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Condition>)]
+    /// Also compare measured cases that differ only in these conditions
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Condition>::new())]
     pub(crate) across: Vec<Condition>,
 
-    /// Write one HTML page with figures to FILE, once it is complete
-    #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Write each table of the page as CSV, and each figure as PNG and SVG, into the folder DIR; pictures are drawn by
-    /// Chromium, which must be installed
-    #[arg(long, value_name = "DIR", help_heading = "Output", conflicts_with_all = ["out", "format"])]
+    /// Write figures as PNG and SVG, and tables as CSV, into the folder DIR
+    ///
+    /// Pictures are drawn by Chromium, which must be installed.
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Output",
+        conflicts_with = "format"
+    )]
     pub(crate) figures: Option<PathBuf>,
 
     #[command(flatten)]
@@ -76,11 +80,11 @@ pub(crate) struct CompareArguments {
 /// Further files with the verdicts, for who reads them on a server.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct VerdictFiles {
-    /// Write the verdicts to FILE as JUnit's XML, too: a test for each cost
+    /// Also write the verdicts to FILE as JUnit XML: a test for each cost
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Write them to FILE as Markdown, too, for a comment on a pull request
+    /// Also write the verdicts to FILE as Markdown, for a comment on a pull request
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) markdown: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use switchcost_units::{Bytes, CpuId, Nanos};
 
-use super::{OutputArguments, Redaction, Verbosity};
+use super::{HELP_TEMPLATE, OutputArguments, Redaction, Verbosity, first_paragraph};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,19 +15,19 @@ Examples:
                                                            other task touches
   switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
+  switchcost inject -p 1234 --work syscall:write           what one costs a service under load
+
   switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to
                                                            lose at each?
   switchcost inject --cpu 1 --move-to 0 -- ./solver        what a move to another CPU costs
   switchcost inject --apart -- cc -O2 -c main.c            both copies write files: each has the
                                                            working directory to itself
-  switchcost inject -p 1234 --work syscall:write           what one costs a service that runs, and
-                                                           is under load
   switchcost inject -p 1234 --work uprobe:libssl.so.3:SSL_write
-                                                           the same, its work counted by calls of a
-                                                           function
-  switchcost inject --no-preemption -- gzip -c big.tar     a known answer: nothing is preempted,
-                                                           nothing is to be found
-  switchcost inject --format json --out cost.json -- gzip -c big.tar
+                                                           of a service whose work is counted by
+                                                           calls of a function
+  switchcost inject --no-preemption -- gzip -c big.tar     a control: nothing is preempted, and
+                                                           nothing should be found
+  switchcost inject -o cost.json -- gzip -c big.tar
   switchcost report FILE                                   the same again, from its record
 
 With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others \
@@ -83,19 +83,23 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
 /// Measures what one preemption costs a program that is not changed: the switch and its timer, and what the other task has displaced
 /// from the caches, with intervals. Every run is kept in a record.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 #[group(id = "target", required = true, multiple = false, args = ["command", "pid"])]
 pub(crate) struct InjectArguments {
     /// Command to run again and again; its output goes nowhere
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
-    /// Preempt a service that runs: the busiest thread of this process and of those that it has started, or the thread of this number
+    /// Preempt a running service: its busiest thread, or the thread of this number
+    ///
+    /// The threads of this process and of those that it has started count.
     #[arg(short, long, value_name = "PID", requires = "work", conflicts_with_all = ["check_output", "keep_output"],
           help_heading = "A service")]
     pub(crate) pid: Option<u32>,
 
-    /// What counts the service's work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command that prints how much was done so far
+    /// What counts the service's work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command
+    ///
+    /// The shell command prints how much was done so far.
     #[arg(
         long,
         value_name = "WHAT",
@@ -104,7 +108,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) work: Option<String>,
 
-    /// What the other task touches each time: sizes, or levels of the caches; nothing is always among them
+    /// How much memory the other task touches: sizes or cache levels; 0 is always measured, too
     #[arg(
         long,
         value_name = "LIST",
@@ -114,13 +118,15 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) footprint: Vec<Footprint>,
 
-    /// How long the program runs before it is preempted; of several, the first is reported first, then how the others differ
-    /// [default: 250us; of a service 500us]
+    /// CPU time between preemptions [default: 250us; of a service 500us]
+    ///
+    /// Of several, the first is reported first, then how the others differ.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_period, help_heading = "How to preempt")]
     pub(crate) period: Vec<Nanos>,
 
-    /// Also measure what a migration to this CPU costs, and back the next time
+    /// Also measure what a migration to this CPU costs
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "CPU",
         conflicts_with = "pid",
@@ -128,7 +134,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) move_to: Option<CpuId>,
 
-    /// Preempt neither copy, or of a service touch nothing: whatever is found then is the instrument's own
+    /// Do everything but preempt, as a control: what it finds is the instrument's own error
     #[arg(long, help_heading = "How to preempt")]
     pub(crate) no_preemption: bool,
 
@@ -136,8 +142,12 @@ pub(crate) struct InjectArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<CpuId>,
 
-    /// Run although there is only one CPU, which everything else then has to wait for
-    #[arg(long, help_heading = "Control of the environment")]
+    /// Run although there is only one CPU, for which everything else then has to wait
+    #[arg(
+        hide_short_help = true,
+        long,
+        help_heading = "Control of the environment"
+    )]
     pub(crate) only_cpu: bool,
 
     /// Time for all runs together, such as 30s or 5min
@@ -150,27 +160,45 @@ pub(crate) struct InjectArguments {
     pub(crate) budget: Nanos,
 
     /// Seed of the order of runs [default: random; it is recorded]
-    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        help_heading = "Precision and time"
+    )]
     pub(crate) seed: Option<u64>,
 
-    /// Give each copy a view of its own of the working directory (overlayfs): what it changes is kept in memory, and discarded at its end
+    /// Give each copy its own view of the working directory (overlayfs)
+    ///
+    /// What a copy changes is kept in memory, and discarded at its end.
     #[arg(
+        hide_short_help = true,
         long,
         conflicts_with = "pid",
         help_heading = "Control of the environment"
     )]
     pub(crate) apart: bool,
 
-    /// Compare what both copies write to standard output, run by run, and end with an error where they differ
-    #[arg(long, help_heading = "Output")]
+    /// Compare what both copies write to standard output, and fail if it differs
+    #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub(crate) check_output: bool,
 
-    /// Keep standard output and error of both copies of the last run in this folder
-    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    /// Keep standard output and error of both copies of the last run in FOLDER
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FOLDER",
+        help_heading = "Output"
+    )]
     pub(crate) keep_output: Option<PathBuf>,
 
     /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub(crate) record: Option<PathBuf>,
 
     #[command(flatten)]

@@ -8,7 +8,9 @@ use switchcost_record::{Between, Mechanism, Policy, VectorState};
 use switchcost_units::{Bytes, CpuId, Nanos};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
-use super::{Cli, OutputArguments, Redaction, Verb, Verbosity, parse_named};
+use super::{
+    Cli, HELP_TEMPLATE, Named, OutputArguments, Redaction, Verb, Verbosity, first_paragraph,
+};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
@@ -50,18 +52,21 @@ Examples:
                                                          pipe (30 s)
   switchcost measure --quick                             the same, coarser (8 s)
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
+  switchcost measure --size 64KiB,1MiB                   the indirect cost, with arrays
+  switchcost measure -o page.html                        a page with figures
+
   switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
   switchcost measure --size 8MiB --pattern chase --pages huge
   switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a
                                                          switch
   switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB
-                                                         the same by what the neighbour touches
-  switchcost measure --placement pair --concurrent       a cache shared in turn, and at once
+                                                         the same by what the other task touches
+  switchcost measure --placement pair --concurrent       time-sharing a cache, and sharing at once
   switchcost measure --prices prices.json                what a lost line costs: for the model of a
                                                          switch
   switchcost measure --lmbench                           lmbench's seven columns
   switchcost measure --placement matrix                  every pair of CPUs
-  switchcost measure --format json --out result.json     for programs
+  switchcost measure -o result.json                      for programs
   switchcost measure --mechanism synthetic --synthetic-switch 2us
                                                          a known answer, to check the instrument
 
@@ -78,30 +83,33 @@ fn mechanisms() -> String {
 /// one task that hands it to itself) and its indirect part (what the working set adds), with intervals. Every sample is
 /// kept in a record.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = MEASURE_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(MEASURE_EXAMPLES), after_long_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArguments {
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Mechanism>,
-          help = mechanisms(), help_heading = "What to measure")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Mechanism>::new(),
+          help = mechanisms(), hide_possible_values = true, help_heading = "What to measure")]
     pub(crate) mechanism: Vec<Mechanism>,
 
-    /// Runtimes of languages, beside the kernel's threads and processes: go, java, ..., or all; go/channel for one hand-off,
-    /// go=/opt/go/bin/go for another program, or a file runtime.toml of your own
+    /// Runtimes of languages to measure beside kernel threads and processes: go, java, ..., or all
+    ///
+    /// go/channel selects one hand-off, go=/opt/go/bin/go another program; a file runtime.toml
+    /// describes a runtime of your own.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["policy", "reload", "away", "concurrent"],
           help_heading = "What to measure")]
     pub(crate) runtime: Vec<String>,
 
     /// A program of your own that speaks the protocol of runtimes, with its arguments
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["policy", "reload", "away", "concurrent"],
+    #[arg(hide_short_help = true, long, value_name = "COMMAND", conflicts_with_all = ["policy", "reload", "away", "concurrent"],
           help_heading = "What to measure")]
     pub(crate) runtime_command: Option<String>,
 
-    /// Between processes, threads, or both: process,thread
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Between>,
+    /// Between processes, threads, or both
+    #[arg(hide_short_help = true, long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Between>::new(),
           help_heading = "What to measure")]
     pub(crate) between: Vec<Between>,
 
     /// Tasks in the ring, 2 to 64
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "LIST",
         value_delimiter = ',',
@@ -109,7 +117,7 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) tasks: Vec<u32>,
 
-    /// Size of each task's array, such as 0,64KiB,1MiB; 0 is the direct cost alone
+    /// Sizes of each task's array, such as 0,64KiB,1MiB; 0 measures the direct cost alone
     #[arg(
         long,
         value_name = "LIST",
@@ -118,7 +126,7 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) size: Vec<Bytes>,
 
-    /// Stride of the walk, such as 8B,128B,4KiB; every element is touched once at any stride
+    /// Strides of the walk, such as 8B,128B,4KiB; every element is touched once at any stride
     #[arg(
         long,
         value_name = "LIST",
@@ -127,33 +135,37 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) stride: Vec<Bytes>,
 
-    /// What the walk does with each element: read, write, rmw
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_named::<Access>,
+    /// What the walk does with each element
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Access>::new(),
           help_heading = "What to measure")]
     pub(crate) access: Vec<Access>,
 
-    /// Order of the walk: strided, or a pointer chase that defeats the prefetcher
-    #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = parse_named::<Pattern>,
+    /// Order of the walk: strided, or a pointer chase, which defeats the prefetcher
+    #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = Named::<Pattern>::new(),
           help_heading = "What to measure")]
     pub(crate) pattern: Pattern,
 
-    /// One array for each task, or one for all: private, shared
-    #[arg(long, value_name = "SHARING", default_value_t = Sharing::Private, value_parser = parse_named::<Sharing>,
+    /// One array for each task, or one for all
+    #[arg(hide_short_help = true, long, value_name = "SHARING", default_value_t = Sharing::Private, value_parser = Named::<Sharing>::new(),
           help_heading = "What to measure")]
     pub(crate) sharing: Sharing,
 
-    /// Pages under the arrays: base, huge
-    #[arg(long, value_name = "PAGES", default_value_t = Pages::Base, value_parser = parse_named::<Pages>,
+    /// Page size of the arrays
+    #[arg(hide_short_help = true, long, value_name = "PAGES", default_value_t = Pages::Base, value_parser = Named::<Pages>::new(),
           help_heading = "What to measure")]
     pub(crate) pages: Pages,
 
-    /// Measure how a working set is reloaded: the 1st, 2nd, 3rd walk after a switch against settled ones, and their sum as the
-    /// cost of having been away
+    /// Measure how fast a working set is reloaded after a switch
+    ///
+    /// Compares the 1st, 2nd and 3rd walk after a switch with settled ones; their sum is the cost
+    /// of having been away.
     #[arg(long, help_heading = "What to measure")]
     pub(crate) reload: bool,
 
-    /// What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload
+    /// What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size];
+    /// implies --reload
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "LIST",
         value_delimiter = ',',
@@ -161,37 +173,42 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) away: Vec<Bytes>,
 
-    /// Vector registers that are in use at each hand-off, which the kernel then saves and loads: init (none), sse, avx, avx512, amx, or
-    /// all that this machine has [default: what the program happens to use]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
+    /// Vector registers in use at each switch: init (none), sse, avx, avx512, amx, or all
+    ///
+    /// The kernel saves and restores them. [default: what the program happens to use]
+    #[arg(hide_short_help = true, long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
           help_heading = "What to measure")]
     pub(crate) vector_state: Vec<VectorStateFlag>,
 
-    /// Compare two tasks that take turns on one CPU with the same on two CPUs at once that share a cache: by how much a walk is
-    /// slower than alone, either way; implies --placement pair
-    #[arg(long, conflicts_with_all = ["reload", "away", "tasks", "no_pin"], help_heading = "What to measure")]
+    /// Compare time-sharing one CPU with running at once on two CPUs that share a cache
+    ///
+    /// Reports how much slower a walk is than alone, either way. Implies --placement pair.
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["reload", "away", "tasks", "no_pin"], help_heading = "What to measure")]
     pub(crate) concurrent: bool,
 
     /// Where the tasks run
-    #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
+    #[arg(hide_short_help = true, long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
 
-    /// Shorter repetitions and less precision; without a selection also fewer sizes: within 8 s
+    /// Finish within 8 s: shorter repetitions, less precision and, without a selection, fewer sizes
     #[arg(long, conflicts_with_all = ["full", "lmbench"], help_heading = "What to measure")]
     pub(crate) quick: bool,
 
-    /// The whole grid of Li, Ding and Shen 2007: within 3 minutes
+    /// Measure the whole grid of Li, Ding and Shen 2007 (3 minutes)
     #[arg(long, conflicts_with_all = SELECTORS, help_heading = "What to measure")]
     pub(crate) full: bool,
 
-    /// lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K
-    #[arg(long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
+    /// Measure lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K
+    #[arg(hide_short_help = true, long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
     pub(crate) lmbench: bool,
 
-    /// Measure instead the prices of the model of a switch, and write them to FILE: what a lost line costs, by size, footprint and kind of
-    /// access, and how much longer the kernel's switch path takes with cold caches
-    #[arg(long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
+    /// Measure what a lost cache line costs instead, and write it to FILE, for the model of a
+    /// switch
+    ///
+    /// By size, footprint and kind of access; and how much longer the kernel's switch path takes
+    /// with cold caches.
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
           help_heading = "What to measure")]
     pub(crate) prices: Option<PathBuf>,
 
@@ -199,45 +216,68 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "LIST", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Scheduling policy of the tasks: fifo, rr, other, batch
-    #[arg(long, value_name = "POLICY", default_value_t = Policy::Fifo, value_parser = parse_named::<Policy>,
+    /// Scheduling policy of the tasks
+    #[arg(long, value_name = "POLICY", default_value_t = Policy::Fifo, value_parser = Named::<Policy>::new(),
           help_heading = "Control of the environment")]
     pub(crate) policy: Policy,
 
     /// Let the scheduler choose the CPU
-    #[arg(long, conflicts_with_all = ["cpu", "placement"], help_heading = "Control of the environment")]
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["cpu", "placement"], help_heading = "Control of the environment")]
     pub(crate) no_pin: bool,
 
-    /// Do not use real-time priority: --policy other, unless batch is asked for
-    #[arg(long, help_heading = "Control of the environment")]
+    /// Do not use real-time priority (--policy other, unless batch is given)
+    #[arg(
+        hide_short_help = true,
+        long,
+        help_heading = "Control of the environment"
+    )]
     pub(crate) no_rt: bool,
 
     /// Run no extra batches with performance counters
-    #[arg(long, help_heading = "Control of the environment")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        help_heading = "Control of the environment"
+    )]
     pub(crate) no_counters: bool,
 
-    /// Run them even if the CPU has no counters, as in most virtual machines, so that only the kernel's own (page faults,
-    /// migrations) are counted
+    /// Run them even if the CPU has no counters, as in most virtual machines
+    ///
+    /// Only the kernel's own events, such as page faults and migrations, are counted then.
     #[arg(
+        hide_short_help = true,
         long,
         conflicts_with = "no_counters",
         help_heading = "Control of the environment"
     )]
     pub(crate) counters: bool,
 
-    /// Make network noise on this CPU while measuring: bursts of messages over the loopback device with random pauses, as in
-    /// Li, Ding and Shen 2007, section 3.3. To see what a disturbance does, not to measure well
-    #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
+    /// Make network noise on this CPU while measuring, as in Li, Ding and Shen 2007, section 3.3
+    ///
+    /// Bursts of messages over the loopback device with random pauses: to see what a disturbance
+    /// does, not to measure well.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "CPU",
+        help_heading = "Control of the environment"
+    )]
     pub(crate) noise: Option<CpuId>,
 
-    /// A case is done when the half-width of its interval is at most this share of the estimate, such as 1%: of the interval that is
-    /// printed, where --history has enough runs and they differ by less; else of that within this run, and the one that is printed
-    /// holds for other runs, too, and is wider [default: 1%]
+    /// Measure each case until its interval is within this share of the estimate, such as 1%
+    /// [default: 1%]
+    ///
+    /// Where --history has enough runs and they differ by less, this is the half-width of the
+    /// printed interval. Else it is that of the interval within this run; the printed one also
+    /// covers other runs, and is wider.
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
     pub(crate) precision: Option<u32>,
 
-    /// Learn the run-to-run variation of this machine from its earlier records in FOLDER: at least seven, an hour or more apart
+    /// Learn run-to-run variation from earlier records of this machine in FOLDER
+    ///
+    /// At least seven, an hour or more apart.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "FOLDER",
         conflicts_with = "prices",
@@ -245,24 +285,30 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) history: Option<PathBuf>,
 
-    /// Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20 us]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+    /// Round trips in a timed batch [default: as many as take 20 us]
+    ///
+    /// Li, Ding and Shen 2007 have 10000.
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           conflicts_with_all = ["runtime", "runtime_command", "reload", "away"], help_heading = "Precision and time")]
     pub(crate) round_trips: Option<u64>,
 
-    /// Flush the caches before each timed batch by writing this much, such as 4MiB, as their code does; no warm-up follows, so that the
-    /// first round trips find them cold
-    #[arg(long, value_name = "SIZE", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
+    /// Flush the caches before each timed batch by writing this much, such as 4MiB
+    ///
+    /// As the code of Li, Ding and Shen 2007 does. No warm-up follows, so the first round trips
+    /// find cold caches.
+    #[arg(hide_short_help = true, long, value_name = "SIZE", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
           help_heading = "Precision and time")]
     pub(crate) flush: Option<Bytes>,
 
-    /// Sleep before each timed batch, such as 1s, as their code does
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
+    /// Sleep before each timed batch, such as 1s
+    ///
+    /// As the code of Li, Ding and Shen 2007 does.
+    #[arg(hide_short_help = true, long, value_name = "TIME", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
           help_heading = "Precision and time")]
     pub(crate) pause: Option<Nanos>,
 
-    /// Confidence of the intervals: 90%, 95% or 99%
-    #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence,
+    /// Confidence of the intervals, such as 95%
+    #[arg(hide_short_help = true, long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence,
           help_heading = "Precision and time")]
     pub(crate) confidence: u32,
 
@@ -270,17 +316,25 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 
-    /// Maximum number of repetitions of a case; each has fresh processes and fresh pages [default: 150]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000),
+    /// Maximum number of repetitions of a case [default: 150]
+    ///
+    /// Each has fresh processes and fresh pages.
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000),
           help_heading = "Precision and time")]
     pub(crate) max_repetitions: Option<u32>,
 
     /// Seed of the interleaving and of random patterns [default: random; it is recorded]
-    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        help_heading = "Precision and time"
+    )]
     pub(crate) seed: Option<u64>,
 
-    /// Length of the switch of the mechanism synthetic
+    /// Cost of a switch of the mechanism synthetic
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "TIME",
         default_value = "2us",
@@ -288,8 +342,9 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) synthetic_switch: Nanos,
 
-    /// What synthetic adds to each walk of the switching arm
+    /// What synthetic adds to each walk after a switch
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "TIME",
         default_value = "0ns",
@@ -297,7 +352,8 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) synthetic_reload: Nanos,
 
-    /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
+    /// Keep the record in FILE, which must not exist [default: a new file in
+    /// ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
 
@@ -353,7 +409,12 @@ impl std::str::FromStr for VectorStateFlag {
         if text.trim() == "all" {
             Ok(VectorStateFlag::All)
         } else {
-            parse_named(text).map(VectorStateFlag::One)
+            let state = text.trim().parse().map(VectorStateFlag::One);
+            state.map_err(|_| {
+                let names: Vec<String> =
+                    VectorState::iter().map(|state| state.to_string()).collect();
+                format!("need one of {}, all", names.join(", "))
+            })
         }
     }
 }
@@ -396,7 +457,8 @@ mod tests {
     fn help_is_wrapped_once() {
         fn look(command: &clap::Command) {
             let text = command
-                .get_after_help()
+                .get_after_long_help()
+                .or_else(|| command.get_after_help())
                 .map(ToString::to_string)
                 .unwrap_or_default();
             let lines: Vec<&str> = text.lines().collect();

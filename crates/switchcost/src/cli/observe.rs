@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use switchcost_units::Nanos;
 
-use super::{OutputArguments, Redaction, Rows, Stacks, Verbosity};
+use super::{HELP_TEMPLATE, OutputArguments, Redaction, Rows, Stacks, Verbosity, first_paragraph};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,21 +15,22 @@ Examples:
   switchcost observe -p 1234 -d 30s             a process and what it starts, for half a minute
   switchcost observe -p 1234 -- wrk http://localhost/
                                                 a process, while a command runs
+  switchcost observe -a --live                  every task, the last second, updated
+
   switchcost observe --comm redis-server -d 30s the processes of a name
   switchcost observe --cgroup system.slice/nginx.service
                                                 the processes of a control group
   switchcost observe -p 1234 -d 10s --rate-cmd 'cat /run/service/served'
                                                 what switching costs for each request
   switchcost observe -a --wakers                every task, and which wakes which
-  switchcost observe -a --live                  the last second, again and again
   switchcost observe -a --every 1s >> log.jsonl a line each second, with the time of day
   switchcost observe -p 1234 -d 5s --events trace.pftrace
                                                 each switch, for ui.perfetto.dev
-  switchcost observe -p 1234 --format json      for programs
+  switchcost observe -p 1234 -o result.json     for programs
   switchcost report FILE                        the same again, from its record
 
-Causes and neighbours are counted by BPF programs, which need root (or cap_bpf and cap_perfmon) and a kernel with BTF. Without them \
-switches are counted, and not explained.";
+Causes, and who ran instead, are counted by BPF programs, which need root (or cap_bpf and cap_perfmon) and a kernel with BTF. Without \
+them, switches are counted and not explained.";
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = text
@@ -82,25 +83,28 @@ fn parse_processes(text: &str) -> Result<Processes, String> {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 #[group(id = "who", required = true, multiple = true, args = ["command", "pid", "comm", "cgroup", "all"])]
 pub(crate) struct ObserveArguments {
-    /// Command to run and observe, with all that it starts; beside another target, that is observed while the command runs. The command
-    /// keeps its standard output: the report goes to standard error. With --format json, csv or jsonl and without --out it is the other
-    /// way round
+    /// Command to run and observe, with all that it starts; with another target, how long to
+    /// observe that
+    ///
+    /// The command keeps its standard output, and the report goes to standard error. With --format
+    /// json, csv or jsonl and without --output it is the other way round.
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
-    /// Observe these processes and what they start meanwhile: numbers with commas, blanks or new lines between them, as pgrep prints
-    /// them
+    /// Observe these processes and what they start meanwhile
+    ///
+    /// Numbers with commas, blanks or new lines between them, as pgrep prints them.
     #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Target", conflicts_with_all = ["comm", "cgroup", "all"])]
     pub(crate) pid: Vec<Processes>,
 
-    /// Observe the processes of this name, those that run now or come meanwhile, and what they start
+    /// Observe the processes of this name, running now or later, and what they start
     #[arg(long, value_name = "NAME", help_heading = "Target", conflicts_with_all = ["cgroup", "all"])]
     pub(crate) comm: Vec<String>,
 
-    /// Observe the processes of this control group and of those below it: a folder, or its path below /sys/fs/cgroup
+    /// Observe a control group and those below it: a folder, or its path below /sys/fs/cgroup
     #[arg(
         long,
         value_name = "PATH",
@@ -113,74 +117,103 @@ pub(crate) struct ObserveArguments {
     #[arg(short, long, help_heading = "Target")]
     pub(crate) all: bool,
 
-    /// For how long, such as 30s or 5min [default: until the command or all processes have ended; with --all and --cgroup 10s].
-    /// A command that still runs then is asked to end (SIGTERM)
+    /// How long to observe, such as 30s or 5min [default: until the target ends; with --all and
+    /// --cgroup 10s]
+    ///
+    /// A command that still runs then is asked to end (SIGTERM).
     #[arg(short, long, value_name = "TIME")]
     pub(crate) duration: Option<Nanos>,
 
-    /// How many requests are served in that time, for the cost of one
-    #[arg(long, value_name = "N", conflicts_with = "rate_cmd")]
+    /// Number of requests served in that time, for the cost of one
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        conflicts_with = "rate_cmd"
+    )]
     pub(crate) requests: Option<u64>,
 
-    /// Shell command that prints how many requests were served so far; it is run before and after
-    #[arg(long, value_name = "COMMAND")]
+    /// Shell command that prints how many requests were served so far
+    ///
+    /// It is run before and after the observation, for the cost of a request.
+    #[arg(hide_short_help = true, long, value_name = "COMMAND")]
     pub(crate) rate_cmd: Option<String>,
 
-    /// Count wake-ups by their waker, too; observing a switch then takes a third longer
-    #[arg(long)]
+    /// Count wake-ups by their waker, too
+    ///
+    /// Observing a switch then takes a third longer.
+    #[arg(hide_short_help = true, long)]
     pub(crate) wakers: bool,
 
-    /// Measure how long the kernel's scheduler takes at each switch, if it has tracepoints at its entry and exit; observing a switch then
-    /// takes nearly twice as long
-    #[arg(long, conflicts_with = "no_bpf")]
+    /// Measure how long the kernel's scheduler takes at each switch
+    ///
+    /// If it has tracepoints at its entry and exit. Observing a switch then takes nearly twice as
+    /// long.
+    #[arg(hide_short_help = true, long, conflicts_with = "no_bpf")]
     pub(crate) scheduler_time: bool,
 
-    /// Write each observed switch and wake-up to this file, as a trace for ui.perfetto.dev; observing a switch then takes more than twice
-    /// as long
+    /// Write each switch and wake-up to FILE, a trace for ui.perfetto.dev
+    ///
+    /// Observing a switch then takes more than twice as long.
     #[arg(long, value_name = "FILE", conflicts_with = "no_bpf")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Count only switches and causes: observing a switch takes about half as long, without times off the CPU, neighbours and the cost of
-    /// reloading caches
-    #[arg(long, conflicts_with_all = ["no_bpf", "wakers", "events", "scheduler_time", "folded", "pprof"])]
+    /// Count only switches and causes, at half the overhead
+    ///
+    /// Without times off the CPU, other tasks and the cost of reloading caches.
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["no_bpf", "wakers", "events", "scheduler_time", "folded", "pprof"])]
     pub(crate) counts_only: bool,
 
-    /// Without BPF programs: use the kernel's records of switches (perf), or else its counters in /proc. Needs no root, and has no causes
-    /// or neighbours
-    #[arg(long, conflicts_with_all = ["folded", "pprof"])]
+    /// Use no BPF programs: needs no root, and reports no causes
+    ///
+    /// Uses the kernel's records of switches (perf), or else its counters in /proc.
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["folded", "pprof"])]
     pub(crate) no_bpf: bool,
 
-    /// Sample the program's stack at N switches a second, 100 if no number is given, by frame pointers, for --folded and --pprof
-    #[arg(long = "stacks", value_name = "N", num_args = 0..=1, default_missing_value = "100",
+    /// Sample the program's stack at N switches a second, 100 by default, for --folded and --pprof
+    ///
+    /// Stacks are found by frame pointers.
+    #[arg(hide_short_help = true, long = "stacks", value_name = "N", num_args = 0..=1, default_missing_value = "100",
           value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "no_bpf")]
     pub(crate) stacks_per_second: Option<u32>,
 
-    /// Serve what was counted so far as OpenMetrics at /metrics of this address (127.0.0.1 unless it is named, such as 9435), for
-    /// Prometheus; until the command ends, Ctrl-C or --duration
+    /// Serve the counts as OpenMetrics at /metrics of this address, such as 9435, for Prometheus
+    ///
+    /// The address is 127.0.0.1 unless it is given. It is served until the command ends, Ctrl-C or
+    /// --duration.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Show the last second, updated: c, s, i and w sort by cost, switches, involuntary ones and wait; p pauses, q quits. The output of a
-    /// command is not shown
-    #[arg(long, conflicts_with_all = ["format", "out", "details", "by"])]
+    /// Show the last second, updated
+    ///
+    /// c, s, i and w sort by cost, switches, involuntary switches and wait; p pauses, q quits. The
+    /// output of a command is not shown.
+    #[arg(long, conflicts_with_all = ["format", "output", "details", "by"])]
     pub(crate) live: bool,
 
-    /// Print a line of JSON for each interval of this length, such as 1s, with the time of day, and no report: for logs. It goes on until
-    /// the target ends, Ctrl-C or --duration
-    #[arg(long, value_name = "TIME", value_parser = parse_interval, conflicts_with_all = ["live", "out", "details", "by"])]
+    /// Print a line of JSON for each interval of this length, such as 1s, for logs
+    ///
+    /// With the time of day, and without a report; until the target ends, Ctrl-C or --duration.
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, conflicts_with_all = ["live", "output", "details", "by"])]
     pub(crate) every: Option<Nanos>,
 
     /// Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of this machine (switchcost
     /// measure --prices) [default: the program's last profile on this machine, if any]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_bpf", "counts_only"])]
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["no_bpf", "counts_only"])]
     pub(crate) profile: Option<PathBuf>,
 
-    /// Do not measure first what a switch costs here (8 s) if there is no recent measurement of this machine
-    #[arg(long)]
+    /// Do not measure switch cost first (8 s) if no recent measurement fits
+    #[arg(hide_short_help = true, long)]
     pub(crate) no_calibration: bool,
 
-    /// Where to keep the record [default: a new file in ~/.local/state/switchcost/runs]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// Keep the record in FILE, which must not exist [default: a new file in
+    /// ~/.local/state/switchcost/runs]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub(crate) record: Option<PathBuf>,
 
     #[command(flatten)]

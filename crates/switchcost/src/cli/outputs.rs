@@ -19,14 +19,14 @@ impl Verb {
         match self {
             Verb::Measure(it) => named([
                 ("--record", &it.record),
-                ("--out", &it.form.out),
+                ("--output", &it.form.output),
                 ("--prices", &it.prices),
             ]),
-            Verb::Runtimes(it) => named([("--record", &it.record), ("--out", &it.form.out)]),
+            Verb::Runtimes(it) => named([("--record", &it.record), ("--output", &it.form.output)]),
             Verb::Observe(it) => [
                 named([
                     ("--record", &it.record),
-                    ("--out", &it.form.out),
+                    ("--output", &it.form.output),
                     ("--events", &it.events),
                 ]),
                 of_stacks(&it.stacks),
@@ -34,58 +34,60 @@ impl Verb {
             .concat(),
             Verb::Inject(it) => named([
                 ("--record", &it.record),
-                ("--out", &it.form.out),
+                ("--output", &it.form.output),
                 ("--keep-output", &it.keep_output),
             ]),
             Verb::Report(it) => {
-                let places = [
-                    ("-o", &it.output),
-                    ("--out", &it.form.out),
-                    ("--figures", &it.figures),
-                ];
+                let places = [("--output", &it.form.output), ("--figures", &it.figures)];
                 [named(places), of_stacks(&it.stacks)].concat()
             }
             Verb::Compare(it) => {
-                let places = [
-                    ("-o", &it.output),
-                    ("--out", &it.form.out),
-                    ("--figures", &it.figures),
-                ];
+                let places = [("--output", &it.form.output), ("--figures", &it.figures)];
                 [named(places), of_verdicts(&it.verdicts)].concat()
             }
             Verb::Ab(it) => [
-                named([("--record", &it.record), ("--out", &it.form.out)]),
+                named([("--record", &it.record), ("--output", &it.form.output)]),
                 of_verdicts(&it.verdicts),
             ]
             .concat(),
             Verb::Simulate(it) => named([
                 ("--record", &it.designs.record),
-                ("--out", &it.designs.form.out),
+                ("--output", &it.designs.form.output),
             ]),
             Verb::Workload(it) => {
                 let designs = &it.designs;
                 named([
-                    ("-o", &it.output),
+                    ("--trace", &it.trace),
                     ("--record", &designs.record),
-                    ("--out", &designs.form.out),
+                    ("--output", &designs.form.output),
                 ])
             }
             Verb::Trace(it) => of_trace(it),
-            Verb::Doctor(it) => named([("--out", &it.form.out)]),
-            Verb::Reproduce(it) => named([("-o", &it.output)]),
+            Verb::Doctor(it) => named([("--output", &it.form.output)]),
+            Verb::Reproduce(it) => named([("--output", &it.output)]),
             Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Vec::new(),
         }
     }
 }
 
 fn of_trace(arguments: &TraceArguments) -> Vec<Named<'_>> {
-    let place = |path| vec![Named { option: "-o", path }];
+    let place = |path| {
+        vec![Named {
+            option: "--output",
+            path,
+        }]
+    };
     match &arguments.action {
-        None => named([("-o", &arguments.output), ("--profile", &arguments.profile)]),
-        Some(TraceAction::Info(it) | TraceAction::Check(it)) => named([("--out", &it.form.out)]),
+        None => named([
+            ("--output", &arguments.output),
+            ("--profile", &arguments.profile),
+        ]),
+        Some(TraceAction::Info(it) | TraceAction::Check(it)) => {
+            named([("--output", &it.form.output)])
+        }
         Some(TraceAction::Head(_)) => Vec::new(),
-        Some(TraceAction::Profile(it)) => named([("-o", &it.output)]),
-        Some(TraceAction::Export(it)) => named([("-o", &it.output)]),
+        Some(TraceAction::Profile(it)) => named([("--output", &it.output)]),
+        Some(TraceAction::Export(it)) => named([("--output", &it.output)]),
         Some(TraceAction::Walks(it)) => place(&it.output),
         Some(TraceAction::Import(it)) => place(&it.output),
     }
@@ -120,36 +122,36 @@ mod tests {
     #[test]
     fn each_option_that_names_an_output_is_in_the_list() {
         for (words, options) in [
-            ("measure --record a --out b", "--record --out"),
-            ("measure --prices a --out b", "--out --prices"),
-            ("runtimes --record a --out b", "--record --out"),
+            ("measure --record a -o b", "--record --output"),
+            ("measure --prices a -o b", "--output --prices"),
+            ("runtimes --record a -o b", "--record --output"),
             (
-                "observe --record a --out b --events c --folded d --pprof e -p 1",
-                "--record --out --events --folded --pprof",
+                "observe --record a -o b --events c --folded d --pprof e -p 1",
+                "--record --output --events --folded --pprof",
             ),
             (
-                "inject --record a --out b --keep-output c -- true",
-                "--record --out --keep-output",
+                "inject --record a -o b --keep-output c -- true",
+                "--record --output --keep-output",
             ),
             (
                 "report -o a --figures b --folded c --pprof d",
-                "-o --figures --folded --pprof",
+                "--output --figures --folded --pprof",
             ),
             (
-                "compare a b --out c --junit d --markdown e",
-                "--out --junit --markdown",
+                "compare a b -o c --junit d --markdown e",
+                "--output --junit --markdown",
             ),
             (
-                "ab --new true --record a --out b --junit c --markdown d",
-                "--record --out --junit --markdown",
+                "ab --new true --record a -o b --junit c --markdown d",
+                "--record --output --junit --markdown",
             ),
-            ("simulate live --record a --out b -- true", "--record --out"),
+            ("simulate live --record a -o b -- true", "--record --output"),
             (
-                "workload client-server -o a --record b --out c",
+                "workload client-server --trace a --record b -o c",
                 "-o --record --out",
             ),
             ("trace --profile a -- true", "--profile"),
-            ("trace import --from din a -o b", "-o"),
+            ("trace import --from din a -o b", "--output"),
         ] {
             let cli = Cli::try_parse_from(format!("switchcost {words}").split(' '));
             let verb = cli

@@ -67,30 +67,24 @@ impl FromStr for Share {
 /// What of a trace is simulated, where that is not all.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PartArguments {
-    /// Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may be omitted. What comes before is
-    /// not simulated, except for a warm-up
+    /// Simulate only the instructions FROM up to TO of a trace, such as 0..50000000
+    ///
+    /// They are counted from 0; either end may be omitted. What comes before is not simulated, except for a warm-up.
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
-    pub(crate) only_intervals: Option<Stretch>,
+    pub(crate) range: Option<Stretch>,
 
-    /// The start of --only-intervals, by itself
-    #[arg(long, value_name = "INSTRUCTIONS", conflicts_with_all = ["only_intervals", "sample", "schedule", "quantum", "at_once", "user_only"],
-          help_heading = "What to simulate")]
-    pub(crate) from: Option<u64>,
-
-    /// The end of --only-intervals, by itself
-    #[arg(long, value_name = "INSTRUCTIONS", conflicts_with_all = ["only_intervals", "sample", "schedule", "quantum", "at_once", "user_only"],
-          help_heading = "What to simulate")]
-    pub(crate) to: Option<u64>,
-
-    /// Of a trace: simulate this share of it (5%), in parts chosen at random, and estimate the whole from them, with intervals
-    #[arg(long, value_name = "SHARE", conflicts_with_all = ["only_intervals", "schedule", "quantum", "page_faults", "at_once", "user_only"],
+    /// Simulate this share of a trace, such as 5%, and estimate the whole from it
+    ///
+    /// Its parts are chosen at random, and every estimate has an interval.
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["range", "schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) sample: Option<Share>,
 
     /// With --sample: seed of the choice of parts
     #[arg(
         long,
+        hide_short_help = true,
         value_name = "NUMBER",
         default_value_t = 0,
         requires = "sample",
@@ -98,9 +92,15 @@ pub(crate) struct PartArguments {
     )]
     pub(crate) seed: u64,
 
-    /// Instructions that are simulated before each part, and not counted; of those before them only the last use of each line is
-    /// [default: 1000000; with --sample as many as a part has]
-    #[arg(long, value_name = "INSTRUCTIONS", help_heading = "What to simulate")]
+    /// Instructions to simulate before each part without counting them [default: 1000000; with --sample as many as a part has]
+    ///
+    /// Of what comes before them, only the last use of each line is simulated.
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "INSTRUCTIONS",
+        help_heading = "What to simulate"
+    )]
     pub(crate) warm_up: Option<u64>,
 }
 
@@ -112,19 +112,41 @@ impl PartArguments {
 
     /// Whether less than a whole trace is asked for.
     pub(crate) fn is_of_parts(&self) -> bool {
-        self.stretch().is_some() || self.sample.is_some()
+        self.range.is_some() || self.sample.is_some()
     }
+}
 
-    /// The only part that is asked for, however its ends were given.
-    pub(crate) fn stretch(&self) -> Option<Stretch> {
-        let by_ends = || Stretch {
-            from: self.from.unwrap_or(0),
-            to: self.to,
+/// Intervals after a switch: how long, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IntervalFlag {
+    pub(crate) instructions: u64,
+    pub(crate) count: Option<u32>,
+}
+
+const MOST_INTERVALS: u32 = 100_000;
+
+impl FromStr for IntervalFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (instructions, count) = match text.split_once('x') {
+            Some((instructions, count)) => (instructions, Some(count.trim().parse())),
+            None => (text, None),
         };
-        let has_ends = self.from.is_some() || self.to.is_some();
-        self.only_intervals
-            .clone()
-            .or_else(|| has_ends.then(by_ends))
+        match (instructions.trim().parse(), count.transpose()) {
+            (Ok(instructions @ 1..), Ok(count))
+                if count != Some(0) && count <= Some(MOST_INTERVALS) =>
+            {
+                Ok(IntervalFlag {
+                    instructions,
+                    count,
+                })
+            }
+            _ => Err(format!(
+                "'{text}' is not an interval; write its instructions, such as 10000, or with the number of intervals, up to \
+                 {MOST_INTERVALS}, such as 10000x50"
+            )),
+        }
     }
 }
 
@@ -148,36 +170,18 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_stretch_may_be_given_by_themselves() {
-        let none = PartArguments {
-            only_intervals: None,
-            from: None,
-            to: None,
-            sample: None,
-            seed: 0,
-            warm_up: None,
+    fn an_interval_has_a_length_and_may_have_a_number() {
+        let flag = |instructions, count| {
+            Ok(IntervalFlag {
+                instructions,
+                count,
+            })
         };
-        assert_eq!(none.stretch(), None);
-        let to = PartArguments {
-            to: Some(70),
-            ..none.clone()
-        };
-        assert_eq!(to.stretch(), "..70".parse().ok());
-        let both = PartArguments {
-            from: Some(5),
-            ..to
-        };
-        assert_eq!(both.stretch(), "5..70".parse().ok());
-        assert!(both.is_of_parts());
-        let turned = PartArguments {
-            from: Some(70),
-            to: Some(5),
-            ..none
-        };
-        assert_eq!(
-            turned.stretch().and_then(|stretch| stretch.within(100)),
-            None
-        );
+        assert_eq!("10000".parse(), flag(10_000, None));
+        assert_eq!("1000x50".parse(), flag(1000, Some(50)));
+        for wrong in ["", "0", "x5", "10x", "10x0", "10x100001", "-1", "1e3"] {
+            assert!(wrong.parse::<IntervalFlag>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputArguments, Rows, Stacks, Verbosity};
+use super::{HELP_TEMPLATE, OutputArguments, Rows, Stacks, Verbosity, first_paragraph};
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
@@ -18,21 +18,18 @@ Examples:
 /// Prints the report of measure or simulate again, from the record alone, on this machine or another; or writes it as one
 /// page of HTML with figures, and a table beside each.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = REPORT_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(REPORT_EXAMPLES), after_long_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArguments {
     /// The records, of measurements or simulations [default: the newest in ~/.local/state/switchcost/runs]
     pub(crate) record: Vec<PathBuf>,
 
-    /// Write one HTML page with figures to FILE, once it is complete
-    #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["out", "format"])]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Write each table of the page as CSV, and each figure as PNG and SVG, into the folder DIR; pictures are drawn by
-    /// Chromium, which must be installed
+    /// Write figures as PNG and SVG, and tables as CSV, into the folder DIR
+    ///
+    /// Pictures are drawn by Chromium, which must be installed.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
 
-    /// Of a measurement: learn the run-to-run variation of its machine from earlier records in FOLDER, as measure --history does
+    /// Learn run-to-run variation from earlier records in FOLDER, as measure --history does
     #[arg(long, value_name = "FOLDER")]
     pub(crate) history: Option<PathBuf>,
 

@@ -7,7 +7,7 @@ use strum::{Display, EnumIter, EnumString};
 use switchcost_report::Format;
 use switchcost_units::CpuId;
 
-use super::{Verbosity, parse_named};
+use super::{HELP_TEMPLATE, Named, Verbosity, first_paragraph};
 
 /// A paper, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, EnumIter)]
@@ -54,10 +54,10 @@ stopped goes on where it was, and pages are made anew from old records.";
 /// what the paper claims, whether it is reproduced here by a rule that was written down before, and which reasons the runs show
 /// if not.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct ReproduceArguments {
-    /// The papers: li2007, michigan, blog, lmbench, mogul1990, today (what they conclude, on the machines since), all
-    #[arg(required = true, value_parser = parse_named::<What>)]
+    /// The papers; today is what they conclude, on the machines since
+    #[arg(required = true, value_parser = Named::<What>::new())]
     pub(crate) papers: Vec<What>,
 
     /// Make the site in the folder DIR [default: ~/.local/state/switchcost/reproduce]
@@ -65,7 +65,7 @@ pub(crate) struct ReproduceArguments {
     pub(crate) output: Option<PathBuf>,
 
     /// How to print the result
-    #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = parse_named::<Format>,
+    #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = Named::<Format>::new(),
           help_heading = "Output")]
     pub(crate) format: Format,
 
@@ -76,23 +76,27 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
 
-    /// Also in a guest, with its kernel's references: Table 4 of Mogul and Borg 1990, figure 4 of the Michigan poster, the hand-off
-    /// of Li, Ding and Shen 2007. Needs QEMU and a kernel image (make setup fetches both)
+    /// Also run in a guest under QEMU, with its kernel's references
+    ///
+    /// Table 4 of Mogul and Borg 1990, figure 4 of the Michigan poster, the hand-off of Li, Ding
+    /// and Shen 2007. Needs QEMU and a kernel image; make setup fetches both.
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) system: bool,
 
-    /// Also write each figure as PNG and SVG, and each table as CSV, into figures/ in the folder; pictures are drawn by
-    /// Chromium, which must be installed
+    /// Also write each figure as PNG and SVG, and each table as CSV, into figures/ in the folder
+    ///
+    /// Pictures are drawn by Chromium, which must be installed.
     #[arg(long, help_heading = "Output")]
     pub(crate) figures: bool,
 
-    /// Seed of everything random: the order of runs, inputs of programs. Another seed gives another result
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+    /// Seed of everything random: another seed gives another result
+    #[arg(hide_short_help = true, long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           help_heading = "Precision and time")]
     pub(crate) seed: u64,
 
-    /// An independent result, a PAPER.json of another day or machine: only verdicts on which both agree stand; may be given
-    /// several times
+    /// An independent result, a PAPER.json of another day or machine; may be given several times
+    ///
+    /// Only verdicts on which both agree stand.
     #[arg(
         long = "with",
         value_name = "FILE",
@@ -109,6 +113,11 @@ pub(crate) struct ReproduceArguments {
     pub(crate) claims: bool,
 
     /// CPU to measure on [default: the one with the fewest interrupts]
-    #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "CPU",
+        help_heading = "Control of the environment"
+    )]
     pub(crate) cpu: Option<CpuId>,
 }

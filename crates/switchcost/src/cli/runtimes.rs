@@ -6,7 +6,7 @@ use clap::Args;
 use switchcost_units::{Bytes, Nanos};
 
 use super::measure::{MeasureArguments, PlacementFlag};
-use super::{OutputArguments, Redaction, Verbosity};
+use super::{HELP_TEMPLATE, OutputArguments, Redaction, Verbosity, first_paragraph};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,10 +23,13 @@ Goroutines, virtual threads, tasks, greenlets, coroutines: docs/method/runtimes.
 /// Measures what a hand-off between the tasks of languages' runtimes costs, on one scale with threads and processes of the kernel: on
 /// one CPU, under the ordinary scheduler, without data and with an array for each task.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 pub(crate) struct RuntimesArguments {
-    /// Runtimes: go, java, python, python3t, node, tokio, cpp, boost, ruby, lua, erlang, ocaml, mono, or all; go/channel for one hand-off, go=/opt/go/bin/go for another program, or a
-    /// file runtime.toml of your own
+    /// Runtimes: go, java, python, python3t, node, tokio, cpp, boost, ruby, lua, erlang, ocaml,
+    /// mono, or all
+    ///
+    /// go/channel selects one hand-off, go=/opt/go/bin/go another program; a file runtime.toml
+    /// describes a runtime of your own.
     #[arg(value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) runtime: Vec<String>,
 
@@ -59,11 +62,21 @@ pub(crate) struct RuntimesArguments {
     pub(crate) budget: Nanos,
 
     /// Seed of the interleaving [default: random; it is recorded]
-    #[arg(long, value_name = "N", help_heading = "Precision and time")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        help_heading = "Precision and time"
+    )]
     pub(crate) seed: Option<u64>,
 
     /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub(crate) record: Option<PathBuf>,
 
     #[command(flatten)]

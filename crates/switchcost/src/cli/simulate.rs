@@ -10,16 +10,18 @@ use switchcost_design::result::{LIVE, PrivateBy};
 use switchcost_trace::reorder::Schedule;
 use switchcost_units::Nanos;
 
-use super::parts::PartArguments;
+use super::parts::{IntervalFlag, PartArguments};
 use super::system::{GuestArguments, once};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
-use super::{OutputArguments, Redaction, Verbosity, parse_named};
+use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, Verbosity, first_paragraph};
 
 /// Which memory systems, and how finely their cycles are distinguished.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DesignArguments {
-    /// Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own caches
-    /// [default: the four of Mogul and Borg 1990]
+    /// Memory systems: a built-in name (--design list shows them), a TOML file, or host [default:
+    /// the four of Mogul and Borg 1990]
+    ///
+    /// host is this machine's own caches.
     #[arg(
         long,
         value_name = "LIST",
@@ -28,7 +30,9 @@ pub(crate) struct DesignArguments {
     )]
     pub(crate) design: Vec<String>,
 
-    /// Make variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4; several times for all combinations
+    /// Simulate variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4
+    ///
+    /// Given several times, all combinations are simulated.
     #[arg(
         long,
         value_name = "LEVEL.FIELD=LIST",
@@ -36,9 +40,12 @@ pub(crate) struct DesignArguments {
     )]
     pub(crate) vary: Vec<String>,
 
-    /// Simulate up to this many designs separately; of more, those that differ in the size, ways and cycles of their last
-    /// levels are simulated in one pass, and all except the first of them have counters and costs only
+    /// Simulate up to this many designs separately
+    ///
+    /// Of more designs, those that differ in the size, ways and cycles of their last levels are
+    /// simulated in one pass, and all except the first of them have counters and costs only.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "NUMBER",
         default_value_t = 16,
@@ -46,44 +53,54 @@ pub(crate) struct DesignArguments {
     )]
     pub(crate) in_full: usize,
 
-    /// Report what lost lines cost in time, too, at the prices in this file of switchcost measure --prices [default, for the design host:
-    /// those of this machine, if they were measured]
-    #[arg(long, value_name = "FILE", help_heading = "What to simulate")]
+    /// Report costs in time, too, at the prices in FILE, from measure --prices
+    ///
+    /// [default, for the design host: those of this machine, if they were measured]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "What to simulate"
+    )]
     pub(crate) prices: Option<PathBuf>,
 
-    /// Instructions in an interval after a switch [default: 10000; 1000 for client-server]
-    #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to simulate")]
-    pub(crate) interval: Option<u64>,
-
-    /// Intervals recorded after each switch
-    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000),
-          help_heading = "What to simulate")]
-    pub(crate) intervals: u32,
+    /// Intervals after a switch: their instructions, and how many are recorded [default: 10000x100; 1000x100 for client-server]
+    #[arg(
+        long,
+        value_name = "INSTRUCTIONS[xNUMBER]",
+        hide_short_help = true,
+        help_heading = "What to simulate"
+    )]
+    pub(crate) interval: Option<IntervalFlag>,
 
     /// Also simulate the kernel's accesses to user memory during system calls
-    #[arg(long, help_heading = "What to simulate")]
+    #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
 
-    /// Who has private caches in the simulation that each switch is compared with: process (its threads together) or task (each thread by
-    /// itself)
-    #[arg(long, value_name = "WHO", default_value_t = PrivateBy::Process, value_parser = parse_named::<PrivateBy>,
+    /// Who has private caches in the simulation without interference: each process, or each task
+    ///
+    /// The threads of a process share its caches; a task is one thread.
+    #[arg(hide_short_help = true, long, value_name = "WHO", default_value_t = PrivateBy::Process, value_parser = Named::<PrivateBy>::new(),
           help_heading = "What to simulate")]
     pub(crate) private_by: PrivateBy,
 
-    /// Leave the kernel's own instructions and references out of a trace of a whole system
-    #[arg(long, help_heading = "What to simulate")]
+    /// Leave the kernel's instructions and references out of a trace of a whole system
+    #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
     pub(crate) user_only: bool,
 
-    /// Simulate up to this many designs at the same time [default: as many as there are CPUs]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), help_heading = "What to simulate")]
+    /// Simulate up to this many designs at the same time [default: the number of CPUs]
+    #[arg(hide_short_help = true, long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), help_heading = "What to simulate")]
     pub(crate) threads: Option<u16>,
 
-    /// Print how each level of each design is simulated, and what rules out a faster method; simulates nothing
-    #[arg(long, help_heading = "What to simulate")]
+    /// Print how each level of each design is simulated, and simulate nothing
+    ///
+    /// It also says what rules out a faster method.
+    #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
     pub(crate) explain: bool,
 
-    /// Number of places in code and data to list, those with the most excess cycles
+    /// Number of places in code and data to list, by excess cycles
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "NUMBER",
         default_value_t = 20,
@@ -91,9 +108,14 @@ pub(crate) struct DesignArguments {
     )]
     pub(crate) places: usize,
 
-    /// Keep the record (a Parquet file) in FILE, which must not exist [default: a new file in
+    /// Keep the record (Parquet) in FILE, which must not exist [default: a new file in
     /// ~/.local/state/switchcost/runs]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub(crate) record: Option<PathBuf>,
 
     #[command(flatten)]
@@ -109,20 +131,21 @@ pub(crate) struct DesignArguments {
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
   switchcost simulate two.sct                              the four designs of Mogul and Borg 1990
+  switchcost simulate --design list                        the built-in designs
   switchcost simulate two.sct --design host                this machine's own caches
   switchcost simulate two.sct --design mogul-1a,my.toml --format json
   switchcost simulate two.sct --design my.toml --vary L1D.size=8KiB,32KiB --vary L1D.ways=1,2,4,8
   switchcost simulate two.sct --quantum 100000,400000,1600000     what would another quantum cost?
+
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
   switchcost simulate two.sct --design mogul-2a --at-once 100
                                                          a last level that two CPUs share at once
-  switchcost simulate long.sct --only-intervals 100000000..200000000      a part of it
   switchcost simulate long.sct --sample 5% --design mogul-2a,host,my.toml
                                                          all of it from a twentieth, with intervals
   switchcost simulate all.pti=on.sct all.pti=off.sct --design zen4-epyc-9004
                                                          several traces, each with a record
   switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
-  switchcost simulate --design list                        the shipped designs";
+  switchcost simulate two.sct --range 100000000..200000000        a part of it";
 
 /// How long a turn is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,14 +181,15 @@ impl FromStr for Quantum {
 
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = SIMULATE_EXAMPLES, arg_required_else_help = true)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct SimulateArguments {
     /// The trace, or live and a command; several traces are trials, with a record of each
     #[arg(value_name = "TRACE", value_terminator = LIVE)]
     pub(crate) traces: Vec<PathBuf>,
 
-    /// Of a trace: replay its tasks in these orders, round-robin, affinity:N, longest-quantum or batch:K, one after the
-    /// other [default: the order of the trace; with --quantum, round-robin]
+    /// Replay a trace in these orders: round-robin, affinity:N, longest-quantum or batch:K
+    ///
+    /// One after the other. [default: the order of the trace; with --quantum, round-robin]
     #[arg(
         long,
         value_name = "LIST",
@@ -174,8 +198,10 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) schedule: Vec<Schedule>,
 
-    /// Of a trace: replay its tasks with these quanta, one after the other, in instructions (400000) or at one instruction
-    /// a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace, or 400000]
+    /// Replay a trace with these time slices, in instructions (400000) or time (4ms)
+    ///
+    /// One after the other; time is converted at one instruction a cycle. Of live programs: the
+    /// length of a turn in instructions. [default: that of the trace, or 400000]
     #[arg(
         long,
         value_name = "LIST",
@@ -184,9 +210,13 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) quantum: Vec<Quantum>,
 
-    /// Of a trace: replay its tasks so that each waits for a disk at the first use of each page of a file, in instructions of others or
-    /// at one instruction a cycle (20ms): switches by page faults, as when memory held no files yet
+    /// Replay a trace with page faults: each task waits this long at its first use of each page of
+    /// a file
+    ///
+    /// In instructions of other tasks, or in time at one instruction a cycle (20ms). Tasks then
+    /// switch by page faults, as when memory held no files yet.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "TIME",
         conflicts_with = "at_once",
@@ -194,9 +224,11 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) page_faults: Option<Quantum>,
 
-    /// Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a time, and report the misses
-    /// of the last level that they share at once, beside those in turns of --quantum
-    #[arg(long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "schedule",
+    /// Run each process on a CPU of its own, this many instructions at a time, with a shared last
+    /// level
+    ///
+    /// Reports the misses of the last level beside those of time-sharing it by --quantum.
+    #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "schedule",
           help_heading = "What to simulate")]
     pub(crate) at_once: Option<u64>,
 
@@ -215,7 +247,7 @@ Examples:
   switchcost workload timesharing                          5000 switches under the four designs of
                                                            the paper
   switchcost workload compute-bound --seed 2 --design host
-  switchcost workload client-server --output pair.sct      keep the trace, too
+  switchcost workload client-server --trace pair.sct       keep the trace, too
   switchcost workload timesharing --system                 in a guest, with its kernel's references
   switchcost workload timesharing --system --user-only     the same without these: what the paper
                                                            could see
@@ -225,10 +257,10 @@ client-server gcc.";
 
 /// Runs, traces and simulates current counterparts of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
-#[command(after_help = WORKLOAD_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
 pub(crate) struct WorkloadArguments {
     /// The set: timesharing, compute-bound, client-server
-    #[arg(value_parser = parse_named::<switchcost_programs::Set>)]
+    #[arg(value_parser = Named::<switchcost_programs::Set>::new())]
     pub(crate) set: switchcost_programs::Set,
 
     /// Switches in the trial
@@ -236,8 +268,11 @@ pub(crate) struct WorkloadArguments {
           help_heading = "What to trace")]
     pub(crate) switches: u64,
 
-    /// Switches before the first that counts: caches see them, and the trial begins as far into the programs
+    /// Switches before the first that counts
+    ///
+    /// Caches see them, and the trial begins as far into the programs.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "NUMBER",
         default_value_t = 0,
@@ -245,7 +280,7 @@ pub(crate) struct WorkloadArguments {
     )]
     pub(crate) skip: u64,
 
-    /// Seed of the programs' inputs, of their sizes and of the order of the programs: another seed is another trial
+    /// Seed of inputs, their sizes and the order of programs: another seed is another trial
     #[arg(
         long,
         value_name = "NUMBER",
@@ -254,17 +289,21 @@ pub(crate) struct WorkloadArguments {
     )]
     pub(crate) seed: u64,
 
-    /// The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each time)
-    #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = parse_named::<OrderFlag>,
+    /// Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU)
+    #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = Named::<OrderFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Length of a scheduled turn in instructions; with --system also of a slice of the guest's scheduler
+    /// Length of a scheduled turn in instructions
+    ///
+    /// With --system also of a slice of the guest's scheduler.
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 
-    /// Run the programs in a guest under QEMU, and simulate its kernel, too (with --user-only the programs alone, at the same switches)
+    /// Run the programs in a guest under QEMU, and simulate its kernel, too
+    ///
+    /// With --user-only, the programs alone at the same switches.
     #[arg(long, conflicts_with = "order", help_heading = "A whole system")]
     pub(crate) system: bool,
 
@@ -272,8 +311,8 @@ pub(crate) struct WorkloadArguments {
     pub(crate) guest: GuestArguments,
 
     /// Keep the trace in FILE, which must not exist
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) trace: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) designs: DesignArguments,

@@ -12,29 +12,41 @@ const MOST_MIPS: u32 = 1000;
 /// A whole guest, or several, for programs of the user's.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SystemArguments {
-    /// Run the programs in a guest under QEMU and trace its kernel, too; the same inputs give the same trace. Needs QEMU and a
-    /// kernel image (make setup fetches both)
+    /// Run the programs in a guest under QEMU, and trace its kernel, too
+    ///
+    /// The same inputs give the same trace. Needs QEMU and a kernel image; make setup fetches both.
     #[arg(long, conflicts_with_all = ["order", "processes", "cpu", "quantum"], help_heading = "A whole system")]
     pub(crate) system: bool,
 
     #[command(flatten)]
     pub(crate) guest: GuestArguments,
 
-    /// Time slice of the guest's scheduler [default: its own]. Several kernels, appended parameters or slices make a trace of each combination
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
+    /// Time slice of the guest's scheduler [default: its own]
+    ///
+    /// Several kernels, parameters or slices make a trace of each combination.
+    #[arg(hide_short_help = true, long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
     pub(crate) slice: Vec<Nanos>,
 
     /// End the programs after this many seconds of the guest's time
-    #[arg(long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
+    #[arg(hide_short_help = true, long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
           help_heading = "A whole system")]
     pub(crate) seconds: u64,
 
-    /// Trace each program only from where it stops itself (kill -STOP $$) until it stops again or ends: not its start-up
-    #[arg(long, requires = "system", help_heading = "A whole system")]
+    /// Trace each program only between its own SIGSTOPs: not its start-up
+    ///
+    /// From where it stops itself (kill -STOP $$) until it stops again or ends.
+    #[arg(
+        hide_short_help = true,
+        long,
+        requires = "system",
+        help_heading = "A whole system"
+    )]
     pub(crate) between_stops: bool,
 
-    /// Another file, folder or program that the programs need in the guest, such as packages of Python; may be given several times
+    /// Another file, folder or program that the programs need in the guest; may be given several
+    /// times
     #[arg(
+        hide_short_help = true,
         long = "file",
         value_name = "PATH",
         requires = "system",
@@ -46,8 +58,10 @@ pub(crate) struct SystemArguments {
 /// What a guest is and is started with. A verb that has one guest takes each [`once`].
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GuestArguments {
-    /// The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed
-    /// [default: the one that make setup has fetched]
+    /// The guest's kernel: an image, or a package of Debian's [default: the one that make setup has
+    /// fetched]
+    ///
+    /// A package is downloaded and not installed.
     #[arg(
         long,
         value_name = "IMAGE|PACKAGE",
@@ -56,8 +70,9 @@ pub(crate) struct GuestArguments {
     )]
     pub(crate) kernel: Vec<OsString>,
 
-    /// Further parameters for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'
+    /// Further words for the kernel's command line, such as 'mitigations=auto'
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "WORDS",
         requires = "system",
@@ -68,6 +83,7 @@ pub(crate) struct GuestArguments {
 
     /// Memory of the guest [default: what its files take, and 384 MiB]
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "SIZE",
         requires = "system",
@@ -75,14 +91,21 @@ pub(crate) struct GuestArguments {
     )]
     pub(crate) memory: Option<Bytes>,
 
-    /// Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000; for
-    /// workload 15.6, as processors of 1990]
-    #[arg(long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
+    /// Millions of instructions in a second of the guest's time [default: 1000; for workload 15.6]
+    ///
+    /// 1000, or that halved up to ten times; 15.6 is a processor of 1990.
+    #[arg(hide_short_help = true, long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
     pub(crate) mips: Option<IcountShift>,
 
-    /// Also record where in the guest's physical memory its pages lie: physically indexed and tagged levels of simulated designs then have
-    /// these addresses instead of assigned ones
-    #[arg(long, requires = "system", help_heading = "A whole system")]
+    /// Also record the guest's physical addresses, for physically indexed levels
+    ///
+    /// Without them, such levels of simulated designs have assigned addresses.
+    #[arg(
+        hide_short_help = true,
+        long,
+        requires = "system",
+        help_heading = "A whole system"
+    )]
     pub(crate) physical: bool,
 }
 

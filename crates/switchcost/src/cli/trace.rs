@@ -10,7 +10,7 @@ use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pattern};
 
 use super::system::{GuestArguments, SystemArguments, once};
-use super::{OutputArguments, Redaction, parse_named};
+use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, first_paragraph};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -43,17 +43,19 @@ pub(crate) enum ProcessesFlag {
 /// What runs, and how it takes turns.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CaptureArguments {
-    /// Another command that runs beside the first; may be given several times
+    /// Another command to run beside the first; may be given several times
     #[arg(long = "with", value_name = "'CMD'", help_heading = "What to trace")]
     pub(crate) with: Vec<String>,
 
-    /// The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each time)
-    #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = parse_named::<OrderFlag>,
+    /// Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU)
+    #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = Named::<OrderFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Which processes the programs see: own (numbers from 2 on, the same each time, where the system allows it) or all
-    #[arg(long, value_name = "WHICH", default_value_t = ProcessesFlag::Own, value_parser = parse_named::<ProcessesFlag>,
+    /// Which processes the programs see: their own, numbered from 2 on, or all
+    ///
+    /// Own numbers are the same each time, where the system allows it.
+    #[arg(hide_short_help = true, long, value_name = "WHICH", default_value_t = ProcessesFlag::Own, value_parser = Named::<ProcessesFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) processes: ProcessesFlag,
 
@@ -62,10 +64,17 @@ pub(crate) struct CaptureArguments {
     pub(crate) switches: Option<u64>,
 
     /// Run the traced programs on this CPU [default: the last one]
-    #[arg(long, value_name = "CPU", help_heading = "What to trace")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "CPU",
+        help_heading = "What to trace"
+    )]
     pub(crate) cpu: Option<CpuId>,
 
-    /// The command; it reads standard input if it is the only one. Of trace, one with the name of a subcommand (head) needs -- before it
+    /// The command; it reads standard input if it is the only one
+    ///
+    /// Before a command that is named as a subcommand, such as head, write --.
     #[arg(
         trailing_var_arg = true,
         value_name = "COMMAND",
@@ -98,11 +107,12 @@ Examples:
   switchcost trace -o gzip.sct gzip -k file                 one program
   switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
   switchcost trace --system -o all.sct -- gzip -k file      the kernel's own references, too
+  switchcost trace info two.sct                             what is in a trace
+
   switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file
                                                             all.pti=on.sct and all.pti=off.sct
   switchcost trace --profile gzip.json -- gzip -k file      what the model of a switch needs to know
                                                             of it, and no trace
-  switchcost trace info two.sct                             what is in a trace
   switchcost trace check two.sct                            is it whole and sound?
   switchcost trace head two.sct -n 20                       the first events
   switchcost trace walks --size 384KiB -o walks.sct         what the tasks of measure touch
@@ -111,7 +121,7 @@ Examples:
 
 /// Traces every address that programs touch, with every switch between them marked. Needs valgrind.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = TRACE_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(TRACE_EXAMPLES), after_long_help = TRACE_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub(crate) struct TraceArguments {
     #[command(subcommand)]
     pub(crate) action: Option<TraceAction>,
@@ -120,20 +130,25 @@ pub(crate) struct TraceArguments {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write a profile to FILE instead of a trace: what the model of a switch needs to know of the program, lines reused after a cut
+    /// Write a reuse profile to FILE instead of a trace
+    ///
+    /// It has what the model of a switch needs to know of the program: how many lines are reused
+    /// after a switch.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "system"], help_heading = "Output")]
     pub(crate) profile: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) redaction: Redaction,
 
-    /// Length of a scheduled turn in instructions, which varies by up to a sixteenth; Mogul and Borg 1990 had about 400000
-    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
+    /// Length of a scheduled turn in instructions
+    ///
+    /// It varies by up to a sixteenth. Mogul and Borg 1990 had about 400000.
+    #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 
     /// Seed of the lengths of scheduled turns: another seed is another order
-    #[arg(long, value_name = "NUMBER", default_value_t = TURN_SEED, conflicts_with = "system", help_heading = "What to trace")]
+    #[arg(hide_short_help = true, long, value_name = "NUMBER", default_value_t = TURN_SEED, conflicts_with = "system", help_heading = "What to trace")]
     pub(crate) seed: u64,
 
     #[command(flatten)]
@@ -204,7 +219,7 @@ Examples:
 /// the same addresses in the same order, without the kernel's; or with --system the tasks of measure themselves in a guest,
 /// with the hand-off between their walks.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = WALKS_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WALKS_EXAMPLES), after_long_help = WALKS_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
 pub(crate) struct WalksArguments {
     /// Size of each process's array
     #[arg(long, value_name = "SIZE")]
@@ -214,16 +229,17 @@ pub(crate) struct WalksArguments {
     #[arg(long, value_name = "SIZE", default_value = "8B")]
     pub(crate) stride: Bytes,
 
-    /// What the walk does with each element: read, write, rmw
-    #[arg(long, value_name = "ACCESS", default_value_t = Access::Rmw, value_parser = parse_named::<Access>)]
+    /// What the walk does with each element
+    #[arg(long, value_name = "ACCESS", default_value_t = Access::Rmw, value_parser = Named::<Access>::new())]
     pub(crate) access: Access,
 
     /// Order of the walk: strided, or a pointer chase
-    #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = parse_named::<Pattern>)]
+    #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = Named::<Pattern>::new())]
     pub(crate) pattern: Pattern,
 
-    /// Instructions of the loop for each element, its loads and stores among them; 15 is what gcc -O0 makes of array[j]++
-    /// on 32-bit x86 [default: two for each load or store]
+    /// Instructions of the loop for each element [default: two for each load or store]
+    ///
+    /// Its loads and stores are among them; 15 is what gcc -O0 makes of array[j]++ on 32-bit x86.
     #[arg(long, value_name = "NUMBER", conflicts_with = "system", value_parser = clap::value_parser!(u32).range(3..=250))]
     pub(crate) instructions: Option<u32>,
 
@@ -236,7 +252,12 @@ pub(crate) struct WalksArguments {
     pub(crate) turns: u64,
 
     /// Seed of the chase's cycle
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1
+    )]
     pub(crate) seed: u64,
 
     /// Write the trace to FILE, which must not exist
@@ -252,7 +273,7 @@ pub(crate) struct WalksArguments {
 
     /// How the token is handed over, by measure's names: between processes, or at user level between contexts of one
     #[arg(long, value_name = "MECHANISM", requires = "system", default_value_t = Mechanism::Pipe,
-          value_parser = parse_named::<Mechanism>, help_heading = "A whole system")]
+          value_parser = Named::<Mechanism>::new(), help_heading = "A whole system")]
     pub(crate) mechanism: Mechanism,
 
     /// Each task hands the token to itself, one task after the other: the baseline of measure, without switches
@@ -281,8 +302,8 @@ pub(crate) enum ForeignFormat {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// The other tool's format: lackey, din, champsim, gem5, drmemtrace
-    #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ForeignFormat>)]
+    /// The other tool's format
+    #[arg(long, value_name = "FORMAT", value_parser = Named::<ForeignFormat>::new())]
     pub(crate) from: ForeignFormat,
 
     /// The file; - for stdin; of drmemtrace also the folder with a file for each thread
@@ -293,7 +314,7 @@ pub(crate) struct ImportArguments {
     pub(crate) output: PathBuf,
 
     /// Of drmemtrace: only what ran on this CPU of the traced machine
-    #[arg(long, value_name = "CPU")]
+    #[arg(hide_short_help = true, long, value_name = "CPU")]
     pub(crate) cpu: Option<CpuId>,
 
     /// Size of a reference and of an instruction, for din, which names none
@@ -312,8 +333,8 @@ pub(crate) enum ExportFormat {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// The other tool's format: din, lackey
-    #[arg(long, value_name = "FORMAT", value_parser = parse_named::<ExportFormat>)]
+    /// The other tool's format
+    #[arg(long, value_name = "FORMAT", value_parser = Named::<ExportFormat>::new())]
     pub(crate) to: ExportFormat,
 
     /// The trace

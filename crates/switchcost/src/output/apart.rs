@@ -67,7 +67,7 @@ mod tests {
 
     fn is_refused(names: &[&Path]) -> bool {
         let outputs = names.iter().map(|path| Named {
-            option: "--out",
+            option: "--output",
             path,
         });
         check(&outputs.collect::<Vec<_>>()).is_err()

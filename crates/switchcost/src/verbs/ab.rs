@@ -30,7 +30,8 @@ const POWER: f64 = 0.8;
 
 pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
     switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let format = arguments.form.format_of_text()?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let verdicts = Verdicts::claim(&arguments.verdicts, &[])?;
     let before = manifest(&Root::system());
     let flags = Flags::of(
@@ -45,11 +46,7 @@ pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
     };
     let folders = Folders::make(&folder(arguments)?, readers)?;
     let turns = turns(arguments, &flags, folders, &interrupt, &before)?;
-    let text = render_in_turns(
-        &turns,
-        arguments.form.format,
-        output.style(arguments.verbosity),
-    );
+    let text = render_in_turns(&turns, format, output.style(arguments.verbosity));
     output.write(&text)?;
     verdicts.write(&turns.comparison)?;
     Ok(interrupt.exit().unwrap_or_else(|| exit(&turns)))

@@ -46,7 +46,7 @@ fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Ex
     };
     let comparison = sides::compared(&base, &new, request)?;
     place.write(
-        |style| render(&comparison, arguments.form.format, style),
+        |style| render(&comparison, arguments.form.format(), style),
         || render_comparison(&comparison),
     )?;
     verdicts.write(&comparison)?;

@@ -9,13 +9,11 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let format = arguments.form.format_of_text()?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let fitness = check(&Root::system());
-    let text = switchcost_report::doctor::render(
-        &fitness,
-        arguments.form.format,
-        output.style(arguments.verbosity),
-    );
+    let text =
+        switchcost_report::doctor::render(&fitness, format, output.style(arguments.verbosity));
     output.write(&text)?;
     Ok(match fitness.verdict {
         Severity::Fit => Exit::Success,

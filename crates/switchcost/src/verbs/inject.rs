@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
 }
 
 fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some(path) = recorded(arguments, &interrupt)? else {
         return Ok(interrupt.exit().unwrap_or(Exit::Broken));

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.prices {
         return prices::run(arguments, path);
     }
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let path = record(arguments, selection::preset(arguments), &interrupt)?;
     // One screen says itself where the record is.

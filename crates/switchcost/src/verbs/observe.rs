@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     if arguments.live {
         live::check_terminal()?;
     }
-    if arguments.every.is_some() && matches!(arguments.form.format, Format::Json | Format::Csv) {
-        return Err(Failure::LinesFormat(arguments.form.format));
+    if arguments.every.is_some() && matches!(arguments.form.format(), Format::Json | Format::Csv) {
+        return Err(Failure::LinesFormat(arguments.form.format()));
     }
     let output = claim_output(arguments)?;
     let stacks = StackFiles::claim(&[], &arguments.stacks)?;
@@ -173,16 +173,16 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
 
 /// The result's place: of a report on a command, which has standard output for itself, standard error.
 fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
-    if keeps_output(arguments) && arguments.form.out.is_none() {
+    if keeps_output(arguments) && arguments.form.output.is_none() {
         return Ok(Output::STDERR);
     }
-    Output::claim(arguments.form.out.as_deref())
+    Output::claim(arguments.form.output.as_deref())
 }
 
 /// Whether a command writes to our standard output. What is for programs goes there itself, unless it has another place.
 fn keeps_output(arguments: &ObserveArguments) -> bool {
-    let is_table = arguments.form.format == Format::Table && arguments.every.is_none();
-    !arguments.command.is_empty() && (is_table || arguments.form.out.is_some())
+    let is_table = arguments.form.format() == Format::Table && arguments.every.is_none();
+    !arguments.command.is_empty() && (is_table || arguments.form.output.is_some())
 }
 
 /// The command that runs while another target is observed.

@@ -26,38 +26,42 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     } else {
         arguments.record.iter().map(Source::from).collect()
     };
+    let form = &arguments.form;
+    let is_one_text = form.format() != Format::Table && !form.is_page();
     let stacks = StackFiles::claim(&records, &arguments.stacks)?;
-    if arguments.output.is_none() && arguments.figures.is_none() && !stacks.is_any() {
-        return print(&records, arguments);
+    if records.len() > 1 && (is_one_text || stacks.is_any()) {
+        return Err(Failure::OneRecord(records.len()));
     }
-    let output = arguments
-        .output
-        .as_deref()
-        .map(|page| claim(&records, Some(page)))
+    let is_elsewhere = arguments.figures.is_some() || stacks.is_any();
+    let output = (form.is_elsewhere() || !is_elsewhere)
+        .then(|| claim(&records, form.output.as_deref()))
         .transpose()?;
     let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
-    let loaded: Vec<Loaded> = records
-        .iter()
-        .map(|record| Loaded::read(record)?.beside(earlier.as_ref()))
-        .collect::<Result<_, _>>()?;
-    if stacks.is_any() {
-        let [one] = loaded.as_slice() else {
-            return Err(Failure::OneRecord(loaded.len()));
-        };
+    let read = |record: &Source| -> Result<Loaded, Failure> {
+        Loaded::read(record)?
+            .by(arguments.rows.by)
+            .beside(earlier.as_ref())
+    };
+    let loaded: Vec<Loaded> = records.iter().map(read).collect::<Result<_, _>>()?;
+    if let [one] = loaded.as_slice() {
         stacks.write(one)?;
-        if output.is_none() && arguments.figures.is_none() {
-            return Ok(one.exit());
-        }
-    }
-    let parts: Vec<html::Part<'_>> = loaded.iter().map(Loaded::part).collect();
-    let html = html::render(&parts);
-    if let Some(output) = output {
-        output.write(&html.page)?;
     }
     if let Some(folder) = &arguments.figures {
-        pictures::write(&html, folder)?;
+        pictures::write(&html_of(&loaded), folder)?;
+    }
+    if let Some(output) = output {
+        let style = output.style(arguments.verbosity);
+        output.write(&match (records.as_slice(), loaded.as_slice()) {
+            _ if form.is_page() => html_of(&loaded).page,
+            ([record], [one]) => text(one, record.path(), form.format(), style),
+            _ => several(&records, &loaded, style),
+        })?;
     }
     Ok(loaded.iter().map(Loaded::exit).fold(Exit::Success, worse))
+}
+
+fn html_of(loaded: &[Loaded]) -> html::Html {
+    html::render(&loaded.iter().map(Loaded::part).collect::<Vec<_>>())
 }
 
 /// Analyses a record and writes its findings: the one way from a record to a reader.
@@ -78,7 +82,10 @@ pub(super) fn show_loaded(
     verbosity: Verbosity,
     output: Output,
 ) -> Result<Exit, Failure> {
-    let text = text(loaded, path, form.format, output.style(verbosity));
+    let text = match form.is_page() {
+        true => html::render(&[loaded.part()]).page,
+        false => text(loaded, path, form.format(), output.style(verbosity)),
+    };
     output.write(&text)?;
     Ok(loaded.exit())
 }
@@ -90,7 +97,10 @@ pub(super) fn show_text(
     verbosity: Verbosity,
     output: Output,
 ) -> Result<(), Failure> {
-    let text = loaded.text(form.format, output.style(verbosity));
+    let text = match form.is_page() {
+        true => html::render(&[loaded.part()]).page,
+        false => loaded.text(form.format(), output.style(verbosity)),
+    };
     output.write(&text)
 }
 
@@ -114,37 +124,15 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     )
 }
 
-fn print(records: &[Source], arguments: &ReportArguments) -> Result<Exit, Failure> {
-    let (form, by) = (&arguments.form, arguments.rows.by);
-    if form.format != Format::Table && records.len() > 1 {
-        return Err(Failure::OneRecord(records.len()));
-    }
-    let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
-    let read = |record: &Source| -> Result<Loaded, Failure> {
-        Loaded::read(record)?.by(by).beside(earlier.as_ref())
+fn several(records: &[Source], loaded: &[Loaded], style: Style) -> String {
+    let headed = |(record, loaded): (&Source, &Loaded)| {
+        format!(
+            "== {}\n\n{}\n",
+            switchcost_report::plain(loaded.name()),
+            text(loaded, record.path(), Format::Table, style)
+        )
     };
-    let output = claim(records, form.out.as_deref())?;
-    if let [one] = records {
-        return show_loaded(&read(one)?, one.path(), form, arguments.verbosity, output);
-    }
-    let style = output.style(arguments.verbosity);
-    let mut text = String::new();
-    let mut exit = Exit::Success;
-    for record in records {
-        let loaded = read(record)?;
-        text += &headed(&loaded, record.path(), style);
-        exit = worse(exit, loaded.exit());
-    }
-    output.write(&text)?;
-    Ok(exit)
-}
-
-fn headed(loaded: &Loaded, path: &Path, style: Style) -> String {
-    format!(
-        "== {}\n\n{}\n",
-        switchcost_report::plain(loaded.name()),
-        text(loaded, path, Format::Table, style)
-    )
+    records.iter().zip(loaded).map(headed).collect()
 }
 
 fn worse(a: Exit, b: Exit) -> Exit {

@@ -47,6 +47,11 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let folder = Folder::open(arguments.output.as_deref())?;
     let site = site(arguments, &host, folder.measured_cpu())?;
     let interrupt = Interrupt::watch()?;
+    let steps: usize = papers.iter().map(|paper| paper.steps(&site).len()).sum();
+    say!(
+        "{steps} commands, which --dry-run prints; the site will be {}",
+        folder.index().display()
+    );
     let runner = Runner::new(&folder, &interrupt);
     let mut done = Vec::new();
     for paper in papers {

@@ -40,12 +40,12 @@ const DEFAULT_INTERVAL: u64 = 10_000;
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     if arguments.designs.design.iter().any(|name| name == LIST) {
-        Output::claim(arguments.designs.form.out.as_deref())?.write(&designs::list())?;
+        Output::claim(arguments.designs.form.output.as_deref())?.write(&designs::list())?;
         return Ok(Exit::Success);
     }
     if arguments.designs.explain {
         let text = designs::explain(&arguments.designs)?;
-        Output::claim(arguments.designs.form.out.as_deref())?.write(&text)?;
+        Output::claim(arguments.designs.form.output.as_deref())?.write(&text)?;
         return Ok(Exit::Success);
     }
     if arguments.part.warm_up.is_some() && !arguments.part.is_of_parts() {
@@ -74,8 +74,8 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         );
     };
     refuse_capture_flags(&arguments.capture)?;
-    if let Some(stretch) = arguments.part.stretch() {
-        return part::run(source, &stretch, arguments);
+    if let Some(stretch) = &arguments.part.range {
+        return part::run(source, stretch, arguments);
     }
     if let Some(share) = arguments.part.sample {
         return sample::run(source, share, arguments);
@@ -99,7 +99,7 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
 }
 
 fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
         return interrupt
@@ -194,7 +194,7 @@ pub(crate) fn live(
     }: Stretch,
     keep: Option<&Path>,
 ) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let is_redacted = arguments.redaction.redact;
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);

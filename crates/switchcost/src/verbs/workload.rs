@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
         skipped_switches: arguments.skip,
     };
     let switches = arguments.skip.saturating_add(arguments.switches);
-    let output = arguments.output.as_deref();
+    let output = arguments.trace.as_deref();
     if arguments.system {
         let guest = guest(programs, arguments, switches, folder.path())?;
         return simulate::live(guest, &arguments.designs, stretch, output).map(of_set);

@@ -131,7 +131,19 @@ fn settings_of_the_scheduler_are_put_back() {
 fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     let place = Place::new();
     let run = |words: &[&str]| {
-        place.run(&[&["ab", "--record", text(&place.path("runs"))], words].concat())
+        place.run(
+            &[
+                &[
+                    "ab",
+                    "--new-with",
+                    "",
+                    "--record",
+                    text(&place.path("runs")),
+                ],
+                words,
+            ]
+            .concat(),
+        )
     };
     let flags = run(&["--", "--mechanisms", "pipe"]);
     assert_eq!(
@@ -206,6 +218,8 @@ fn who_stops_does_not_wait_for_what_takes_long_to_undo() {
     let runs = place.path("runs");
     let words = [
         "ab",
+        "--new",
+        "",
         "--record",
         text(&runs),
         "--base-undo",

@@ -159,7 +159,7 @@ fn a_place_that_cannot_be_written_is_known_before_the_work() {
     ];
     let (code, message) = refusal(
         &place,
-        &[&quick[..], &["--out", "/proc/none/result"]].concat(),
+        &[&quick[..], &["--output", "/proc/none/result"]].concat(),
     );
     assert_eq!(code, 1);
     assert!(
@@ -198,7 +198,7 @@ fn a_record_is_never_overwritten() {
             &record,
         ]),
         place.run(&["observe", "--record", &record, "--", "true"]),
-        place.run(&["ab", "--record", &record, "--", "--quick"]),
+        place.run(&["ab", "--new", "true", "--record", &record, "--", "--quick"]),
     ] {
         // As where a trace would take the place of a file.
         assert_eq!(ran.code, 2);

@@ -697,7 +697,7 @@ fn parts_of_a_trace_add_up() {
     let part = |more: &[&str]| simulate(&[more, &["--warm-up", "1000"]].concat());
     let parts = [
         part(&["--to", "300001"]),
-        part(&["--only-intervals", "300001..700000"]),
+        part(&["--range", "300001..700000"]),
         part(&["--from", "700000"]),
     ];
     let sum = |place: usize| parts.iter().map(|part| numbers(part)[place]).sum::<u64>();
@@ -776,7 +776,7 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
         ran.stderr
     };
     let name = text(&path);
-    let refused = said(&["--only-intervals", "5..9999999"]);
+    let refused = said(&["--range", "5..9999999"]);
     assert_eq!(
         refused,
         format!(
@@ -800,10 +800,10 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     let refused = said(&["--warm-up", "5"]);
     assert_eq!(
         refused,
-        "switchcost: failed to simulate: found --warm-up without a part, need --only-intervals, --from, --to or --sample with it; leave it \
+        "switchcost: failed to simulate: found --warm-up without a part, need --range, --from, --to or --sample with it; leave it \
          out for all of the trace\n"
     );
-    let live = place.run(&["simulate", "live", "--only-intervals", "..5", "--", "true"]);
+    let live = place.run(&["simulate", "live", "--range", "..5", "--", "true"]);
     assert!(
         live.code == 2
             && live

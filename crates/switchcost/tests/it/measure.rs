@@ -12,7 +12,14 @@ fn report_prints_again_exactly_what_measure_printed() {
     for format in ["json", "csv"] {
         let out = place.path("result");
         let out = out.to_str().expect("a plain path");
-        let to_file = place.run(&["report", &place.record(), "--format", format, "--out", out]);
+        let to_file = place.run(&[
+            "report",
+            &place.record(),
+            "--format",
+            format,
+            "--output",
+            out,
+        ]);
         assert_eq!((to_file.code, to_file.stdout.as_str()), (first.code, ""));
         let to_stdout = place.run(&["report", &place.record(), "--format", format]);
         assert_eq!(

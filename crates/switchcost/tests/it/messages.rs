@@ -225,7 +225,7 @@ fn a_stderr_that_takes_nothing_costs_no_result() {
                 &[&set, &kept],
             ),
             (
-                &[&["measure", "--record", &run, "--out", &out][..], &quick].concat(),
+                &[&["measure", "--record", &run, "--output", &out][..], &quick].concat(),
                 &[&run, &out],
             ),
         ] {
@@ -297,7 +297,7 @@ fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
         "0.1%",
     ]);
     command
-        .args(["--no-counters", "--record", &record, "--out", text(&out)])
+        .args(["--no-counters", "--record", &record, "--output", text(&out)])
         .env("XDG_STATE_HOME", place.folder());
     command
         .stdin(Stdio::null())
@@ -383,7 +383,7 @@ fn names_command_no_terminal_and_forge_no_line() {
         &[word("report"), &empty],
         &[word("report"), &hostile(".parquet")],
         &[word("compare"), &absent, &absent],
-        &[word("doctor"), word("--out"), &nowhere],
+        &[word("doctor"), word("--output"), &nowhere],
         &[word("trace"), word("info"), &absent],
         &[word("trace"), word("info"), &empty],
         &[

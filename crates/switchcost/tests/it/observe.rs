@@ -220,7 +220,10 @@ fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
     assert_eq!(ran.json()["subject"]["command"][1], "x");
     assert!(ran.stderr.lines().any(|line| line == "x"), "{}", ran.stderr);
     let out = text(&place.path("o.out")).to_owned();
-    let ran = observe(&place, &[&json[..], &["--out", &out, "echo", "x"]].concat());
+    let ran = observe(
+        &place,
+        &[&json[..], &["--output", &out, "echo", "x"]].concat(),
+    );
     assert_eq!((ran.code, &*ran.stdout), (0, "x\n"), "{}", ran.stderr);
 }
 
@@ -765,7 +768,7 @@ fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for(
         "--max-repetitions",
         "5",
         "--no-counters",
-        "--out",
+        "--output",
     ];
     let json = ["--format", "json"];
     let runs = [

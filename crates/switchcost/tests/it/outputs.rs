@@ -111,14 +111,14 @@ fn writers(place: &Place) -> Vec<Vec<String>> {
     place.measure(&["--mechanism", "fiber"]);
     let kept = text(&place.path("kept.parquet")).to_owned();
     [
-        vec!["report", &record, "--out"],
+        vec!["report", &record, "--output"],
         vec!["report", &record, "-o"],
-        vec!["compare", &record, text(&other), "--out"],
+        vec!["compare", &record, text(&other), "--output"],
         vec!["compare", &record, text(&other), "-o"],
-        vec!["doctor", "--out"],
-        vec!["simulate", "--design", "list", "--out"],
+        vec!["doctor", "--output"],
+        vec!["simulate", "--design", "list", "--output"],
         vec![
-            "simulate", &trace, "--design", "mogul-1a", "--record", &kept, "--out",
+            "simulate", &trace, "--design", "mogul-1a", "--record", &kept, "--output",
         ],
         vec![
             "measure",
@@ -127,10 +127,10 @@ fn writers(place: &Place) -> Vec<Vec<String>> {
             "--max-repetitions",
             "6",
             "--no-counters",
-            "--out",
+            "--output",
         ],
-        vec!["trace", "info", &trace, "--out"],
-        vec!["trace", "check", &trace, "--out"],
+        vec!["trace", "info", &trace, "--output"],
+        vec!["trace", "check", &trace, "--output"],
         vec!["trace", "export", "--to", "din", &trace, "-o"],
     ]
     .map(|words| words.into_iter().map(str::to_owned).collect())
@@ -198,7 +198,7 @@ fn a_device_that_takes_nothing_is_an_error() {
     let Some(full) = device(&place, "full", 7) else {
         return;
     };
-    let ran = place.run(&["doctor", "--out", text(&full)]);
+    let ran = place.run(&["doctor", "--output", text(&full)]);
     let message = format!(
         "switchcost: failed to write the result to {}: No space left on device (os error 28), need room for the rest; free some \
          space or choose another place\n",
@@ -221,7 +221,7 @@ fn behind_a_link_its_file_is_replaced() {
     ] {
         symlink(from, at(to)).expect("a link");
     }
-    let list = |to: &str| place.run(&["simulate", "--design", "list", "--out", text(&at(to))]);
+    let list = |to: &str| place.run(&["simulate", "--design", "list", "--output", text(&at(to))]);
     for (name, file) in [("link-to-link", "file"), ("dangling", "new")] {
         let ran = list(name);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name}");
@@ -296,7 +296,7 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
             .expect("a FIFO")
     });
     for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
-        let ran = place.run(&["simulate", "--design", "list", "--out", text(name)]);
+        let ran = place.run(&["simulate", "--design", "list", "--output", text(name)]);
         assert_eq!(ran.code, code, "{}: {}", name.display(), ran.stderr);
         let is_reported = ran.stderr.contains(
             "it belongs to another user and is in a folder in which everybody may put things",
@@ -311,7 +311,7 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
 #[test]
 fn what_a_shell_has_open_is_written_where_it_is() {
     let place = Place::new();
-    let list = format!("'{PROGRAM}' simulate --design list --out");
+    let list = format!("'{PROGRAM}' simulate --design list --output");
     let (into, all) = (place.path("into"), place.path("all"));
     for script in [
         format!(
@@ -362,7 +362,7 @@ fn a_record_is_not_replaced_by_its_report() {
     let before = fs::read(place.record()).expect("a record");
     let link = place.path("link");
     symlink("run.jsonl", &link).expect("a link");
-    for flag in ["--out", "-o"] {
+    for flag in ["--output", "-o"] {
         for name in [&place.record()[..], text(&link)] {
             let ran = place.run(&["report", &place.record(), flag, name]);
             assert_eq!(ran.code, 2, "{flag} {name}: {}", ran.stderr);
@@ -389,32 +389,38 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
     for (first, second, words) in [
         (
             "--record",
-            "--out",
+            "--output",
             [
-                &["measure", "--record", &record, "--out", text(&here)][..],
+                &["measure", "--record", &record, "--output", text(&here)][..],
                 &fiber,
             ]
             .concat(),
         ),
         (
             "--record",
-            "--out",
+            "--output",
             [
-                &["measure", "--record", text(&link), "--out", &record][..],
+                &["measure", "--record", text(&link), "--output", &record][..],
                 &fiber,
             ]
             .concat(),
         ),
         (
-            "--out",
+            "--output",
             "--prices",
-            vec!["measure", "--prices", text(&taken), "--out", text(&taken)],
+            vec![
+                "measure",
+                "--prices",
+                text(&taken),
+                "--output",
+                text(&taken),
+            ],
         ),
         (
             "--record",
-            "--out",
+            "--output",
             [
-                &["observe", "--record", &record, "--out", &record][..],
+                &["observe", "--record", &record, "--output", &record][..],
                 &touch,
             ]
             .concat(),
@@ -430,9 +436,9 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
         ),
         (
             "--record",
-            "--out",
+            "--output",
             [
-                &["inject", "--record", &record, "--out", text(&link)][..],
+                &["inject", "--record", &record, "--output", text(&link)][..],
                 &touch,
             ]
             .concat(),
@@ -452,9 +458,9 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
         ),
         (
             "--record",
-            "--out",
+            "--output",
             [
-                &["simulate", "live", "--record", &record, "--out", &record][..],
+                &["simulate", "live", "--record", &record, "--output", &record][..],
                 &touch,
             ]
             .concat(),
@@ -483,7 +489,7 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
 fn a_device_takes_several_outputs() {
     let place = Place::new();
     let record = place.record();
-    let ran = place.measure(&["--mechanism", "fiber", "--out", "/dev/null"]);
+    let ran = place.measure(&["--mechanism", "fiber", "--output", "/dev/null"]);
     assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
     let ran = place.run(&[
         "compare",

@@ -142,7 +142,7 @@ fn a_record_is_never_overwritten() {
     let ran = place.run(&["report", text(&record), "-o", text(&record)]);
     let why = format!(
         "switchcost: failed to write the result to {}: found one of the records under that name, need another, since a \
-         record is never overwritten; choose another with -o or --out\n",
+         record is never overwritten; choose another with -o\n",
         record.display()
     );
     assert_eq!((ran.code, ran.stderr), (2, why));

@@ -53,6 +53,6 @@ def commands(measure: Sequence[str], folder: Path) -> list[str]:
 
     place = f'{shlex.quote(str(folder))}/"$(uname -n)"'
     return [
-        f"switchcost doctor --format=json --out={place}.doctor.json",
-        f"{shlex.join(['switchcost', 'measure', *measure])} --record={place}.jsonl --out=/dev/null",
+        f"switchcost doctor --format=json --output={place}.doctor.json",
+        f"{shlex.join(['switchcost', 'measure', *measure])} --record={place}.jsonl --output=/dev/null",
     ]

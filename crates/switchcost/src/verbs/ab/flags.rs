@@ -22,7 +22,7 @@ const LEAST_OF_A_CASE: Nanos = Nanos::millis(600);
 const PRESETS: [&str; 3] = ["quick", "full", "lmbench"];
 
 /// What a run writes is for `ab` to say.
-const NOT_FOR_RUNS: [&str; 6] = ["record", "history", "prices", "format", "out", "details"];
+const NOT_FOR_RUNS: [&str; 6] = ["record", "history", "prices", "format", "output", "details"];
 
 /// How much time there is for at least so many runs of each side.
 #[derive(Clone, Copy, Debug)]

@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
             "measure".into(),
             "--record".into(),
             record.into(),
-            "--out".into(),
+            "--output".into(),
             "/dev/null".into(),
         ];
         words

@@ -51,7 +51,7 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
     };
     let found = history(&states, request);
     place.write(
-        |style| render_history(&found, arguments.form.format, style),
+        |style| render_history(&found, arguments.form.format(), style),
         || page_of(&found),
     )?;
     Ok(exit(&found))

@@ -27,16 +27,15 @@ impl Place {
         records: &[Source],
     ) -> Result<Place, Failure> {
         let CompareArguments {
-            output: page,
             figures,
             form,
             verbosity,
             ..
         } = arguments;
-        let name = page.as_deref().or(form.out.as_deref());
-        let is_wanted = page.is_some() || figures.is_none();
+        let name = form.output.as_deref();
+        let is_wanted = form.is_page() || figures.is_none();
         let output = is_wanted.then(|| verb::claim(records, name)).transpose()?;
-        let is_page = page.is_some() || figures.is_some();
+        let is_page = form.is_page() || figures.is_some();
         Ok(Place {
             output,
             is_page,

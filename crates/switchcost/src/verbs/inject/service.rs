@@ -39,7 +39,7 @@ const LEAST_TURNS: u64 = 8;
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
     switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let host = manifest(&Root::system());
     check_others(arguments, &host, "the one that the service runs on")?;

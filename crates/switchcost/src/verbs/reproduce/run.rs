@@ -1,11 +1,12 @@
 //! Runs a step as a process of its own: the very command that its line says.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use switchcost_analysis::simulation::Options;
 use switchcost_host::bounded::{self, Bounds, Unfinished};
@@ -64,11 +65,17 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(super) struct Runner<'a> {
     folder: &'a Folder,
     interrupt: &'a Interrupt,
+    /// Steps that were run, and for how long.
+    ran: Cell<(u32, Duration)>,
 }
 
 impl<'a> Runner<'a> {
     pub(super) fn new(folder: &'a Folder, interrupt: &'a Interrupt) -> Self {
-        Runner { folder, interrupt }
+        Runner {
+            folder,
+            interrupt,
+            ran: Cell::default(),
+        }
     }
 
     /// Runs all steps of which no record is there yet, or one of another command, and reads what they left.
@@ -114,7 +121,12 @@ impl<'a> Runner<'a> {
             return Err("stopped before it was run".to_owned());
         }
         has_trace?;
-        say!("step {number} of {of}: {}", line(step));
+        say!(
+            "step {number} of {of}{}: {}",
+            self.time_left(of + 1 - number),
+            line(step)
+        );
+        let begun = Instant::now();
         let draft = self.folder.draft(step);
         // Of a run that was stopped, or of another command: what it measured is not lost, and not taken for the step's.
         for old in [&path, &draft] {
@@ -130,6 +142,8 @@ impl<'a> Runner<'a> {
         let status = self
             .status(step, &draft)
             .map_err(|why| format!("found no way to run it ({why})"))?;
+        let (steps, time) = self.ran.get();
+        self.ran.set((steps + 1, time + begun.elapsed()));
         // 3 is done, with reservations: what could not be measured is said in the record.
         if !(status.success() || status.code() == Some(3)) {
             return Err(format!(
@@ -142,6 +156,16 @@ impl<'a> Runner<'a> {
             .note_command(step, made_by)
             .map_err(|error| format!("left no note of its command ({error})"))?;
         Ok(path)
+    }
+
+    /// If the steps that are left take as long as those before.
+    fn time_left(&self, steps: usize) -> String {
+        let (ran, time) = self.ran.get();
+        if ran == 0 {
+            return String::new();
+        }
+        let left = time / ran * u32::try_from(steps).unwrap_or(u32::MAX);
+        format!(" (about {} min left)", left.as_secs().div_ceil(60))
     }
 
     fn status(&self, step: &Step, draft: &Path) -> Result<ExitStatus, Unfinished> {

@@ -22,7 +22,8 @@ pub(super) fn run(
     instructions: u64,
     arguments: &SimulateArguments,
 ) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.designs.form.out.as_deref())?;
+    arguments.designs.form.format_of_text()?;
+    let output = Output::claim(arguments.designs.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let machines = || -> Result<Vec<SideBySide>, Failure> {
         let one = |design: switchcost_design::Design| {
@@ -67,7 +68,7 @@ pub(super) fn run(
         &source,
         [quantum, instructions],
         &pairs,
-        form.format,
+        form.format(),
         style,
     ))?;
     Ok(Exit::Success)

@@ -139,7 +139,8 @@ pub(super) fn run(
     if arguments.record.is_some() && orders.len() > 1 {
         return Err(Failure::RecordOfSeveral(orders.len()));
     }
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    arguments.form.format_of_text()?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     print_notes(open(path)?.header());
     let Some(streams) = take_apart(path, &interrupt)? else {
@@ -257,8 +258,8 @@ fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String 
     let source = loaded
         .first()
         .map_or("", |(head, _)| head.trace.source.as_str());
-    let text = render_orders(source, &orders, arguments.form.format, style);
-    if arguments.form.format == Format::Table {
+    let text = render_orders(source, &orders, arguments.form.format(), style);
+    if arguments.form.format() == Format::Table {
         text + &several.curves()
     } else {
         text

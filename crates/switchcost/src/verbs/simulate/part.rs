@@ -22,7 +22,7 @@ pub(super) fn run(
     stretch: &Stretch,
     arguments: &SimulateArguments,
 ) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.designs.form.out.as_deref())?;
+    let output = Output::claim(arguments.designs.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let designs = in_full(&arguments.designs);
     let file = orders::open(path)?;

@@ -85,10 +85,18 @@ fn source(named: String, is_redacted: bool) -> String {
 }
 
 /// What is simulated beside the designs.
+/// Recorded after each switch.
+const DEFAULT_INTERVALS: u32 = 100;
+
 pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
     Options {
-        interval_instructions: arguments.interval.unwrap_or(interval),
-        intervals: arguments.intervals,
+        interval_instructions: arguments
+            .interval
+            .map_or(interval, |flag| flag.instructions),
+        intervals: arguments
+            .interval
+            .and_then(|flag| flag.count)
+            .unwrap_or(DEFAULT_INTERVALS),
         kernel_touches: arguments.kernel_touches,
         private_by: arguments.private_by,
         places: arguments.places,

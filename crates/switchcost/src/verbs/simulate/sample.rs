@@ -25,7 +25,8 @@ pub(super) fn run(
     share: Share,
     arguments: &SimulateArguments,
 ) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.designs.form.out.as_deref())?;
+    arguments.designs.form.format_of_text()?;
+    let output = Output::claim(arguments.designs.form.output.as_deref())?;
     if arguments.designs.record.is_some() {
         return Err(Failure::RecordOfSample);
     }
@@ -74,7 +75,7 @@ pub(super) fn run(
         &arguments.designs.form,
         output.style(arguments.designs.verbosity),
     );
-    output.write(&render_sample(&sample, form.format, style))?;
+    output.write(&render_sample(&sample, form.format(), style))?;
     Ok(Exit::Success)
 }
 

@@ -28,7 +28,8 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     if designs.record.is_some() {
         return Err(Failure::RecordOfSeveral(paths.len()));
     }
-    let output = Output::claim(designs.form.out.as_deref())?;
+    designs.form.format_of_text()?;
+    let output = Output::claim(designs.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let (mut ended, mut are_whole) = (Vec::new(), true);
     for (number, path) in paths.iter().enumerate() {
@@ -67,8 +68,8 @@ fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String 
         .iter()
         .map(|(head, findings)| (head, findings))
         .collect();
-    let text = render_trials(&trials, &designs, arguments.form.format, style);
-    if arguments.form.format == Format::Table {
+    let text = render_trials(&trials, &designs, arguments.form.format(), style);
+    if arguments.form.format() == Format::Table {
         text + &several.curves()
     } else {
         text

@@ -28,13 +28,11 @@ pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static
 }
 
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let format = arguments.form.format_of_text()?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let summary = switchcost_trace::summarize(open(&arguments.file)?);
-    let text = switchcost_report::trace::render_info(
-        &summary,
-        arguments.form.format,
-        output.style(Verbosity::default()),
-    );
+    let text =
+        switchcost_report::trace::render_info(&summary, format, output.style(Verbosity::default()));
     output.write(&text)?;
     Ok(if summary.loss.is_some() {
         Exit::Record
@@ -44,16 +42,14 @@ pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
 }
 
 pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
-    let output = Output::claim(arguments.form.out.as_deref())?;
+    let format = arguments.form.format_of_text()?;
+    let output = Output::claim(arguments.form.output.as_deref())?;
     let found = switchcost_trace::check(open(&arguments.file)?);
     if found.is_sound() {
         check_symbols(&arguments.file)?;
     }
-    let text = switchcost_report::trace::render_check(
-        &found,
-        arguments.form.format,
-        output.style(Verbosity::default()),
-    );
+    let text =
+        switchcost_report::trace::render_check(&found, format, output.style(Verbosity::default()));
     output.write(&text)?;
     Ok(if found.is_sound() {
         Exit::Success

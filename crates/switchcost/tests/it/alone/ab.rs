@@ -39,7 +39,7 @@ fn what_differs_by_its_set_up_is_found_judged_and_kept() {
             "--max-repetitions",
             "5",
         ];
-        let ran = place.run(&[&["ab"], &runs[..], &files, &flags].concat());
+        let ran = place.run(&[&["ab", "--new", ""], &runs[..], &files, &flags].concat());
         let json = ran.json();
         assert_eq!(
             json["order"].as_array().map(Vec::len),
