@@ -116,9 +116,9 @@ pub(crate) enum Failure {
     )]
     Output { path: PathBuf, source: io::Error },
     #[error(
-        "failed to make a page of this result: found {0}, need a record of measure, runtimes, observe, inject or simulate"
+        "failed to make a page: need a result of measure, runtimes, observe, inject, simulate or compare; choose another --format"
     )]
-    NoPage(PathBuf),
+    NoPage,
     #[error(
         "failed to write the trace {0}: found a file of that name, need a name that is free, since a trace is never \
              overwritten; choose another with -o"

@@ -65,7 +65,7 @@ class Report:
 
     def save_page(self, path: str | os.PathLike[str]) -> Path:
         """Writes the report as one page of HTML with its figures, for any browser, without a network."""
-        _running.run([*self._again(), f"--output={os.fspath(path)}"])
+        _running.run([*self._again(), "--format=html", f"--output={os.fspath(path)}"])
         return Path(path)
 
     def _again(self) -> list[str]:

@@ -134,58 +134,45 @@ def measure(
         mechanism: Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, mutex-condvar-held, socketpair,
             tcp, posix-sem, posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no
             hand-off: --concurrent), runtime (tasks of a language: --runtime), synthetic.
-        runtime: Runtimes of languages, beside the kernel's threads and processes: go, java, ..., or all; go/channel for one
-            hand-off, go=/opt/go/bin/go for another program, or a file runtime.toml of your own.
+        runtime: Runtimes of languages to measure beside kernel threads and processes: go, java, ..., or all.
         runtime_command: A program of your own that speaks the protocol of runtimes, with its arguments.
-        between: Between processes, threads, or both: process,thread.
+        between: Between processes, threads, or both.
         tasks: Tasks in the ring, 2 to 64.
-        size: Size of each task's array, such as 0,64KiB,1MiB; 0 is the direct cost alone.
-        stride: Stride of the walk, such as 8B,128B,4KiB; every element is touched once at any stride.
-        access: What the walk does with each element: read, write, rmw.
-        pattern: Order of the walk: strided, or a pointer chase that defeats the prefetcher [default: strided].
-        sharing: One array for each task, or one for all: private, shared [default: private].
-        pages: Pages under the arrays: base, huge [default: base].
-        reload: Measure how a working set is reloaded: the 1st, 2nd, 3rd walk after a switch against settled ones, and their
-            sum as the cost of having been away.
+        size: Sizes of each task's array, such as 0,64KiB,1MiB; 0 measures the direct cost alone.
+        stride: Strides of the walk, such as 8B,128B,4KiB; every element is touched once at any stride.
+        access: What the walk does with each element.
+        pattern: Order of the walk: strided, or a pointer chase, which defeats the prefetcher [default: strided].
+        sharing: One array for each task, or one for all [default: private].
+        pages: Page size of the arrays [default: base].
+        reload: Measure how fast a working set is reloaded after a switch.
         away: What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload.
-        vector_state: Vector registers that are in use at each hand-off, which the kernel then saves and loads: init (none),
-            sse, avx, avx512, amx, or all that this machine has [default: what the program happens to use].
-        concurrent: Compare two tasks that take turns on one CPU with the same on two CPUs at once that share a cache: by
-            how much a walk is slower than alone, either way; implies --placement pair.
+        vector_state: Vector registers in use at each switch: init (none), sse, avx, avx512, amx, or all.
+        concurrent: Compare time-sharing one CPU with running at once on two CPUs that share a cache.
         placement: Where the tasks run [default: one].
-        quick: Shorter repetitions and less precision; without a selection also fewer sizes: within 8 s.
-        full: The whole grid of Li, Ding and Shen 2007: within 3 minutes.
-        lmbench: lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
-        prices: Measure instead the prices of the model of a switch, and write them to FILE: what a lost line costs, by
-            size, footprint and kind of access, and how much longer the kernel's switch path takes with cold caches.
+        quick: Finish within 8 s: shorter repetitions, less precision and, without a selection, fewer sizes.
+        full: Measure the whole grid of Li, Ding and Shen 2007 (3 minutes).
+        lmbench: Measure lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
+        prices: Measure what a lost cache line costs instead, and write it to FILE, for the model of a switch.
         cpu: CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts].
-        policy: Scheduling policy of the tasks: fifo, rr, other, batch [default: fifo].
+        policy: Scheduling policy of the tasks [default: fifo].
         no_pin: Let the scheduler choose the CPU.
-        no_rt: Do not use real-time priority: --policy other, unless batch is asked for.
+        no_rt: Do not use real-time priority (--policy other, unless batch is given).
         no_counters: Run no extra batches with performance counters.
-        counters: Run them even if the CPU has no counters, as in most virtual machines, so that only the kernel's own (page
-            faults, migrations) are counted.
-        noise: Make network noise on this CPU while measuring: bursts of messages over the loopback device with random
-            pauses, as in Li, Ding and Shen 2007, section 3.3. To see what a disturbance does, not to measure well.
-        precision: A case is done when the half-width of its interval is at most this share of the estimate, such as 1%: of
-            the interval that is printed, where --history has enough runs and they differ by less; else of that within this
-            run, and the one that is printed holds for other runs, too, and is wider [default: 1%].
-        history: Learn the run-to-run variation of this machine from its earlier records in FOLDER: at least seven, an hour
-            or more apart.
-        round_trips: Round trips of a timed batch, such as the 10000 of Li, Ding and Shen 2007 [default: as many as take 20
-            us].
-        flush: Flush the caches before each timed batch by writing this much, such as 4MiB, as their code does; no warm-up
-            follows, so that the first round trips find them cold.
-        pause: Sleep before each timed batch, such as 1s, as their code does.
-        confidence: Confidence of the intervals: 90%, 95% or 99% [default: 90%].
+        counters: Run them even if the CPU has no counters, as in most virtual machines.
+        noise: Make network noise on this CPU while measuring, as in Li, Ding and Shen 2007, section 3.3.
+        precision: Measure each case until its interval is within this share of the estimate, such as 1% [default: 1%].
+        history: Learn run-to-run variation from earlier records of this machine in FOLDER.
+        round_trips: Round trips in a timed batch [default: as many as take 20 us].
+        flush: Flush the caches before each timed batch by writing this much, such as 4MiB.
+        pause: Sleep before each timed batch, such as 1s.
+        confidence: Confidence of the intervals, such as 95% [default: 90%].
         budget: Time for the whole run, such as 30s or 5min [default: as the preset says; 5s per case for a selection].
-        max_repetitions: Maximum number of repetitions of a case; each has fresh processes and fresh pages [default: 150].
+        max_repetitions: Maximum number of repetitions of a case [default: 150].
         seed: Seed of the interleaving and of random patterns [default: random; it is recorded].
-        synthetic_switch: Length of the switch of the mechanism synthetic [default: 2us].
-        synthetic_reload: What synthetic adds to each walk of the switching arm [default: 0ns].
+        synthetic_switch: Cost of a switch of the mechanism synthetic [default: 2us].
+        synthetic_reload: What synthetic adds to each walk after a switch [default: 0ns].
         record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
-            made from it.
+        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.measure(words(_MEASURE, locals()), progress)
@@ -243,47 +230,38 @@ def observe(
     by: ObserveBy | None = None,
     progress: bool = True,
 ) -> Observation:
-    """Observe live programs: what switching costs them, why they switch, and what takes the CPU from them.
+    """Observe running programs: what switches cost them, why they switch, and who preempts them.
 
     Args:
         command: The command and its arguments.
-        pid: Observe these processes and what they start meanwhile: numbers with commas, blanks or new lines between them,
-            as pgrep prints them.
-        comm: Observe the processes of this name, those that run now or come meanwhile, and what they start.
-        cgroup: Observe the processes of this control group and of those below it: a folder, or its path below
-            /sys/fs/cgroup.
+        pid: Observe these processes and what they start meanwhile.
+        comm: Observe the processes of this name, running now or later, and what they start.
+        cgroup: Observe a control group and those below it: a folder, or its path below /sys/fs/cgroup.
         all: Observe every task but those of the observer.
-        duration: For how long, such as 30s or 5min [default: until the command or all processes have ended; with --all and
-            --cgroup 10s]. A command that still runs then is asked to end (SIGTERM).
-        requests: How many requests are served in that time, for the cost of one.
-        rate_cmd: Shell command that prints how many requests were served so far; it is run before and after.
-        wakers: Count wake-ups by their waker, too; observing a switch then takes a third longer.
-        scheduler_time: Measure how long the kernel's scheduler takes at each switch, if it has tracepoints at its entry and
-            exit; observing a switch then takes nearly twice as long.
-        events: Write each observed switch and wake-up to this file, as a trace for ui.perfetto.dev; observing a switch then
-            takes more than twice as long.
-        counts_only: Count only switches and causes: observing a switch takes about half as long, without times off the CPU,
-            neighbours and the cost of reloading caches.
-        no_bpf: Without BPF programs: use the kernel's records of switches (perf), or else its counters in /proc. Needs no
-            root, and has no causes or neighbours.
-        stacks: Sample the program's stack at N switches a second, 100 if no number is given, by frame pointers, for
-            --folded and --pprof.
+        duration: How long to observe, such as 30s or 5min [default: until the target ends; with --all and --cgroup 10s].
+        requests: Number of requests served in that time, for the cost of one.
+        rate_cmd: Shell command that prints how many requests were served so far.
+        wakers: Count wake-ups by their waker, too.
+        scheduler_time: Measure how long the kernel's scheduler takes at each switch.
+        events: Write each switch and wake-up to FILE, a trace for ui.perfetto.dev.
+        counts_only: Count only switches and causes, at half the overhead.
+        no_bpf: Use no BPF programs: needs no root, and reports no causes.
+        stacks: Sample the program's stack at N switches a second, 100 by default, for --folded and --pprof.
         profile: Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of
             this machine (switchcost measure --prices) [default: the program's last profile on this machine, if any].
-        no_calibration: Do not measure first what a switch costs here (8 s) if there is no recent measurement of this
-            machine.
-        record: Where to keep the record [default: a new file in ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
-            made from it.
-        folded: Write what was observed to FILE as folded stacks for flame graphs: the task's name, why it left its CPU,
-            where, and for how long, in nanoseconds; or with observe --stacks the sampled stacks of the program, and how
-            many switches they represent.
-        pprof: Write the same to FILE as a profile for pprof: switches, time off the CPU, wait for a CPU, and direct cost.
-        by: Rows of the first table of an observation: program, or control-group [default: program].
+        no_calibration: Do not measure switch cost first (8 s) if no recent measurement fits.
+        record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
+        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
+        folded: Write folded stacks to FILE, for flame graphs.
+        pprof: Write a profile for pprof to FILE: switches, time off the CPU, wait for a CPU, direct cost.
+        by: What the rows of the first table of an observation are [default: program].
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.observe(command, words(_OBSERVE, locals()), progress)
 
+SimulatePrivateBy: TypeAlias = Literal[
+    "process", "task",
+]
 SimulateOrder: TypeAlias = Literal[
     "scheduled", "as-run",
 ]
@@ -296,9 +274,7 @@ _SIMULATE: dict[str, Form] = {
     "quantum": "commas",
     "page_faults": "value",
     "at_once": "value",
-    "only_intervals": "value",
-    "from_": "value",
-    "to": "value",
+    "range": "value",
     "sample": "value",
     "seed": "value",
     "warm_up": "value",
@@ -307,7 +283,6 @@ _SIMULATE: dict[str, Form] = {
     "in_full": "value",
     "prices": "value",
     "interval": "value",
-    "intervals": "value",
     "kernel_touches": "flag",
     "private_by": "value",
     "user_only": "flag",
@@ -331,9 +306,7 @@ def simulate(
     quantum: str | Sequence[str] = (),
     page_faults: str | None = None,
     at_once: int | None = None,
-    only_intervals: str | None = None,
-    from_: int | None = None,
-    to: int | None = None,
+    range: str | None = None,
     sample: str | None = None,
     seed: int | None = None,
     warm_up: int | None = None,
@@ -341,10 +314,9 @@ def simulate(
     vary: str | Sequence[str] = (),
     in_full: int | None = None,
     prices: Path | None = None,
-    interval: int | None = None,
-    intervals: int | None = None,
+    interval: str | None = None,
     kernel_touches: bool = False,
-    private_by: str | None = None,
+    private_by: SimulatePrivateBy | None = None,
     user_only: bool = False,
     threads: int | None = None,
     places: int | None = None,
@@ -362,56 +334,43 @@ def simulate(
     Args:
         traces: The trace, or several, which are trials; or live for the command.
         command: The command and its arguments.
-        schedule: Of a trace: replay its tasks in these orders, round-robin, affinity:N, longest-quantum or batch:K, one
-            after the other [default: the order of the trace; with --quantum, round-robin].
-        quantum: Of a trace: replay its tasks with these quanta, one after the other, in instructions (400000) or at one
-            instruction a cycle (4ms). Of live programs: the length of a turn in instructions [default: that of the trace,
-            or 400000].
-        page_faults: Of a trace: replay its tasks so that each waits for a disk at the first use of each page of a file, in
-            instructions of others or at one instruction a cycle (20ms): switches by page faults, as when memory held no
-            files yet.
-        at_once: Of a trace: instead, run each process on a CPU with first levels of its own, this many instructions at a
-            time, and report the misses of the last level that they share at once, beside those in turns of --quantum.
-        only_intervals: Of a trace: simulate only the instructions from FROM on, counted from 0, and before TO; either may
-            be omitted. What comes before is not simulated, except for a warm-up.
-        from_: The start of --range, by itself.
-        to: The end of --range, by itself.
-        sample: Of a trace: simulate this share of it (5%), in parts chosen at random, and estimate the whole from them,
-            with intervals.
+        schedule: Replay a trace in these orders: round-robin, affinity:N, longest-quantum or batch:K.
+        quantum: Replay a trace with these time slices, in instructions (400000) or time (4ms).
+        page_faults: Replay a trace with page faults: each task waits this long at its first use of each page of a file.
+        at_once: Run each process on a CPU of its own, this many instructions at a time, with a shared last level.
+        range: Simulate only the instructions FROM up to TO of a trace, such as 0..50000000.
+        sample: Simulate this share of a trace, such as 5%, and estimate the whole from it.
         seed: With --sample: seed of the choice of parts [default: 0].
-        warm_up: Instructions that are simulated before each part, and not counted; of those before them only the last use
-            of each line is [default: 1000000; with --sample as many as a part has].
-        design: Memory systems: a shipped name (--design list shows them), a TOML file, or host for this machine's own
-            caches [default: the four of Mogul and Borg 1990].
-        vary: Make variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4; several times for all combinations.
-        in_full: Simulate up to this many designs separately; of more, those that differ in the size, ways and cycles of
-            their last levels are simulated in one pass, and all except the first of them have counters and costs only
-            [default: 16].
-        prices: Report what lost lines cost in time, too, at the prices in this file of switchcost measure --prices
-            [default, for the design host: those of this machine, if they were measured].
-        interval: Instructions in an interval after a switch [default: 10000; 1000 for client-server].
-        intervals: Intervals recorded after each switch [default: 100].
+        warm_up: Instructions to simulate before each part without counting them [default: 1000000; with --sample as many as
+            a part has].
+        design: Memory systems: a built-in name (--design list shows them), a TOML file, or host [default: the four of Mogul
+            and Borg 1990].
+        vary: Simulate variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4.
+        in_full: Simulate up to this many designs separately [default: 16].
+        prices: Report costs in time, too, at the prices in FILE, from measure --prices.
+        interval: Intervals after a switch: their instructions, and how many are recorded [default: 10000x100; 1000x100 for
+            client-server].
         kernel_touches: Also simulate the kernel's accesses to user memory during system calls.
-        private_by: Who has private caches in the simulation that each switch is compared with: process (its threads
-            together) or task (each thread by itself) [default: process].
-        user_only: Leave the kernel's own instructions and references out of a trace of a whole system.
-        threads: Simulate up to this many designs at the same time [default: as many as there are CPUs].
-        places: Number of places in code and data to list, those with the most excess cycles [default: 20].
-        record: Keep the record (a Parquet file) in FILE, which must not exist [default: a new file in
+        private_by: Who has private caches in the simulation without interference: each process, or each task [default:
+            process].
+        user_only: Leave the kernel's instructions and references out of a trace of a whole system.
+        threads: Simulate up to this many designs at the same time [default: the number of CPUs].
+        places: Number of places in code and data to list, by excess cycles [default: 20].
+        record: Keep the record (Parquet) in FILE, which must not exist [default: a new file in
             ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
-            made from it.
-        with_: Another command that runs beside the first; may be given several times.
-        order: The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each
-            time) [default: scheduled].
-        processes: Which processes the programs see: own (numbers from 2 on, the same each time, where the system allows it)
-            or all [default: own].
+        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
+        with_: Another command to run beside the first; may be given several times.
+        order: Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU) [default: scheduled].
+        processes: Which processes the programs see: their own, numbered from 2 on, or all [default: own].
         switches: Stop after this many switches.
         cpu: Run the traced programs on this CPU [default: the last one].
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.simulate(traces, command, words(_SIMULATE, locals()), progress)
 
+CompareAcross: TypeAlias = Literal[
+    "mechanism", "between", "tasks", "size", "stride", "access", "policy", "placement",
+]
 
 _COMPARE: dict[str, Form] = {
     "fail_above": "value",
@@ -430,7 +389,7 @@ def compare(
     fail_above: Percentage | None = None,
     confidence: Percentage | None = None,
     run_spread: Percentage | None = None,
-    across: str | Sequence[str] = (),
+    across: CompareAcross | Sequence[CompareAcross] = (),
     junit: Path | None = None,
     markdown: Path | None = None,
     progress: bool = True,
@@ -440,14 +399,12 @@ def compare(
     Args:
         base: A record, or a folder of records of repeated runs.
         new: What to compare with it: a record, or a folder of records.
-        fail_above: Exit with code 6 if a cost is shown to be slower and its ratio is above 1 plus this.
+        fail_above: Exit with code 6 if a cost is shown to have grown by more than this.
         confidence: Confidence of all verdicts together [default: 90%].
-        run_spread: How much runs differ beyond their own intervals (standard deviation) [default: from repeated records of
-            a side; else from earlier records of this machine; else 2%, or 15% for hand-offs across CPUs].
-        across: Compare measured cases, too, that differ in these conditions and in nothing else: mechanism, between, tasks,
-            size, stride, access, policy, placement.
-        junit: Write the verdicts to FILE as JUnit's XML, too: a test for each cost.
-        markdown: Write them to FILE as Markdown, too, for a comment on a pull request.
+        run_spread: Standard deviation between runs, beyond their own intervals.
+        across: Also compare measured cases that differ only in these conditions.
+        junit: Also write the verdicts to FILE as JUnit XML: a test for each cost.
+        markdown: Also write the verdicts to FILE as Markdown, for a comment on a pull request.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.compare(base, new, words(_COMPARE, locals()), progress)
@@ -512,37 +469,25 @@ def trace(
     Args:
         command: The command and its arguments.
         output: The file for the trace, which must not exist.
-        profile: Write a profile to FILE instead of a trace: what the model of a switch needs to know of the program, lines
-            reused after a cut.
-        redact: Leave arguments of commands, the host name and the kernel's command line out of the record and of everything
-            made from it.
-        quantum: Length of a scheduled turn in instructions, which varies by up to a sixteenth; Mogul and Borg 1990 had
-            about 400000 [default: 400000].
+        profile: Write a reuse profile to FILE instead of a trace.
+        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
+        quantum: Length of a scheduled turn in instructions [default: 400000].
         seed: Seed of the lengths of scheduled turns: another seed is another order [default: 1].
-        with_: Another command that runs beside the first; may be given several times.
-        order: The order of turns: scheduled (the same each time) or as-run (as the kernel switches on one CPU: another each
-            time) [default: scheduled].
-        processes: Which processes the programs see: own (numbers from 2 on, the same each time, where the system allows it)
-            or all [default: own].
+        with_: Another command to run beside the first; may be given several times.
+        order: Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU) [default: scheduled].
+        processes: Which processes the programs see: their own, numbered from 2 on, or all [default: own].
         switches: Stop after this many switches.
         cpu: Run the traced programs on this CPU [default: the last one].
-        system: Run the programs in a guest under QEMU and trace its kernel, too; the same inputs give the same trace. Needs
-            QEMU and a kernel image (make setup fetches both).
-        kernel: The guest's kernel: an image, or a package of Debian's, which is downloaded and not installed [default: the
-            one that make setup has fetched].
-        append: Further parameters for the kernel's command line, such as 'mitigations=auto' or 'preempt=full'.
+        system: Run the programs in a guest under QEMU, and trace its kernel, too.
+        kernel: The guest's kernel: an image, or a package of Debian's [default: the one that make setup has fetched].
+        append: Further words for the kernel's command line, such as 'mitigations=auto'.
         memory: Memory of the guest [default: what its files take, and 384 MiB].
-        mips: Millions of instructions in a second of the guest's time: 1000, or that halved up to ten times [default: 1000;
-            for workload 15.6, as processors of 1990].
-        physical: Also record where in the guest's physical memory its pages lie: physically indexed and tagged levels of
-            simulated designs then have these addresses instead of assigned ones.
-        slice: Time slice of the guest's scheduler [default: its own]. Several kernels, appended parameters or slices make a
-            trace of each combination.
+        mips: Millions of instructions in a second of the guest's time [default: 1000; for workload 15.6].
+        physical: Also record the guest's physical addresses, for physically indexed levels.
+        slice: Time slice of the guest's scheduler [default: its own].
         seconds: End the programs after this many seconds of the guest's time [default: 600].
-        between_stops: Trace each program only from where it stops itself (kill -STOP $$) until it stops again or ends: not
-            its start-up.
-        file: Another file, folder or program that the programs need in the guest, such as packages of Python; may be given
-            several times.
+        between_stops: Trace each program only between its own SIGSTOPs: not its start-up.
+        file: Another file, folder or program that the programs need in the guest; may be given several times.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.trace(command, output, words(_TRACE, locals()), progress)

@@ -291,10 +291,16 @@ fn parties(design: &DesignFinding) -> String {
         text += &format!("; lines that they brought in save {}", cycles(gained));
     }
     if state.estimate.is_some_and(|cycles| cycles != 0.0) && !state.is_covering_zero() {
-        text += &format!(
-            "; other replacement, prefetching and buffers cost {}",
-            cycles(state)
-        );
+        text += &match state.estimate.is_some_and(|cycles| cycles < 0.0) {
+            true => format!(
+                "; other replacement, prefetching and buffers save {}",
+                cycles(&state.as_gain())
+            ),
+            false => format!(
+                "; other replacement, prefetching and buffers cost {}",
+                cycles(state)
+            ),
+        };
     }
     text + "."
 }

@@ -10,9 +10,9 @@ use super::{HELP_TEMPLATE, OutputArguments, Verbosity, first_paragraph};
 
 const AB_EXAMPLES: &str = "\
 Examples:
-  switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0'     does a setting cost?
-  switchcost ab --new-with 'perf stat --' --fail-above 5%               does a tool? exit code 6 if a
-                                                                        switch costs over 5 % more
+  switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0'   does a setting cost?
+  switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool? exit code 6 if a
+                                                                      switch costs over 5 % more
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
   switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload

@@ -148,7 +148,7 @@ mod tests {
             ("simulate live --record a -o b -- true", "--record --output"),
             (
                 "workload client-server --trace a --record b -o c",
-                "-o --record --out",
+                "--trace --record --output",
             ),
             ("trace --profile a -- true", "--profile"),
             ("trace import --from din a -o b", "--output"),

@@ -181,7 +181,8 @@ fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
 
 /// Whether a command writes to our standard output. What is for programs goes there itself, unless it has another place.
 fn keeps_output(arguments: &ObserveArguments) -> bool {
-    let is_table = arguments.form.format() == Format::Table && arguments.every.is_none();
+    let form = &arguments.form;
+    let is_table = form.format() == Format::Table && !form.is_page() && arguments.every.is_none();
     !arguments.command.is_empty() && (is_table || arguments.form.output.is_some())
 }
 

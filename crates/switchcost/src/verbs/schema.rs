@@ -85,7 +85,8 @@ mod tests {
                 found.extend(fields.filter_map(|(field, of)| {
                     let is_described = of["description"].is_string()
                         || of["const"].is_string()
-                        || is_reference(of);
+                        || is_reference(of)
+                        || schema["description"].is_string();
                     (!is_described).then(|| format!("{at}.{field}"))
                 }));
             }

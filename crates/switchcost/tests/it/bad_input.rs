@@ -117,7 +117,7 @@ fn a_flag_with_a_wrong_value_names_the_right_ones() {
     for (arguments, message) in [
         (
             ["measure", "--mechanism", "pipes"],
-            "need one of pipe, eventfd, futex",
+            "[possible values: pipe, eventfd, futex",
         ),
         (
             ["measure", "--size", "64kb"],
@@ -125,7 +125,7 @@ fn a_flag_with_a_wrong_value_names_the_right_ones() {
         ),
         (
             ["measure", "--access", "execute"],
-            "need one of read, write, rmw",
+            "[possible values: read, write, rmw]",
         ),
         (
             ["measure", "--precision", "2"],
@@ -137,7 +137,7 @@ fn a_flag_with_a_wrong_value_names_the_right_ones() {
         ),
         (
             ["measure", "--format", "xml"],
-            "need one of table, json, jsonl, csv",
+            "[possible values: table, json, jsonl, csv, html]",
         ),
     ] {
         let (code, found) = refusal(&place, &arguments);

@@ -219,7 +219,7 @@ fn a_stderr_that_takes_nothing_costs_no_result() {
                     "20",
                     "--record",
                     &set,
-                    "-o",
+                    "--trace",
                     &kept,
                 ],
                 &[&set, &kept],

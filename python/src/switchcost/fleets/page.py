@@ -50,7 +50,7 @@ def _comparison(finding: Finding, folder: Path, number: int) -> str:
     folder.mkdir(exist_ok=True)
     page = folder / f"{number}.html"
     with sides(finding.question.others, finding.question.hosts) as (others, hosts):
-        _running.run(["compare", str(others), str(hosts), f"--output={page}"])
+        _running.run(["compare", str(others), str(hosts), "--format=html", f"--output={page}"])
     return f"{folder.name}/{page.name}"
 
 
