@@ -9,6 +9,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::progress::Progress;
 use crate::row::Row;
 use crate::shell::{Run, Shell, number};
 use crate::spread::Spread;
@@ -287,11 +288,13 @@ impl Table {
         commands.dedup();
         let mut dice = ChaCha8Rng::seed_from_u64(SEED);
         let mut rounds: Vec<Round<'_>> = Vec::new();
+        let mut progress = Progress::new("rounds", self.rounds);
         for _ in 0..self.rounds {
             commands.shuffle(&mut dice);
             let run = |command: &&'_ String| shell.run(command);
             let outcomes: Vec<_> = commands.iter().map(run).collect();
             rounds.push(commands.iter().copied().zip(outcomes).collect());
+            progress.advance();
         }
         self.figures
             .iter()
@@ -309,11 +312,13 @@ pub(crate) fn count_trials(
     mut trial: impl FnMut(usize) -> Result<bool, String>,
 ) -> Row {
     let (mut called, mut failures) = (0, Vec::new());
+    let mut progress = Progress::new("trials", count);
     for index in 0..count {
         match trial(index) {
             Ok(is_called) => called += usize::from(is_called),
             Err(why) => failures.push(why),
         }
+        progress.advance();
     }
     let measured = count - failures.len();
     let found = match failures.into_iter().next() {

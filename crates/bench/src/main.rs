@@ -13,6 +13,7 @@ mod neighbour;
 mod observe;
 mod page;
 mod paired;
+mod progress;
 mod row;
 mod shell;
 mod spread;
@@ -175,10 +176,9 @@ fn run() -> io::Result<()> {
         true => Part::value_variants(),
         false => &arguments.only[..],
     };
-    let mut rows = Vec::new();
     for part in parts {
-        rows.extend(part.measure(&shell, &arguments.programs));
+        let rows = part.measure(&shell, &arguments.programs);
+        println!("{}\n", row::table(&rows));
     }
-    println!("{}", row::table(&rows));
     Ok(())
 }

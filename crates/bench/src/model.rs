@@ -16,6 +16,7 @@ use serde_json::Value;
 use switchcost_record::profile::{Prices, read_prices, read_profile};
 use switchcost_units::Bytes;
 
+use crate::progress::Progress;
 use crate::row::Row;
 use crate::shell::{Shell, interval, need};
 
@@ -71,10 +72,17 @@ pub(crate) fn measure(shell: &Shell, named: &[String]) -> Vec<Row> {
         }
     };
     let is_wanted = |name: &str| named.is_empty() || named.iter().any(|wanted| wanted == name);
-    let programs = PROGRAMS.iter().filter(|(name, _)| is_wanted(name));
-    let mut rows: Vec<Row> = programs
-        .map(|(name, words)| judge(shell, &prices, name, words))
+    let programs: Vec<_> = PROGRAMS
+        .iter()
+        .filter(|(name, _)| is_wanted(name))
         .collect();
+    let mut progress = Progress::new("programs", programs.len());
+    let mut rows = Vec::new();
+    for (name, words) in programs {
+        let row = judge(shell, &prices, name, words);
+        progress.advance_with(&format!("{name}: {}", row.measured));
+        rows.push(row);
+    }
     if named.is_empty() {
         let right = rows.iter().filter(|row| row.is_met == Some(true)).count();
         rows.push(Row::new(
@@ -134,9 +142,7 @@ impl Compared {
 fn judge(shell: &Shell, prices: &Prices, name: &str, words: &str) -> Row {
     let found = compare(shell, prices, name, words).map(|all| {
         let texts: Vec<String> = all.iter().map(Compared::text).collect();
-        let measured = texts.join("; ");
-        eprintln!("{name}: {measured}");
-        (measured, Some(all.iter().all(Compared::is_right)))
+        (texts.join("; "), Some(all.iter().all(Compared::is_right)))
     });
     let command: String = words.chars().take(60).collect();
     Row::new(

@@ -4,6 +4,7 @@
 use super::order::Order;
 use super::ping_pong::{Work, used};
 use super::{Case, Reported, observe, slope};
+use crate::progress::Progress;
 use crate::shell::Shell;
 use crate::spread::Spread;
 
@@ -62,7 +63,7 @@ pub(super) fn beside_alone(shell: &Shell) -> Result<Vec<Case>, String> {
     let cases = BESIDE_ALONE
         .iter()
         .flat_map(|(order, sizes)| sizes.iter().map(|kib| (*order, *kib)));
-    cases.map(case).collect()
+    measure_each(cases.collect(), case)
 }
 
 /// Each case, by what the CPU time grows by with the switches.
@@ -105,8 +106,20 @@ pub(super) fn more_switches(shell: &Shell) -> Result<Vec<Case>, String> {
     let sizes = KIB
         .into_iter()
         .flat_map(|kib| Order::ALL.map(|order| (order, kib)));
-    std::iter::once((Order::Sequential, 0))
-        .chain(sizes)
-        .map(case)
-        .collect()
+    let cases = std::iter::once((Order::Sequential, 0)).chain(sizes);
+    measure_each(cases.collect(), case)
+}
+
+/// Each case is told as it ends.
+fn measure_each(
+    cases: Vec<(Order, usize)>,
+    measure: impl Fn((Order, usize)) -> Result<Case, String>,
+) -> Result<Vec<Case>, String> {
+    let mut progress = Progress::new("cases", cases.len());
+    let measure = |case| {
+        let case = measure(case)?;
+        progress.advance_with(&case.text());
+        Ok(case)
+    };
+    cases.into_iter().map(measure).collect()
 }

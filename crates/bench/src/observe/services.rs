@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::service::{KINDS, Kind, Service, Used};
 use super::turns::ARGUMENT;
 use super::{CPU, Case, Reported, slope};
+use crate::progress::Progress;
 use crate::shell::Shell;
 use crate::spread::Spread;
 
@@ -36,8 +37,12 @@ pub(super) fn measure(shell: &Shell) -> Result<Vec<Case>, String> {
         "SWITCHCOST_SERVICES names no folder of servers; scripts/services.sh downloads them",
     )?;
     let mut cases = Vec::new();
+    let mut progress = Progress::new("services", KINDS.len());
     for kind in &KINDS {
-        cases.extend(measure_kind(shell, kind, &packages)?);
+        let measured = measure_kind(shell, kind, &packages)?;
+        let texts: Vec<String> = measured.iter().map(Case::text).collect();
+        progress.advance_with(&texts.join("\n"));
+        cases.extend(measured);
     }
     Ok(cases)
 }
@@ -102,7 +107,7 @@ fn inject(shell: &Shell, service: &Service) -> Result<(), String> {
     let process = service.processes().pop().ok_or("the server has ended")?;
     let [small, large] = KIB;
     let command = format!(
-        "switchcost inject -p {process} --work syscall:{} --period 100us --budget 10s --footprint 0,{small}KiB,{large}KiB --cpu {CPU}",
+        "switchcost inject -p {process} --work syscall:{} --period 100us --budget 30s --footprint 0,{small}KiB,{large}KiB --cpu {CPU}",
         service.kind.call
     );
     shell.run(&command).map(drop)
