@@ -112,8 +112,15 @@ pub fn metrics(
         switches(&sums),
         causes(findings),
         cpu(&sums),
-        cost(Unit::Ratios, SHARE, findings.all.share),
         cost(
+            DIRECT,
+            Unit::Ratios,
+            DIRECT_SHARE,
+            findings.all.direct_share,
+        ),
+        cost(BOTH, Unit::Ratios, SHARE, findings.all.share),
+        cost(
+            BOTH,
             Unit::Other("cpus".to_owned()),
             IN_CPUS,
             findings.all.cost_cpus,
@@ -146,6 +153,11 @@ pub fn metrics(
     text
 }
 
+/// Known where that of cold caches is not.
+const DIRECT: &str = "context_switch_direct_cost";
+const DIRECT_SHARE: &str = "What switching has cost so far without cold caches, as a share of the CPU time of observed tasks";
+
+const BOTH: &str = "context_switch_cost";
 const SHARE: &str = "What switching has cost so far, as a share of the CPU time of observed tasks";
 const IN_CPUS: &str = "The same in CPUs: seconds of CPU time a second";
 
@@ -205,7 +217,7 @@ fn cpu(sums: &[LabelSum]) -> Series {
     }
 }
 
-fn cost(unit: Unit, help: &'static str, cost: Option<Range>) -> Series {
+fn cost(name: &'static str, unit: Unit, help: &'static str, cost: Option<Range>) -> Series {
     let of = |range: Range| {
         let ends = [
             ("low", Some(range.low)),
@@ -218,7 +230,7 @@ fn cost(unit: Unit, help: &'static str, cost: Option<Range>) -> Series {
     };
     let values = cost.into_iter().flat_map(of).collect();
     Series {
-        name: "context_switch_cost",
+        name,
         help,
         unit: Some(unit),
         values,

@@ -93,6 +93,24 @@ fn no_counter_falls() {
 }
 
 #[test]
+fn the_direct_cost_is_a_metric_of_its_own() {
+    let observation = large();
+    let direct = analyse(&observation)
+        .all
+        .direct_share
+        .expect("it is priced");
+    let text = scrape(&observation, &mut Scraped::default());
+    let value = |metric: &str, bound: &str| -> f64 {
+        let start = format!("switchcost_{metric}_ratios{{bound=\"{bound}\"}} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&start));
+        value.and_then(|value| value.parse().ok()).expect(&start)
+    };
+    let found = ["low", "high"].map(|bound| value("context_switch_direct_cost", bound));
+    assert_eq!(found, [direct.low, direct.high]);
+    assert!(found[1] < value("context_switch_cost", "high"), "{text}");
+}
+
+#[test]
 fn metrics_take_any_name() {
     let mut hostile = small();
     hostile.tasks[0].name = "a\"} 1\n\\\u{1b}[31m".to_owned();
