@@ -51,6 +51,15 @@ impl Group {
             .find_map(|line| line.strip_prefix(field)?.trim().parse().ok());
         line.unwrap_or_else(|| panic!("{file} has {field}: {text}"))
     }
+
+    /// How long its quota has held it up so far, as the kernel counts it.
+    pub(crate) fn throttled_ns(&self) -> u64 {
+        if self.folder.join("cpu.max").exists() {
+            self.number("cpu.stat", "throttled_usec ") * 1_000
+        } else {
+            self.number("cpu.stat", "throttled_time ")
+        }
+    }
 }
 
 impl Drop for Group {
