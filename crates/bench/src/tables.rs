@@ -308,7 +308,7 @@ pub(crate) fn simulate() -> Table {
             .unit(" s")
             .over(other)
     };
-    // One is in the middle: of 128 KiB or 1 MiB and 4 ways, or of 2 MiB and 8 ways.
+    // One is in the middle: of 1 MiB and 4 ways, or of 2 MiB and 8 ways.
     let many = |what: &str, folder: &str, one: &str, most: f64| {
         let all = format!("$(echo {folder}/* | tr ' ' ,)");
         let commands = [all, format!("{folder}/{one}.toml")];
@@ -351,12 +351,6 @@ pub(crate) fn simulate() -> Table {
                     .to_owned(),
                 [command("short.sct", two, 1), on_two_threads],
                 Bound::Shown,
-            ),
-            many(
-                "a hundred sizes of first-level caches",
-                "first",
-                "9-4",
-                8.0,
             ),
             many(
                 "a hundred sizes of a second-level cache",

@@ -4,8 +4,6 @@ use crate::machine::Kind;
 
 use super::VIEWS;
 
-/// All three views at once.
-const ALIKE: usize = VIEWS;
 const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
 /// Counts by depth. A line at depth `d` is found by levels of more than `d` ways; depth 0 is not counted, and all
@@ -13,12 +11,10 @@ const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 #[derive(Debug)]
 pub(super) struct Depths {
     ways: usize,
-    /// References, by view (and all alike), kind, and the greatest depth of their lines.
+    /// References, by view, kind and depth.
     references: Vec<u64>,
-    /// Demand lookups, by view (and all alike), and depth.
+    /// Demand lookups, by view and depth.
     demand: Vec<u64>,
-    /// Lines looked up that are not the deepest ones of their reference.
-    others: Vec<u64>,
     /// Stores to lines that were modified only beyond so many ways.
     modified: Vec<i64>,
     /// Lines that end modified, by the fewest ways where that is so.
@@ -30,9 +26,8 @@ impl Depths {
         let depths = ways + 1;
         Depths {
             ways,
-            references: vec![0; (VIEWS + 1) * KINDS.len() * depths],
-            demand: vec![0; (VIEWS + 1) * depths],
-            others: vec![0; (VIEWS + 1) * depths],
+            references: vec![0; VIEWS * KINDS.len() * depths],
+            demand: vec![0; VIEWS * depths],
             modified: vec![0; VIEWS * depths],
             kept: vec![0; VIEWS * depths],
         }
@@ -48,12 +43,6 @@ impl Depths {
         view * (self.ways + 1) + depth
     }
 
-    /// A reference to one line, the same in all views.
-    #[inline]
-    pub(super) fn count_alike(&mut self, kind: Kind, depth: usize) {
-        self.count(ALIKE, kind, depth, true);
-    }
-
     /// A reference to one line, in one view.
     #[inline]
     pub(super) fn count(&mut self, view: usize, kind: Kind, depth: usize, is_demand: bool) {
@@ -61,13 +50,6 @@ impl Depths {
         self.references[at] += 1;
         let at = self.index_of(view, depth);
         self.demand[at] += u64::from(is_demand);
-    }
-
-    /// One line of a reference of which another line is as deep or deeper.
-    pub(super) fn count_other(&mut self, view: usize, depth: usize) {
-        let at = self.index_of(view, depth);
-        self.others[at] += 1;
-        self.demand[at] += 1;
     }
 
     /// A store to a line that was modified only beyond so many ways.
@@ -120,9 +102,8 @@ impl Depths {
         for (row, &ways) in into.iter_mut().zip(ways) {
             while depth > ways {
                 depth -= 1;
-                let alike = at_depth(ALIKE, depth);
                 for (view, sum) in sums.iter_mut().enumerate() {
-                    *sum += at_depth(view, depth) + alike;
+                    *sum += at_depth(view, depth);
                 }
             }
             *row = sums;
@@ -131,29 +112,15 @@ impl Depths {
 
     /// References of a kind that miss in a view with so many ways.
     pub(super) fn misses(&self, view: usize, kind: Kind, ways: usize) -> u64 {
-        let of = |view| {
-            self.references[self.reference_at(view, kind, ways)..]
-                .iter()
-                .take(self.ways + 1 - ways)
-                .sum::<u64>()
-        };
-        of(view) + of(ALIKE)
+        self.references[self.reference_at(view, kind, ways)..]
+            .iter()
+            .take(self.ways + 1 - ways)
+            .sum()
     }
 
     /// Lines brought into a view with so many ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
-        let of = |view| {
-            self.others[self.index_of(view, ways)..]
-                .iter()
-                .take(self.ways + 1 - ways)
-                .sum::<u64>()
-        };
-        KINDS
-            .map(|kind| self.misses(view, kind, ways))
-            .iter()
-            .sum::<u64>()
-            + of(view)
-            + of(ALIKE)
+        KINDS.map(|kind| self.misses(view, kind, ways)).iter().sum()
     }
 
     /// Modified lines that left a view with so many ways.

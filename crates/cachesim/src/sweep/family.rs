@@ -62,12 +62,7 @@ impl Family {
         let members: Vec<Member> = designs.into_iter().enumerate().map(member).collect();
         let places: Vec<GridSlot> = members.iter().map(|member| member.places[0]).collect();
         let width = VIEWS * (entries + if has_behind { members.len() } else { 0 });
-        let asked: &[usize] = if group.position == Position::Only {
-            &[]
-        } else {
-            &group.levels
-        };
-        let guide = Machine::new_with_requests_to(members[0].design.clone(), asked);
+        let guide = Machine::new_with_requests_to(members[0].design.clone(), &group.levels);
         let format = guide.key_format(group.levels[0]);
         Family {
             guide: Box::new(guide),
@@ -116,7 +111,6 @@ impl Family {
             self.opened = Some(self.counted().to_vec());
         }
         self.guide.run(blocks, references, context);
-        self.feed.run(blocks, references);
         self.answer();
     }
 
@@ -130,7 +124,6 @@ impl Family {
         if self.opened.is_some() && self.closed.is_none() {
             self.closed = Some(self.counted().to_vec());
         }
-        self.feed.touch(address, bytes, is_store);
         let touched = self.guide.touch(address, bytes, is_store, context);
         self.answer();
         touched

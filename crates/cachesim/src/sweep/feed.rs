@@ -2,7 +2,6 @@
 
 use switchcost_design::Design;
 use switchcost_design::result::DesignResult;
-use switchcost_trace::{BlockRun, Reference};
 
 use crate::address::KeyFormat;
 use crate::machine::LevelRequest;
@@ -11,14 +10,12 @@ use crate::processes::Running;
 use super::VIEWS;
 use super::behind::Behind;
 use super::depths::Depths;
-use super::direct::Direct;
 use super::groups::Position;
 use super::shape::{GridSlot, Shape};
 use super::through::Through;
 
 #[derive(Debug)]
 pub(super) enum Feed {
-    Direct(Direct),
     Behind(Behind),
     Through(Through),
 }
@@ -27,7 +24,6 @@ pub(super) enum Feed {
 macro_rules! either {
     ($feed:expr, $call:ident($($argument:expr),*)) => {
         match $feed {
-            Feed::Direct(direct) => direct.$call($($argument),*),
             Feed::Behind(behind) => behind.$call($($argument),*),
             Feed::Through(through) => through.$call($($argument),*),
         }
@@ -44,33 +40,14 @@ impl Feed {
         format: KeyFormat,
     ) -> Feed {
         match position {
-            Position::Only => Feed::Direct(Direct::new(shapes)),
             Position::Last => Feed::Behind(Behind::new(shapes)),
             Position::Between => Feed::Through(Through::new(members, &shapes[0], places, format)),
         }
     }
 
-    /// What the processor asks.
-    pub(super) fn run(&mut self, blocks: BlockRun<'_>, references: &[Reference]) {
-        if let Feed::Direct(direct) = self {
-            direct.run(blocks, references);
-        }
-    }
-
-    /// What the kernel touches.
-    pub(super) fn touch(&mut self, address: u64, bytes: u64, is_store: bool) {
-        if let Feed::Direct(direct) = self {
-            direct.touch(address, bytes, is_store);
-        }
-    }
-
     /// What the levels before have asked.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
-        match self {
-            Feed::Direct(_) => {}
-            Feed::Behind(behind) => behind.answer(requests),
-            Feed::Through(through) => through.answer(requests),
-        }
+        either!(self, answer(requests))
     }
 
     pub(super) fn empty_flushed_view(&mut self) {
@@ -111,7 +88,7 @@ impl Feed {
     ) -> [u64; 2] {
         match self {
             Feed::Through(through) => through.given(member, view),
-            Feed::Direct(_) | Feed::Behind(_) => [
+            Feed::Behind(_) => [
                 self.depths(level, place.grid).write_backs(view, place.ways),
                 0,
             ],
@@ -121,7 +98,6 @@ impl Feed {
     /// What is modified in the end stays so.
     pub(super) fn finish(&mut self) {
         match self {
-            Feed::Direct(direct) => direct.finish(),
             Feed::Behind(behind) => behind.finish(),
             Feed::Through(_) => {}
         }
@@ -130,7 +106,7 @@ impl Feed {
     /// What the levels behind count, by member; none where there are none.
     pub(super) fn results_behind(&mut self) -> Vec<DesignResult> {
         match self {
-            Feed::Direct(_) | Feed::Behind(_) => Vec::new(),
+            Feed::Behind(_) => Vec::new(),
             Feed::Through(through) => through.results(),
         }
     }

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use switchcost_design::{
-    AddressKind, Design, Holds, Inclusion, Level, Replacement, Ways, WritePolicy,
-};
+use switchcost_design::{Design, Holds, Inclusion, Level, Replacement, Ways, WritePolicy};
 use switchcost_units::Bytes;
 
 use super::shape::sets_and_ways;
@@ -14,8 +12,6 @@ use super::through::MOST_MEMBERS;
 /// Where the requests of swept levels come from, and where they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// From the processor to memory.
-    Only,
     /// From other levels to memory.
     Last,
     /// From other levels to others, which each member has for itself.
@@ -180,13 +176,6 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     }
     let is_last =
         |at: usize| !(at + 1..levels.len()).any(|other| share_a_path(&levels[at], &levels[other]));
-    if (0..levels.len()).all(is_last) {
-        let is_virtual = |level: &Level| level.index == AddressKind::Virtual;
-        let are_all = levels
-            .iter()
-            .all(|level| is_sweepable(level) && is_virtual(level));
-        return are_all.then(|| ((0..levels.len()).collect(), Position::Only));
-    }
     // A level that the processor asks too would learn nothing of references that touch several lines.
     let is_swept = |at: &usize| is_asked(levels, *at) && is_last(*at) && is_sweepable(&levels[*at]);
     let swept: Vec<usize> = (0..levels.len()).filter(is_swept).collect();

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use switchcost_design::{Design, Holds, OnSwitch, WritePolicy};
+use switchcost_design::{Design, OnSwitch, WritePolicy};
 
 /// One level of all members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Its place in the design.
     pub(super) level: usize,
-    pub(super) holds: Holds,
-    pub(super) line_bits: u32,
     /// Whether lines are modified here, to be written back later.
     pub(super) is_write_back: bool,
     pub(super) is_flushed_on_switch: bool,
@@ -69,8 +67,6 @@ impl Shape {
         let of_all = &members[0].levels[level];
         Shape {
             level,
-            holds: of_all.holds,
-            line_bits: of_all.line.0.trailing_zeros(),
             is_write_back: of_all.write == WritePolicy::Back,
             is_flushed_on_switch: of_all.on_switch == OnSwitch::Flush,
             grids,

@@ -95,32 +95,6 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[start] = mark;
     }
 
-    /// Takes a line out.
-    #[inline]
-    pub(super) fn remove(&mut self, set: usize, depth: usize) {
-        let (start, length) = (set * self.ways, self.length(set));
-        self.keys
-            .copy_within(start + depth + 1..start + length, start + depth);
-        self.marks
-            .copy_within(start + depth + 1..start + length, start + depth);
-        self.set_length(set, length - 1);
-    }
-
-    /// Lines that are not there become the first ones, in this order.
-    #[inline]
-    pub(super) fn put_first(&mut self, set: usize, lines: impl ExactSizeIterator<Item = (u64, M)>) {
-        let (start, added) = (set * self.ways, lines.len());
-        let kept = self.length(set).min(self.ways - added);
-        self.keys.copy_within(start..start + kept, start + added);
-        self.marks.copy_within(start..start + kept, start + added);
-        for (at, (key, mark)) in lines.enumerate() {
-            self.keys[start + at] = key;
-            self.marks[start + at] = mark;
-        }
-        self.set_length(set, kept + added);
-        self.is_used = true;
-    }
-
     /// The line at a depth, where the stack is so deep, and its mark.
     #[inline]
     pub(super) fn line_at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
@@ -137,12 +111,6 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         (0..sets)
             .flat_map(of_set)
             .map(|(depth, (key, mark))| (depth, key, mark))
-    }
-
-    /// Whether no stack holds anything.
-    #[inline]
-    pub(super) fn are_empty(&self) -> bool {
-        !self.is_used
     }
 
     /// All lines are lost.
@@ -194,9 +162,6 @@ mod tests {
         assert_eq!(stacks.find(1, 2, 2), None, "beyond two");
         stacks.promote(1, Some(2), 2, 1);
         assert_eq!(keys(&stacks, 1), [2, 4, 3]);
-        stacks.remove(1, 1);
-        stacks.put_first(1, [(8, 0), (9, 0)].into_iter());
-        assert_eq!(keys(&stacks, 1), [8, 9, 2]);
         assert!(keys(&stacks, 0).is_empty());
     }
 
@@ -205,7 +170,7 @@ mod tests {
         let mut stacks: Stacks<Beyond> = Stacks::new(1, 2);
         stacks.promote(0, None, 7, 0);
         stacks.clear();
-        assert!(stacks.are_empty() && stacks.find(0, 7, 2).is_none());
+        assert!(stacks.lines().next().is_none() && stacks.find(0, 7, 2).is_none());
     }
 
     #[test]

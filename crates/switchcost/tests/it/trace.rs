@@ -262,7 +262,7 @@ fn the_kernel_may_order_the_turns() {
     );
 }
 
-/// Two first levels that can be swept, as a design file says them.
+/// A second level that can be swept, as a design file says it.
 const PLAIN: &str = r#"
 schema = "switchcost.design/1"
 name = "plain"
@@ -282,6 +282,14 @@ size = "8KiB"
 line = "32B"
 ways = 2
 miss_cycles = 20
+
+[[level]]
+name = "L2"
+holds = "both"
+size = "64KiB"
+line = "32B"
+ways = 4
+miss_cycles = 100
 
 [[tlb]]
 name = "DTLB"
@@ -317,9 +325,9 @@ fn designs_in_one_pass_cost_what_each_alone_costs() {
         let record = place.path(&format!("{in_full}.parquet"));
         let vary = [
             "--vary",
-            "L1I+L1D.size=2KiB,4KiB,8KiB,16KiB,32KiB",
+            "L2.size=16KiB,32KiB,64KiB,128KiB,256KiB",
             "--vary",
-            "L1I+L1D.ways=1,2,4,8",
+            "L2.ways=1,2,4,8",
         ];
         let usual = [
             "simulate",

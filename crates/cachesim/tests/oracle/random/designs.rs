@@ -357,13 +357,19 @@ pub(crate) struct Family {
 pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let members = prop::collection::vec(prop::collection::vec(size, 4), 6..14);
-    // A last level that fetches ask first, but loads and stores ask second, is not swept.
-    let bases = design().prop_filter("a last level is first too", |design| {
-        design.levels[0].holds != Data || design.levels[1].holds != Both
+    // Levels that the processor asks are not swept, be it for fetches alone.
+    let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
+    let bases = design().prop_filter("a last level is first too", move |design| {
+        let levels = &design.levels;
+        let has_before = |at: usize| {
+            levels[..at]
+                .iter()
+                .any(|other| is_behind(&levels[at], other))
+        };
+        (1..levels.len()).any(has_before) && (levels[0].holds != Data || levels[1].holds != Both)
     });
     (bases, members, any::<bool>(), prop::bool::weighted(0.9)).prop_map(
-        |(mut base, members, is_physical, allocates)| {
-            let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
+        move |(mut base, members, is_physical, allocates)| {
             for at in 0..base.levels.len() {
                 let (before, rest) = base.levels.split_at_mut(at);
                 let Some((level, later)) = rest.split_first_mut() else {
