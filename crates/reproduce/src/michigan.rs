@@ -3,7 +3,6 @@
 mod counted;
 mod measured;
 mod pages;
-mod simulated;
 mod with_kernel;
 
 use switchcost_record::{CacheKind, HostManifest};
@@ -17,10 +16,6 @@ const USER: &str = "michigan-user";
 
 /// Figures 2 and 3: sizes in KiB; 0 is the direct cost.
 const SIZES_KIB: [u64; 10] = [0, 8, 16, 32, 48, 64, 96, 128, 192, 256];
-/// Simulated sizes, and the fewest that every claim about them can be decided by.
-const SIMULATED_KIB: [u64; 10] = [4, 8, 16, 24, 32, 48, 64, 96, 128, 256];
-const QUICKLY_SIMULATED_KIB: [u64; 4] = [8, 32, 64, 256];
-
 /// The smallest cache that holds data.
 fn first_level(host: &HostManifest) -> Result<Bytes, String> {
     let caches = host
@@ -36,14 +31,6 @@ fn first_level(host: &HostManifest) -> Result<Bytes, String> {
 /// Whether an array of a size just fills a level: the sizes that are run do not lie closer.
 fn is_about(size: Bytes, level: Bytes) -> bool {
     (level.0 / 2..=level.0 * 2).contains(&size.0)
-}
-
-fn walks(kib: u64) -> String {
-    format!("michigan-walks-{kib}KiB")
-}
-
-fn simulated_step(kib: u64) -> String {
-    format!("michigan-simulated-{kib}KiB")
 }
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
@@ -70,24 +57,6 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     if !is_quick {
         steps.extend(pages::steps(site));
     }
-    let simulated: &[u64] = if is_quick {
-        &QUICKLY_SIMULATED_KIB
-    } else {
-        &SIMULATED_KIB
-    };
-    for &kib in simulated {
-        let line =
-            "simulate TRACE --design michigan-xeon-d1541 --vary L2.inclusion=neither,inclusive";
-        let mut simulate = Step::new(simulated_step(kib), line);
-        simulate.trace_of = Some(walks(kib));
-        steps.extend([
-            Step::new(
-                walks(kib),
-                &format!("trace walks --size {kib}KiB --turns 20"),
-            ),
-            simulate,
-        ]);
-    }
     if site.has_guest {
         steps.extend(with_kernel::steps(site.effort));
     }
@@ -98,7 +67,6 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![
         measured::figures_2_and_3(records),
         counted::figure_4(records),
-        simulated::figure_4(records),
         with_kernel::figure_4(records),
         with_kernel::figure_2(records),
         pages::exhibit(records),
@@ -109,7 +77,6 @@ pub(crate) fn quantities() -> Quantities {
     [
         measured::quantities(),
         counted::quantities(),
-        simulated::quantities(),
         with_kernel::quantities(),
         pages::quantities(),
     ]

@@ -80,7 +80,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     });
     exhibit.notes.push(
         "Mean counts of batches that were run for them; the kernel's half is in them, as in the poster's, \
-         where this machine lets it be counted. The same misses are simulated below, on any machine."
+         where this machine lets it be counted. The same misses are simulated below, in a guest."
             .into(),
     );
     exhibit

@@ -6,35 +6,10 @@ use switchcost_record::Mechanism;
 use switchcost_workload::Access;
 
 use super::with_kernel::{LAYERS, Layer, Variant, step};
-use super::{KERNEL, QUICKLY_SIMULATED_KIB, SIMULATED_KIB, USER, simulated_step};
+use super::{KERNEL, USER};
 use crate::arm::{ARMS, Arm};
 use crate::testing::{self, Shown, case, measured, simulated, verdicts};
 use crate::{Paper, Records, Verdict};
-
-/// Misses of both hierarchies by KiB: L1D alone and of two, then of the DTLB.
-fn add_simulated(records: &mut Records, sizes_kib: &[u64], misses: impl Fn(u64) -> [[u64; 2]; 2]) {
-    let (head, findings) = simulated();
-    for &kib in sizes_kib {
-        let (mut head, mut findings) = (head.clone(), findings.clone());
-        (
-            head.trace.voluntary_switches,
-            head.trace.involuntary_switches,
-        ) = (0, 10);
-        findings.designs.truncate(1);
-        let [l1d, dtlb] = misses(kib);
-        let level = |name: &str, misses: u64| LevelCounts {
-            name: name.to_owned(),
-            load_misses: misses * 10,
-            ..LevelCounts::default()
-        };
-        let hierarchies = &mut findings.designs[0].hierarchies;
-        for (counts, place) in [(&mut hierarchies.private, 0), (&mut hierarchies.shared, 1)] {
-            counts.levels = vec![level("L1D", l1d[place])];
-            counts.tlbs = vec![level("DTLB", dtlb[place])];
-        }
-        records.add_simulated(&simulated_step(kib), head, findings);
-    }
-}
 
 /// A guest's sizes in KiB.
 const GUEST_KIB: [u64; 5] = [8, 32, 64, 128, 256];
@@ -183,14 +158,6 @@ fn published() -> Records {
         misses: |_| [50.0, 2.0],
     };
     add_measured(&mut records, &kernel, &user);
-    add_simulated(&mut records, &SIMULATED_KIB, |kib| {
-        let l1d = if kib <= 32 {
-            [1, 1 + kib * 16]
-        } else {
-            [kib * 16, kib * 16]
-        };
-        [l1d, [1, 1 + kib / 4]]
-    });
     add_guest(&mut records, as_published);
     add_pages(&mut records, [1200.0, 900.0]);
     records
@@ -249,9 +216,6 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
         &steady(0.001, |kib| [kib as f64, 2.0 - kib as f64 / 1000.0]),
         &cheap,
     );
-    add_simulated(&mut turned, &SIMULATED_KIB, |kib| {
-        [[1, 1 + kib], [1, 300 - kib]]
-    });
     add_guest(&mut turned, self::turned);
     add_pages(&mut turned, [1000.0, 1200.0]);
     let mut code = published();
@@ -284,35 +248,6 @@ fn absolute_and_relative_variance_may_disagree() {
         reported["user-varies-less-relatively"],
         Verdict::Differs,
         "40 against 10 %"
-    );
-}
-
-#[test]
-fn without_the_sizes_that_a_claim_is_about_it_is_not_decided() {
-    let reported = |sizes_kib: &[u64]| {
-        let mut records = Records::default();
-        add_simulated(&mut records, sizes_kib, |kib| [[1, 1 + kib], [1, 1 + kib]]);
-        // A definition is among them.
-        let claims = Paper::Michigan
-            .exhibits(&records)
-            .into_iter()
-            .flat_map(|exhibit| exhibit.claims);
-        let reported: BTreeMap<String, Verdict> = claims
-            .map(|claim| (claim.entry.id, claim.verdict))
-            .collect();
-        let names = ["maximum-at-l1", "falls-beyond", "dtlb-grows"];
-        names.map(|name| reported[&format!("simulated-{name}")] != Verdict::Undecided)
-    };
-    assert_eq!(reported(&QUICKLY_SIMULATED_KIB), [true; 3]);
-    assert_eq!(
-        reported(&[8, 64, 256]),
-        [false, false, true],
-        "without 32 KiB"
-    );
-    assert_eq!(
-        reported(&[8, 32, 64]),
-        [true, true, false],
-        "without anything above 64 KiB"
     );
 }
 
@@ -355,10 +290,7 @@ fn what_the_overhead_does_not_show_is_not_laid_to_the_dtlb() {
 /// What only a guest can show.
 #[test]
 fn code_that_is_not_traced_is_missing() {
-    let mut records = Records::default();
-    add_simulated(&mut records, &SIMULATED_KIB, |kib| {
-        [[1, 1 + kib], [1, 1 + kib]]
-    });
+    let records = Records::default();
     let reported = verdicts(Paper::Michigan, &records);
     for claim in ["simulated-l1i-grows", "kernel-l1i-gaps", "kernel-dtlb-gap"] {
         assert_eq!(reported[claim], Verdict::Undecided);

@@ -3,7 +3,6 @@
 use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
 
-use super::simulated::level;
 use crate::arm::{ARMS, Arm};
 use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
@@ -107,6 +106,11 @@ struct Counter {
     of: fn(&HierarchyCounts) -> Option<u64>,
     /// What it depends on, and how that is called.
     variants: [(Variant, &'static str); 2],
+}
+
+fn level<'a>(counts: &'a HierarchyCounts, name: &str) -> Option<&'a LevelCounts> {
+    let all = counts.levels.iter().chain(&counts.tlbs);
+    all.into_iter().find(|level| level.name == name)
 }
 
 const L1I: Counter = Counter {

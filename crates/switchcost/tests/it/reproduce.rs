@@ -62,7 +62,7 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     );
 }
 
-/// Small sizes and one seed: one that is measured and simulated. Then the same again.
+/// Small sizes and one seed. Then the same again.
 #[test]
 fn a_paper_is_redone_quickly() {
     check_quickly(&["michigan"], "The Michigan poster");
@@ -123,7 +123,6 @@ fn check_quickly(papers: &[&str], first: &str) {
             }
         }
     }
-    // What is simulated is found on any machine.
     assert!(
         found >= 3 * papers.len() as u32,
         "{found} claims have numbers: {printed}"
@@ -144,26 +143,16 @@ fn check_quickly(papers: &[&str], first: &str) {
 fn check_michigan(place: &Place, site: &Path, papers: &[&str]) {
     let json = conformity::read(fs::read(site.join("michigan.json")).expect("a file"));
     assert_eq!(json["schema"], "switchcost.reproduce/3");
-    // What is simulated is found on any machine, however loud. 32 KiB is among the quick sizes: two arrays lose each
-    // other's lines, one alone keeps its own.
-    let simulated = &json["papers"][0]["exhibits"][2];
-    let rows = simulated["table"]["rows"].as_array().expect("rows");
+    let measured = &json["papers"][0]["exhibits"][0];
+    let rows = measured["table"]["rows"].as_array().expect("rows");
     assert!(rows.len() >= 3, "{rows:?}");
-    let claims = simulated["claims"].as_array().expect("claims");
-    let value = |id: &str| {
-        claims
-            .iter()
-            .find(|claim| claim["id"] == id)
-            .and_then(|claim| claim["terms"][0]["value"].as_f64())
-    };
+    // However loud the machine is: the kernel's switch has system calls beside what one at user level has.
+    let mut claims = measured["claims"].as_array().expect("claims").iter();
+    let slower = claims.find(|claim| claim["id"] == "user-slower");
+    let ratio = slower.and_then(|claim| claim["terms"][0]["value"].as_f64());
     assert!(
-        value("simulated-maximum-at-l1").is_some_and(|more| more > 0.0),
-        "{claims:?}"
-    );
-    assert_eq!(
-        value("simulated-falls-beyond"),
-        Some(0.0),
-        "both miss every line: {claims:?}"
+        ratio.is_some_and(|ratio| 0.0 < ratio && ratio < 1.0),
+        "{measured}"
     );
     let page = fs::read(site.join("michigan.html")).expect("a page");
     let arguments = ["reproduce", "michigan", "--quick", "-o", text(site)];
