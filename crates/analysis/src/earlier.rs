@@ -187,7 +187,7 @@ impl<'a> EarlierRecords<'a> {
             .cases
             .iter()
             .enumerate()
-            .filter_map(|(place, counted)| of_case(place, counted))
+            .filter_map(|(place, counted)| earlier_case(place, counted))
             .collect();
         EarlierRuns {
             found: self.found,
@@ -250,7 +250,7 @@ fn within(found: &Estimate) -> Option<f64> {
     Some((found.relative_half_width_within_run() / student(freedom, found.confidence)?).powi(2))
 }
 
-fn of_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {
+fn earlier_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {
     let (newest, oldest) = (counted.first()?, counted.last()?);
     let runs = counted.len();
     let repetitions = counted.iter().map(|run| run.repetitions).sum::<usize>() / runs;

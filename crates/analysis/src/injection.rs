@@ -194,11 +194,11 @@ impl MovedFinding {
 pub fn analyse(record: &Injection) -> Findings {
     match &record.header.service {
         Some(service) => service::analyse(record, service),
-        None => of_twins(record),
+        None => twin_findings(record),
     }
 }
 
-fn of_twins(record: &Injection) -> Findings {
+fn twin_findings(record: &Injection) -> Findings {
     let plan = &record.header.plan;
     let chain_ns = mean_chain_ns(&record.runs);
     let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
@@ -214,7 +214,7 @@ fn of_twins(record: &Injection) -> Findings {
     };
     let per_second = |period: Nanos| 1e9 / period.0.max(1) as f64;
     let headline_of = |timing| {
-        by_block(
+        reloads_by_block(
             &record.runs,
             Way {
                 timing,
@@ -380,7 +380,7 @@ fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Vec<f64> {
 }
 
 /// What cold caches cost in each pass; with nothing touched, what a preemption does.
-fn by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
+fn reloads_by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let mut all = costs(runs, way, chain_ns);
     if way.footprint > 0 {
         let direct = costs(

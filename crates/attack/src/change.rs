@@ -141,12 +141,12 @@ fn title(body: &[u8]) -> String {
 /// The body of an object, without its closing bracket, and where it was changed.
 fn object(change: Change, mut body: Vec<u8>, random: &mut ChaCha8Rng) -> Option<(Vec<u8>, String)> {
     body.push(b'}');
-    let (mut changed, path) = of_json(change, &body, random)?;
+    let (mut changed, path) = change_json(change, &body, random)?;
     changed.pop();
     Some((changed, path))
 }
 
-fn of_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(Vec<u8>, String)> {
+fn change_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(Vec<u8>, String)> {
     let found = json::values(text);
     let is_wanted = |value: &&json::Found| match change {
         Change::Number => value.kind == json::Kind::Number,
@@ -161,7 +161,7 @@ fn of_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(Vec<
         Change::Kind => (*VALUES.choose(random)?).to_owned(),
         _ => {
             return Some((
-                without_or_twice(text, &value.member, random),
+                delete_or_double(text, &value.member, random),
                 value.path.clone(),
             ));
         }
@@ -173,7 +173,7 @@ fn of_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(Vec<
 }
 
 /// A field or element with the comma before it, or else behind it.
-fn without_or_twice(text: &[u8], member: &Range<usize>, random: &mut ChaCha8Rng) -> Vec<u8> {
+fn delete_or_double(text: &[u8], member: &Range<usize>, random: &mut ChaCha8Rng) -> Vec<u8> {
     if random.random_bool(0.5) {
         let twice = [&text[member.clone()], b",", &text[member.clone()]].concat();
         return replaced(text, member.clone(), &twice);
@@ -272,7 +272,7 @@ fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Chang
         Change::Byte | Change::Piece => raw(change, file, random)?,
         Change::Cell => parquet_file::with_another_cell(file, random)?,
         _ => parquet_file::with_another_head(file, |head| {
-            let (changed, path) = of_json(change, head, random)?;
+            let (changed, path) = change_json(change, head, random)?;
             at = Some(path);
             Some(changed)
         })?,
@@ -351,7 +351,7 @@ mod tests {
         {
             for seed in 0..8 {
                 let changed =
-                    without_or_twice(text, &value.member, &mut ChaCha8Rng::seed_from_u64(seed));
+                    delete_or_double(text, &value.member, &mut ChaCha8Rng::seed_from_u64(seed));
                 let changed = String::from_utf8(changed).expect("text");
                 assert!(
                     serde_json::from_str::<serde_json::Value>(&changed).is_ok(),

@@ -117,7 +117,7 @@ fn main() -> ExitCode {
 
 /// How many trials failed.
 fn run(arguments: Arguments) -> Result<usize, String> {
-    let program = arguments.program.map_or_else(beside_this_one, Ok)?;
+    let program = arguments.program.map_or_else(sibling_program, Ok)?;
     let seed = arguments.seed.unwrap_or_else(campaign::time_of_day);
     let campaign = Campaign {
         program,
@@ -158,7 +158,7 @@ fn repeat(campaign: &Campaign, name: &str) -> Result<usize, String> {
     Ok(count.failed)
 }
 
-fn beside_this_one() -> Result<PathBuf, String> {
+fn sibling_program() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = own.with_file_name("switchcost");
     match program.is_file() {

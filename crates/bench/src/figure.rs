@@ -180,7 +180,7 @@ impl Figure {
         let read = |command: &String| {
             let run = round[command].as_ref().map_err(String::clone)?;
             let value = self.quantity.read(run);
-            value.ok_or_else(|| format!("{command}: not measured: {}", why(run)))
+            value.ok_or_else(|| format!("{command}: not measured: {}", missing_reason(run)))
         };
         let own = read(&self.command)?;
         let compared = match &self.beside {
@@ -251,7 +251,7 @@ impl Figure {
 }
 
 /// What the program itself says of a result that it could not measure.
-fn why(run: &Run) -> String {
+fn missing_reason(run: &Run) -> String {
     match run.json["results"][0]["why"].as_str() {
         Some(why) => why.to_owned(),
         None => run.errors.trim().to_owned(),

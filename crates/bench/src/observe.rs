@@ -134,7 +134,7 @@ impl AtLeast {
 }
 
 /// Adds all cases to what was found of them.
-fn with_cases(mut row: Row, cases: &Result<Vec<Case>, String>) -> Row {
+fn add_cases(mut row: Row, cases: &Result<Vec<Case>, String>) -> Row {
     for case in cases.iter().flatten() {
         row.measured = format!("{}\n{}", row.measured, case.text());
     }
@@ -152,7 +152,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
         |_| true,
         Case::is_held,
     );
-    rows.push(with_cases(held, &cases));
+    rows.push(add_cases(held, &cases));
     rows
 }
 
@@ -170,7 +170,7 @@ fn judge_range(name: &str, command: &str, cases: &Result<Vec<Case>, String>) -> 
         Case::is_likely_known,
         Case::is_hit,
     );
-    vec![with_cases(held, cases), hit]
+    vec![add_cases(held, cases), hit]
 }
 
 pub(crate) fn measure_range(shell: &Shell) -> Vec<Row> {
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!((&row.measured[..], row.is_met), ("1 of 2", Some(false)));
         let row = AtLeast(5, 10).judge("", "", &cases, Case::is_likely_known, Case::is_hit);
         assert_eq!((&row.measured[..], row.is_met), ("1 of 1", Some(true)));
-        let table = with_cases(row, &cases).measured;
+        let table = add_cases(row, &cases).measured;
         assert!(
             table.contains("\nOUTSIDE: chase: 0.10 us a switch (0.09 to 0.11), reported not known")
         );

@@ -112,7 +112,7 @@ fn default_runs(shell: &Shell) -> Vec<Row> {
         .map(run)
         .collect::<Result<Vec<Vec<Value>>, String>>();
     let missing = runs.clone().map(|runs| {
-        let missing: Vec<String> = runs.iter().flatten().filter_map(why_missing).collect();
+        let missing: Vec<String> = runs.iter().flatten().filter_map(missing_reason).collect();
         let all = runs.iter().flatten().count();
         let measured = format!("{} of {all}: {}", missing.len(), missing.join(", "));
         (measured, Some(missing.is_empty()))
@@ -149,7 +149,7 @@ fn default_runs(shell: &Shell) -> Vec<Row> {
     ]
 }
 
-fn why_missing(result: &Value) -> Option<String> {
+fn missing_reason(result: &Value) -> Option<String> {
     let fields = ["mechanism", "policy", "size_bytes", "why"];
     (result["status"] == "not-measured")
         .then(|| fields.map(|field| result[field].to_string()).join(" "))

@@ -178,7 +178,7 @@ fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
     let is_first = cache.level <= 1;
     let miss_cycles = if is_last { MEMORY_CYCLES } else { 0 };
     Ok(Level {
-        hit_cycles: by_level(cache.level),
+        hit_cycles: ways_by_level(cache.level),
         index: if is_first {
             AddressKind::Virtual
         } else {
@@ -196,7 +196,7 @@ fn level(cache: &Cache, is_last: bool) -> Result<Level, HostDesignError> {
     })
 }
 
-fn by_level(level: u32) -> u32 {
+fn ways_by_level(level: u32) -> u32 {
     let index = (level.saturating_sub(1) as usize).min(HIT_CYCLES.len() - 1);
     HIT_CYCLES[index]
 }

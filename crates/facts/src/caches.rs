@@ -70,12 +70,12 @@ fn kind(text: &str) -> Option<CacheKind> {
 pub(crate) fn tlbs(root: &Root) -> Fact<Vec<Tlb>> {
     let tlbs = tlbs_of_cpuid(root);
     match tlbs.is_empty() {
-        true => Fact::unknown(why_no_tlbs(root)),
+        true => Fact::unknown(missing_tlbs_reason(root)),
         false => Fact::Known(tlbs),
     }
 }
 
-fn why_no_tlbs(root: &Root) -> String {
+fn missing_tlbs_reason(root: &Root) -> String {
     let why = if cfg!(target_arch = "x86_64") {
         "CPUID shows none"
     } else {

@@ -27,7 +27,7 @@ pub(super) fn in_force(root: &Root) -> Fact<Vec<String>> {
         .map(|name| format!("{folder}/instances/{name}"));
     let mut found: Vec<String> = std::iter::once(folder.to_owned())
         .chain(instances)
-        .flat_map(|instance| of_instance(root, &instance))
+        .flat_map(|instance| instance_tracers(root, &instance))
         .collect();
     found.extend(functions(root, folder));
     found.extend(probes(root));
@@ -36,7 +36,7 @@ pub(super) fn in_force(root: &Root) -> Fact<Vec<String>> {
     Fact::Known(found)
 }
 
-fn of_instance(root: &Root, folder: &str) -> Vec<String> {
+fn instance_tracers(root: &Root, folder: &str) -> Vec<String> {
     let tracer = root
         .line(&format!("{folder}/current_tracer"))
         .ok()

@@ -33,10 +33,13 @@ pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
         if is_flagged == Some(false) {
             None
         } else {
-            of_firmware(root).or_else(|| of_device_tree(root))
+            firmware_hypervisor(root).or_else(|| device_tree_hypervisor(root))
         }
     };
-    match (of_cpuid(root).or_else(xen).or_else(firmware), is_flagged) {
+    match (
+        cpuid_hypervisor(root).or_else(xen).or_else(firmware),
+        is_flagged,
+    ) {
         (Some(name), _) => Fact::Known(name),
         (None, Some(false)) => Fact::Known("none".to_owned()),
         (None, Some(true)) => Fact::unknown("the CPU is virtual, but nothing names its hypervisor"),
@@ -46,7 +49,7 @@ pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
     }
 }
 
-fn of_firmware(root: &Root) -> Option<String> {
+fn firmware_hypervisor(root: &Root) -> Option<String> {
     let files = ["sys_vendor", "product_name", "bios_vendor"]
         .map(|name| format!("/sys/class/dmi/id/{name}"));
     let texts: Vec<_> = files
@@ -69,7 +72,7 @@ fn is_sold_bare(root: &Root) -> bool {
 
 /// What a hypervisor says of itself, or the device by which QEMU hands files to its guest; and what QEMU and others call a board that
 /// is none.
-fn of_device_tree(root: &Root) -> Option<String> {
+fn device_tree_hypervisor(root: &Root) -> Option<String> {
     let of_itself = root
         .line("/proc/device-tree/hypervisor/compatible")
         .unwrap_or_default();
@@ -91,14 +94,14 @@ fn of_device_tree(root: &Root) -> Option<String> {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn of_cpuid(root: &Root) -> Option<String> {
+fn cpuid_hypervisor(root: &Root) -> Option<String> {
     root.is_system()
         .then(|| super::cpuid::hypervisor(raw_cpuid::CpuIdReaderNative))
         .flatten()
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn of_cpuid(_: &Root) -> Option<String> {
+fn cpuid_hypervisor(_: &Root) -> Option<String> {
     None
 }
 

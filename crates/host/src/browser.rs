@@ -88,7 +88,7 @@ impl Browser {
         supervisor.dismiss();
         let read = |path| io::Result::Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned());
         let log = read(errors)?;
-        ended.map_err(|error| io::Error::new(error.kind(), with_last_line(&error, &log)))?;
+        ended.map_err(|error| io::Error::new(error.kind(), append_last_line(&error, &log)))?;
         Ok(Opened {
             elements: read(output)?,
             log,
@@ -116,7 +116,7 @@ impl Browser {
 }
 
 /// Why it ended, and the last that it said, if anything.
-fn with_last_line(error: &io::Error, log: &str) -> String {
+fn append_last_line(error: &io::Error, log: &str) -> String {
     match log
         .lines()
         .rev()

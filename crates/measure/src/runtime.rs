@@ -259,7 +259,7 @@ impl Runtimes {
                 return Err(self.complain(&format!("found it not listening ({error})")));
             }
             (Err(silence), _) => {
-                let why = in_words(&silence);
+                let why = describe_silence(&silence);
                 return Err(self.complain(&why));
             }
         };
@@ -330,7 +330,7 @@ fn last_words(complaints: &str) -> String {
         .join(" | ")
 }
 
-fn in_words(silence: &Silence) -> String {
+fn describe_silence(silence: &Silence) -> String {
     match silence {
         Silence::Ended(status) => format!("found it ended early ({})", ending(*status)),
         Silence::Closed => "found its output closed".to_owned(),

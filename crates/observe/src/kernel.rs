@@ -339,11 +339,11 @@ fn point<'a>(ebpf: &'a mut Ebpf, hook: &Hook) -> &'a mut BtfTracePoint {
 }
 
 pub(crate) fn refused_program(what: &str, error: &ProgramError) -> NoBpf {
-    of(what, error, error.to_string())
+    no_bpf_error(what, error, error.to_string())
 }
 
 pub(crate) fn refused(what: &str, error: &EbpfError) -> NoBpf {
-    of(what, error, error.to_string())
+    no_bpf_error(what, error, error.to_string())
 }
 
 fn limited(number: i32) -> Option<NoBpf> {
@@ -372,7 +372,7 @@ fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
 }
 
 /// Of what is behind an error, the system's own words decide.
-fn of(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
+fn no_bpf_error(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
     let system = system_number(error);
     // A program that the verifier finds fault with is answered with EACCES, for root, too.
     if system == Some(rustix::io::Errno::PERM.raw_os_error()) {

@@ -164,7 +164,7 @@ impl Group {
     fn begin(&mut self, root: &Root, backend: &mut impl Backend) -> Result<(), ObserveError> {
         self.looked_at = backend.now();
         self.add_itself(root, backend);
-        self.known = without_own(root, threads_of_group(root, &self.folder)?);
+        self.known = exclude_observer(root, threads_of_group(root, &self.folder)?);
         self.add(&self.known, backend)
     }
 
@@ -191,7 +191,7 @@ impl Group {
             self.add_itself(root, backend);
         }
         let was_gone = std::mem::take(&mut self.is_gone);
-        let before = std::mem::replace(&mut self.known, without_own(root, threads));
+        let before = std::mem::replace(&mut self.known, exclude_observer(root, threads));
         let new: BTreeSet<u32> = self.known.difference(&before).copied().collect();
         self.add(&new, backend)?;
         Ok(if is_another || was_gone {
@@ -219,7 +219,7 @@ impl Group {
 }
 
 /// The observer may be in the group that it observes.
-fn without_own(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
+fn exclude_observer(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
     let own = root.names(&format!("/proc/{}/task", std::process::id()));
     let own: BTreeSet<u32> = own
         .iter()

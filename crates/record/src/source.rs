@@ -95,14 +95,14 @@ impl Source {
 
     fn open_named(&self) -> io::Result<File> {
         if let Some(piped) = self.piped.get() {
-            return from_start(piped);
+            return rewind(piped);
         }
         if !is_fifo(&self.path)? {
             return File::open(&self.path);
         }
         let mut piped = File::from(memfd_create("piped", MemfdFlags::CLOEXEC)?);
         copy(open_fifo(&self.path)?, &mut piped)?;
-        from_start(self.piped.get_or_init(|| piped))
+        rewind(self.piped.get_or_init(|| piped))
     }
 }
 
@@ -138,7 +138,7 @@ fn copy(mut fifo: File, to: &mut File) -> io::Result<()> {
     }
 }
 
-fn from_start(file: &File) -> io::Result<File> {
+fn rewind(file: &File) -> io::Result<File> {
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(0))?;
     Ok(file)

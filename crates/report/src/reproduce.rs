@@ -241,7 +241,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
 }
 
 /// What is missing, or what the runs say of each possible reason.
-fn why(claim: &Claim) -> String {
+fn reason(claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
         (Some(missing), _) => format!("Missing: {missing}."),
         (None, Verdict::Differs) if claim.counts() => reasons(&claim.reasons),
@@ -292,7 +292,7 @@ fn verdicts(exhibits: &[Exhibit]) -> Grid {
                 Entry::from(&claim.entry.statement),
                 Entry::new(word, tone),
                 Entry::from(&claim.found),
-                Entry::from(why(claim)),
+                Entry::from(reason(claim)),
             ]);
         }
     }
@@ -359,7 +359,7 @@ fn add_claims(page: &mut Page, claims: &[Claim]) {
         };
         let (rule, bounds) = (claim.entry.rule.words(), &claim.entry.bounds);
         let (statement, quantity) = (&claim.entry.statement, &claim.entry.quantity);
-        let why = why(claim);
+        let why = reason(claim);
         let verdict = word(claim).0;
         page.item(
             format!(

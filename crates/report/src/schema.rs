@@ -15,30 +15,30 @@ use crate::{inject, measure, observe, reproduce, simulate, trace};
 /// The schemas of all reports, each with its name and version as the reports have it.
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
-        of_document::<measure::json::Report<'_>>(),
-        of_document::<observe::json::Report<'_>>(),
-        of_document::<observe::interval::Interval<'_>>(),
+        document_schema::<measure::json::Report<'_>>(),
+        document_schema::<observe::json::Report<'_>>(),
+        document_schema::<observe::interval::Interval<'_>>(),
         of::<Observation>(switchcost_record::observation::OBSERVATION_FORM),
-        of_document::<inject::json::Report<'_>>(),
+        document_schema::<inject::json::Report<'_>>(),
         of::<switchcost_record::profile::Profile>(switchcost_record::profile::PROFILE_SCHEMA),
         of::<switchcost_record::profile::Prices>(switchcost_record::profile::PRICES_SCHEMA),
-        of_document::<&Comparison>(),
-        of_document::<&InTurns>(),
-        of_document::<&History>(),
+        document_schema::<&Comparison>(),
+        document_schema::<&InTurns>(),
+        document_schema::<&History>(),
         of::<Fitness>(switchcost_record::DOCTOR_SCHEMA),
-        of_document::<&trace::Info<'_>>(),
-        of_document::<&trace::Checked<'_>>(),
-        of_document::<simulate::json::Report<'_>>(),
-        of_document::<trials::Trials<'_>>(),
-        of_document::<orders::Orders<'_>>(),
-        of_document::<at_once::Report<'_>>(),
-        of_document::<&Sample>(),
-        of_document::<reproduce::json::Report<'_>>(),
-        of_document::<reproduce::claims::Claims>(),
+        document_schema::<&trace::Info<'_>>(),
+        document_schema::<&trace::Checked<'_>>(),
+        document_schema::<simulate::json::Report<'_>>(),
+        document_schema::<trials::Trials<'_>>(),
+        document_schema::<orders::Orders<'_>>(),
+        document_schema::<at_once::Report<'_>>(),
+        document_schema::<&Sample>(),
+        document_schema::<reproduce::json::Report<'_>>(),
+        document_schema::<reproduce::claims::Claims>(),
     ]
 }
 
-fn of_document<T: OutputFormat>() -> (&'static str, Schema) {
+fn document_schema<T: OutputFormat>() -> (&'static str, Schema) {
     of::<Document<T>>(T::NAME)
 }
 
@@ -55,12 +55,12 @@ pub fn of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     named
         .expect("each form says its name")
         .insert("const".to_owned(), name.into());
-    RecursiveTransform(as_described).transform(&mut schema);
+    RecursiveTransform(rewrite_description).transform(&mut schema);
     (name, schema)
 }
 
 /// What is said of a type or field in our sources, as it is said to who reads JSON: there names are no links, and texts are escaped.
-fn as_described(schema: &mut Schema) {
+fn rewrite_description(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else {
         return;
     };

@@ -369,7 +369,7 @@ fn mostly_kernel(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![user_over_system(records)?], note))
 }
 
-fn in_microseconds(term: Term) -> Found {
+fn convert_to_microseconds(term: Term) -> Found {
     let Term {
         value, low, high, ..
     } = term;
@@ -461,8 +461,12 @@ pub(crate) fn quantities() -> Quantities {
         ("not-always-preempted", involuntary_an_iteration),
         ("fewer-when-unlocked", fewer_when_unlocked),
         ("mostly-kernel", mostly_kernel),
-        ("elapsed-a-switch", |r| Ok(in_microseconds(elapsed(r)?))),
-        ("one-microsecond", |r| Ok(in_microseconds(elapsed(r)?))),
+        ("elapsed-a-switch", |r| {
+            Ok(convert_to_microseconds(elapsed(r)?))
+        }),
+        ("one-microsecond", |r| {
+            Ok(convert_to_microseconds(elapsed(r)?))
+        }),
         ("kinds-alike", kinds::voluntary_over_involuntary),
         ("perf-agrees", perf_over_kernel),
         ("observer-slows", |r| {

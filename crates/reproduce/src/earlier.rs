@@ -117,12 +117,12 @@ pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     for claim in exhibits.iter_mut().flat_map(|exhibit| &mut exhibit.claims) {
         if claim.entry.kind.is_noisy() && !others.is_empty() {
             claim.others = others.iter().filter_map(|other| other.of(claim)).collect();
-            beside(claim);
+            judge_beside(claim);
         }
     }
 }
 
-fn beside(claim: &mut Claim) {
+fn judge_beside(claim: &mut Claim) {
     let dissenting = claim
         .others
         .iter()

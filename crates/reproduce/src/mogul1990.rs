@@ -208,7 +208,7 @@ fn first<'a>(
 }
 
 /// A design in each trial of a set.
-fn each<'a>(
+fn design_of_trials<'a>(
     records: &'a Records,
     set: usize,
     design: &str,
@@ -231,7 +231,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// The mean overhead ratio over the trials of a set.
 fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
-    let found = each(records, set, design)?;
+    let found = design_of_trials(records, set, design)?;
     mean(
         found
             .iter()

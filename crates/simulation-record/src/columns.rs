@@ -131,7 +131,11 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
 }
 
 /// All of these are there, or none is.
-fn of_others(interval: &mut Interval, value: Option<u64>, field: fn(&mut OfOthers) -> &mut u64) {
+fn set_of_others(
+    interval: &mut Interval,
+    value: Option<u64>,
+    field: fn(&mut OfOthers) -> &mut u64,
+) {
     if let Some(value) = value {
         *field(interval.of_others.get_or_insert_default()) = value;
     }
@@ -230,17 +234,17 @@ pub(crate) const COLUMNS: [Column; 25] = [
     optional(
         "lost_to_others_cycles",
         |t| Some(t.of_others?.lost),
-        |t, value| of_others(t, value, |all| &mut all.lost),
+        |t, value| set_of_others(t, value, |all| &mut all.lost),
     ),
     optional(
         "gained_from_others_cycles",
         |t| Some(t.of_others?.gained),
-        |t, value| of_others(t, value, |all| &mut all.gained),
+        |t, value| set_of_others(t, value, |all| &mut all.gained),
     ),
     optional(
         "first_touch_cycles",
         |t| Some(t.of_others?.first_touches),
-        |t, value| of_others(t, value, |all| &mut all.first_touches),
+        |t, value| set_of_others(t, value, |all| &mut all.first_touches),
     ),
     // No number of its own: where the interval begins, so that a plot needs no head.
     Column {

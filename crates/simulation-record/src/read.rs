@@ -135,10 +135,10 @@ impl Intervals<'_> {
         let (source, reader, group) = (&self.source, &self.reader, self.group);
         guarded(|| source.check_pages(reader.metadata(), group, &indices)).map_err(damaged)?;
         let columns = guarded(|| {
-            let group = reader.get_row_group(group).map_err(in_short)?;
+            let group = reader.get_row_group(group).map_err(shorten)?;
             indices
                 .iter()
-                .map(|index| group.get_column_reader(*index).map_err(in_short))
+                .map(|index| group.get_column_reader(*index).map_err(shorten))
                 .collect()
         });
         self.columns = columns.map_err(damaged)?;
@@ -240,7 +240,7 @@ fn fill_optional(
     );
     reader
         .read_records(batch.len(), Some(&mut levels), None, &mut values)
-        .map_err(in_short)?;
+        .map_err(shorten)?;
     let known = levels.iter().filter(|level| **level != 0).count();
     if levels.len() != batch.len() || values.len() != known {
         let found = format!(
@@ -264,7 +264,7 @@ fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<V
     let mut values = Vec::with_capacity(count);
     reader
         .read_records(count, None, None, &mut values)
-        .map_err(in_short)?;
+        .map_err(shorten)?;
     Ok(values)
 }
 
@@ -298,7 +298,7 @@ impl RecordFile {
 
     fn reader(&self) -> Result<SerializedFileReader<Source>, ReadSimulationError> {
         let source = Source::new(self.open()?).map_err(|source| self.cannot_read(source))?;
-        guarded(|| SerializedFileReader::new(source).map_err(in_short))
+        guarded(|| SerializedFileReader::new(source).map_err(shorten))
             .map_err(|why| self.damaged("its footer", why))
     }
 
@@ -308,7 +308,8 @@ impl RecordFile {
         let Some(json) = pair.and_then(|pair| pair.value.as_ref()) else {
             return Err(self.no_record(format!("its footer has no {HEAD_KEY}")));
         };
-        let damaged = |error: serde_json::Error| self.damaged("its head", in_words(&error));
+        let damaged =
+            |error: serde_json::Error| self.damaged("its head", describe_json_error(&error));
         let value: serde_json::Value = serde_json::from_str(json).map_err(damaged)?;
         self.check_version(
             value
@@ -404,7 +405,7 @@ impl RecordFile {
 }
 
 /// What the JSON reader says. The head is one line, whose number says nothing.
-fn in_words(error: &serde_json::Error) -> String {
+fn describe_json_error(error: &serde_json::Error) -> String {
     printable(
         &error
             .to_string()
@@ -413,7 +414,7 @@ fn in_words(error: &serde_json::Error) -> String {
 }
 
 /// What the Parquet reader says, on one line of a length that can be read.
-fn in_short(error: ParquetError) -> String {
+fn shorten(error: ParquetError) -> String {
     printable(&error.to_string()).chars().take(200).collect()
 }
 

@@ -235,7 +235,7 @@ fn write_file(
     };
     write_parquet(watched, spool, head, json, rows).map_err(|error| {
         match refused.load(Relaxed) {
-            0 => as_io(error),
+            0 => io_error(error),
             number => io::Error::from_raw_os_error(number),
         }
     })?;
@@ -266,7 +266,7 @@ impl Write for Watched<'_> {
     }
 }
 
-fn as_io(error: ParquetError) -> io::Error {
+fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(error) => *error,

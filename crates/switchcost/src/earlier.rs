@@ -38,7 +38,7 @@ impl Folder {
         for source in entries.filter(is_one) {
             match MeasureRecord::read_header(&source) {
                 Ok(header) => headers.push((source, header)),
-                Err(error) => unreadable.push(why(&error)),
+                Err(error) => unreadable.push(refusal_reason(&error)),
             }
         }
         // Times in UTC sort as text.
@@ -61,14 +61,14 @@ impl Folder {
             }
             match MeasureRecord::read(source) {
                 Ok(record) => earlier.add(&record, &switchcost_analysis::analyse(&record)),
-                Err(error) => earlier.leave_out(why(&error)),
+                Err(error) => earlier.leave_out(refusal_reason(&error)),
             }
         }
         earlier.finish()
     }
 }
 
-fn why(error: &ReadRecordError) -> &'static str {
+fn refusal_reason(error: &ReadRecordError) -> &'static str {
     match error {
         ReadRecordError::Open { .. } => "that cannot be read",
         ReadRecordError::Version { .. } => "of another version of the format",

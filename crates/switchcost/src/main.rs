@@ -38,12 +38,12 @@ static MEMORY: ReportingAllocator = ReportingAllocator;
 fn main() -> ExitCode {
     match switchcost_facts::limits::too_small_stack() {
         None => start(),
-        Some(found) => without_stack(found),
+        Some(found) => report_small_stack(found),
     }
 }
 
 #[inline(never)]
-fn without_stack(found: Bytes) -> ExitCode {
+fn report_small_stack(found: Bytes) -> ExitCode {
     say!(
         "failed to start: found a stack of {found}, need 512 KiB or more; raise the limit: prlimit --stack=8388608 --pid $$ (ulimit -s \
          8192), and to make it last stack in /etc/security/limits.d"

@@ -112,7 +112,7 @@ pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     let folder = Place::own()?;
     let mut words = words.to_vec();
     for _ in 0..MOST_SCRIPTS {
-        words = without_env(words)?;
+        words = strip_env(words)?;
         let path = program(words.first()?)?;
         let Some(interpreter) = interpreter(&path) else {
             return of(&path, &path, &words, &folder);
@@ -152,10 +152,10 @@ pub(crate) fn script_of_process(process: u32) -> Vec<OsString> {
 fn words_of_process(process: u32) -> Option<Vec<OsString>> {
     let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
-    Some(line.split(|byte| *byte == 0).map(to_word).collect())
+    Some(line.split(|byte| *byte == 0).map(word_of_bytes).collect())
 }
 
-fn to_word(bytes: &[u8]) -> OsString {
+fn word_of_bytes(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
 
@@ -193,7 +193,7 @@ fn of(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<
     let build_id = switchcost_symbols::build_id(program)?;
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let name = file.file_name()?.as_bytes();
-    let name = to_word(name.strip_suffix(b" (deleted)").unwrap_or(name));
+    let name = word_of_bytes(name.strip_suffix(b" (deleted)").unwrap_or(name));
     let (script, telling) = script(&name, words, place);
     Some(Started {
         id: ProgramId { build_id, script },
@@ -281,7 +281,7 @@ fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
 }
 
 /// What follows `env` and the variables that it sets; none if it is told anything else.
-fn without_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
+fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     while words
         .first()
         .is_some_and(|word| Path::new(word).file_name() == Some(OsStr::new("env")))
@@ -321,8 +321,13 @@ fn interpreter(path: &Path) -> Option<Vec<OsString>> {
         .position(u8::is_ascii_whitespace)
         .unwrap_or(line.len());
     let (program, argument) = (&line[..end], line[end..].trim_ascii());
-    let argument = (!argument.is_empty()).then(|| to_word(argument));
-    Some([to_word(program)].into_iter().chain(argument).collect())
+    let argument = (!argument.is_empty()).then(|| word_of_bytes(argument));
+    Some(
+        [word_of_bytes(program)]
+            .into_iter()
+            .chain(argument)
+            .collect(),
+    )
 }
 
 /// The file that is executed, as execvp(3) looks for it.
@@ -455,7 +460,7 @@ mod tests {
             ("env -i xz", None),
         ];
         for (line, expected) in lines {
-            assert_eq!(without_env(words(line)), expected.map(words), "{line}");
+            assert_eq!(strip_env(words(line)), expected.map(words), "{line}");
         }
         let folder = folder();
         let of = |name: &str| interpreter(&folder.path().join(name));

@@ -31,7 +31,7 @@ pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Differe
     let of = |host: &HostManifest| -> Facts {
         of_host(host)
             .into_iter()
-            .chain(host.switch_path.iter().flat_map(of_switch_path))
+            .chain(host.switch_path.iter().flat_map(switch_path_facts))
             .collect()
     };
     let mut changed = different(&[of(before)], &[of(after)]);
@@ -108,7 +108,7 @@ fn facts(header: &Header, with_path: bool) -> Facts {
             .switch_path
             .as_ref()
             .filter(|_| with_path)
-            .map(of_switch_path)
+            .map(switch_path_facts)
             .unwrap_or_default(),
     );
     facts.push(("switchcost".to_owned(), header.program_version.clone()));
@@ -211,7 +211,7 @@ const OBSERVERS: &str = "perf and BPF";
 const CONTROL_GROUP: &str = "control group";
 
 /// What acts on a switch beside the kernel.
-fn of_switch_path(path: &SwitchPath) -> Facts {
+fn switch_path_facts(path: &SwitchPath) -> Facts {
     let clamp = |[least, most]: [u32; 2]| format!("{least} to {most} of 1024");
     let facts = [
         ("seccomp filters", known(&path.seccomp_filters)),

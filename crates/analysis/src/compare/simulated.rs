@@ -70,7 +70,7 @@ pub fn compare_simulations(
 fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
         Some(relation) => numbers::candidates(matched, relation, request),
-        None => vec![without_verdict(
+        None => vec![undecided_pair(
             matched,
             Part::All,
             Quantity::AverageCost,
@@ -79,12 +79,7 @@ fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     }
 }
 
-fn without_verdict(
-    matched: &Matched<'_>,
-    part: Part,
-    quantity: Quantity,
-    why: String,
-) -> Candidate {
+fn undecided_pair(matched: &Matched<'_>, part: Part, quantity: Quantity, why: String) -> Candidate {
     let [base_design, new_design] =
         [matched.base_name, matched.new_name].map(|name| name.map(str::to_owned));
     let subject = Subject::Simulated(Place {

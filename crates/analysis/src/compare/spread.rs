@@ -65,14 +65,14 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Optio
     }
     let runs = groups.iter().map(|group| group.freedom).fold(0.0, f64::max);
     Some(RunSpread {
-        share: beside_assumed(low, runs, assumed).sqrt(),
+        share: spread_with_assumed(low, runs, assumed).sqrt(),
         origin,
     })
 }
 
 /// What some runs show of the spread, beside what is assumed: few runs in a row may have been alike by luck, or for the quiet
 /// quarter of an hour in which they were taken, however many cases each had.
-fn beside_assumed(shown: f64, runs: f64, assumed: f64) -> f64 {
+fn spread_with_assumed(shown: f64, runs: f64, assumed: f64) -> f64 {
     (FREEDOM * assumed.powi(2) + runs * shown) / (FREEDOM + runs)
 }
 
@@ -107,7 +107,7 @@ fn mean_within(runs: &[Run]) -> f64 {
 
 /// The variance of one record's number. A case's own variance between its records, earlier ones of the same machine among them,
 /// counts with its degrees of freedom, and what its intervals and the spread make of it with [`FREEDOM`].
-fn of_one(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
+fn single_part(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
     let groups: Vec<Group> = sides
         .iter()
@@ -144,7 +144,7 @@ pub(super) fn compared(
     earlier: &[Run],
     spread: RunSpread,
 ) -> (LogCost, LogCost, LogRatio) {
-    let of_one = of_one(&[base, new], earlier, spread);
+    let of_one = single_part(&[base, new], earlier, spread);
     let (base, new) = (cost(base, of_one), cost(new, of_one));
     let ratio = LogRatio::pooled(&base, &new, of_one.freedom);
     (base, new, ratio)
@@ -152,7 +152,7 @@ pub(super) fn compared(
 
 /// The cost of a side that has nothing beside it to compare with.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
-    (!side.is_empty()).then(|| cost(side, of_one(&[side], earlier, spread)))
+    (!side.is_empty()).then(|| cost(side, single_part(&[side], earlier, spread)))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
     let chain_ns = mean_chain_ns(&record.groups);
     let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
     let at = |timing: usize| {
-        let of = move |footprint: usize| of_touching(&record.groups, timing, footprint);
+        let of = move |footprint: usize| touching_groups(&record.groups, timing, footprint);
         let found =
             |footprint: usize| finding(&of(footprint), plan.footprints_bytes[footprint], chain_ns);
         (0..plan.footprints_bytes.len())
@@ -56,7 +56,7 @@ pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
             .collect::<Vec<_>>()
     };
     let headline_of = |timing: usize| -> BTreeMap<u32, f64> {
-        let own = of_touching(&record.groups, timing, headline).into_iter();
+        let own = touching_groups(&record.groups, timing, headline).into_iter();
         own.filter_map(|group| {
             Some((
                 group.block,
@@ -90,12 +90,12 @@ pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
             periods.collect()
         },
         moved: None,
-        service: Some(of_service(record, service, chain_ns, price)),
+        service: Some(service_findings(record, service, chain_ns, price)),
         footprints,
     }
 }
 
-fn of_service(
+fn service_findings(
     record: &Injection,
     service: &Service,
     chain_ns: Option<f64>,
@@ -148,7 +148,7 @@ fn of_service(
 }
 
 /// Those that compare touching with spinning.
-fn of_touching(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Group> {
+fn touching_groups(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Group> {
     let is_of =
         |group: &&Group| group.timing as usize == timing && group.footprint as usize == footprint;
     groups

@@ -43,7 +43,7 @@ pub(crate) fn find(
     let measured = Measured::of(run.speed, judged, confidence);
     let quantities = measured.quantities;
     let decisive = estimate(quantities.decisive(judged.case), confidence).map(|_| ());
-    let mut found = without_numbers(run, judged);
+    let mut found = empty_finding(run, judged);
     if let Some(none) = no_number(judged, refusals, decisive) {
         found.flags.extend(none.flag);
         // Another reason may come first; that repetitions are missing is said all the same.
@@ -139,7 +139,7 @@ impl Measured {
 }
 
 /// What can be said whether or not there are estimates.
-fn without_numbers(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
+fn empty_finding(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
     CaseFinding {
         switches_per_handoff: judged.switches_per_handoff(),
         involuntary_share: judged.involuntary_share(),

@@ -128,7 +128,7 @@ pub(crate) fn region_name(
 ) -> String {
     let home = |size| {
         let footprint = footprint_bytes(&Case {
-            working_set: with_size(case, size),
+            working_set: resized(case, size),
             ..case.clone()
         });
         let caches = data_caches(host);
@@ -148,7 +148,7 @@ pub(crate) fn region_name(
     }
 }
 
-fn with_size(case: &Case, size: u64) -> switchcost_workload::WorkingSet {
+fn resized(case: &Case, size: u64) -> switchcost_workload::WorkingSet {
     switchcost_workload::WorkingSet {
         size_bytes: Bytes(size),
         ..case.working_set

@@ -65,7 +65,7 @@ fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
         {
             continue;
         }
-        let key = without_size(&result.case);
+        let key = case_of_curve(&result.case);
         match groups.iter_mut().find(|(case, _)| *case == key) {
             Some((_, members)) => members.push(index),
             None => groups.push((key, vec![index])),
@@ -78,7 +78,7 @@ fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
     groups
 }
 
-fn without_size(case: &Case) -> Case {
+fn case_of_curve(case: &Case) -> Case {
     Case {
         working_set: WorkingSet {
             size_bytes: Bytes(0),

@@ -58,7 +58,7 @@ pub(crate) fn flags(
 ) -> Vec<Flag> {
     let mut flags = Vec::new();
     flags.extend(partly_disturbed(judged));
-    flags.extend(beside_others(judged));
+    flags.extend(shared_cpu_flag(judged));
     flags.extend(refused(refusals));
     flags.extend(about_zero(found));
     flags.extend(outside_sanity_band(found));
@@ -68,7 +68,7 @@ pub(crate) fn flags(
     flags.extend(heavy_tail(found).filter(|_| !judged.is_beside_others()));
     flags.extend(found.reload.as_ref().and_then(not_settled));
     flags.extend(across_cpus(&found.case));
-    flags.extend(without_system_calls(&found.case));
+    flags.extend(missing_calls_flag(&found.case));
     flags.extend(involuntary(found, judged));
     flags
 }
@@ -82,7 +82,7 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
 }
 
 /// What is left out is the turns of the others, and not what they do to the tasks' caches and to the scheduler's queue.
-fn beside_others(judged: &Judged<'_>) -> Option<Flag> {
+fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     let (whose, why) = judged.is_beside_others().then(|| others(judged))?;
     let detail = format!(
         "{whose}: the cost is that of the hand-offs in between, beside what ran there. For the cost alone: {why}"
@@ -264,7 +264,7 @@ fn across_cpus(case: &Case) -> Option<Flag> {
     })
 }
 
-fn without_system_calls(case: &Case) -> Option<Flag> {
+fn missing_calls_flag(case: &Case) -> Option<Flag> {
     let detail = format!(
         "no task waits in the baseline of {}, which therefore makes no system call: the calls themselves are part of the \
          direct cost",

@@ -94,7 +94,7 @@ pub(crate) fn quantities(
 ) -> Quantities {
     let mut quantities = Quantities::default();
     let turns = Turns::of(case, windows, speed);
-    for cycles in by_repetition(case, windows, speed, choice, turns.as_ref()) {
+    for cycles in cycles_by_repetition(case, windows, speed, choice, turns.as_ref()) {
         add(&mut quantities, case, &cycles, switches_per_handoff);
     }
     quantities
@@ -114,7 +114,7 @@ pub(crate) fn cycles_seen(
         1.0
     };
     let cost = |cycle: &Cycle| Some(cycle.deciding(case.working_set.is_empty())? / per_switch);
-    let repetitions: Vec<Vec<f64>> = by_repetition(case, windows, speed, choice, None)
+    let repetitions: Vec<Vec<f64>> = cycles_by_repetition(case, windows, speed, choice, None)
         .iter()
         .map(|cycles| cycles.iter().filter_map(cost).collect())
         .collect();
@@ -147,7 +147,7 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// The cycles of the chosen kind in which no other task had a turn, of each repetition that has enough of them.
-fn by_repetition(
+fn cycles_by_repetition(
     case: &Case,
     windows: &[&Cycles],
     speed: &Speed,

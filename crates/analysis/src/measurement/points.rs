@@ -28,11 +28,11 @@ pub fn points(record: &MeasureRecord) -> Vec<Point> {
     record
         .cycles
         .iter()
-        .flat_map(|window| of_window(record, window, rate))
+        .flat_map(|window| window_points(record, window, rate))
         .collect()
 }
 
-fn of_window(record: &MeasureRecord, window: &Cycles, rate: TickRate) -> Vec<Point> {
+fn window_points(record: &MeasureRecord, window: &Cycles, rate: TickRate) -> Vec<Point> {
     let mut sums: BTreeMap<Arm, (f64, f64)> = BTreeMap::new();
     for batch in window.batches.iter() {
         let sum = sums.entry(batch.arm).or_default();

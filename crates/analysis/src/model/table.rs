@@ -28,7 +28,7 @@ impl Table {
         let by_own: Vec<(f64, f64)> = rows
             .into_iter()
             .flatten()
-            .map(|(size, row)| (*size as f64, between(&from_nothing(row), away.0 as f64)))
+            .map(|(size, row)| (*size as f64, between(&prepend_zero(row), away.0 as f64)))
             .collect();
         between(&by_own, own)
     }
@@ -42,11 +42,11 @@ pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
         .map(|path| (path.away_bytes.0 as f64, path.ns))
         .collect();
     row.sort_by(|a, b| a.0.total_cmp(&b.0));
-    (!row.is_empty()).then(|| between(&from_nothing(&row), away.0 as f64))
+    (!row.is_empty()).then(|| between(&prepend_zero(&row), away.0 as f64))
 }
 
 /// Who touches nothing evicts nothing.
-fn from_nothing(row: &[(f64, f64)]) -> Vec<(f64, f64)> {
+fn prepend_zero(row: &[(f64, f64)]) -> Vec<(f64, f64)> {
     std::iter::once((0.0, 0.0))
         .chain(row.iter().copied().filter(|(at, _)| *at > 0.0))
         .collect()

@@ -134,7 +134,7 @@ impl<'a> Analyser<'a> {
 }
 
 /// What is distinguished, where that is not the processes.
-fn by_task(head: &Simulation) -> Option<Flag> {
+fn task_flag(head: &Simulation) -> Option<Flag> {
     let detail = format!(
         "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \
          process is named: what threads of a process lose to each other is lost to others, and what one brings in and another finds \
@@ -148,7 +148,7 @@ fn by_task(head: &Simulation) -> Option<Flag> {
 }
 
 /// What the source of the trace left out or had to make up holds for every number.
-fn of_the_source(note: &str) -> Flag {
+fn source_flag(note: &str) -> Flag {
     Flag {
         name: FlagName::Source,
         detail: note.to_owned(),
@@ -156,7 +156,7 @@ fn of_the_source(note: &str) -> Flag {
 }
 
 /// Which part it is, and what its warm-up did to the level where that is most.
-fn of_a_part(part: &TracePart) -> String {
+fn part_words(part: &TracePart) -> String {
     let TracePart {
         from_instruction,
         to_instruction,
@@ -193,8 +193,8 @@ fn threads(tasks: &HashSet<(u32, u32)>) -> u64 {
 }
 
 fn flags(head: &Simulation) -> Vec<Flag> {
-    let mut flags: Vec<Flag> = by_task(head).into_iter().collect();
-    flags.extend(head.trace.notes.iter().map(|note| of_the_source(note)));
+    let mut flags: Vec<Flag> = task_flag(head).into_iter().collect();
+    flags.extend(head.trace.notes.iter().map(|note| source_flag(note)));
     if let Some(why) = &head.trace.incomplete {
         flags.push(Flag {
             name: FlagName::Incomplete,
@@ -203,7 +203,7 @@ fn flags(head: &Simulation) -> Vec<Flag> {
     }
     flags.extend(head.trace.part.as_ref().map(|part| Flag {
         name: FlagName::Part,
-        detail: of_a_part(part),
+        detail: part_words(part),
     }));
     if head.intervals as usize > MOST_INTERVALS {
         let detail = format!(

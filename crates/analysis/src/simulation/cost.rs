@@ -24,7 +24,7 @@ pub(crate) fn cut_of_lengths(
     window: u64,
     quantum_instructions: Option<u64>,
 ) -> Cut {
-    let end = without_lateness(
+    let end = punctual_end(
         nearest_rank(sorted, 1.0 - share).unwrap_or(0),
         quantum_instructions,
     );
@@ -37,7 +37,7 @@ pub(crate) fn cut_of_lengths(
 
 /// A turn ends some instructions late, with the code that uses its last one, and hardly any segment reaches so far: a cut-off
 /// there is put at the end of the quantum.
-fn without_lateness(end: u64, quantum_instructions: Option<u64>) -> u64 {
+fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     let is_late = |quantum: &u64| {
         end.checked_sub(*quantum)
             .is_some_and(|late| late <= LATEST.max(quantum / 100))

@@ -128,7 +128,7 @@ fn groups_with_reason(
     switches: f64,
 ) -> Vec<GroupFinding> {
     let mut groups = groups(context, result.depth(), sums);
-    if let Some(why) = no_cost(sums, switches) {
+    if let Some(why) = missing_cost_reason(sums, switches) {
         let costs = groups.iter_mut().flat_map(|group| {
             [
                 &mut group.cost_cycles,
@@ -145,7 +145,7 @@ fn groups_with_reason(
 }
 
 /// Why nothing can be said about the cost of a switch, where that is so.
-fn no_cost(sums: &DesignSums, switches: f64) -> Option<&'static str> {
+fn missing_cost_reason(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     if sums.is_disordered {
         return Some("found intervals out of order, need those of a segment together and in order");
     }

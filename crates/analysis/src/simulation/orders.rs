@@ -60,7 +60,7 @@ pub fn are_orders(records: &[&Simulation]) -> bool {
 pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
     let mut all: Vec<OrderFinding> = records
         .iter()
-        .flat_map(|(head, findings)| of_record(head, findings))
+        .flat_map(|(head, findings)| order_findings(head, findings))
         .collect();
     let place = |names: &[String], name: &String| names.iter().position(|other| other == name);
     let designs: Vec<String> = all.iter().map(|finding| finding.design.clone()).collect();
@@ -87,7 +87,7 @@ pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
     all
 }
 
-fn of_record<'a>(
+fn order_findings<'a>(
     head: &'a Simulation,
     findings: &'a Findings,
 ) -> impl Iterator<Item = OrderFinding> + 'a {

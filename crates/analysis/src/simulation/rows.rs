@@ -44,12 +44,15 @@ struct Level<'a> {
     accesses: u64,
     /// Those that missed.
     misses: u64,
-    #[serde(flatten, serialize_with = "without_name")]
+    #[serde(flatten, serialize_with = "serialize_unnamed")]
     #[schemars(with = "LevelCounts")]
     counts: &'a LevelCounts,
 }
 
-fn without_name<S: Serializer>(counts: &&LevelCounts, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_unnamed<S: Serializer>(
+    counts: &&LevelCounts,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(counts.counters())
 }
 

@@ -90,13 +90,13 @@ pub(super) fn time_lost(
         cycles_ns: result
             .design
             .cycle_ns
-            .map(|cycle| as_time(&detail.lost_cycles, cycle) / switches),
+            .map(|cycle| lost_ns(&detail.lost_cycles, cycle) / switches),
         unpriced_share: Some(unpriced / count(&mut lines.iter())),
         lines,
     })
 }
 
-fn as_time(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
+fn lost_ns(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
     lost.to_others() as f64 * f64::midpoint(shortest, longest)
 }
 

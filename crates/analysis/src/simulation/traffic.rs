@@ -15,11 +15,16 @@ pub(crate) fn traffic(result: &DesignResult, instructions: u64) -> Vec<TrafficFi
         .zip(&shared.levels)
         .filter(|_| instructions > 0);
     levels
-        .map(|(level, counts)| of_level(level, counts, instructions, shared.cycles))
+        .map(|(level, counts)| level_traffic(level, counts, instructions, shared.cycles))
         .collect()
 }
 
-fn of_level(level: &Level, counts: &LevelCounts, instructions: u64, cycles: u64) -> TrafficFinding {
+fn level_traffic(
+    level: &Level,
+    counts: &LevelCounts,
+    instructions: u64,
+    cycles: u64,
+) -> TrafficFinding {
     let per_thousand = |events: u64| events as f64 * 1000.0 / instructions as f64;
     let bytes = |lines: u64| per_thousand(lines) * level.line.0 as f64;
     let has_bus = level.bus_cycles > 0 && cycles > 0;

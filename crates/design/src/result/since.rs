@@ -12,13 +12,13 @@ impl DesignResult {
     pub fn since(self, before: &DesignResult) -> DesignResult {
         DesignResult {
             hierarchies: self.hierarchies.since(&before.hierarchies),
-            by_process: by_process(self.by_process, &before.by_process),
-            physical_pages: both(
+            by_process: process_misses_since(self.by_process, &before.by_process),
+            physical_pages: since_both(
                 self.physical_pages,
                 before.physical_pages.as_ref(),
                 PhysicalPages::since,
             ),
-            detail: both(self.detail, before.detail.as_ref(), Detail::since),
+            detail: since_both(self.detail, before.detail.as_ref(), Detail::since),
             ..self
         }
     }
@@ -27,8 +27,8 @@ impl DesignResult {
 impl Detail {
     fn since(self, before: &Detail) -> Detail {
         Detail {
-            origins: each(self.origins, &before.origins, MissOrigins::since),
-            miss_differences: each(
+            origins: since_each(self.origins, &before.origins, MissOrigins::since),
+            miss_differences: since_each(
                 self.miss_differences,
                 &before.miss_differences,
                 MissDifference::since,
@@ -36,25 +36,25 @@ impl Detail {
             lost_lines: lost_lines(self.lost_lines, &before.lost_lines),
             lost_cycles: self.lost_cycles.since(&before.lost_cycles),
             gained_cycles: self.gained_cycles.since(&before.gained_cycles),
-            losses: each(self.losses, &before.losses, WorkingSetLoss::since),
+            losses: since_each(self.losses, &before.losses, WorkingSetLoss::since),
             evictions: evictions(self.evictions, &before.evictions),
             ..self
         }
     }
 }
 
-fn each<T>(now: Vec<T>, before: &[T], since: impl Fn(T, &T) -> T) -> Vec<T> {
+fn since_each<T>(now: Vec<T>, before: &[T], since: impl Fn(T, &T) -> T) -> Vec<T> {
     now.into_iter()
         .zip(before)
         .map(|(now, before)| since(now, before))
         .collect()
 }
 
-fn both<T>(now: Option<T>, before: Option<&T>, since: impl Fn(T, &T) -> T) -> Option<T> {
+fn since_both<T>(now: Option<T>, before: Option<&T>, since: impl Fn(T, &T) -> T) -> Option<T> {
     now.zip(before).map(|(now, before)| since(now, before))
 }
 
-fn by_process(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Vec<ProcessMisses> {
+fn process_misses_since(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Vec<ProcessMisses> {
     let since = |now: ProcessMisses| {
         let then = before.iter().find(|then| then.process == now.process);
         now.since(then)
@@ -119,8 +119,8 @@ impl HierarchyCounts {
         HierarchyCounts {
             cycles: self.cycles - before.cycles,
             write_stall_cycles: self.write_stall_cycles - before.write_stall_cycles,
-            levels: each(self.levels, &before.levels, LevelCounts::since),
-            tlbs: each(self.tlbs, &before.tlbs, LevelCounts::since),
+            levels: since_each(self.levels, &before.levels, LevelCounts::since),
+            tlbs: since_each(self.tlbs, &before.tlbs, LevelCounts::since),
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn pace(preset: Preset, is_selected: bool, has_runtimes: bool, cases:
     }
 }
 
-fn all_direct(is_first_only: bool) -> Vec<Draft> {
+fn direct_drafts(is_first_only: bool) -> Vec<Draft> {
     let variants = |mechanism: Mechanism| {
         let betweens = mechanism.betweens();
         let count = if is_first_only { 1 } else { betweens.len() };
@@ -106,7 +106,7 @@ fn sweep(sizes: &[Bytes], stride: Bytes, access: Access) -> impl Iterator<Item =
 }
 
 pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
-    let mut drafts = all_direct(false);
+    let mut drafts = direct_drafts(false);
     drafts.extend(ordinary(&[Between::Process, Between::Thread]));
     drafts.extend(sweep(
         &up_to(DEFAULT_TOP, sizes::sweep_sizes(host)),
@@ -121,7 +121,7 @@ pub(super) fn default(host: &HostManifest) -> Vec<Draft> {
 }
 
 pub(super) fn quick(host: &HostManifest) -> Vec<Draft> {
-    let mut drafts = all_direct(true);
+    let mut drafts = direct_drafts(true);
     drafts.extend(ordinary(&[Between::Process]));
     drafts.extend(sweep(
         &up_to(QUICK_TOP, sizes::quick_sizes(host)),
@@ -142,7 +142,7 @@ pub(super) fn observe(host: &HostManifest) -> Vec<Draft> {
 }
 
 pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
-    let mut drafts = all_direct(false);
+    let mut drafts = direct_drafts(false);
     drafts.extend(ordinary(&[Between::Process, Between::Thread]));
     for access in [Access::Read, Access::Write, Access::Rmw] {
         drafts.extend(sweep(
@@ -245,7 +245,7 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
         selection.tasks.clone()
     };
     let mut drafts = Vec::new();
-    for how in how(selection) {
+    for how in mechanism_drafts(selection) {
         let sets = working_sets(selection, &sizes, &strides, &accesses);
         for tasks in &tasks {
             for working_set in sets
@@ -270,7 +270,7 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
 }
 
 /// How the token is handed over, in all that is to be measured.
-fn how(selection: &Selection) -> Vec<Draft> {
+fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     let of_runtime = |of: &RuntimeSelection| Draft {
         runtime: Some(of.case.clone()),
         across_cpus: of.across_cpus,

@@ -18,12 +18,12 @@ const DESIGNS_NAMED: usize = 4;
 pub(super) fn answer(comparison: &Comparison) -> String {
     let shown = match comparison.basis {
         Basis::Runs => {
-            of_runs(comparison) + &changed_switches(comparison) + &calls::sentence(comparison)
+            runs_sentence(comparison) + &changed_switches(comparison) + &calls::sentence(comparison)
         }
-        Basis::Injections => of_runs(comparison),
+        Basis::Injections => runs_sentence(comparison),
         Basis::Observations => observed::answer(comparison),
         Basis::SameTrace | Basis::SameTraces | Basis::OtherTraces | Basis::SingleTrace => {
-            of_simulations(comparison)
+            simulations_sentence(comparison)
         }
     };
     shown + &environment(&comparison.environment)
@@ -62,7 +62,7 @@ fn fact(difference: &Difference) -> String {
     }
 }
 
-fn of_runs(comparison: &Comparison) -> String {
+fn runs_sentence(comparison: &Comparison) -> String {
     let (slower, faster) = (
         count(comparison, Change::Slower),
         count(comparison, Change::Faster),
@@ -110,20 +110,20 @@ fn changed_switches(comparison: &Comparison) -> String {
 }
 
 /// The CPI and the cost of a switch under each design, then how many of all numbers differ.
-fn of_simulations(comparison: &Comparison) -> String {
+fn simulations_sentence(comparison: &Comparison) -> String {
     let is_cpi = |pair: &&Pair| pair.quantity == Quantity::CyclesPerInstruction;
-    let of_design = |cpi: &Pair| {
+    let with_cost = |cpi: &Pair| {
         let cost = comparison
             .pairs
             .iter()
             .find(|pair| is_cost_of_a_switch(pair) && pair.subject == cpi.subject);
-        of_design(cpi, cost)
+        design_sentence(cpi, cost)
     };
     let sentences: Vec<String> = comparison
         .pairs
         .iter()
         .filter(is_cpi)
-        .filter_map(of_design)
+        .filter_map(with_cost)
         .collect();
     if comparison.compared == 0 && sentences.is_empty() {
         return nothing(comparison);
@@ -148,7 +148,7 @@ fn is_cost_of_a_switch(pair: &Pair) -> bool {
     is_all && pair.quantity == Quantity::AverageCost
 }
 
-fn of_design(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
+fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     let Subject::Simulated(place) = &cpi.subject else {
         return None;
     };
@@ -173,7 +173,7 @@ fn of_design(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
 /// Why the intervals are as wide as they are.
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {
-        Basis::Runs | Basis::Injections => return of_run_spread(comparison),
+        Basis::Runs | Basis::Injections => return run_spread_sentence(comparison),
         Basis::Observations => return Some(observed::basis(comparison)),
         Basis::SameTrace => {
             "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \
@@ -193,14 +193,14 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn of_run_spread(comparison: &Comparison) -> Option<String> {
+fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
     let spread = comparison.run_spread?;
     // Given, one holds for all.
     let across = comparison
         .run_spread_across_cpus
         .filter(|across| *across != spread);
     let across = across.map(|across| {
-        let (share, origin) = of_spread(across);
+        let (share, origin) = spread_words(across);
         format!(" Those of hand-offs across CPUs differ by {share}, {origin}.")
     });
     let clock = comparison
@@ -210,7 +210,7 @@ fn of_run_spread(comparison: &Comparison) -> Option<String> {
         Origin::Assumed => "; give several records of each side to measure it",
         _ => "",
     };
-    let (share, origin) = of_spread(spread);
+    let (share, origin) = spread_words(spread);
     Some(format!(
         "Runs differ by {share} (standard deviation) beyond their own intervals, {origin}{how_measured}.{}{}",
         across.unwrap_or_default(),
@@ -219,7 +219,7 @@ fn of_run_spread(comparison: &Comparison) -> Option<String> {
 }
 
 /// How large it is, and where that is from.
-fn of_spread(spread: RunSpread) -> (String, &'static str) {
+fn spread_words(spread: RunSpread) -> (String, &'static str) {
     let origin = match spread.origin {
         Origin::Records => "by these records and what is usual",
         Origin::EarlierRecords => "by earlier records of this machine and what is usual",

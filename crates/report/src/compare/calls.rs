@@ -49,12 +49,12 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let calls: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).collect();
     match calls[..] {
-        [[calls, with_calls]] if is_changed(calls) => of_one(calls, with_calls),
-        _ => of_many(comparison),
+        [[calls, with_calls]] if is_changed(calls) => call_sentence(calls, with_calls),
+        _ => calls_sentence(comparison),
     }
 }
 
-fn of_one(calls: &Pair, with_calls: &Pair) -> String {
+fn call_sentence(calls: &Pair, with_calls: &Pair) -> String {
     format!(
         " The system calls of a hand-off, which both arms make, take {}; with them a hand-off takes {}.",
         said(calls),
@@ -62,7 +62,7 @@ fn of_one(calls: &Pair, with_calls: &Pair) -> String {
     )
 }
 
-fn of_many(comparison: &Comparison) -> String {
+fn calls_sentence(comparison: &Comparison) -> String {
     let calls: Vec<&Pair> = comparison
         .calls
         .iter()

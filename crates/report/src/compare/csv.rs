@@ -58,7 +58,7 @@ const COLUMNS: [Column<Pair>; 14] = [
     ("ratio_low", |p| end(p, |ratio| ratio.low)),
     ("ratio_high", |p| end(p, |ratio| ratio.high)),
     ("verdict", verdict),
-    ("why", why),
+    ("why", missing_reason),
 ];
 
 /// A line of names, then a row for each pair: the subject's columns first, those of cases, of simulations or of observations.
@@ -141,7 +141,7 @@ fn verdict(pair: &Pair) -> String {
     }
 }
 
-fn why(pair: &Pair) -> String {
+fn missing_reason(pair: &Pair) -> String {
     match &pair.outcome {
         Outcome::Compared { .. } => String::new(),
         Outcome::NotJudged { why, .. } | Outcome::NotComparable { why } => why.clone(),

@@ -59,7 +59,7 @@ fn sides(look: Look, pairs: &[(f64, &Pair)]) -> [Series; 2] {
 }
 
 /// Both sides of pairs at their names.
-fn by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) -> Chart {
+fn chart_by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) -> Chart {
     let (names, pairs): (Vec<String>, Vec<&Pair>) = pairs.into_iter().unzip();
     let pairs: Vec<(f64, &Pair)> = pairs
         .into_iter()
@@ -85,7 +85,7 @@ fn add_measured(page: &mut Page, pairs: &[Pair], intervals: &str) {
             .collect();
         let y = Axis::new(Scale::Time, "cost");
         page.figure(|| {
-            by_name("mechanisms", "Mechanisms side by side", named, y)
+            chart_by_name("mechanisms", "Mechanisms side by side", named, y)
                 .caption(intervals)
                 .figure()
         });
@@ -93,11 +93,11 @@ fn add_measured(page: &mut Page, pairs: &[Pair], intervals: &str) {
     for (number, curve) in curves.iter().enumerate() {
         let name = conditions(curve.like);
         page.heading("Both sides by size", &name);
-        page.figure(|| by_size(curve, &name, number, intervals));
+        page.figure(|| chart_by_size(curve, &name, number, intervals));
     }
 }
 
-fn by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) -> Option<Figure> {
+fn chart_by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) -> Option<Figure> {
     let x = Axis::new(Scale::Size, "size of each task's array");
     let y = Axis::new(Scale::Time, "cost of a switch");
     Chart::new(
@@ -172,7 +172,9 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     );
     let figure = |name: &str, title: &str, pairs: Vec<(String, &Pair)>| {
         let y = Axis::new(Scale::Log, "simulated cycles a switch");
-        by_name(name, title, pairs, y).caption(&caption).figure()
+        chart_by_name(name, title, pairs, y)
+            .caption(&caption)
+            .figure()
     };
     let designs: Vec<&[(&Place, &Pair)]> =
         drawn.chunk_by(|a, b| design(a.0) == design(b.0)).collect();

@@ -12,7 +12,7 @@ use crate::quantity::rounded;
 /// So many functions, by how many instructions they changed.
 pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
     let mut rows: Vec<(&str, String, &Pair)> =
-        comparison.pairs.iter().filter_map(of_function).collect();
+        comparison.pairs.iter().filter_map(function_row).collect();
     if rows.is_empty() {
         return;
     }
@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
     }
 }
 
-fn of_function(pair: &Pair) -> Option<(&str, String, &Pair)> {
+fn function_row(pair: &Pair) -> Option<(&str, String, &Pair)> {
     let Subject::Simulated(place) = &pair.subject else {
         return None;
     };

@@ -20,7 +20,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     text + &verdicts(comparison)
 }
 
-fn of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
+fn pair_of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
     comparison
         .pairs
         .iter()
@@ -29,9 +29,11 @@ fn of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
 
 /// The cost that is likely, or else the direct one.
 fn cost(comparison: &Comparison) -> Option<String> {
-    let likely = of_all(comparison, Quantity::CostShare).map(|pair| (pair, "of the CPU time"));
-    let direct =
-        || of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "of the CPU time directly"));
+    let likely = pair_of_all(comparison, Quantity::CostShare).map(|pair| (pair, "of the CPU time"));
+    let direct = || {
+        pair_of_all(comparison, Quantity::DirectShare)
+            .map(|pair| (pair, "of the CPU time directly"))
+    };
     let (pair, what) = likely.or_else(direct)?;
     Some(format!(
         "Switching costs new {} {what}, base {}: {}.",
@@ -42,7 +44,7 @@ fn cost(comparison: &Comparison) -> Option<String> {
 }
 
 fn often(comparison: &Comparison) -> Option<String> {
-    let pair = of_all(comparison, Quantity::Switches)?;
+    let pair = pair_of_all(comparison, Quantity::Switches)?;
     Some(format!(
         "New switches {}, base {}: {}.",
         new(pair)?,

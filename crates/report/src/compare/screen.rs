@@ -59,7 +59,7 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
     notes.extend(
         reasons(&comparison.pairs)
             .into_iter()
-            .map(|(why, pairs)| not_comparable(why, &pairs)),
+            .map(|(why, pairs)| describe_incomparable(why, &pairs)),
     );
     notes.extend(further.iter().cloned());
     if !notes.is_empty() {
@@ -86,7 +86,7 @@ fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     ));
 }
 
-fn not_comparable(why: &str, pairs: &[&Pair]) -> String {
+fn describe_incomparable(why: &str, pairs: &[&Pair]) -> String {
     let costs = if pairs.len() == 1 {
         "1 number".to_owned()
     } else {
@@ -112,7 +112,11 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
     if pairs.is_empty() {
         return;
     }
-    pairs.sort_by(|a, b| b.is_main().cmp(&a.is_main()).then_with(|| by_change(a, b)));
+    pairs.sort_by(|a, b| {
+        b.is_main()
+            .cmp(&a.is_main())
+            .then_with(|| order_by_change(a, b))
+    });
     let has_functions = comparison.pairs.iter().any(Pair::is_of_a_function);
     let rows = if has_functions {
         MOST_ROWS - MOST_FUNCTIONS - 4
@@ -140,7 +144,7 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
 }
 
 /// How much changed for sure, then how much it seems. All observed tasks together have few numbers, in an order of their own.
-fn by_change(a: &Pair, b: &Pair) -> Ordering {
+fn order_by_change(a: &Pair, b: &Pair) -> Ordering {
     if a.is_main() && matches!(a.subject, Subject::Observed(_)) {
         return Ordering::Equal;
     }

@@ -474,7 +474,7 @@ fn plane(chart: &Chart, series: &[Series]) -> Layout {
         let names = names(&chart.x);
         let base = rows(names.len(), row, names_of_parts).bar_mode(BarMode::Relative);
         let y = match chart.y.scale {
-            Scale::Time => y.range(with_room(&heights)),
+            Scale::Time => y.range(padded_range(&heights)),
             _ => y,
         };
         return base.x_axis(y).y_axis(rows_axis(names));
@@ -487,7 +487,7 @@ fn plane(chart: &Chart, series: &[Series]) -> Layout {
 }
 
 /// The range of a logarithmic axis that has room for the words beside its last point.
-fn with_room(heights: &[f64]) -> AxisRange {
+fn padded_range(heights: &[f64]) -> AxisRange {
     let logs = || {
         heights
             .iter()

@@ -21,8 +21,8 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
                 program(record)
             )
         }
-        Some(cost) if record.header.plan.preempts_nobody => without_preemptions(record, cost),
-        Some(cost) => of_cost(record, findings, first, cost),
+        Some(cost) if record.header.plan.preempts_nobody => control_sentence(record, cost),
+        Some(cost) => cost_sentence(record, findings, first, cost),
     };
     page.paragraph(&text);
 }
@@ -37,7 +37,7 @@ pub(super) fn program(record: &Injection) -> String {
 }
 
 /// Neither twin was preempted: whatever is found is the instrument's.
-fn without_preemptions(record: &Injection, cost: &Estimate) -> String {
+fn control_sentence(record: &Injection, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
         "and yet found a cost of"
     } else {
@@ -50,7 +50,7 @@ fn without_preemptions(record: &Injection, cost: &Estimate) -> String {
     )
 }
 
-fn of_cost(
+fn cost_sentence(
     record: &Injection,
     findings: &Findings,
     first: &FootprintFinding,
@@ -72,7 +72,7 @@ fn of_cost(
     );
     text += &format!(
         " At a typical {USUAL_RATE} preemptions a second that is {}.",
-        of_its_time(first, cost)
+        share_of_time(first, cost)
     );
     text
 }
@@ -152,7 +152,7 @@ fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     ))
 }
 
-fn of_its_time(first: &FootprintFinding, cost: &Estimate) -> String {
+fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
     let of = |estimate: &Estimate| share(Some(estimate.estimate * USUAL_RATE / 1e9));
     match first.reload().filter(|reload| is_cost(reload)) {
         Some(reload) => format!(

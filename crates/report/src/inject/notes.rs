@@ -18,16 +18,16 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
         Some(found) => service::notes(record, found)
             .iter()
             .for_each(|note| page.item(note)),
-        None => of_twins(page, record, findings),
+        None => add_twins(page, record, findings),
     }
-    [others(record), unfinished(record)]
+    [other_tasks(record), unfinished(record)]
         .into_iter()
         .flatten()
         .for_each(|note| page.item(&note));
 }
 
-fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
-    page.item(&what_ran(record, findings));
+fn add_twins(page: &mut Page, record: &Injection, findings: &Findings) {
+    page.item(&describe_runs(record, findings));
     page.item(&format!(
         "The switch and its timer: the cost if the other task touches nothing, that is, the timer's interrupt, in a virtual machine \
          most of it, and two switches. Cold caches: what a preemption costs more, at the same rate, to reload the program's data and \
@@ -45,7 +45,7 @@ fn of_twins(page: &mut Page, record: &Injection, findings: &Findings) {
     missed(findings).iter().for_each(|note| page.item(note));
 }
 
-fn what_ran(record: &Injection, findings: &Findings) -> String {
+fn describe_runs(record: &Injection, findings: &Findings) -> String {
     let (plan, host) = (&record.header.plan, &record.header.host);
     let cpu = findings.cpu_ns.map_or(String::new(), |cpu| {
         format!(" ({} of CPU time each)", time(cpu))
@@ -102,7 +102,7 @@ fn missed(findings: &Findings) -> Option<String> {
 }
 
 /// Who else has had the CPU.
-fn others(record: &Injection) -> Option<String> {
+fn other_tasks(record: &Injection) -> Option<String> {
     let end = record.end.as_ref().filter(|end| !end.others.is_empty())?;
     let of = |other: &Other| {
         let part = other.cpu_ns.0 as f64 / end.elapsed_ns.0.max(1) as f64;

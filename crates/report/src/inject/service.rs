@@ -29,16 +29,16 @@ pub(super) fn add(
     let who = name(&found.preempted.name);
     let text = match reload {
         Err(why) => format!("What a preemption costs {who} is not known: {why}."),
-        Ok(cost) if record.header.plan.preempts_nobody => of_nothing(&who, cost),
-        Ok(cost) => format!("{}{}", of_cost(&who, first, cost), own(found, cost)),
+        Ok(cost) if record.header.plan.preempts_nobody => control_sentence(&who, cost),
+        Ok(cost) => format!("{}{}", cost_sentence(&who, first, cost), own(found, cost)),
     };
     page.paragraph(&text);
     if let Some(held_up) = &found.held_up_ns {
-        page.paragraph(&of_being_held_up(found, held_up));
+        page.paragraph(&delay_sentence(found, held_up));
     }
 }
 
-fn of_nothing(who: &str, cost: &Estimate) -> String {
+fn control_sentence(who: &str, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
         "and yet found a cost of cold caches of"
     } else {
@@ -50,7 +50,7 @@ fn of_nothing(who: &str, cost: &Estimate) -> String {
     )
 }
 
-fn of_cost(who: &str, first: &FootprintFinding, cost: &Estimate) -> String {
+fn cost_sentence(who: &str, first: &FootprintFinding, cost: &Estimate) -> String {
     let touches = touching(first);
     if !is_cost(cost) {
         return format!(
@@ -83,7 +83,7 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     }
 }
 
-fn of_being_held_up(found: &ServiceFindings, held_up: &Estimate) -> String {
+fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
     let long = found
         .held_up_for_ns
         .map_or(String::new(), |ns| format!(" of {}", time(ns)));
@@ -130,12 +130,12 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
             time(plan.turn_ns.0 as f64)
         ),
     ];
-    notes.extend(of_others(service));
-    notes.extend(without_work(record, found));
+    notes.extend(other_tasks_sentence(service));
+    notes.extend(no_work_sentence(record, found));
     notes
 }
 
-fn of_others(service: &Service) -> Option<String> {
+fn other_tasks_sentence(service: &Service) -> Option<String> {
     let (own, others) = (
         service.look.cpu_ns.0 as f64,
         service.look.others_cpu_ns.0 as f64,
@@ -149,7 +149,7 @@ fn of_others(service: &Service) -> Option<String> {
     })
 }
 
-fn without_work(record: &Injection, found: &ServiceFindings) -> Option<String> {
+fn no_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<String> {
     (found.without_work > 0).then(|| {
         format!(
             "{} of {} groups of phases had fewer than 10 pieces of work, and were left out.",
@@ -205,14 +205,14 @@ fn row(record: &Injection, group: &Group) -> Vec<String> {
             }),
         footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string),
         arms.map(word).join(" and "),
-        each(group, arms[0]),
-        each(group, arms[1]),
+        arm_cell(group, arms[0]),
+        arm_cell(group, arms[1]),
         sum(|phase| phase.turns),
         sum(|phase| phase.involuntary),
     ]
 }
 
-fn each(group: &Group, arm: Arm) -> String {
+fn arm_cell(group: &Group, arm: Arm) -> String {
     let (cpu, work) = group.of(arm).fold((0, 0), |(cpu, work), phase| {
         (cpu + phase.cpu_ns.0, work + phase.work)
     });

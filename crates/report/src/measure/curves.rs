@@ -54,7 +54,7 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
         page.item(&plot(&points));
     }
     for region in &curve.regions {
-        page.item(&in_words(region));
+        page.item(&describe_region(region));
     }
     for knee in &curve.knees {
         page.item(&knee_in_words(knee));
@@ -145,7 +145,7 @@ fn sparkline(values: &[f64]) -> String {
         .collect()
 }
 
-fn in_words(region: &Region) -> String {
+fn describe_region(region: &Region) -> String {
     let (from, to) = (Bytes(region.from_bytes), Bytes(region.to_bytes));
     let sizes = if from == to {
         from.to_string()

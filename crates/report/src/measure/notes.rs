@@ -45,7 +45,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut notes: Vec<String> = flags(&findings.results).into_iter().chain(run).collect();
     notes.extend(excluded(&findings.results));
     notes.extend(below_zero(&findings.results));
-    notes.extend(not_measured(&findings.results));
+    notes.extend(missing_results(&findings.results));
     if notes.is_empty() {
         return;
     }
@@ -132,7 +132,7 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
 }
 
 /// Why there is no number, the results with the same reason together.
-fn not_measured(results: &[CaseFinding]) -> Vec<String> {
+fn missing_results(results: &[CaseFinding]) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for finding in results {
         let Verdict::NotMeasured { why } = &finding.verdict else {

@@ -37,7 +37,7 @@ fn row(paper: &str, exhibit: &Exhibit, claim: &Claim) -> Vec<String> {
         Verdict::Differs => "differs",
         Verdict::Undecided => "not-told",
     };
-    let (entry, rule, why) = (&claim.entry, claim.entry.rule.words(), super::why(claim));
+    let (entry, rule, why) = (&claim.entry, claim.entry.rule.words(), super::reason(claim));
     let kind = super::claims::kind(entry.kind);
     let cells = [
         paper,

@@ -146,14 +146,14 @@ fn each_verdict_is_said_with_its_reason() {
 fn a_reason_that_no_run_shows_is_none() {
     let mut exhibits = exhibits();
     let claim = &mut exhibits[0].claims[1];
-    assert!(!super::why(claim).contains("No reason found"));
+    assert!(!super::reason(claim).contains("No reason found"));
     claim.reasons[0].verdict = Verdict::Differs;
     assert_eq!(
-        super::why(claim),
+        super::reason(claim),
         "Refuted by a-run: the wind (gusts: 3). No reason found."
     );
     claim.reasons.clear();
-    assert_eq!(super::why(claim), "No reason found: none was tested.");
+    assert_eq!(super::reason(claim), "No reason found: none was tested.");
 }
 
 #[test]

@@ -164,13 +164,13 @@ fn too_short(findings: &Findings) -> Option<String> {
         format!(
             "The trace is too short to fill {}: what switches cost there is not known; {}.",
             designs.join("; "),
-            how_long(findings)
+            needed_length(findings)
         )
     })
 }
 
 /// How many instructions fill all of these levels, as far as their growth shows it.
-fn how_long(findings: &Findings) -> String {
+fn needed_length(findings: &Findings) -> String {
     let levels = || {
         findings
             .designs
@@ -259,13 +259,13 @@ fn sentence(design: &DesignFinding) -> String {
     format!(
         "A switch on {name} costs {}{time}{}: {}.",
         cycles(cost),
-        average.map(on_average).unwrap_or_default(),
+        average.map(average_words).unwrap_or_default(),
         share_of_all(design)
     )
 }
 
 /// What all turns paid on average, where the cost is that of long ones.
-fn on_average(mean: f64) -> String {
+fn average_words(mean: f64) -> String {
     format!(
         " where the turn is long, {} on average of all turns",
         rounded(mean)

@@ -32,7 +32,9 @@ const COLUMNS: [Column; 50] = [
             .map_or(r.group.segments, |point| point.segments)
             .to_string()
     }),
-    ("survivors", |r| of_point(r, |point| Some(point.survivors))),
+    ("survivors", |r| {
+        point_cell(r, |point| Some(point.survivors))
+    }),
     ("interval", |r| {
         r.point
             .map(|point| point.interval.to_string())
@@ -44,97 +46,97 @@ const COLUMNS: [Column; 50] = [
             .unwrap_or_default()
     }),
     ("shared_cpi", |r| {
-        of_spread(r, |point| &point.shared_cpi, |spread| Some(spread.mean))
+        spread_cell(r, |point| &point.shared_cpi, |spread| Some(spread.mean))
     }),
     ("shared_cpi_sd", |r| {
-        of_spread(r, |point| &point.shared_cpi, |spread| spread.sd)
+        spread_cell(r, |point| &point.shared_cpi, |spread| spread.sd)
     }),
     ("shared_cpi_max", |r| {
-        of_spread(r, |point| &point.shared_cpi, |spread| spread.max)
+        spread_cell(r, |point| &point.shared_cpi, |spread| spread.max)
     }),
     ("private_cpi", |r| {
-        of_spread(r, |point| &point.private_cpi, |spread| Some(spread.mean))
+        spread_cell(r, |point| &point.private_cpi, |spread| Some(spread.mean))
     }),
     ("private_cpi_sd", |r| {
-        of_spread(r, |point| &point.private_cpi, |spread| spread.sd)
+        spread_cell(r, |point| &point.private_cpi, |spread| spread.sd)
     }),
     ("private_cpi_max", |r| {
-        of_spread(r, |point| &point.private_cpi, |spread| spread.max)
+        spread_cell(r, |point| &point.private_cpi, |spread| spread.max)
     }),
     ("excess_cpi", |r| {
-        of_spread(r, |point| &point.excess_cpi, |spread| Some(spread.mean))
+        spread_cell(r, |point| &point.excess_cpi, |spread| Some(spread.mean))
     }),
     ("excess_cpi_sd", |r| {
-        of_spread(r, |point| &point.excess_cpi, |spread| spread.sd)
+        spread_cell(r, |point| &point.excess_cpi, |spread| spread.sd)
     }),
     ("excess_cpi_max", |r| {
-        of_spread(r, |point| &point.excess_cpi, |spread| spread.max)
+        spread_cell(r, |point| &point.excess_cpi, |spread| spread.max)
     }),
     ("flushed_cpi", |r| {
-        of_point(r, |point| Some(point.flushed_cpi))
+        point_cell(r, |point| Some(point.flushed_cpi))
     }),
     ("cumulative_excess_cycles", |r| {
-        of_point(r, |point| Some(point.cumulative_excess_cycles))
+        point_cell(r, |point| Some(point.cumulative_excess_cycles))
     }),
     ("cost_cycles", |r| {
-        of_total(r, |r| r.group.cost_cycles.estimate)
+        total_cell(r, |r| r.group.cost_cycles.estimate)
     }),
     ("cost_low_cycles", |r| {
-        of_total(r, |r| r.group.cost_cycles.low)
+        total_cell(r, |r| r.group.cost_cycles.low)
     }),
     ("cost_high_cycles", |r| {
-        of_total(r, |r| r.group.cost_cycles.high)
+        total_cell(r, |r| r.group.cost_cycles.high)
     }),
-    ("cost_why", why),
+    ("cost_why", missing_reason),
     ("cut_instructions", |r| {
-        of_total(r, |r| Some(r.group.cut.instructions as f64))
+        total_cell(r, |r| Some(r.group.cut.instructions as f64))
     }),
     ("median_instructions", |r| {
-        of_total(r, |r| {
+        total_cell(r, |r| {
             r.group.median_instructions.map(|median| median as f64)
         })
     }),
     ("excess_cycles", |r| {
-        of_total(r, |r| Some(r.group.excess_cycles))
+        total_cell(r, |r| Some(r.group.excess_cycles))
     }),
     ("instructions", |r| {
-        of_design(r, |r| Some(r.design.instructions as f64))
+        design_cell(r, |r| Some(r.design.instructions as f64))
     }),
     ("data_refs", |r| {
-        of_design(r, |r| Some(r.design.data_refs as f64))
+        design_cell(r, |r| Some(r.design.data_refs as f64))
     }),
     ("voluntary_switches", |r| {
-        of_design(r, |r| Some(r.head.trace.voluntary_switches as f64))
+        design_cell(r, |r| Some(r.head.trace.voluntary_switches as f64))
     }),
     ("involuntary_switches", |r| {
-        of_design(r, |r| Some(r.head.trace.involuntary_switches as f64))
+        design_cell(r, |r| Some(r.head.trace.involuntary_switches as f64))
     }),
     ("shared_cycles", |r| {
-        of_design(r, |r| Some(r.design.hierarchies.shared.cycles as f64))
+        design_cell(r, |r| Some(r.design.hierarchies.shared.cycles as f64))
     }),
     ("private_cycles", |r| {
-        of_design(r, |r| Some(r.design.hierarchies.private.cycles as f64))
+        design_cell(r, |r| Some(r.design.hierarchies.private.cycles as f64))
     }),
     ("flushed_cycles", |r| {
-        of_design(r, |r| Some(r.design.hierarchies.flushed.cycles as f64))
+        design_cell(r, |r| Some(r.design.hierarchies.flushed.cycles as f64))
     }),
     ("overhead_percent", |r| {
-        of_design(r, |r| r.design.overhead.map(|share| share * 100.0))
+        design_cell(r, |r| r.design.overhead.map(|share| share * 100.0))
     }),
     ("excess_percent", |r| {
-        of_design(r, |r| r.design.excess_share.map(|share| share * 100.0))
+        design_cell(r, |r| r.design.excess_share.map(|share| share * 100.0))
     }),
     ("excess_cycles_per_switch", |r| {
-        of_design(r, |r| r.design.excess_cycles_per_switch)
+        design_cell(r, |r| r.design.excess_cycles_per_switch)
     }),
     ("flushed_cycles_per_switch", |r| {
-        of_design(r, |r| r.design.flushed_cycles_per_switch)
+        design_cell(r, |r| r.design.flushed_cycles_per_switch)
     }),
     ("reload_bound_cycles", |r| {
-        of_design(r, |r| Some(r.design.reload_bound_cycles as f64))
+        design_cell(r, |r| Some(r.design.reload_bound_cycles as f64))
     }),
     ("agarwal_cycles_per_switch", |r| {
-        of_design(r, |r| {
+        design_cell(r, |r| {
             r.design
                 .agarwal
                 .as_ref()
@@ -142,37 +144,37 @@ const COLUMNS: [Column; 50] = [
         })
     }),
     ("lost_cycles", |r| {
-        of_total(r, |r| r.group.lost_cycles.estimate)
+        total_cell(r, |r| r.group.lost_cycles.estimate)
     }),
     ("lost_low_cycles", |r| {
-        of_total(r, |r| r.group.lost_cycles.low)
+        total_cell(r, |r| r.group.lost_cycles.low)
     }),
     ("lost_high_cycles", |r| {
-        of_total(r, |r| r.group.lost_cycles.high)
+        total_cell(r, |r| r.group.lost_cycles.high)
     }),
     ("gained_cycles", |r| {
-        of_total(r, |r| r.group.gained_cycles.estimate)
+        total_cell(r, |r| r.group.gained_cycles.estimate)
     }),
     ("gained_low_cycles", |r| {
-        of_total(r, |r| r.group.gained_cycles.low)
+        total_cell(r, |r| r.group.gained_cycles.low)
     }),
     ("gained_high_cycles", |r| {
-        of_total(r, |r| r.group.gained_cycles.high)
+        total_cell(r, |r| r.group.gained_cycles.high)
     }),
     ("lost_percent", |r| {
-        of_design(r, |r| r.design.lost_share.map(|share| share * 100.0))
+        design_cell(r, |r| r.design.lost_share.map(|share| share * 100.0))
     }),
     ("state_cycles", |r| {
-        of_total(r, |r| r.group.state_cycles.estimate)
+        total_cell(r, |r| r.group.state_cycles.estimate)
     }),
     ("state_low_cycles", |r| {
-        of_total(r, |r| r.group.state_cycles.low)
+        total_cell(r, |r| r.group.state_cycles.low)
     }),
     ("state_high_cycles", |r| {
-        of_total(r, |r| r.group.state_cycles.high)
+        total_cell(r, |r| r.group.state_cycles.high)
     }),
     ("first_touch_cycles", |r| {
-        of_design(r, |r| r.design.first_touch_cycles)
+        design_cell(r, |r| r.design.first_touch_cycles)
     }),
 ];
 
@@ -204,11 +206,11 @@ fn rows_of<'a>(
     })
 }
 
-fn of_point(row: &Row<'_>, value: fn(&Point) -> Option<f64>) -> String {
+fn point_cell(row: &Row<'_>, value: fn(&Point) -> Option<f64>) -> String {
     float(row.point.and_then(value))
 }
 
-fn of_spread(
+fn spread_cell(
     row: &Row<'_>,
     spread: fn(&Point) -> &Spread,
     value: fn(&Spread) -> Option<f64>,
@@ -216,7 +218,7 @@ fn of_spread(
     float(row.point.map(spread).and_then(value))
 }
 
-fn of_total(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
+fn total_cell(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
     if row.point.is_some() {
         String::new()
     } else {
@@ -225,16 +227,16 @@ fn of_total(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
 }
 
 /// Only in the one row of totals over all segments.
-fn of_design(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
+fn design_cell(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
     let is_all = row.group.group == switchcost_analysis::simulation::Group::All;
     if is_all {
-        of_total(row, value)
+        total_cell(row, value)
     } else {
         String::new()
     }
 }
 
-fn why(row: &Row<'_>) -> String {
+fn missing_reason(row: &Row<'_>) -> String {
     let cost: &Cost = &row.group.cost_cycles;
     if row.point.is_some() {
         String::new()

@@ -10,7 +10,7 @@ use crate::quantity::{count, number, rounded, share};
 
 /// What to know about the numbers.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut notes = all(findings);
+    let mut notes = all_notes(findings);
     if findings.designs.len() > DETAILED {
         let all = findings.designs.len();
         notes.push(format!(
@@ -26,29 +26,29 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 /// Flags, what has no interval and why, and where short segments bend a curve.
-fn all(findings: &Findings) -> Vec<String> {
-    let mut notes = of_the_record(findings);
-    notes.extend(by_design(findings, |design| flags(design, |_| true)));
-    notes.extend(by_design(findings, without_interval));
-    notes.extend(by_design(findings, gains));
-    notes.extend(by_design(findings, physical_pages));
-    notes.extend(by_design(findings, no_model));
-    notes.extend(by_design(findings, |design| {
-        survivor_bias(design, |bias| what_bites(bias) + &why_it_bites(bias))
+fn all_notes(findings: &Findings) -> Vec<String> {
+    let mut notes = record_notes(findings);
+    notes.extend(notes_by_design(findings, |design| flags(design, |_| true)));
+    notes.extend(notes_by_design(findings, missing_intervals));
+    notes.extend(notes_by_design(findings, gains));
+    notes.extend(notes_by_design(findings, physical_pages));
+    notes.extend(notes_by_design(findings, missing_model));
+    notes.extend(notes_by_design(findings, |design| {
+        survivor_bias(design, |bias| describe_bias(bias) + &explain_bias(bias))
     }));
     notes
 }
 
 /// What changes how a cost is to be read: what the first lines and the table of costs do not say themselves.
 pub(super) fn in_short(findings: &Findings) -> Vec<String> {
-    let mut notes = of_the_record(findings);
-    notes.extend(by_design(findings, |design| {
+    let mut notes = record_notes(findings);
+    notes.extend(notes_by_design(findings, |design| {
         // The answer and the table of costs say it themselves.
         flags(design, |name| name != FlagName::NotDistinguishableFrom0)
     }));
-    notes.extend(by_design(findings, gains));
-    notes.extend(by_design(findings, |design| {
-        survivor_bias(design, what_bites)
+    notes.extend(notes_by_design(findings, gains));
+    notes.extend(notes_by_design(findings, |design| {
+        survivor_bias(design, describe_bias)
             .into_iter()
             .take(1)
             .collect()
@@ -56,7 +56,7 @@ pub(super) fn in_short(findings: &Findings) -> Vec<String> {
     notes
 }
 
-fn of_the_record(findings: &Findings) -> Vec<String> {
+fn record_notes(findings: &Findings) -> Vec<String> {
     let mut notes: Vec<String> = findings
         .flags
         .iter()
@@ -73,7 +73,10 @@ fn of_the_record(findings: &Findings) -> Vec<String> {
 }
 
 /// Each note once, with the designs that it holds for.
-fn by_design(findings: &Findings, notes: impl Fn(&DesignFinding) -> Vec<String>) -> Vec<String> {
+fn notes_by_design(
+    findings: &Findings,
+    notes: impl Fn(&DesignFinding) -> Vec<String>,
+) -> Vec<String> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for design in &findings.designs {
         for note in notes(design) {
@@ -105,7 +108,7 @@ fn flags(design: &DesignFinding, is_wanted: impl Fn(FlagName) -> bool) -> Vec<St
         .collect()
 }
 
-fn without_interval(design: &DesignFinding) -> Vec<String> {
+fn missing_intervals(design: &DesignFinding) -> Vec<String> {
     // Its flag says so already.
     if design.depth == DetailLevel::Counters {
         return Vec::new();
@@ -178,7 +181,7 @@ fn physical_pages(design: &DesignFinding) -> Vec<String> {
     )]
 }
 
-fn no_model(design: &DesignFinding) -> Vec<String> {
+fn missing_model(design: &DesignFinding) -> Vec<String> {
     match &design.agarwal {
         None => design
             .agarwal_why
@@ -206,7 +209,7 @@ fn survivor_bias(
         .collect()
 }
 
-fn what_bites(bias: &SurvivorBias) -> String {
+fn describe_bias(bias: &SurvivorBias) -> String {
     let which = match &bias.group {
         Group::Class(_) => "involuntary switches",
         _ => "all switches",
@@ -220,7 +223,7 @@ fn what_bites(bias: &SurvivorBias) -> String {
     )
 }
 
-fn why_it_bites(bias: &SurvivorBias) -> String {
+fn explain_bias(bias: &SurvivorBias) -> String {
     let grows = bias.grows.as_ref().map(
         |Growth {
              program,

@@ -58,7 +58,7 @@ fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
 }
 
 /// The share of a run's time in which its tasks did not have the CPU that they share.
-fn of_others(record: &MeasureRecord) -> f64 {
+fn share_of_others(record: &MeasureRecord) -> f64 {
     let sum = |of: fn(&Evidence) -> u64| {
         record
             .cycles
@@ -70,11 +70,11 @@ fn of_others(record: &MeasureRecord) -> f64 {
 }
 
 /// That share in one setting over the same in another.
-fn others_have_the_cpu(records: &Records, before: usize, after: usize) -> Result<Found, String> {
+fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Result<Found, String> {
     let of = |place: usize, number: usize| {
         records
             .measured(&SETTINGS[place].run(number))
-            .map(|(record, _)| of_others(record))
+            .map(|(record, _)| share_of_others(record))
     };
     let pair = |number| Some([of(before, number).ok()?, of(after, number).ok()?]);
     let pairs: Vec<[f64; 2]> = (0..RUNS).filter_map(pair).collect();
@@ -350,10 +350,10 @@ pub(super) fn quantities() -> Quantities {
             compared(r, SHARED_QUIET, SHARED_NOISY, shifted)
         }),
         ("others-have-the-cpu", |r| {
-            others_have_the_cpu(r, ISOLATED_QUIET, SHARED_QUIET)
+            ratio_of_foreign_time(r, ISOLATED_QUIET, SHARED_QUIET)
         }),
         ("noise-takes-little", |r| {
-            others_have_the_cpu(r, SHARED_QUIET, SHARED_NOISY)
+            ratio_of_foreign_time(r, SHARED_QUIET, SHARED_NOISY)
         }),
     ]
 }

@@ -448,7 +448,7 @@ fn prefetched(records: &Records) -> Result<Found, String> {
     let second = *capacities(records)?
         .get(1)
         .ok_or("the machine does not report a second level")?;
-    let (all, sizes) = by_stride(records, &[8, SKIPPING_BYTES])?;
+    let (all, sizes) = points_by_stride(records, &[8, SKIPPING_BYTES])?;
     let at = |points: &Points, size: u64| points.iter().find(|(s, ..)| *s == size).map(interval);
     let ratio = |size: u64| {
         let (near, far) = at(&all[0], size).zip(at(&all[1], size))?;
@@ -524,7 +524,7 @@ fn steps_up(points: &[Point]) -> Vec<Term> {
 /// The largest total cost less the direct one, over the direct one.
 fn indirect_range(records: &Records) -> Result<Found, String> {
     let direct = direct_cost(records)?.beside_its_run();
-    let all = all_strides(records)?;
+    let all = points_of_strides(records)?;
     let (most, low, high) = most_of(&clear(all.clone()))?;
     let dearest = dearest(&all).ok_or("no size was measured")?;
     check_largest(&all, dearest)?;
@@ -582,7 +582,7 @@ fn uneven(records: &Records) -> Result<Found, String> {
 }
 
 /// Region 3: its cheapest size over the dearest of region 1.
-fn still_high(records: &Records) -> Result<Found, String> {
+fn region_3_ratio(records: &Records) -> Result<Found, String> {
     let (least, most) = (
         least_of(&beyond(records)?)?,
         most_of(&region_1(records)?.0)?,
@@ -614,7 +614,7 @@ fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
 }
 
 /// The strides of the grid at the sizes that have a cost clear of 0 at all of them.
-fn by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64>), String> {
+fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64>), String> {
     let (_, findings) = records.measured(GRID)?;
     let of_stride = |stride: &u64| clear(points_of_one_run(findings, Access::Rmw, *stride));
     let all: Vec<Points> = strides.iter().map(of_stride).collect();
@@ -632,7 +632,7 @@ fn by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64
 
 /// Of the larger half of the sizes, each stride over the one before.
 fn larger_strides(records: &Records) -> Result<Found, String> {
-    let (all, sizes) = by_stride(records, &STRIDES)?;
+    let (all, sizes) = points_by_stride(records, &STRIDES)?;
     let means: Vec<Interval> = all
         .iter()
         .map(|points| mean_of(points, &sizes[sizes.len() / 2..]))
@@ -683,7 +683,7 @@ fn walks_alone(record: &MeasureRecord, stride: u64, sizes: &[u64]) -> Option<f64
 /// Walks of the baseline in large strides over those at 128 B.
 fn misses_without_switches(records: &Records) -> Result<Found, String> {
     let (record, _) = records.measured(GRID)?;
-    let (_, sizes) = by_stride(records, &STRIDES)?;
+    let (_, sizes) = points_by_stride(records, &STRIDES)?;
     let larger = &sizes[sizes.len() / 2..];
     let at = |stride: u64| {
         walks_alone(record, stride, larger).ok_or("the record has no walks of the baseline")
@@ -702,7 +702,7 @@ fn misses_without_switches(records: &Records) -> Result<Found, String> {
 
 /// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
 fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
-    let (all, sizes) = by_stride(records, &[8, 128])?;
+    let (all, sizes) = points_by_stride(records, &[8, 128])?;
     let wanted = if is_small {
         &sizes[..1]
     } else {
@@ -718,7 +718,7 @@ fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
 }
 
 /// What was measured at every stride.
-fn all_strides(records: &Records) -> Result<Points, String> {
+fn points_of_strides(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     Ok(STRIDES
         .map(|stride| points_of_one_run(findings, Access::Rmw, stride))
@@ -727,7 +727,7 @@ fn all_strides(records: &Records) -> Result<Points, String> {
 
 /// The largest over the smallest cost of all that was measured.
 fn whole_range(records: &Records) -> Result<Found, String> {
-    let every = all_strides(records)?;
+    let every = points_of_strides(records)?;
     let all = clear(every.clone());
     let (most, least) = dearest(&all)
         .zip(cheapest(&all))
@@ -760,7 +760,7 @@ pub(super) fn quantities() -> Quantities {
         ("region-2-grows", grows),
         ("writes-twice", split),
         ("region-3-uneven", uneven),
-        ("region-3-high", still_high),
+        ("region-3-high", region_3_ratio),
         ("small-arrays-any-stride", |r| strided(r, true)),
         ("large-arrays-by-stride", |r| strided(r, false)),
         ("larger-strides", larger_strides),

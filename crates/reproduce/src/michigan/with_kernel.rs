@@ -75,12 +75,16 @@ pub(super) fn steps(effort: Effort) -> Vec<Step> {
     let pairs = LAYERS
         .iter()
         .flat_map(|layer| ARMS.iter().map(move |arm| (*layer, *arm)));
-    let of_pair = |(layer, arm)| sizes.iter().flat_map(move |kib| both(layer, arm, *kib));
+    let of_pair = |(layer, arm)| {
+        sizes
+            .iter()
+            .flat_map(move |kib| steps_of_arm(layer, arm, *kib))
+    };
     pairs.flat_map(of_pair).collect()
 }
 
 /// The trace, and its simulation.
-fn both(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
+fn steps_of_arm(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     let trace = named("michigan-turns", layer, arm, kib);
     let mechanism = if layer == Layer::Kernel {
         "pipe"
@@ -167,7 +171,7 @@ fn gap(records: &Records, place: MissCounter, kib: u64) -> Result<f64, String> {
 }
 
 /// The sizes at which something is known: two or more.
-fn by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
+fn points_by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
     let found: Vec<_> = SIZES_KIB.iter().map(|kib| (*kib, of(*kib))).collect();
     let why = found
         .iter()
@@ -185,7 +189,7 @@ fn mean(points: &[(u64, f64)]) -> f64 {
 }
 
 fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
-    Ok(mean(&by_size(|kib| gap(records, place, kib))?))
+    Ok(mean(&points_by_size(|kib| gap(records, place, kib))?))
 }
 
 /// The mean over the sizes, with Student's interval over them.
@@ -199,7 +203,7 @@ fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
 fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
-        let gaps = by_size(|kib| {
+        let gaps = points_by_size(|kib| {
             gap(
                 records,
                 MissCounter {
@@ -236,7 +240,10 @@ fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
             variant,
             layer: *layer,
         };
-        over_sizes(layer.name(), &by_size(|kib| gap(records, place, kib))?)
+        over_sizes(
+            layer.name(),
+            &points_by_size(|kib| gap(records, place, kib))?,
+        )
     };
     Ok(Found::new(
         LAYERS.iter().map(term).collect::<Result<_, _>>()?,
@@ -271,7 +278,7 @@ fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
             kib,
         )
     };
-    let more = by_size(|kib| Ok(of(Layer::Kernel, kib)? - of(Layer::User, kib)?))?;
+    let more = points_by_size(|kib| Ok(of(Layer::Kernel, kib)? - of(Layer::User, kib)?))?;
     Ok(Found::new(
         vec![over_sizes("kernel less user level", &more)?],
         "",
@@ -302,7 +309,7 @@ fn inclusion(records: &Records) -> Result<Found, String> {
         }
     };
     Ok(Found::new(
-        vec![over_sizes("added by inclusion", &by_size(added)?)?],
+        vec![over_sizes("added by inclusion", &points_by_size(added)?)?],
         "",
     ))
 }
@@ -329,13 +336,16 @@ fn few_taken_away(records: &Records) -> Result<Found, String> {
         }
     };
     Ok(Found::new(
-        vec![over_sizes("taken away over missed", &by_size(share)?)?],
+        vec![over_sizes(
+            "taken away over missed",
+            &points_by_size(share)?,
+        )?],
         "",
     ))
 }
 
 /// A number with TLBs that a switch flushes, and with those that keep their entries.
-fn of_tlbs(name: &str, of: impl Fn(Variant) -> Result<f64, String>) -> Result<Term, String> {
+fn tlb_term(name: &str, of: impl Fn(Variant) -> Result<f64, String>) -> Result<Term, String> {
     let kept = of(Variant::TlbsKept)?;
     Ok(ranged(name, of(Variant::Usual)?, std::iter::once(kept)))
 }
@@ -349,11 +359,15 @@ fn tlb_gap(records: &Records) -> Result<Found, String> {
             variant,
             layer: Layer::Kernel,
         };
-        let of = |arm| Ok::<_, String>(mean(&by_size(|kib| misses(records, place, arm, kib))?));
+        let of = |arm| {
+            Ok::<_, String>(mean(&points_by_size(|kib| {
+                misses(records, place, arm, kib)
+            })?))
+        };
         Ok(of(Arm::Two)? / of(Arm::Alone)?)
     };
     Ok(Found::new(
-        vec![of_tlbs("two over one", ratio)?],
+        vec![tlb_term("two over one", ratio)?],
         FLUSHED_OR_KEPT,
     ))
 }
@@ -361,7 +375,7 @@ fn tlb_gap(records: &Records) -> Result<Found, String> {
 fn tlb_spaces(records: &Records) -> Result<Found, String> {
     let more = |variant| kernels_more(records, DTLB, variant);
     Ok(Found::new(
-        vec![of_tlbs("kernel less user level", more)?],
+        vec![tlb_term("kernel less user level", more)?],
         FLUSHED_OR_KEPT,
     ))
 }
@@ -411,7 +425,7 @@ fn tlb_dominates(records: &Records) -> Result<Found, String> {
             let [all, tlbs] = cycles(records, variant, kib)?;
             Ok(tlbs / all)
         };
-        of_tlbs(&format!("TLBs' share at {}", Bytes::kib(kib)), share)
+        tlb_term(&format!("TLBs' share at {}", Bytes::kib(kib)), share)
     })
 }
 
@@ -458,12 +472,12 @@ fn lines_a_page(records: &Records) -> Result<Found, String> {
                 )),
             }
         };
-        of_tlbs(&format!("lines a page at {}", Bytes::kib(kib)), ratio)
+        tlb_term(&format!("lines a page at {}", Bytes::kib(kib)), ratio)
     })
 }
 
 /// What the dTLB misses with more entries, over the same with few.
-fn with_more_entries(records: &Records) -> Result<Found, String> {
+fn entries_ratio(records: &Records) -> Result<Found, String> {
     above_64(|kib| {
         let misses = |variant| {
             misses(
@@ -670,7 +684,7 @@ pub(super) fn quantities() -> Quantities {
         ("simulated-inclusion", inclusion),
         ("few-taken-away", few_taken_away),
         ("lines-outnumber-pages", lines_a_page),
-        ("entries-suffice", with_more_entries),
+        ("entries-suffice", entries_ratio),
         ("kernel-dtlb-gap", tlb_gap),
         ("kernel-dtlb-spaces", tlb_spaces),
         ("dtlb-dominates", tlb_dominates),

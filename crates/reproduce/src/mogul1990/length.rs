@@ -25,7 +25,7 @@ fn batches(sample: &Sample) -> Vec<f64> {
         .collect()
 }
 
-fn by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
+fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     let all = trials(records, set)?;
     let longest = all
         .into_iter()
@@ -71,7 +71,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     ];
     let mut table = Table::new(&columns);
     for set in &SETS {
-        match by_part(records, set) {
+        match lengths_by_part(records, set) {
             Ok(found) => rows(set, &found).into_iter().for_each(|row| table.row(row)),
             Err(why) => {
                 let missing = vec![Cell::Missing { why }; columns.len() - 1];

@@ -61,7 +61,7 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
 const CALL: Group = Group::Class("system call");
 
 /// Segments behind the first tenth of a curve, over all trials.
-fn behind(records: &Records, wanted: &Group) -> String {
+fn segments_after_tenth(records: &Records, wanted: &Group) -> String {
     let all = trials(records, &SETS[TIMESHARING]).unwrap_or_default();
     let designs = all.iter().filter_map(|trial| trial.design("1a"));
     let segments: u64 = designs
@@ -82,7 +82,7 @@ fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
 }
 
 /// The same at the cut-off of all switches.
-fn at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
+fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     let design = trial.design("1a")?;
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
     let reached = group(design, wanted)?.curve.iter().rfind(is_before)?;
@@ -90,7 +90,7 @@ fn at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
 }
 
 /// One number of each trial of a set, as a geometric mean.
-fn of_trials(
+fn mean_of_trials(
     records: &Records,
     set: usize,
     name: &str,
@@ -103,8 +103,8 @@ fn of_trials(
     ))
 }
 
-fn after_calls(records: &Records) -> Outcome {
-    let found = of_trials(
+fn cost_after_calls(records: &Records) -> Outcome {
+    let found = mean_of_trials(
         records,
         TIMESHARING,
         "after system calls over after the scheduler",
@@ -119,12 +119,12 @@ fn after_calls(records: &Records) -> Outcome {
     let note = format!(
         "{}; {} after system calls",
         found.note,
-        behind(records, &CALL)
+        segments_after_tenth(records, &CALL)
     );
     Ok(Found { note, ..found })
 }
 
-fn after_faults(records: &Records) -> Outcome {
+fn cost_after_faults(records: &Records) -> Outcome {
     let found = samples(records, TIMESHARING, |trial| {
         let design = trial.design("1a")?;
         let early =
@@ -177,7 +177,7 @@ fn flatter(records: &Records) -> Outcome {
     let note = format!(
         "{}; {} after system calls",
         trials_of(&samples),
-        behind(records, &CALL)
+        segments_after_tenth(records, &CALL)
     );
     Ok(Found::new(vec![arithmetic(name, &samples)?], note))
 }
@@ -253,7 +253,7 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
 }
 
 /// One set over the others on every design.
-fn on_every_design(
+fn ratio_on_designs(
     records: &Records,
     of: PerDesign,
     pairs: &[[usize; 2]],
@@ -360,7 +360,7 @@ fn scaled(sample: Sample, by: f64) -> Sample {
 
 /// The least of some moves, and the inverse of the largest: both are below 1 where one goes down and another up. Which is which shows
 /// only afterwards.
-fn without_trend(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
+fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
     let all: Vec<Interval> = found
         .terms
@@ -404,7 +404,7 @@ pub(super) fn microseconds(records: &Records, set: usize) -> Result<Term, String
     geometric(format!("{}, us", SETS[set].published), &us)
 }
 
-fn in_microseconds(records: &Records, set: usize) -> Outcome {
+fn cost_in_microseconds(records: &Records, set: usize) -> Outcome {
     Ok(Found::new(
         vec![microseconds(records, set)?],
         trials_of(&average(records, set, "1a")?),
@@ -413,7 +413,7 @@ fn in_microseconds(records: &Records, set: usize) -> Outcome {
 
 pub(crate) fn quantities() -> Quantities {
     [
-        of_one_design(),
+        design_quantities(),
         across_designs(),
         magnitudes(),
         super::reasons::quantities(),
@@ -422,7 +422,7 @@ pub(crate) fn quantities() -> Quantities {
 }
 
 /// Causes of switches, and the curve of the cost behind a switch.
-fn of_one_design() -> Quantities {
+fn design_quantities() -> Quantities {
     vec![
         ("compute-bound-is-involuntary", |r| {
             share(r, COMPUTE, others)
@@ -452,7 +452,7 @@ fn of_one_design() -> Quantities {
         }),
         ("system-calls-end-early", super::curves::median_lengths),
         ("cpi-falls", |r| {
-            of_trials(
+            mean_of_trials(
                 r,
                 TIMESHARING,
                 "first tenth of the curve over its last",
@@ -463,16 +463,16 @@ fn of_one_design() -> Quantities {
                 },
             )
         }),
-        ("system-calls-raise-cpi", after_calls),
+        ("system-calls-raise-cpi", cost_after_calls),
         ("scheduler-flatter", flatter),
         ("scheduler-not-flat", falls_throughout),
         ("scheduler-is-all", |r| {
-            of_trials(r, TIMESHARING, "the scheduler's over all", |trial| {
-                Some(at_cut(trial, &SCHEDULER)? / at_cut(trial, &ALL)?)
+            mean_of_trials(r, TIMESHARING, "the scheduler's over all", |trial| {
+                Some(segments_at_cut(trial, &SCHEDULER)? / segments_at_cut(trial, &ALL)?)
             })
         }),
         ("no-asymptote", |r| {
-            of_trials(
+            mean_of_trials(
                 r,
                 TIMESHARING,
                 "after 400,000 instructions over after 300,000",
@@ -480,7 +480,7 @@ fn of_one_design() -> Quantities {
             )
         }),
         ("below-reload-bound", |r| {
-            of_trials(r, TIMESHARING, "cost over reloading every line", |trial| {
+            mean_of_trials(r, TIMESHARING, "cost over reloading every line", |trial| {
                 let design = trial.design("1a")?;
                 Some(design.average_cost_cycles.estimate? / design.reload_bound_cycles as f64)
             })
@@ -502,15 +502,15 @@ fn of_one_design() -> Quantities {
             )
         }),
         ("flat-after-4000", |r| {
-            of_trials(
+            mean_of_trials(
                 r,
                 CLIENT,
                 "at the cut-off over after 4,000 instructions",
-                |trial| Some(at_cut(trial, &ALL)? / cumulative(trial, &ALL, 4000)?),
+                |trial| Some(segments_at_cut(trial, &ALL)? / cumulative(trial, &ALL, 4000)?),
             )
         }),
         ("private-cpi-near-1", |r| {
-            of_trials(r, CLIENT, "private CPI", private_cpi)
+            mean_of_trials(r, CLIENT, "private CPI", private_cpi)
         }),
     ]
 }
@@ -519,7 +519,7 @@ fn of_one_design() -> Quantities {
 fn across_designs() -> Quantities {
     vec![
         ("order-of-costs", |r| {
-            on_every_design(
+            ratio_on_designs(
                 r,
                 average,
                 &[[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]],
@@ -551,7 +551,7 @@ fn across_designs() -> Quantities {
         }),
         ("dear-switches-are-rare", spread),
         ("timesharing-highest-overhead", |r| {
-            on_every_design(
+            ratio_on_designs(
                 r,
                 overhead,
                 &[[TIMESHARING, COMPUTE], [TIMESHARING, CLIENT]],
@@ -566,10 +566,10 @@ fn across_designs() -> Quantities {
             moves(r, overhead, &FASTER.map(|designs| (TIMESHARING, designs)))
         }),
         ("compute-bound-no-trend", |r| {
-            without_trend(r, COMPUTE, FASTER)
+            detrended_ratio(r, COMPUTE, FASTER)
         }),
         ("client-server-no-trend", |r| {
-            without_trend(r, CLIENT, FASTER)
+            detrended_ratio(r, CLIENT, FASTER)
         }),
         ("timesharing-improves", |r| {
             moves(r, overhead, &LARGER.map(|designs| (TIMESHARING, designs)))
@@ -620,15 +620,15 @@ fn magnitudes() -> Quantities {
                 trials_of(&growth),
             ))
         }),
-        ("page-faults-raise-cpi", after_faults),
+        ("page-faults-raise-cpi", cost_after_faults),
         ("disk-faults-raise-cpi", super::disk::after_faults),
         ("not-by-single-programs", super::single::shared_needs_more),
         (
             "larger-caches-for-switching",
             super::single::switching_needs_more,
         ),
-        ("dominates", |r| in_microseconds(r, TIMESHARING)),
-        ("comparable", |r| in_microseconds(r, CLIENT)),
+        ("dominates", |r| cost_in_microseconds(r, TIMESHARING)),
+        ("comparable", |r| cost_in_microseconds(r, CLIENT)),
         ("kernel-raises-cost", super::with_kernel::ratios),
         ("kernel-threads-apart", super::with_kernel::programs_alone),
         ("kernel-keeps-magnitude", super::with_kernel::ratios),

@@ -287,14 +287,14 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
             Cell::or_missing(of(&with_kernel, percent), 1, &why),
             Cell::or_missing(
                 of(&with_kernel, |found| {
-                    of_tasks(found, TASKS[0])?.cost_cycles.estimate
+                    task_group(found, TASKS[0])?.cost_cycles.estimate
                 }),
                 0,
                 &why,
             ),
             Cell::or_missing(
                 of(&with_kernel, |found| {
-                    of_tasks(found, TASKS[1])?.cost_cycles.estimate
+                    task_group(found, TASKS[1])?.cost_cycles.estimate
                 }),
                 0,
                 &why,
@@ -305,7 +305,7 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
 }
 
 /// Segments of a guest's programs, or of its kernel's threads.
-fn of_tasks<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a GroupFinding> {
+fn task_group<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a GroupFinding> {
     design
         .groups
         .iter()
@@ -315,14 +315,15 @@ fn of_tasks<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a Gr
 /// The share of the switches that are to threads of the kernel: none, where there is no such segment.
 fn threads_share(design: &DesignFinding) -> Option<f64> {
     let [programs, threads] =
-        TASKS.map(|tasks| of_tasks(design, tasks).map_or(0.0, |group| group.segments as f64));
+        TASKS.map(|tasks| task_group(design, tasks).map_or(0.0, |group| group.segments as f64));
     (programs > 0.0).then(|| threads / (programs + threads))
 }
 
 /// The cost of switches to programs over that of all, with the kernel's references.
 fn programs_over_all(records: &Records, set: usize, design: &str) -> Result<Term, String> {
-    let of_programs =
-        |design: &DesignFinding| of_tasks(design, TASKS[0]).map(|group| group.cost_cycles.clone());
+    let of_programs = |design: &DesignFinding| {
+        task_group(design, TASKS[0]).map(|group| group.cost_cycles.clone())
+    };
     let trials = trials(records, set, View::WithKernel)?;
     let sample = |trial: &Trial<'_>| {
         let found = trial.design(design)?;

@@ -10,7 +10,7 @@ use crate::text::microseconds;
 use crate::{Exhibit, Records, Table};
 
 /// The results by size of the tasks' arrays, the smallest first.
-fn by_size(records: &Records) -> Result<Vec<&CaseFinding>, String> {
+fn results_by_size(records: &Records) -> Result<Vec<&CaseFinding>, String> {
     let mut found = results(records, KERNEL, Mechanism::Pipe)?;
     found.retain(|finding| finding.indirect_kernel_ns.is_some());
     found.sort_by_key(|finding| finding.case.working_set.size_bytes);
@@ -34,7 +34,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "low",
         "high",
     ]);
-    for finding in by_size(records).unwrap_or_default() {
+    for finding in results_by_size(records).unwrap_or_default() {
         let Some(part) = &finding.indirect_kernel_ns else {
             continue;
         };
@@ -63,7 +63,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 }
 
 fn grows(records: &Records) -> Result<Found, String> {
-    let found = by_size(records)?;
+    let found = results_by_size(records)?;
     let part = |finding: &CaseFinding| {
         finding
             .indirect_kernel_ns

@@ -67,7 +67,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 }
 
 /// At the sizes of the plan, without the control, which no claim is about.
-fn in_turn_less_at_once(records: &Records) -> Result<Found, String> {
+fn turn_excess(records: &Records) -> Result<Found, String> {
     let (found, host) = found(records)?;
     let sizes = sizes_bytes(host);
     let mut terms = Vec::new();
@@ -109,5 +109,5 @@ fn in_turn_less_at_once(records: &Records) -> Result<Found, String> {
 }
 
 pub(super) fn quantities() -> Quantities {
-    vec![("in-turn-loses-more", in_turn_less_at_once)]
+    vec![("in-turn-loses-more", turn_excess)]
 }

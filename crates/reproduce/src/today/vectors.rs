@@ -11,7 +11,7 @@ use crate::text::number;
 use crate::{Exhibit, Records, Table};
 
 /// The results by the registers in use, none first.
-fn by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String> {
+fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String> {
     let found = results(records, VECTORS, Mechanism::Pipe)?;
     let mut found: Vec<(&CaseFinding, &Estimate)> = found
         .into_iter()
@@ -28,7 +28,7 @@ fn by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String>
 
 /// What all of them add, in nanoseconds.
 fn added(records: &Records) -> Result<(Interval, String), String> {
-    let found = by_state(records)?;
+    let found = results_by_state(records)?;
     let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);
     let [none, all] = [none, all].map(Estimate::beside_its_run);
     let more = (
@@ -57,7 +57,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "high",
         "more than none ns",
     ]);
-    let found = by_state(records).unwrap_or_default();
+    let found = results_by_state(records).unwrap_or_default();
     for (finding, direct) in &found {
         let Some(vectors) = finding.case.vectors else {
             continue;

@@ -29,7 +29,7 @@ impl Verb {
                     ("--output", &it.form.output),
                     ("--events", &it.events),
                 ]),
-                of_stacks(&it.stacks),
+                stack_outputs(&it.stacks),
             ]
             .concat(),
             Verb::Inject(it) => named([
@@ -39,15 +39,15 @@ impl Verb {
             ]),
             Verb::Report(it) => {
                 let places = [("--output", &it.form.output), ("--figures", &it.figures)];
-                [named(places), of_stacks(&it.stacks)].concat()
+                [named(places), stack_outputs(&it.stacks)].concat()
             }
             Verb::Compare(it) => {
                 let places = [("--output", &it.form.output), ("--figures", &it.figures)];
-                [named(places), of_verdicts(&it.verdicts)].concat()
+                [named(places), verdict_outputs(&it.verdicts)].concat()
             }
             Verb::Ab(it) => [
                 named([("--record", &it.record), ("--output", &it.form.output)]),
-                of_verdicts(&it.verdicts),
+                verdict_outputs(&it.verdicts),
             ]
             .concat(),
             Verb::Simulate(it) => named([
@@ -62,7 +62,7 @@ impl Verb {
                     ("--output", &designs.form.output),
                 ])
             }
-            Verb::Trace(it) => of_trace(it),
+            Verb::Trace(it) => trace_outputs(it),
             Verb::Doctor(it) => named([("--output", &it.form.output)]),
             Verb::Reproduce(it) => named([("--output", &it.output)]),
             Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Vec::new(),
@@ -70,7 +70,7 @@ impl Verb {
     }
 }
 
-fn of_trace(arguments: &TraceArguments) -> Vec<Named<'_>> {
+fn trace_outputs(arguments: &TraceArguments) -> Vec<Named<'_>> {
     let place = |path| {
         vec![Named {
             option: "--output",
@@ -93,11 +93,11 @@ fn of_trace(arguments: &TraceArguments) -> Vec<Named<'_>> {
     }
 }
 
-fn of_stacks(stacks: &Stacks) -> Vec<Named<'_>> {
+fn stack_outputs(stacks: &Stacks) -> Vec<Named<'_>> {
     named([("--folded", &stacks.folded), ("--pprof", &stacks.pprof)])
 }
 
-fn of_verdicts(files: &VerdictFiles) -> Vec<Named<'_>> {
+fn verdict_outputs(files: &VerdictFiles) -> Vec<Named<'_>> {
     named([("--junit", &files.junit), ("--markdown", &files.markdown)])
 }
 

@@ -151,7 +151,7 @@ fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Tim
     (of(first), others.into_iter().map(of).collect())
 }
 
-fn no_groups(why: &io::Error) -> Failure {
+fn missing_groups(why: &io::Error) -> Failure {
     refused(
         format!("no control groups of version 2 for the copies ({why})"),
         "them to move all threads of a copy",
@@ -313,7 +313,7 @@ fn record(
     let now = OffsetDateTime::now_utc();
     let start = monotonic();
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
-    let _away = pin(&others(&host, &[Some(plan.cpu), plan.moves_to])).ok();
+    let _away = pin(&remaining_cpus(&host, &[Some(plan.cpu), plan.moves_to])).ok();
     let mut executor = ProcessExecutor::default();
     let Some((subject, plan, found)) =
         tried(subject, &instruments, plan, &mut executor, interrupt)?
@@ -394,7 +394,7 @@ fn tried(
     }
     let groups = match (twin_groups(folder), plan.moves_to) {
         (Ok(groups), _) => groups,
-        (Err(why), Some(_)) => return Err(no_groups(&why)),
+        (Err(why), Some(_)) => return Err(missing_groups(&why)),
         (Err(_), None) => return Err(Fault::LeavesGroup.into()),
     };
     let subject = subject.in_groups(groups);
@@ -428,7 +428,7 @@ fn announce(found: &Undisturbed, plan: &Plan) {
 }
 
 /// The CPUs for all else: where there are no others, those that are taken now and then.
-fn others(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
+fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
         host.cpus_allowed
             .iter()

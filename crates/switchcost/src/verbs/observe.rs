@@ -132,7 +132,7 @@ fn observe(
         .bpf_unavailable_because()
         .filter(|_| !arguments.no_bpf)
     {
-        without_bpf(arguments, reason)?;
+        report_missing_bpf(arguments, reason)?;
     }
     let task = Task {
         companion: companion(arguments, &target),
@@ -160,7 +160,7 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     } else {
         Target::processes(
             &root,
-            once_each(
+            deduplicate(
                 arguments
                     .pid
                     .iter()
@@ -263,7 +263,7 @@ fn requests(arguments: &ObserveArguments) -> Requests {
 }
 
 /// Whether that is enough for what was asked for.
-fn without_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure> {
+fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure> {
     if arguments.events.is_some() {
         return Err(Failure::NoEvents(reason.to_owned()));
     }
@@ -309,7 +309,7 @@ fn show_unrecorded(
 }
 
 /// As named, but each once.
-fn once_each(named: impl Iterator<Item = u32>) -> Vec<u32> {
+fn deduplicate(named: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut seen = std::collections::BTreeSet::new();
     named.filter(|process| seen.insert(*process)).collect()
 }
@@ -320,6 +320,6 @@ mod tests {
 
     #[test]
     fn a_process_that_is_named_twice_is_one() {
-        assert_eq!(once_each([9, 7, 9, 9, 7].into_iter()), [9, 7]);
+        assert_eq!(deduplicate([9, 7, 9, 9, 7].into_iter()), [9, 7]);
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         output.write(&match (records.as_slice(), loaded.as_slice()) {
             _ if form.is_page() => html_of(&loaded).page,
             ([record], [one]) => text(one, record.path(), form.format(), style),
-            _ => several(&records, &loaded, style),
+            _ => render_several(&records, &loaded, style),
         })?;
     }
     Ok(loaded.iter().map(Loaded::exit).fold(Exit::Success, worse))
@@ -124,7 +124,7 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     )
 }
 
-fn several(records: &[Source], loaded: &[Loaded], style: Style) -> String {
+fn render_several(records: &[Source], loaded: &[Loaded], style: Style) -> String {
     let headed = |(record, loaded): (&Source, &Loaded)| {
         format!(
             "== {}\n\n{}\n",

@@ -9,10 +9,10 @@ use crate::output::Output;
 
 pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
     let mut schemas = schemas();
-    schemas.values_mut().for_each(as_printed);
+    schemas.values_mut().for_each(finish_schema);
     let text = match arguments.printed {
         None => format!("{:#}\n", Value::Object(schemas)),
-        Some(printed) => format!("{:#}\n", of(printed, schemas)),
+        Some(printed) => format!("{:#}\n", printed_schema(printed, schemas)),
     };
     Output::STDOUT.write(&text)?;
     Ok(Exit::Success)
@@ -28,7 +28,7 @@ fn schemas() -> Map<String, Value> {
         .collect()
 }
 
-fn of(printed: Printed, schemas: Map<String, Value>) -> Value {
+fn printed_schema(printed: Printed, schemas: Map<String, Value>) -> Value {
     let beginning = format!("switchcost.{printed}/");
     let found = schemas
         .into_iter()
@@ -37,22 +37,22 @@ fn of(printed: Printed, schemas: Map<String, Value>) -> Value {
 }
 
 /// Descriptions are read away from the pages that links in them lead to. A number that is not finite is printed as null.
-fn as_printed(schema: &mut Value) {
+fn finish_schema(schema: &mut Value) {
     match schema {
         Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match value {
-            Value::String(text) if name == "description" => *text = without_links(text),
+            Value::String(text) if name == "description" => *text = strip_links(text),
             Value::String(text) if name == "type" && text == "number" => {
                 *value = Value::from(vec!["number", "null"])
             }
-            _ => as_printed(value),
+            _ => finish_schema(value),
         }),
-        Value::Array(items) => items.iter_mut().for_each(as_printed),
+        Value::Array(items) => items.iter_mut().for_each(finish_schema),
         _ => {}
     }
 }
 
 /// `[words](page.md)` as `words`.
-fn without_links(text: &str) -> String {
+fn strip_links(text: &str) -> String {
     let Some((before, link)) = text.split_once('[') else {
         return text.to_owned();
     };
@@ -61,9 +61,9 @@ fn without_links(text: &str) -> String {
         .and_then(|(words, rest)| Some((words, rest.split_once(')')?.1)))
     {
         Some((words, rest)) if !words.contains('[') => {
-            format!("{before}{words}{}", without_links(rest))
+            format!("{before}{words}{}", strip_links(rest))
         }
-        _ => format!("{before}[{}", without_links(link)),
+        _ => format!("{before}[{}", strip_links(link)),
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
         let all = schemas();
         assert_eq!(Printed::iter().count(), all.len(), "{:?}", all.keys());
         for printed in Printed::iter() {
-            let schema = of(printed, all.clone());
+            let schema = printed_schema(printed, all.clone());
             assert_eq!(
                 schema["properties"]["schema"]["const"], schema["title"],
                 "{printed}"
@@ -125,19 +125,19 @@ mod tests {
 
     #[test]
     fn a_number_may_be_null_as_it_is_where_it_is_not_finite() {
-        let mut schema = of(Printed::Measure, schemas());
+        let mut schema = printed_schema(Printed::Measure, schemas());
         let low = |schema: &Value| schema["$defs"]["Estimate"]["properties"]["low"]["type"].clone();
         assert_eq!(low(&schema), "number");
-        as_printed(&mut schema);
+        finish_schema(&mut schema);
         assert_eq!(low(&schema), serde_json::json!(["number", "null"]));
     }
 
     #[test]
     fn links_are_words_where_there_are_no_pages() {
         assert_eq!(
-            without_links("By [reason](../method/a.md); a [b] [c](d)."),
+            strip_links("By [reason](../method/a.md); a [b] [c](d)."),
             "By reason; a [b] c."
         );
-        assert_eq!(without_links("`[1, 2]`"), "`[1, 2]`");
+        assert_eq!(strip_links("`[1, 2]`"), "`[1, 2]`");
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         return at_once::run(source, instructions, arguments);
     }
     match orders::wanted(arguments, source)?.as_slice() {
-        [] => from_file(source, &arguments.designs),
+        [] => simulate_file(source, &arguments.designs),
         orders => orders::run(source, orders, &arguments.designs),
     }
 }
@@ -98,7 +98,7 @@ fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     }
 }
 
-fn from_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
+fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     let output = arguments.trace.as_deref();
     if arguments.system {
         let guest = guest(programs, arguments, switches, folder.path())?;
-        return simulate::live(guest, &arguments.designs, stretch, output).map(of_set);
+        return simulate::live(guest, &arguments.designs, stretch, output).map(set_exit);
     }
     let temporary = folder.path().join("tmp");
     std::fs::create_dir(&temporary).map_err(Failure::Folder)?;
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
         Some(switches),
     )?
     .of_endless_programs();
-    simulate::live(session, &arguments.designs, stretch, output).map(of_set)
+    simulate::live(session, &arguments.designs, stretch, output).map(set_exit)
 }
 
 /// Refuses a program on the PATH that root should not execute. That one is missing is reported when it is started.
@@ -63,7 +63,7 @@ fn check(program: &Program) -> Result<(), Failure> {
 }
 
 /// The programs are ours, and their exit codes were not asked for.
-fn of_set(exit: Exit) -> Exit {
+fn set_exit(exit: Exit) -> Exit {
     if matches!(exit, Exit::Command(_)) {
         Exit::Partial
     } else {

@@ -56,7 +56,7 @@ impl<R: BufRead> Drmemtrace<R> {
         let is_one = files.len() == 1;
         let open = |(name, from): (String, R)| {
             let name = harmless(name.as_bytes());
-            File::new(name.clone(), from).map_err(|why| of_file(is_one, &name, why))
+            File::new(name.clone(), from).map_err(|why| name_file(is_one, &name, why))
         };
         Ok(Drmemtrace {
             files: files.into_iter().map(open).collect::<Result<_, _>>()?,
@@ -103,7 +103,7 @@ impl<R: BufRead> Drmemtrace<R> {
             Ok(None) => return self.next_file(into),
             Err(why) => Err(why),
         };
-        step.map_err(|why| of_file(self.files.len() == 1, &self.files[self.current].name, why))
+        step.map_err(|why| name_file(self.files.len() == 1, &self.files[self.current].name, why))
     }
 
     fn follow(
@@ -363,7 +363,7 @@ fn note_of(marker: u16) -> &'static str {
 }
 
 /// Of several files an error names the one.
-fn of_file(is_one: bool, name: &str, why: ImportError) -> ImportError {
+fn name_file(is_one: bool, name: &str, why: ImportError) -> ImportError {
     if is_one {
         why
     } else {

@@ -102,7 +102,7 @@ fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
         None if records < FEWEST => return None,
         None => (sd, records as f64 - 1.0),
     };
-    let variance = (spread * spread).max(by_chance(side));
+    let variance = (spread * spread).max(chance_variance(side));
     Some(LogCost::new(
         mean,
         Part {
@@ -114,7 +114,7 @@ fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
 }
 
 /// The least variance of a record's number: that of events at random times.
-fn by_chance(side: &Side) -> f64 {
+fn chance_variance(side: &Side) -> f64 {
     let numbers = side.iter().flatten();
     let of_events: f64 = numbers
         .filter_map(|number| number.events)
@@ -128,7 +128,7 @@ fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
     let known: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     let zeros = known.iter().filter(|value| **value <= 0.0).count();
     match (known.len(), zeros) {
-        (0, _) => Some(not_there(key, name)),
+        (0, _) => Some(describe_missing(key, name)),
         (count, _) if count < side.len() => Some(format!(
             "{count} of {} {name} records have a number, need all of them",
             side.len()
@@ -143,7 +143,7 @@ fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
     }
 }
 
-fn not_there(key: &Key, name: &str) -> String {
+fn describe_missing(key: &Key, name: &str) -> String {
     match (&key.who, key.quantity) {
         (Who::Name(_), Quantity::Switches) => format!("the {name} side has no such name"),
         (_, Quantity::DirectShare) => {

@@ -98,8 +98,8 @@ impl Record {
     pub(super) fn number(&self, key: &Key) -> Option<Number> {
         match &key.who {
             Who::All if key.quantity == Quantity::Throttled => Some(self.throttled),
-            Who::All => of_tasks(&self.findings.all, key.quantity),
-            Who::Name(name) => of_tasks(
+            Who::All => task_number(&self.findings.all, key.quantity),
+            Who::Name(name) => task_number(
                 self.names().find(|found| found.name == *name)?,
                 key.quantity,
             ),
@@ -163,7 +163,7 @@ fn throttled(observation: &Observation) -> Number {
     }
 }
 
-fn of_tasks(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
+fn task_number(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
     let switches = |value: f64| Number {
         value,
         events: Some(found.switches),

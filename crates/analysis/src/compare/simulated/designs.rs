@@ -293,12 +293,12 @@ fn facts_of(head: &Simulation) -> Facts {
     ];
     facts
         .into_iter()
-        .chain(trace.guest.iter().flat_map(of_guest))
+        .chain(trace.guest.iter().flat_map(guest_facts))
         .collect()
 }
 
 /// Of words of the command line that contradict each other (`pti=off pti=on`) the last counts.
-fn of_guest(guest: &GuestFacts) -> Facts {
+fn guest_facts(guest: &GuestFacts) -> Facts {
     let slice = guest
         .slice_ns
         .map_or("its scheduler's".to_owned(), |ns| format!("{ns} ns"));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::designs::{Matched, Record};
 use super::functions;
 use super::traces::Relation;
-use super::without_verdict;
+use super::undecided_pair;
 use crate::FlagName;
 use crate::compare::candidate::{Candidate, Suspects};
 use crate::compare::pairs::only_one_of;
@@ -67,12 +67,13 @@ pub(super) fn candidates(
             missing(&sides, part).map_or_else(|| judge(quantity, &base, &new, &relation), Err);
         let is_open = judged.is_err();
         let why = judged.as_ref().err().cloned().unwrap_or_default();
-        let mut candidate = without_verdict(matched, part.clone(), quantity, why);
+        let mut candidate = undecided_pair(matched, part.clone(), quantity, why);
         candidate.pair.base = cost(&base, request.confidence);
         candidate.pair.new = cost(&new, request.confidence);
         candidate.suspects = suspects(matched, quantity);
         candidate.ratio = judged.ok();
-        if let (Some(why), Some(ratio)) = (why_exact(quantity), counted(&base, &new, &relation))
+        if let (Some(why), Some(ratio)) =
+            (exactness_reason(quantity), counted(&base, &new, &relation))
             && is_open
         {
             candidate.pair.outcome = Outcome::NotJudged {
@@ -172,11 +173,11 @@ fn numbers(record: &Record<'_>) -> Vec<Number> {
             misses,
         )
     }));
-    numbers.extend(finding.kernel.iter().flat_map(of_kernel));
+    numbers.extend(finding.kernel.iter().flat_map(kernel_numbers));
     numbers
 }
 
-fn of_kernel(kernel: &KernelFinding) -> Vec<Number> {
+fn kernel_numbers(kernel: &KernelFinding) -> Vec<Number> {
     let number = |quantity, cost: &simulation::Cost| (Part::Kernel, quantity, cost.clone());
     let mut numbers = vec![
         number(Quantity::LostToProcesses, &kernel.lost_to_processes_cycles),
@@ -199,12 +200,12 @@ fn of_kernel(kernel: &KernelFinding) -> Vec<Number> {
     numbers.extend(
         functions::by_source(&kernel.functions)
             .iter()
-            .flat_map(of_function),
+            .flat_map(function_numbers),
     );
     numbers
 }
 
-fn of_function(function: &FunctionFinding) -> Vec<Number> {
+fn function_numbers(function: &FunctionFinding) -> Vec<Number> {
     let counted = |number: f64| simulation::Cost {
         estimate: Some(number),
         why: Some(NO_FUNCTIONS_BY_SWITCH.to_owned()),
@@ -302,7 +303,7 @@ fn is_counted(quantity: Quantity) -> bool {
 }
 
 /// Of what is counted over a whole trace why its ratio has no interval, though it is exact.
-fn why_exact(quantity: Quantity) -> Option<&'static str> {
+fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::MissesPerInstruction => Some(NO_MISSES_BY_SWITCH),
         Quantity::CyclesPerInstruction => Some(NO_CYCLES_BY_SWITCH),
@@ -339,8 +340,8 @@ fn judge(
 
 fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<LogRatio, String> {
     match relation {
-        Relation::Same(partners) => of_pairs(base, new, partners),
-        Relation::Others { .. } => Ok(LogRatio::between(&of_side(base, "base")?, &of_side(new, "new")?)),
+        Relation::Same(partners) => paired_ratio(base, new, partners),
+        Relation::Others { .. } => Ok(LogRatio::between(&side_cost(base, "base")?, &side_cost(new, "new")?)),
         Relation::Overlapping => Err(
             "some traces are on both sides and some are not; give the same traces to both sides, or each side its own"
                 .to_owned(),
@@ -349,7 +350,7 @@ fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<L
 }
 
 /// The luck of a trace is the same on both sides, and falls out of the ratio.
-fn of_pairs<'a>(
+fn paired_ratio<'a>(
     base: &Numbers<'a>,
     new: &Numbers<'a>,
     partners: &[usize],
@@ -379,7 +380,7 @@ fn of_pairs<'a>(
     }
 }
 
-fn of_side(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
+fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
     let known: Vec<&simulation::Cost> = numbers
         .iter()
         .flatten()

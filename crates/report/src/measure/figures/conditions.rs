@@ -40,7 +40,7 @@ fn values<T: Ord>(members: &[&CaseFinding], value: impl Fn(&Case) -> T) -> Vec<T
     values
 }
 
-fn with_set(case: &Case, set: WorkingSet) -> Case {
+fn replace_set(case: &Case, set: WorkingSet) -> Case {
     Case {
         working_set: set,
         ..case.clone()
@@ -68,7 +68,7 @@ fn add_accesses(page: &mut Page, findings: &Findings) {
             ..case.working_set
         };
         let is_walk = !case.working_set.is_empty() && case.mechanism.hands_over();
-        is_walk.then(|| with_set(case, set))
+        is_walk.then(|| replace_set(case, set))
     });
     let access = |finding: &CaseFinding| finding.case.working_set.access;
     let several = groups
@@ -137,7 +137,7 @@ const STRIDE: Second = Second {
             stride_bytes: Bytes(0),
             ..case.working_set
         };
-        with_set(&case, set)
+        replace_set(&case, set)
     },
 };
 
@@ -159,7 +159,7 @@ fn add_maps(page: &mut Page, findings: &Findings, second: Second) {
             ..case.working_set
         };
         let has_both = !case.working_set.is_empty() && (second.value)(case).is_some();
-        has_both.then(|| (second.erased)(with_set(case, set)))
+        has_both.then(|| (second.erased)(replace_set(case, set)))
     });
     let mut number = 0;
     for (like, members) in groups {

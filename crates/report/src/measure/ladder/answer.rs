@@ -20,7 +20,7 @@ pub(super) fn in_words(record: &MeasureRecord, findings: &Findings) -> String {
     let Some(cost) = &found.handoff_ns else {
         return nothing(findings);
     };
-    let what = what(record, found);
+    let what = row_subject(record, found);
     if !is_cost(cost) {
         return format!("What {what} costs is {}.", with_interval(cost));
     }
@@ -39,10 +39,10 @@ pub(super) fn in_words(record: &MeasureRecord, findings: &Findings) -> String {
         with_interval(&threads)
     );
     text += &format!(": {}.", times(&threads, cost));
-    text + &with_data(findings, found) + &across_cpus(findings, found)
+    text + &data_sentence(findings, found) + &across_cpus(findings, found)
 }
 
-fn what(record: &MeasureRecord, found: &CaseFinding) -> String {
+fn row_subject(record: &MeasureRecord, found: &CaseFinding) -> String {
     let of = found.case.runtime.as_ref();
     let facts = record
         .header
@@ -122,7 +122,7 @@ fn rounded(ratio: f64) -> String {
 }
 
 /// The same with the array of the largest size that both have.
-fn with_data(findings: &Findings, found: &CaseFinding) -> String {
+fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     let alike = measured(findings).filter(|other| {
         other.case.runtime == found.case.runtime
             && (other.case.tasks, &other.case.placement)

@@ -48,7 +48,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
                 runs.iter().map(|run| run.start_ns.0 as f64).collect(),
             ))
             .into(),
-            cell(warm(|windows| windows.first().and_then(each))).into(),
+            cell(warm(|windows| windows.first().and_then(ns_per_handoff))).into(),
             cell(warm(settled)).into(),
             cell(warm(settled_after)).into(),
             collections
@@ -66,7 +66,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
     }
 }
 
-fn each(window: &WarmUp) -> Option<f64> {
+fn ns_per_handoff(window: &WarmUp) -> Option<f64> {
     (window.handoffs > 0).then(|| window.wall_ns.0 as f64 / window.handoffs as f64)
 }
 
@@ -79,7 +79,7 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
     median(
         windows[windows.len() - windows.len().div_ceil(10)..]
             .iter()
-            .filter_map(each)
+            .filter_map(ns_per_handoff)
             .collect(),
     )
 }
@@ -87,8 +87,9 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
 /// When the last window began that was not yet like those at the end; of a tenth of the windows that are disturbed nothing is said.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
-    let is_unsettled =
-        |window: &&WarmUp| each(window).is_some_and(|each| each > settled * (1.0 + SETTLED_WITHIN));
+    let is_unsettled = |window: &&WarmUp| {
+        ns_per_handoff(window).is_some_and(|each| each > settled * (1.0 + SETTLED_WITHIN))
+    };
     let unsettled: Vec<&WarmUp> = windows.iter().filter(is_unsettled).collect();
     let kept = unsettled.len().saturating_sub(windows.len() / 10);
     Some(

@@ -93,12 +93,12 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
         (true, true) => {
             format!(
                 "No interference was detected during this run: {}.",
-                all_valid(numbers)
+                count_valid(numbers)
             )
         }
         (false, true) => format!(
             "No interference was detected: {}. Notes:",
-            all_valid(numbers)
+            count_valid(numbers)
         ),
         _ => format!(
             "{} of {numbers} results ({}). Check the machine: switchcost doctor",
@@ -108,7 +108,7 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     }
 }
 
-fn all_valid(numbers: usize) -> String {
+fn count_valid(numbers: usize) -> String {
     match numbers {
         1 => "the result is valid".to_owned(),
         2 => "both results are valid".to_owned(),
@@ -123,7 +123,7 @@ pub(super) fn all(header: &Header, findings: &Findings) -> Vec<String> {
         .iter()
         .map(|flag| flag.detail.clone())
         .collect();
-    notes.extend(not_measured(&findings.results));
+    notes.extend(missing_results(&findings.results));
     notes.extend(refused(header));
     notes.extend(
         FLAGS
@@ -134,7 +134,7 @@ pub(super) fn all(header: &Header, findings: &Findings) -> Vec<String> {
 }
 
 /// Results without a number: the first reason, and how many there are.
-fn not_measured(results: &[CaseFinding]) -> Option<String> {
+fn missing_results(results: &[CaseFinding]) -> Option<String> {
     let missing: Vec<(&CaseFinding, &str)> = results
         .iter()
         .filter_map(|finding| match &finding.verdict {

@@ -84,7 +84,7 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
         "Overhead by design",
         "average cost times switches over all simulated cycles",
     );
-    for chart in [by_technology(designs), by_size(designs)] {
+    for chart in [chart_by_technology(designs), chart_by_size(designs)] {
         page.figure(|| chart.without_numbers().figure());
     }
     page.grid(&table(designs));
@@ -92,7 +92,7 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
 }
 
 /// Figure 8: designs of the same rank in size, over the time of a cycle.
-fn by_technology(designs: &[Design<'_>]) -> Chart {
+fn chart_by_technology(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, usize), Vec<Point>> = BTreeMap::new();
     for design in designs {
         let is_smaller = |other: &&Design<'_>| {
@@ -117,7 +117,7 @@ fn by_technology(designs: &[Design<'_>]) -> Chart {
 }
 
 /// Figure 9: designs of one technology, over the size of their caches.
-fn by_size(designs: &[Design<'_>]) -> Chart {
+fn chart_by_size(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, Technology), Vec<Point>> = BTreeMap::new();
     for design in designs {
         let line = lines

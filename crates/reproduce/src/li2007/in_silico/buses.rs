@@ -53,7 +53,7 @@ fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
 }
 
 /// The bus that Figure 1 leads to: writing, and reading and writing, come nearest to twice reading.
-fn of_figure_1(records: &Records) -> Fitted {
+fn fit_figure_1(records: &Records) -> Fitted {
     let (write, rmw) = (
         over_reading(records, Access::Write)?,
         over_reading(records, Access::Rmw)?,
@@ -62,7 +62,7 @@ fn of_figure_1(records: &Records) -> Fitted {
 }
 
 /// The bus that Figure 2 leads to: a stride of 128 B comes nearest to seven times one of 8 B.
-fn of_figure_2(records: &Records) -> Fitted {
+fn fit_figure_2(records: &Records) -> Fitted {
     nearest(
         strides(records)?.map(|(short, long)| long / short),
         SEVEN_TIMES,
@@ -114,7 +114,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         )?))
     });
     let strides = strides(records);
-    let led = [of_figure_1(records), of_figure_2(records)];
+    let led = [fit_figure_1(records), fit_figure_2(records)];
     for (bus, cycles) in BUS_CYCLES.into_iter().enumerate() {
         let cell =
             |of: &Result<ByBus<f64>, String>, scale: f64| Cell::of(of, 2, |all| all[bus] / scale);

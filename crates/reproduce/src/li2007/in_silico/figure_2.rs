@@ -16,7 +16,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table(records, [0, DRAWN, BUS_CYCLES.len() - 1]);
     let by_size = STRIDE_SIZES_KIB
         .iter()
-        .filter_map(|kib| by_stride(records, DRAWN, *kib));
+        .filter_map(|kib| series_by_stride(records, DRAWN, *kib));
     let mut lines: Vec<Series> = by_size.collect();
     let published = |name: &str, ns: [f64; 2]| {
         Series::new(name, Style::Published, [(8.0, ns[0]), (128.0, ns[1])])
@@ -62,7 +62,7 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
 }
 
 /// The cost over the stride with one bus.
-fn by_stride(records: &Records, bus: usize, kib: u64) -> Option<Series> {
+fn series_by_stride(records: &Records, bus: usize, kib: u64) -> Option<Series> {
     let at = |stride: u64| {
         Some((
             stride as f64,

@@ -223,7 +223,7 @@ pub(super) fn cost(records: &Records) -> Exhibit {
         .chain(sizes(records).flat_map(|kib| parts(records, kib)));
     rows.for_each(|row| table.row(row.cells()));
     exhibit.table = table;
-    exhibit.steps = all_steps();
+    exhibit.steps = list_steps();
     exhibit.steps.push(MEASURED.to_owned());
     exhibit.notes.push(
         "Simulated: the tasks of measure in a guest with a current kernel, which is not the paper's Linux 2.6.17, on the caches of the \
@@ -332,7 +332,7 @@ fn steps_of(kib: u64) -> impl Iterator<Item = String> {
         .flat_map(move |arm| MACHINES.map(|machine| step(machine, arm, kib)))
 }
 
-fn all_steps() -> Vec<String> {
+fn list_steps() -> Vec<String> {
     SIZES_KIB.into_iter().flat_map(steps_of).collect()
 }
 
@@ -372,7 +372,7 @@ pub(super) fn misses(records: &Records) -> Exhibit {
         }
     }
     exhibit.table = table;
-    exhibit.steps = all_steps();
+    exhibit.steps = list_steps();
     exhibit.notes.push(
         "Fills on demand over hand-offs, TLBs with them. Kernel's lines: of those to another, what was brought in for addresses of the \
          kernel's half, with its interval over batches of switches. Out by the other, or by the kernel: the process would still have had \

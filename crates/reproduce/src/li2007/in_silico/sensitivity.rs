@@ -68,7 +68,7 @@ fn over_reading(records: &Records, setting: Setting, access: Access) -> Result<f
     Ok(cost(records, setting, access, 8, 512)? / cost(records, setting, Access::Read, 8, 512)?)
 }
 
-fn by_stride(records: &Records, setting: Setting) -> Result<f64, String> {
+fn stride_ratio(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(cost(records, setting, Access::Rmw, 128, 512)? / rmw(records, setting, 512)?)
 }
 
@@ -104,7 +104,7 @@ pub(super) fn quantities() -> Quantities {
         }),
         ("simulated-writes-twice", writes),
         ("simulated-large-strides", |r| {
-            let by_stride = |setting| by_stride(r, setting);
+            let by_stride = |setting| stride_ratio(r, setting);
             found(vec![over_all("128 B over 8 B", by_stride)?])
         }),
     ]
@@ -147,7 +147,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         row.extend(
             [Access::Write, Access::Rmw].map(|access| cell(over_reading(records, setting, access))),
         );
-        row.push(cell(by_stride(records, setting)));
+        row.push(cell(stride_ratio(records, setting)));
         table.row(row);
     }
     exhibit.table = table;

@@ -87,7 +87,7 @@ impl Flags {
         }
         let budget = arguments
             .budget
-            .or_else(|| (!has_preset).then(|| of_a_run(cases(arguments), time)));
+            .or_else(|| (!has_preset).then(|| run_budget(cases(arguments), time)));
         if let Some(budget) = budget.filter(|_| arguments.budget.is_none()) {
             add(&["--budget", &format!("{}ms", budget.0 / 1_000_000)]);
         }
@@ -122,7 +122,7 @@ fn cases(arguments: &MeasureArguments) -> u64 {
     lists.into_iter().map(|list| list.max(1) as u64).product()
 }
 
-fn of_a_run(cases: u64, time: Time) -> Nanos {
+fn run_budget(cases: u64, time: Time) -> Nanos {
     let share = Nanos(time.budget.0 / u64::from(2 * time.runs.max(USUAL_RUNS)));
     share
         .saturating_sub(OVERHEAD)

@@ -47,10 +47,10 @@ pub(super) fn compared(
         });
     }
     match kinds.first() {
-        Some((Kind::Simulation, _)) => of_simulations(base, new, request),
-        Some((Kind::Observation, _)) => of_observations(base, new, request),
-        Some((Kind::Injection, _)) => of_injections(base, new, request),
-        Some((Kind::Measurement, _)) | None => of_measurements(base, new, request),
+        Some((Kind::Simulation, _)) => simulations_compared(base, new, request),
+        Some((Kind::Observation, _)) => observations_compared(base, new, request),
+        Some((Kind::Injection, _)) => injections_compared(base, new, request),
+        Some((Kind::Measurement, _)) | None => measurements_compared(base, new, request),
     }
 }
 
@@ -62,7 +62,7 @@ fn open(file: &Source) -> Result<File, Failure> {
 }
 
 /// The records of both sides, no two of which are `run`s that are the same.
-fn both<T>(
+fn read_sides<T>(
     base: &[Source],
     new: &[Source],
     read: impl Fn(&Source) -> Result<T, Failure>,
@@ -77,7 +77,7 @@ fn both<T>(
     Ok(sides)
 }
 
-fn of_measurements(
+fn measurements_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
@@ -85,7 +85,7 @@ fn of_measurements(
     let run = |(record, _): &(MeasureRecord, Findings)| {
         (record.header.started_at.clone(), record.header.seed)
     };
-    let sides = both(base, new, read, run)?;
+    let sides = read_sides(base, new, read, run)?;
     let repeats = base.len() > 1 || new.len() > 1;
     let earlier = if repeats || request.run_spread.is_some() {
         Vec::new()
@@ -135,13 +135,13 @@ fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_observations(
+fn observations_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
     let run = |record: &Observation| (record.started_at.clone(), record.window_ns.0);
-    let [base, new] = both(base, new, |source| Ok(Observation::read(source)?), run)?;
+    let [base, new] = read_sides(base, new, |source| Ok(Observation::read(source)?), run)?;
     Ok(compare_observations(
         &base.iter().collect::<Vec<_>>(),
         &new.iter().collect::<Vec<_>>(),
@@ -149,13 +149,13 @@ fn of_observations(
     ))
 }
 
-fn of_injections(
+fn injections_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
     let run = |record: &Injection| (record.header.started_at.clone(), record.header.seed);
-    let [base, new] = both(base, new, |source| Ok(Injection::read(source)?), run)?;
+    let [base, new] = read_sides(base, new, |source| Ok(Injection::read(source)?), run)?;
     Ok(compare_injections(
         &base.iter().collect::<Vec<_>>(),
         &new.iter().collect::<Vec<_>>(),
@@ -163,7 +163,7 @@ fn of_injections(
     ))
 }
 
-fn of_simulations(
+fn simulations_compared(
     base: &[Source],
     new: &[Source],
     request: Request<'_>,

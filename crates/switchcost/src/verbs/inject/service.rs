@@ -19,8 +19,8 @@ use time::OffsetDateTime;
 
 use super::progress::Watcher;
 use super::{
-    Claims, Interrupt, check_others, check_rights, footprints, instruments, others, refused, show,
-    timings, work,
+    Claims, Interrupt, check_others, check_rights, footprints, instruments, refused,
+    remaining_cpus, show, timings, work,
 };
 use crate::cli::inject::InjectArguments;
 use crate::exit::{Exit, Failure};
@@ -148,12 +148,12 @@ fn record(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let now = OffsetDateTime::now_utc();
-    let others = others(&host, &[Some(plan.cpu)]);
+    let others = remaining_cpus(&host, &[Some(plan.cpu)]);
     let (instruments, clock, core_clock) = instruments(plan.cpu, host.is_tsc_invariant);
     let _away = switchcost_host::control::pin(&others).ok();
     let redaction = run.arguments.redaction.redact;
     let allowed =
-        allowed_cpus(run.found.id.thread).map_err(|error| not_placed(&run.found, error))?;
+        allowed_cpus(run.found.id.thread).map_err(|error| placement_failure(&run.found, error))?;
     let process = run.found.id.process;
     let (build_id, script) = ProgramId::of_process(process)
         .map(ProgramId::into_parts)
@@ -237,8 +237,8 @@ fn preempt(
     sink: &mut dyn FnMut(Line) -> Result<(), Failure>,
 ) -> Result<Followed, Failure> {
     let plan = &header.plan;
-    let _placed =
-        Placed::place(run.found.id, plan.cpu).map_err(|error| not_placed(&run.found, error))?;
+    let _placed = Placed::place(run.found.id, plan.cpu)
+        .map_err(|error| placement_failure(&run.found, error))?;
     let order = ServiceOrder {
         id: run.found.id,
         work: run.counted.clone(),
@@ -257,7 +257,7 @@ fn preempt(
     follow(&mut ProcessFollower::start(order)?, watcher, sink)
 }
 
-fn not_placed(found: &Found, error: io::Error) -> Failure {
+fn placement_failure(found: &Found, error: io::Error) -> Failure {
     let (process, name) = (found.id.process, found.name.clone());
     Failure::Service(match error.kind() {
         io::ErrorKind::PermissionDenied => ServiceFault::NotOurs { process, name },

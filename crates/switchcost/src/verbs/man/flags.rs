@@ -124,7 +124,7 @@ fn argument(argument: &Arg) -> Argument {
             "name"
         },
         names,
-        several: several(argument),
+        several: value_separator(argument),
         is_value_optional: argument
             .get_num_args()
             .is_some_and(|number| takes_value && number.min_values() == 0),
@@ -142,7 +142,7 @@ fn argument(argument: &Arg) -> Argument {
 }
 
 /// How several values are given: parted by commas, or the flag with each.
-fn several(argument: &Arg) -> Option<&'static str> {
+fn value_separator(argument: &Arg) -> Option<&'static str> {
     match argument.get_action() {
         ArgAction::Append if argument.get_value_delimiter() == Some(',') => Some("commas"),
         ArgAction::Append => Some("repeated"),

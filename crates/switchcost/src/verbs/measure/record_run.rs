@@ -63,7 +63,7 @@ impl RunToRecord {
         writer.append(&Line::SelfTest(core_proof))?;
         let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
         // This process keeps off the measured CPUs where there are others.
-        let _away = pin(&others(&header)).ok();
+        let _away = pin(&remaining_cpus(&header)).ok();
         let mut watcher = Watcher {
             header: &header,
             bar: &bar,
@@ -169,7 +169,7 @@ fn is_applied(controls: &[Control], name: &str) -> bool {
         .any(|control| control.name == name && control.outcome == ControlOutcome::Applied)
 }
 
-fn others(header: &Header) -> Vec<CpuId> {
+fn remaining_cpus(header: &Header) -> Vec<CpuId> {
     let measured = header.plan.cpus();
     header
         .host

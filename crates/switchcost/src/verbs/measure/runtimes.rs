@@ -167,7 +167,7 @@ impl Runtimes {
 /// What a word of the list names: `all`, a file, or a runtime, perhaps with one hand-off of it or at another program.
 fn named(word: &str) -> Result<Vec<Row>, Failure> {
     if word == ALL {
-        return Ok(shipped().into_iter().map(in_short).collect());
+        return Ok(shipped().into_iter().map(usual_handoffs).collect());
     }
     if word.ends_with(".toml") {
         return Row::read(Path::new(word))
@@ -208,7 +208,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
 }
 
 /// Without the hand-offs that are measured only where the runtime is named.
-fn in_short(mut row: Row) -> Row {
+fn usual_handoffs(mut row: Row) -> Row {
     row.handoffs.retain(|handoff| !handoff.aside);
     row
 }

@@ -39,7 +39,7 @@ impl StackFiles {
         }
         let observation = loaded
             .observation()
-            .ok_or(no_causes("a record of something else"))?;
+            .ok_or(missing_causes("a record of something else"))?;
         if observation.stacks.is_none()
             && observation
                 .tasks
@@ -47,7 +47,7 @@ impl StackFiles {
                 .all(|tasks| tasks.causes.is_empty())
             && !observation.tasks.is_empty()
         {
-            return Err(no_causes("an observation without causes"));
+            return Err(missing_causes("an observation without causes"));
         }
         if let Some(output) = self.folded {
             output.write(&folded(observation))?;
@@ -57,7 +57,7 @@ impl StackFiles {
     }
 }
 
-fn no_causes(found: &str) -> Failure {
+fn missing_causes(found: &str) -> Failure {
     Failure::NoStacks(format!(
         "found {found}, need a record of observe whose switches were counted by BPF programs"
     ))

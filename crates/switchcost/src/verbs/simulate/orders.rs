@@ -68,7 +68,7 @@ pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<O
     let (mut schedules, quanta) = (arguments.schedule.clone(), &arguments.quantum);
     let page_faults = arguments
         .page_faults
-        .map(|time| in_instructions(time, arguments))
+        .map(|time| convert_quantum(time, arguments))
         .transpose()?;
     if schedules.is_empty() && quanta.is_empty() && page_faults.is_none() {
         return Ok(Vec::new());
@@ -78,7 +78,7 @@ pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<O
     }
     let mut lengths = quanta
         .iter()
-        .map(|quantum| in_instructions(*quantum, arguments))
+        .map(|quantum| convert_quantum(*quantum, arguments))
         .collect::<Result<Vec<_>, _>>()?;
     if lengths.is_empty() {
         lengths.push(
@@ -106,7 +106,7 @@ pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<O
     Ok(orders)
 }
 
-fn in_instructions(quantum: Quantum, arguments: &SimulateArguments) -> Result<u64, Failure> {
+fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u64, Failure> {
     match quantum {
         Quantum::Instructions(instructions) => Ok(instructions),
         Quantum::Time(time) => {

@@ -287,7 +287,7 @@ impl Session {
     fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (
             self.is_as_run(),
-            self.options.cpu.map(|cpu| (cpu, others(cpu))),
+            self.options.cpu.map(|cpu| (cpu, remaining_cpus(cpu))),
         ) {
             (true, Some((_, others))) => stay_on(&others),
             (false, Some((cpu, others))) if others.len() == 1 => pin(&[cpu]).ok(),
@@ -314,7 +314,10 @@ impl Session {
         self,
         capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>,
     ) -> Result<Ended, Failure> {
-        let _guard = self.options.cpu.and_then(|cpu| stay_on(&others(cpu)));
+        let _guard = self
+            .options
+            .cpu
+            .and_then(|cpu| stay_on(&remaining_cpus(cpu)));
         let summary = capture(&self.commands, self.options)?;
         Ok(Ended {
             commands: self.commands,
@@ -415,7 +418,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
 }
 
 /// The CPUs that we may run on but for one.
-fn others(cpu: CpuId) -> Vec<CpuId> {
+fn remaining_cpus(cpu: CpuId) -> Vec<CpuId> {
     switchcost_facts::allowed_cpus(&Root::system())
         .into_iter()
         .filter(|&other| other != cpu)

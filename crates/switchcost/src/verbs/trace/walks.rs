@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     };
     set.check()?;
     if arguments.system {
-        return in_guest(set, arguments);
+        return walk_in_guest(set, arguments);
     }
     let tasks = arguments.tasks;
     let walks = Walks {
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
 }
 
 /// The guest has one CPU, and the rights to all that `measure` wants.
-fn in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit, Failure> {
+fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit, Failure> {
     let arm = match (arguments.alone, working_set.is_empty()) {
         (true, true) => Arm::BaselineDirect,
         (true, false) => Arm::BaselineTotal,

@@ -35,7 +35,7 @@ pub(super) fn measured(
     let each = Nanos(budget.0 / GROUPS.len() as u64);
     let mut found = Vec::new();
     for (period, away) in &GROUPS {
-        match behind(away, period, cpu, each, interrupt) {
+        match measure_behind(away, period, cpu, each, interrupt) {
             Err(Failure::Inject(Fault::TooLittleTime { .. })) => {
                 say!(
                     "the kernel's switch path has no price behind {} and {}: --budget is too short",
@@ -49,7 +49,7 @@ pub(super) fn measured(
     Ok(found)
 }
 
-fn behind(
+fn measure_behind(
     away: &[Bytes],
     period: &str,
     cpu: CpuId,

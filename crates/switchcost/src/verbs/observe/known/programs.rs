@@ -40,7 +40,7 @@ impl Programs {
             .map(|tasks| tasks.name.clone())
             .collect();
         if let Subject::Command(words) = &observation.subject {
-            programs.command = command(&to_words(words));
+            programs.command = command(&words_of_command(words));
         }
         programs
     }
@@ -63,7 +63,7 @@ impl Programs {
         let by_name = || {
             let name = task_name(OsStr::new(command.first()?));
             let is_told = self.ended.contains(&name) && !is_interpreter(OsStr::new(&name));
-            (is_told && id_now(&to_words(command)).as_ref() == Some(id)).then_some(name)
+            (is_told && id_now(&words_of_command(command)).as_ref() == Some(id)).then_some(name)
         };
         let name = match &self.command {
             Some((observed, names)) if observed == id => names
@@ -98,7 +98,7 @@ fn command(words: &[OsString]) -> Option<(ProgramId, [String; 2])> {
     Some((id, [task_name(words.first()?), task_name(&file)]))
 }
 
-fn to_words(words: &[String]) -> Vec<OsString> {
+fn words_of_command(words: &[String]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
