@@ -4,7 +4,7 @@ use switchcost_observe::Options;
 use switchcost_record::observation::{Behind, Observation, Pair, Tasks};
 
 use crate::states::loop_on;
-use crate::{observed, turn};
+use crate::{observed, program_traced, turn};
 
 fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(of).sum()
@@ -122,7 +122,7 @@ fn a_neighbour_that_executes_another_program_has_the_name_of_that() {
     // A shell that needs the CPU for a moment and then becomes perl, once the observed program runs.
     let line = format!(
         "until [ -e {0} ]; do sleep 0.01; done; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; \
-         exec perl -e 'while ((times)[0] < 5) {{ }}'",
+         exec perl -e 'open(my $f, q(>), q({0}.exec)); while ((times)[0] < 5) {{ }}'",
         begun.display()
     );
     let mut beside = std::process::Command::new("taskset")
@@ -131,23 +131,31 @@ fn a_neighbour_that_executes_another_program_has_the_name_of_that() {
         .expect("taskset");
     let process = beside.id();
     let script = format!(
-        r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("taskset", "-pc", "0", $$) == 0 or die;
-           open(my $f, ">", "{}"); while ((times)[0] < 0.8) {{ for (1..100000) {{ $x++ }} }}"#,
+        r#"open(my $f, ">", "{0}"); my $exec;
+           for (my $now = 0; $now < (defined $exec ? $exec + 0.6 : 8); $now = (times)[0]) {{
+               for (1..100000) {{ $x++ }} $exec = $now if !defined $exec && -e "{0}.exec" }}"#,
         begun.display()
     );
-    let counted = observed(&script, Options::default());
+    // A child of it would have a pair of its own, from before the exec of the shell.
+    let mut command = std::process::Command::new("taskset");
+    command.args(["-c", "0", "perl", "-e", &script]);
+    let counted = program_traced(&mut command, Options::default());
     beside
         .kill()
         .and_then(|()| beside.wait())
         .expect("our child");
     let _ = std::fs::remove_file(&begun);
-    let Some((_, counted)) = counted else { return };
+    let has_executed = std::fs::remove_file(begun.with_extension("exec")).is_ok();
+    let Some((_, counted, _)) = counted else {
+        return;
+    };
     let names: Vec<&str> = counted
         .pairs
         .iter()
         .filter(|pair| pair.other == Some(process))
         .map(|pair| pair.name.as_str())
         .collect();
+    assert!(has_executed, "the shell has become perl meanwhile");
     assert!(
         !names.is_empty() && names.iter().all(|name| *name == "perl"),
         "{:?}",
