@@ -509,7 +509,7 @@ struct RunSpreads {
 }
 
 impl RunSpreads {
-    fn of(numbers: &[Number<'_, '_>], request: Request<'_>) -> RunSpreads {
+    fn new(numbers: &[Number<'_, '_>], request: Request<'_>) -> RunSpreads {
         let (across, others): (Vec<_>, Vec<_>) = numbers.iter().copied().partition(is_across_cpus);
         let spread = |numbers: &[Number<'_, '_>], assumed| run_spread(numbers, assumed, request);
         // Of nothing at all, what is usual.
@@ -567,7 +567,7 @@ fn judge_numbers(
     numbers: &[Number<'_, '_>],
     request: Request<'_>,
 ) -> ((Vec<Pair>, usize), RunSpreads) {
-    let spreads = RunSpreads::of(numbers, request);
+    let spreads = RunSpreads::new(numbers, request);
     let candidate = |number: &Number<'_, '_>| {
         number
             .0

@@ -42,7 +42,7 @@ impl Reload {
 
 /// What cold caches cost a program where others touched so much, and it then runs for so many instructions.
 pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64) -> Reload {
-    let of_a_line = LinePrices::of(prices);
+    let of_a_line = LinePrices::new(prices);
     let (mut all, mut sums) = (0.0, [0.0; 3]);
     for row in &profile.reused {
         let lines = lines::within(&profile.times_instructions, &row.lines, instructions);
@@ -66,7 +66,7 @@ pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64
 pub(crate) struct LinePrices([Table; 3]);
 
 impl LinePrices {
-    pub(crate) fn of(prices: &Prices) -> LinePrices {
+    pub(crate) fn new(prices: &Prices) -> LinePrices {
         // What is not distinguishable from 0 is 0; of arrays that drive themselves out there is no more to see.
         LinePrices([
             Table::of(prices, |price| price.low_ns.max(0.0)),

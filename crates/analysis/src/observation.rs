@@ -142,7 +142,7 @@ pub enum Widest {
 /// Analyses an observation.
 pub fn analyse(observation: &Observation) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
-    let priced = Priced::of(observation);
+    let priced = Priced::new(observation);
     let all = processes::all(&priced);
     let names = pools::Names::of(observation);
     let processes = processes::find(&priced, &names);

@@ -296,7 +296,7 @@ fn trace(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>
         return Some(trace.sealed());
     }
     let (kind, body) = &mut trace.records[at];
-    match Columns::of(*kind, body).filter(|_| random.random_bool(0.7)) {
+    match Columns::new(*kind, body).filter(|_| random.random_bool(0.7)) {
         Some(mut columns) => {
             let filled: Vec<usize> = (0..columns.columns.len())
                 .filter(|&column| !columns.columns[column].is_empty())

@@ -159,7 +159,7 @@ const MOST_UNPACKED: usize = 64 << 20;
 
 impl Columns {
     /// None of a record that is no chunk.
-    pub(crate) fn of(kind: [u8; 4], body: &[u8]) -> Option<Columns> {
+    pub(crate) fn new(kind: [u8; 4], body: &[u8]) -> Option<Columns> {
         let (head, rest) = body
             .split_at_checked(CHUNK_HEAD)
             .filter(|_| kind[0] == CHUNK)?;
@@ -235,13 +235,13 @@ mod tests {
         let chunk = trace
             .records
             .iter()
-            .find_map(|(kind, body)| Columns::of(*kind, body))
+            .find_map(|(kind, body)| Columns::new(*kind, body))
             .expect("a chunk");
         assert_eq!(
             chunk.columns.iter().map(Vec::len).collect::<Vec<_>>(),
             [230, 186, 253, 750, 1254, 1360, 26710, 0]
         );
-        let again = Columns::of([CHUNK, 0, 0, 0], &chunk.body()).expect("a chunk");
+        let again = Columns::new([CHUNK, 0, 0, 0], &chunk.body()).expect("a chunk");
         assert_eq!(again.columns, chunk.columns);
     }
 }

@@ -100,7 +100,7 @@ impl<'a> Repetition<'a> {
         })?;
         let busy_since = monotonic();
         let core_counter = counter_of_core(order);
-        let preparation = Preparation::of(&order.batches)?;
+        let preparation = Preparation::new(&order.batches)?;
         Ok(Repetition {
             order,
             experiment,

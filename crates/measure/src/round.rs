@@ -17,7 +17,7 @@ pub(crate) struct Preparation {
 
 impl Preparation {
     /// Maps what is to be written.
-    pub(crate) fn of(rounds: &Rounds) -> Result<Preparation, String> {
+    pub(crate) fn new(rounds: &Rounds) -> Result<Preparation, String> {
         let map = |size: Bytes| {
             Memory::map(size, MapType::Private, Pages::Base).map_err(|error| {
                 format!("found no memory to empty caches with ({error}), need {size}; use a smaller --flush")
@@ -57,7 +57,7 @@ mod tests {
             pause_ns: Some(Nanos::millis(3)),
             ..Rounds::default()
         };
-        let preparation = Preparation::of(&rounds).expect("memory");
+        let preparation = Preparation::new(&rounds).expect("memory");
         let start = Instant::now();
         let slept = preparation.run();
         assert!(
@@ -66,7 +66,7 @@ mod tests {
         );
         let memory = preparation.memory.expect("it was asked for");
         assert!(memory.len() == 1024 && memory.iter().all(|word| word.load(Relaxed) == 1));
-        let nothing = Preparation::of(&Rounds::default()).expect("nothing to map");
+        let nothing = Preparation::new(&Rounds::default()).expect("nothing to map");
         assert!(nothing.memory.is_none() && nothing.pause.is_none());
     }
 }

@@ -348,7 +348,7 @@ impl ByBpf {
         for cpu in self.cpus.known() {
             let counted = self.tables.in_scheduler(cpu.0 as usize)?;
             sum.ns.0 += counted.ns;
-            sum.times.add(&Histogram::of(counted.times.map(u64::from)));
+            sum.times.add(&Histogram::new(counted.times.map(u64::from)));
         }
         Some(sum)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Older {
 
 impl Older {
     /// The children of these processes, and theirs in turn.
-    pub(crate) fn of(root: &Root, observed: &[u32]) -> Older {
+    pub(crate) fn new(root: &Root, observed: &[u32]) -> Older {
         let (mut older, mut ahead) = (Older::default(), observed.to_vec());
         while let Some(parent) = ahead.pop() {
             for child in children(root, parent) {

@@ -321,7 +321,7 @@ fn name_of_call(call: u32) -> String {
 }
 
 pub(crate) fn histogram(counts: &[u32]) -> Histogram {
-    Histogram::of(counts.iter().map(|&count| u64::from(count)))
+    Histogram::new(counts.iter().map(|&count| u64::from(count)))
 }
 
 /// A group in which there is no task yet.

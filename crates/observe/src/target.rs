@@ -145,7 +145,7 @@ impl Target {
     /// Children of those that are meant by number, as they are now.
     pub(crate) fn older_children(&self, root: &Root) -> Older {
         match self {
-            Target::Processes(processes) => Older::of(root, &processes.numbers()),
+            Target::Processes(processes) => Older::new(root, &processes.numbers()),
             Target::Command(_) | Target::Group(_) | Target::All => Older::default(),
         }
     }

@@ -51,7 +51,7 @@ impl InEveryFormat for Comparison {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(self)
+        Document::new(self)
     }
 
     fn tables(&self) -> Vec<Table> {

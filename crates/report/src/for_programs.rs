@@ -43,7 +43,7 @@ pub(crate) struct Document<T> {
 }
 
 impl<T: OutputFormat> Document<T> {
-    pub(crate) fn of(content: T) -> Self {
+    pub(crate) fn new(content: T) -> Self {
         Document {
             schema: T::NAME,
             content,

@@ -109,7 +109,7 @@ impl InEveryFormat for &[Reproduction<'_>] {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(json::Report {
+        Document::new(json::Report {
             version: env!("CARGO_PKG_VERSION"),
             papers: self,
         })

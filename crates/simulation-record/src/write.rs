@@ -286,7 +286,7 @@ fn write_parquet(
     let mut writer =
         SerializedFileWriter::new(BufWriter::new(file), schema()?, Arc::new(properties()?))?;
     let mut intervals = Vec::new();
-    let texts = Texts::of(head);
+    let texts = Texts::new(head);
     loop {
         spool.next(&mut intervals, rows)?;
         if intervals.is_empty() {
@@ -336,7 +336,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn of(head: &Simulation) -> Self {
+    fn new(head: &Simulation) -> Self {
         let tables = [
             Table::Designs,
             Table::ProcessNames,

@@ -62,10 +62,10 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line. What stands in its place (help, a mistake) shows its words as a terminal may have them.
     pub(crate) fn read() -> Result<Cli, clap::Error> {
-        Cli::of(std::env::args_os().collect())
+        Cli::new(std::env::args_os().collect())
     }
 
-    fn of(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    fn new(words: Vec<OsString>) -> Result<Cli, clap::Error> {
         // The same mistake, made with words that can be shown.
         let of_shown = || Cli::try_parse_from(words.iter().map(|word| shown(word))).err();
         Cli::try_parse_from(&words)
@@ -384,7 +384,7 @@ mod tests {
                 .chain(words.iter().copied())
                 .map(OsString::from)
                 .collect();
-            let answer = Cli::of(words).expect_err("a mistake").to_string();
+            let answer = Cli::new(words).expect_err("a mistake").to_string();
             assert!(answer.contains(reported), "{answer}");
             let lines = answer.lines().collect::<Vec<_>>();
             assert!(
@@ -398,7 +398,7 @@ mod tests {
     fn a_command_of_the_python_package_is_named_for_its_verb() {
         for verb in PYTHON_COMMANDS {
             let words = ["switchcost", verb, "plan.toml"].map(OsString::from);
-            let answer = Cli::of(words.to_vec()).expect_err("no verb").to_string();
+            let answer = Cli::new(words.to_vec()).expect_err("no verb").to_string();
             let tip = format!("tip: switchcost-{verb} does that; pip install 'switchcost[arrow]'");
             assert!(answer.contains(&tip), "{answer}");
         }

@@ -22,7 +22,7 @@ pub struct CoreSharing {
 
 /// What a record shows of its core; `None` where it has too few probes.
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
-    let speed = Speed::of(record)?;
+    let speed = Speed::new(record)?;
     let windows = by_case(record, &record.cycles, |window| window.case);
     let costs = findings
         .results

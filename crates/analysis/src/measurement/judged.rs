@@ -28,7 +28,7 @@ pub(crate) struct Remedies {
 
 impl Remedies {
     /// Of a case under these controls.
-    pub(crate) fn of(case: &Case, controls: &[Control]) -> Remedies {
+    pub(crate) fn new(case: &Case, controls: &[Control]) -> Remedies {
         let is_refused =
             |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
         let refused = controls

@@ -26,7 +26,7 @@ enum Cycle {
 }
 
 impl Cycle {
-    fn of(batches: &[Batch], speed: &Speed, case: &Case) -> Option<Cycle> {
+    fn new(batches: &[Batch], speed: &Speed, case: &Case) -> Option<Cycle> {
         if case.away.is_some() {
             return Visit::of(batches, speed).map(Cycle::Visit);
         }
@@ -161,7 +161,7 @@ fn cycles_by_repetition(
             let is_whole = turns.is_none_or(|turns| !turns.are_within(&batches, speed));
             *all += usize::from(is_whole);
             if is_whole && is_chosen(speed.sharing(&batches), choice) {
-                chosen.extend(Cycle::of(&batches, speed, case));
+                chosen.extend(Cycle::new(&batches, speed, case));
             }
         }
     }

@@ -24,7 +24,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     let header = &record.header;
     let rate = header.clock.ticks_per_second;
     let latencies_ns = latency::by_size(&record.latencies, rate);
-    let speed = Speed::of(record);
+    let speed = Speed::new(record);
     let run = Run {
         header,
         self_tests: &record.self_tests,
@@ -47,7 +47,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
         );
         let judged = Judged::new(case, rate, samples, cycles)
             .under(record.header.host.cpu_quota.as_ref())
-            .with(Remedies::of(case, &header.controls));
+            .with(Remedies::new(case, &header.controls));
         find(&run, index, &judged, &refusals[index])
     });
     let (results, quantities): (Vec<_>, Vec<_>) = found.unzip();

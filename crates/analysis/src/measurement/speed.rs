@@ -64,7 +64,7 @@ pub(crate) enum Sharing {
 
 impl Speed {
     /// Of all cycles of a record; `None` where it has none.
-    pub(crate) fn of(record: &MeasureRecord) -> Option<Speed> {
+    pub(crate) fn new(record: &MeasureRecord) -> Option<Speed> {
         Speed::of_cycles(
             &record.header.core_clock,
             record.header.clock.ticks_per_second,

@@ -76,7 +76,7 @@ pub struct DirectCosts {
 
 impl DirectCosts {
     /// None where the machine's costs are not known.
-    pub fn of(calibration: &Calibration) -> Option<DirectCosts> {
+    pub fn new(calibration: &Calibration) -> Option<DirectCosts> {
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
         Some(DirectCosts {
             voluntary_ns: blocked.ns.max(0.0),

@@ -103,7 +103,7 @@ pub(super) struct Priced<'a> {
 }
 
 impl Priced<'_> {
-    pub(super) fn of(observation: &Observation) -> Priced<'_> {
+    pub(super) fn new(observation: &Observation) -> Priced<'_> {
         // Only who looks at each switch sees how long others ran.
         let calibration = observation
             .calibration
@@ -112,7 +112,7 @@ impl Priced<'_> {
         Priced {
             observation,
             reloading: calibration
-                .and_then(|calibration| Reloading::of(calibration, &observation.host)),
+                .and_then(|calibration| Reloading::new(calibration, &observation.host)),
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Reloaded {
 
 impl Reloading<'_> {
     /// None where the machine's costs are not known.
-    pub(super) fn of<'a>(
+    pub(super) fn new<'a>(
         calibration: &'a Calibration,
         host: &HostManifest,
     ) -> Option<Reloading<'a>> {

@@ -104,8 +104,11 @@ mod tests {
     #[test]
     fn two_buckets_are_one_power_of_two() {
         // Below 256, 256 to 384, 384 to 512, 512 to 768, 768 to 1024; the last without an end.
-        let found = spread_of(Histogram::of([0, 1, 2, 0, 3, 0]), Histogram::of([4, 0, 0]))
-            .expect("counted");
+        let found = spread_of(
+            Histogram::new([0, 1, 2, 0, 3, 0]),
+            Histogram::new([4, 0, 0]),
+        )
+        .expect("counted");
         assert_eq!(
             found.bins,
             [
@@ -125,14 +128,14 @@ mod tests {
     #[test]
     fn what_is_longer_than_all_has_no_end() {
         let found =
-            spread_of(Histogram::of([0, 0, 0, 1, 1]), Histogram::default()).expect("counted");
+            spread_of(Histogram::new([0, 0, 0, 1, 1]), Histogram::default()).expect("counted");
         assert_eq!((found.bins, found.wait), (vec![(512.0, None)], None));
         assert_eq!(spread_of(Histogram::default(), Histogram::default()), None);
     }
 
     #[test]
     fn a_record_may_have_any_number_of_buckets() {
-        let long = Histogram::of((0..400).map(|at| u64::from(at > 100)));
+        let long = Histogram::new((0..400).map(|at| u64::from(at > 100)));
         let found = spread_of(long, Histogram::default()).expect("counted");
         assert_eq!(
             found

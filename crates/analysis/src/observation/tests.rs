@@ -111,9 +111,9 @@ pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
         run_ns: Nanos(100_000_000),
         resident_bytes: Some(Bytes::mib(1)),
         causes,
-        off: Histogram::of([0, 0, 0, all]),
-        wait: Histogram::of([0, all, 0]),
-        others: Histogram::of([0, 0, 0, all, 0]),
+        off: Histogram::new([0, 0, 0, all]),
+        wait: Histogram::new([0, all, 0]),
+        others: Histogram::new([0, 0, 0, all, 0]),
         ..Tasks::empty(Some(7), "worker".to_owned())
     }
 }
@@ -279,7 +279,7 @@ fn a_reload_costs_at_most_all_lines_one_behind_another_or_as_many_as_others_coul
 #[test]
 fn others_that_ran_for_long_have_evicted_all_of_it() {
     let long = Tasks {
-        others: Histogram::of([0, 100]),
+        others: Histogram::new([0, 100]),
         ..blocked()
     };
     assert_eq!(
@@ -288,7 +288,7 @@ fn others_that_ran_for_long_have_evicted_all_of_it() {
         "1.9 ms each are more than it ran"
     );
     let once = Tasks {
-        others: Histogram::of([0, 1]),
+        others: Histogram::new([0, 1]),
         ..busy(blocked())
     };
     assert!(is_near(
@@ -301,7 +301,7 @@ fn others_that_ran_for_long_have_evicted_all_of_it() {
 fn no_return_costs_more_than_the_time_until_the_next_switch_and_what_limits_it_is_reported() {
     // Of 100 turns of less than 1,024 ns the switch takes 900 at least.
     let short = Tasks {
-        turns: Histogram::of([0, 0, 0, 0, 100, 0]),
+        turns: Histogram::new([0, 0, 0, 0, 100, 0]),
         ..busy(blocked())
     };
     let found = analyse(&observation(short.clone())).all;
@@ -323,7 +323,7 @@ fn no_return_costs_more_than_the_time_until_the_next_switch_and_what_limits_it_i
     );
     // One turn was long enough for all that others could evict.
     let one = Tasks {
-        turns: Histogram::of([0, 0, 0, 0, 99, 1]),
+        turns: Histogram::new([0, 0, 0, 0, 99, 1]),
         ..short
     };
     let by: Vec<_> = limits(&one)
@@ -486,7 +486,7 @@ fn few_switches_of_which_nothing_is_known_do_not_take_away_what_is_likely_of_all
 fn another_core_has_nothing_of_it_cached() {
     let moved = Tasks {
         moved: [5, 2, 1],
-        others: Histogram::of([1, 0]),
+        others: Histogram::new([1, 0]),
         ..busy(tasks(vec![cause(Why::Blocked, read(), 9)]))
     };
     // One switch of less than 256 ns, and three moves to other cores; the five within a core lose nothing.

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_dearest_returns_have_the_longest_turns() {
         // Two turns of less than 512 ns and one of less than 1,024; the switch itself takes 100 of each.
-        let turns = Histogram::of([0, 0, 2, 0, 1, 0]);
+        let turns = Histogram::new([0, 0, 2, 0, 1, 0]);
         let found = limited(vec![(100.0, 1), (600.0, 2)], &turns, in_turn);
         let expected = [
             Limited {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_not_known_limits_nothing() {
-        let found = limited(vec![(600.0, 2)], &Histogram::of([1, 0]), in_turn);
+        let found = limited(vec![(600.0, 2)], &Histogram::new([1, 0]), in_turn);
         let expected = [
             Limited {
                 by: Limit::Others,
@@ -149,7 +149,7 @@ mod tests {
             },
         ];
         assert_eq!(found, expected);
-        let endless = limited(vec![(600.0, 1)], &Histogram::of([0, 1]), in_turn);
+        let endless = limited(vec![(600.0, 1)], &Histogram::new([0, 1]), in_turn);
         assert_eq!(
             endless,
             [Limited {

@@ -33,7 +33,7 @@ pub struct Analyser<'a> {
 impl<'a> Analyser<'a> {
     /// For the intervals of this head's record.
     pub fn new(head: &'a Simulation, options: Options) -> Self {
-        let names = ProgramNames::of(head);
+        let names = ProgramNames::new(head);
         let designs: Vec<DesignSums> = head
             .designs
             .iter()
@@ -86,7 +86,7 @@ impl<'a> Analyser<'a> {
     /// What was found.
     pub fn finish(mut self) -> Findings {
         (0..self.designs.len()).for_each(|index| self.close(index));
-        let segments = Lengths::of(self.lengths, self.head);
+        let segments = Lengths::new(self.lengths, self.head);
         let sums = self.designs.iter().enumerate();
         let context = Context {
             head: self.head,

@@ -47,7 +47,7 @@ pub(crate) struct ProgramNames {
 }
 
 impl ProgramNames {
-    pub(crate) fn of(head: &Simulation) -> Self {
+    pub(crate) fn new(head: &Simulation) -> Self {
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut names = Vec::new();
         let mut number = |name: &'_ str| -> usize {

@@ -22,7 +22,7 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    pub(crate) fn of(mut segments: Vec<Segment>, head: &Simulation) -> Self {
+    pub(crate) fn new(mut segments: Vec<Segment>, head: &Simulation) -> Self {
         segments.retain(|segment| {
             (segment.cause as usize) < head.causes.len()
                 && (segment.end as usize) < head.causes.len()

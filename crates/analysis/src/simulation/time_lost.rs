@@ -62,7 +62,7 @@ pub(super) fn time_lost(
     if switches == 0.0 || detail.lost_lines.is_empty() {
         return None;
     }
-    let of_lines = LinePrices::of(&prices.prices);
+    let of_lines = LinePrices::new(&prices.prices);
     let priced = |lost: &LostLines| PricedLines {
         found_alone: lost.found_alone.clone(),
         missed: lost.missed.clone(),

@@ -14,7 +14,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// Of the counts of its buckets.
-    pub fn of(counts: impl IntoIterator<Item = u64>) -> Histogram {
+    pub fn new(counts: impl IntoIterator<Item = u64>) -> Histogram {
         Histogram {
             counts: counts.into_iter().collect(),
         }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_quantile_lies_in_the_bucket_of_its_rank() {
-        let histogram = Histogram::of([1, 2, 0, 7, 0, 1]);
+        let histogram = Histogram::new([1, 2, 0, 7, 0, 1]);
         assert_eq!(histogram.count(), 11);
         assert_eq!(histogram.quantile(0.0), Some((Nanos(0), Some(Nanos(256)))));
         assert_eq!(
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn sums_are_of_each_bucket() {
-        let mut sum = Histogram::of([1, 2]);
-        sum.add(&Histogram::of([10, 20, 30]));
-        assert_eq!(sum, Histogram::of([11, 22, 30]));
+        let mut sum = Histogram::new([1, 2]);
+        sum.add(&Histogram::new([10, 20, 30]));
+        assert_eq!(sum, Histogram::new([11, 22, 30]));
     }
 }

@@ -44,7 +44,7 @@ impl InEveryFormat for History {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(self)
+        Document::new(self)
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -57,7 +57,7 @@ impl InEveryFormat for InTurns {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(self)
+        Document::new(self)
     }
 
     fn tables(&self) -> Vec<Table> {

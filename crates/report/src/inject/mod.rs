@@ -37,7 +37,7 @@ impl InEveryFormat for Injected<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(json::report(self.record, self.findings))
+        Document::new(json::report(self.record, self.findings))
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -58,7 +58,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         page.figure(|| figures::mechanisms(&rows));
     }
     page.method(&["direct-cost", "hand-off", "baselines", "statistics"]);
-    page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
+    page.grid(&grid(&rows, &varying, &Numbering::new(&findings.results)));
     add_star_legend(page, rows.into_iter());
 }
 

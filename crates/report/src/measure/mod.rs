@@ -53,7 +53,7 @@ impl InEveryFormat for Measured<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(json::report(self.record, self.findings))
+        Document::new(json::report(self.record, self.findings))
     }
 
     fn tables(&self) -> Vec<Table> {

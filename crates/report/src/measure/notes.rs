@@ -13,7 +13,7 @@ const RESULTS_NAMED: usize = 3;
 pub(super) struct Numbering(Vec<FlagName>);
 
 impl Numbering {
-    pub(super) fn of(results: &[CaseFinding]) -> Self {
+    pub(super) fn new(results: &[CaseFinding]) -> Self {
         let mut names: Vec<FlagName> = Vec::new();
         for flag in results.iter().flat_map(|finding| &finding.flags) {
             if !names.contains(&flag.name) {
@@ -57,7 +57,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 /// Each flag once: the sentence of the first result that has it, and the names of the results that share it.
 fn flags(results: &[CaseFinding]) -> Vec<String> {
-    let names = Numbering::of(results).0;
+    let names = Numbering::new(results).0;
     names
         .iter()
         .enumerate()

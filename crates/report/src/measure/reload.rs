@@ -30,7 +30,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         return;
     };
     page.figure(|| figures::reload(&rows));
-    page.grid(&grid(&rows, &varying, &Numbering::of(&findings.results)));
+    page.grid(&grid(&rows, &varying, &Numbering::new(&findings.results)));
     page.prose(
         "1st, 2nd, ...: what this walk behind the switch takes above a settled one (the mean of the last three); reload: their \
          sum; total: with the hand-off, the whole cost of having been away once",

@@ -35,7 +35,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         &rows,
         &before,
         &after,
-        &Numbering::of(&findings.results),
+        &Numbering::new(&findings.results),
     ));
     add_star_legend(page, rows.into_iter());
 }

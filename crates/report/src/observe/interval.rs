@@ -73,7 +73,7 @@ pub fn render_interval(observation: &Observation, findings: &Findings, at: &str)
     let mut programs: Vec<&ProcessFinding> = findings.names.iter().collect();
     programs.sort_by_key(|found| std::cmp::Reverse(found.switches));
     programs.truncate(PROGRAMS);
-    json_line(&Document::of(Interval {
+    json_line(&Document::new(Interval {
         at,
         window_ns: observation.window_ns.0,
         source: observation.source,

@@ -74,7 +74,7 @@ impl InEveryFormat for Observed<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(json::report(self.observation, self.findings))
+        Document::new(json::report(self.observation, self.findings))
     }
 
     fn tables(&self) -> Vec<Table> {

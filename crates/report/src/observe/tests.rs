@@ -269,7 +269,7 @@ fn a_bound_is_reported_beside_the_direct_cost() {
     let mut bounded = large();
     // Long turns, and others for a moment.
     bounded.tasks.iter_mut().for_each(|tasks| {
-        (tasks.run_ns, tasks.others) = (Nanos(1_000_000_000_000), Histogram::of([0, 10_000, 0]));
+        (tasks.run_ns, tasks.others) = (Nanos(1_000_000_000_000), Histogram::new([0, 10_000, 0]));
     });
     let text = screen(&bounded).replace('\n', " ");
     let (answer, _) = text.split_once(" There were ").expect("an answer");

@@ -45,7 +45,7 @@ impl InEveryFormat for &[Paper] {
             paper: *paper,
             claims: table(*paper),
         });
-        Document::of(Claims {
+        Document::new(Claims {
             papers: papers.collect(),
         })
     }

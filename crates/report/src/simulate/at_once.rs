@@ -66,7 +66,7 @@ impl InEveryFormat for Report<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(*self)
+        Document::new(*self)
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -64,7 +64,7 @@ impl InEveryFormat for Simulated<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(json::report(self.head, self.findings))
+        Document::new(json::report(self.head, self.findings))
     }
 
     fn tables(&self) -> Vec<Table> {

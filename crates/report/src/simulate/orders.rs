@@ -45,7 +45,7 @@ impl InEveryFormat for Orders<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(*self)
+        Document::new(*self)
     }
 
     fn tables(&self) -> Vec<Table> {

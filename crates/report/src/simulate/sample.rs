@@ -64,7 +64,7 @@ impl InEveryFormat for &Sample {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(*self)
+        Document::new(*self)
     }
 
     fn tables(&self) -> Vec<Table> {

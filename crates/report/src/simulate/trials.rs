@@ -53,8 +53,8 @@ impl InEveryFormat for Several<'_> {
         let trials = self
             .trials
             .iter()
-            .map(|(head, findings)| Document::of(json::report(head, findings)));
-        Document::of(Trials {
+            .map(|(head, findings)| Document::new(json::report(head, findings)));
+        Document::new(Trials {
             designs: self.designs,
             trials: trials.collect(),
         })

@@ -63,7 +63,7 @@ impl InEveryFormat for Checked<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(self)
+        Document::new(self)
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -92,7 +92,7 @@ impl InEveryFormat for Info<'_> {
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
-        Document::of(self)
+        Document::new(self)
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let verdicts = Verdicts::claim(&arguments.verdicts, &[])?;
     let before = manifest(&Root::system());
-    let flags = Flags::of(
+    let flags = Flags::new(
         &arguments.measure,
         cpus_by_quiet(&before).first().copied(),
         time_of(arguments),

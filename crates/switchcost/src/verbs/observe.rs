@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     let costs = empty
         .calibration
         .as_ref()
-        .and_then(switchcost_analysis::observation::DirectCosts::of);
+        .and_then(switchcost_analysis::observation::DirectCosts::new);
     let ((mut observation, failed), traced) = match trace {
         None => (
             observe(arguments, target, empty, &interrupt, &mut kept, None)?,

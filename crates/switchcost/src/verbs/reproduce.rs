@@ -135,7 +135,7 @@ fn machine(host: &HostManifest) -> String {
 /// What a paper came to, as far as other results agree.
 fn judged(done: &Done, others: &Others) -> Vec<Exhibit> {
     let mut exhibits = done.paper.exhibits(&done.records);
-    stand(&mut exhibits, others.of(done.paper));
+    stand(&mut exhibits, others.results(done.paper));
     exhibits
 }
 

@@ -198,7 +198,7 @@ pub(crate) fn live(
     let interrupt = Interrupt::watch()?;
     let is_redacted = arguments.redaction.redact;
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);
-    let mut skip = Skip::of(skipped_switches);
+    let mut skip = Skip::new(skipped_switches);
     // A pass for many designs goes through all of it.
     let in_full = if skip.is_any() {
         &part::in_full(arguments)

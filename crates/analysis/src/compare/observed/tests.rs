@@ -39,8 +39,8 @@ fn named(name: &str, made: Made) -> Tasks {
         involuntary: made.involuntary as u64,
         run_ns: Nanos(made.run_ns as u64),
         resident_bytes: Some(Bytes::mib(1)),
-        wait: Histogram::of(waits),
-        others: Histogram::of([0, switches]),
+        wait: Histogram::new(waits),
+        others: Histogram::new([0, switches]),
         ..Tasks::empty(Some(7), name.to_owned())
     }
 }

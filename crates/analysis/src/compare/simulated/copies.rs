@@ -35,7 +35,7 @@ fn pairs(first: usize, second: usize) -> impl Iterator<Item = (usize, usize)> {
 
 fn repeats(a: &Simulation, b: &Simulation) -> bool {
     let has_alike = |design| a.designs.iter().any(|other| is_same(&other.design, design));
-    TraceKey::of(a) == TraceKey::of(b) && b.designs.iter().any(|result| has_alike(&result.design))
+    TraceKey::new(a) == TraceKey::new(b) && b.designs.iter().any(|result| has_alike(&result.design))
 }
 
 fn is_one_record(a: &Simulation, b: &Simulation) -> bool {

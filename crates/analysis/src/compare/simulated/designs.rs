@@ -71,7 +71,7 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
             .position(|result| result.design.name == name)?;
         Some(Record {
             place: record,
-            trace: TraceKey::of(head),
+            trace: TraceKey::new(head),
             design: &head.designs[place].design,
             finding: findings.designs.get(place)?,
             is_whole: head.trace.incomplete.is_none(),

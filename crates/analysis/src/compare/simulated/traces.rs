@@ -16,7 +16,7 @@ pub(super) struct TraceKey<'a> {
 }
 
 impl<'a> TraceKey<'a> {
-    pub(super) fn of(head: &'a Simulation) -> Self {
+    pub(super) fn new(head: &'a Simulation) -> Self {
         let trace = &head.trace;
         TraceKey {
             counts: [

@@ -40,7 +40,7 @@ pub(super) struct Flags {
 
 impl Flags {
     /// What was given, and what was not, for a run among many.
-    pub(super) fn of(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
+    pub(super) fn new(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
         let command = ["switchcost", "measure"]
             .into_iter()
             .map(str::to_owned)
@@ -139,7 +139,7 @@ mod tests {
             budget: Nanos::seconds(60),
             runs: 5,
         };
-        Flags::of(&given, Some(CpuId(1)), time)
+        Flags::new(&given, Some(CpuId(1)), time)
             .expect("flags of measure")
             .words()
             .to_vec()
@@ -195,7 +195,7 @@ mod tests {
                 budget: Nanos::seconds(60),
                 runs: 5,
             };
-            Flags::of(&given, None, time)
+            Flags::new(&given, None, time)
                 .expect_err("wrong")
                 .to_string()
         };

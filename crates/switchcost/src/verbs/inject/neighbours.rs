@@ -25,7 +25,7 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    pub(super) fn of(cpu: CpuId, measured: Option<ThreadId>) -> Neighbours {
+    pub(super) fn new(cpu: CpuId, measured: Option<ThreadId>) -> Neighbours {
         let (now, before) = (monotonic(), Census::now(&Root::system()));
         Neighbours {
             cpu,

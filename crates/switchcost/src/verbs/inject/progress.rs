@@ -30,7 +30,7 @@ impl<'a> Watcher<'a> {
         measured: Option<ThreadId>,
         interrupt: &'a Interrupt,
     ) -> Watcher<'a> {
-        let neighbours = Neighbours::of(header.plan.cpu, measured);
+        let neighbours = Neighbours::new(header.plan.cpu, measured);
         Watcher {
             header,
             interrupt,

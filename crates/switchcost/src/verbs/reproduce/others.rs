@@ -21,7 +21,7 @@ impl Others {
         Ok(Others(others))
     }
 
-    pub(super) fn of(&self, paper: Paper) -> &[Earlier] {
+    pub(super) fn results(&self, paper: Paper) -> &[Earlier] {
         self.0.get(&paper).map_or(&[], Vec::as_slice)
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn run(
         }
         run.part(chunk, purpose, since_switch)
     })
-    .map_err(|stop| stop.of(path))?;
+    .map_err(|stop| stop.failure(path))?;
     let incomplete = (!is_whole).then(|| "interrupted".to_owned());
     if run.is_empty() {
         return interrupt
@@ -100,7 +100,7 @@ pub(super) enum Stop {
 
 impl Stop {
     /// Of this trace.
-    pub(super) fn of(self, path: &Path) -> Failure {
+    pub(super) fn failure(self, path: &Path) -> Failure {
         match self {
             Stop::Read(source) => Failure::ReadTrace {
                 path: path.to_owned(),

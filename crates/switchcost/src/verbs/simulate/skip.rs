@@ -15,7 +15,7 @@ pub(super) struct Skip {
 }
 
 impl Skip {
-    pub(super) fn of(switches: u64) -> Skip {
+    pub(super) fn new(switches: u64) -> Skip {
         Skip {
             switches,
             ..Skip::default()
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn counting_begins_with_the_first_switch_behind_those_skipped() {
-        let mut skip = Skip::of(5);
+        let mut skip = Skip::new(5);
         let (mut first, mut second, third) = (chunk(3), chunk(4), chunk(1));
         assert_eq!(
             (skip.split(&mut first), skip.purpose(&first)),
@@ -135,12 +135,12 @@ mod tests {
 
     #[test]
     fn what_ends_before_has_no_part_and_what_skips_nothing_is_whole() {
-        let mut short = Skip::of(5);
+        let mut short = Skip::new(5);
         assert_eq!(
             (short.purpose(&chunk(4)), short.part()),
             (Purpose::WarmUp, None)
         );
-        let mut whole = Skip::of(0);
+        let mut whole = Skip::new(0);
         assert_eq!(
             (whole.purpose(&chunk(4)), whole.part()),
             (Purpose::Count { part: 0 }, None)
