@@ -202,7 +202,9 @@ impl OutputArguments {
     /// The format of a result of which there is no page.
     pub(crate) fn format_of_text(&self) -> Result<Format, Failure> {
         if self.is_page() {
-            return Err(Failure::NoPage);
+            return Err(Failure::broken(
+                "failed to make a page: need a result of measure, runtimes, observe, inject, simulate or compare; choose another --format",
+            ));
         }
         Ok(self.format())
     }

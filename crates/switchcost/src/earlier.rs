@@ -21,10 +21,7 @@ pub(crate) struct Folder {
 impl Folder {
     /// Records of other kinds and other files are passed over; it may be empty.
     pub(crate) fn open(folder: &Path) -> Result<Folder, Failure> {
-        let failed = |source| Failure::OpenFolder {
-            path: folder.to_owned(),
-            source,
-        };
+        let failed = Failure::open_folder(folder);
         let entries = fs::read_dir(folder)
             .map_err(failed)?
             .flatten()

@@ -95,8 +95,9 @@ fn start() -> ExitCode {
     };
     let exit = outcome.unwrap_or_else(|failure| {
         say!("{failure}");
-        signals::told_to_stop().unwrap_or_else(|| failure.exit())
+        failure.exit()
     });
+    let exit = signals::told_to_stop().unwrap_or(exit);
     if exit == Exit::Signal(SIGXCPU as u8) {
         say!("{}", switchcost_host::cpu_limit::REACHED);
     }
@@ -147,8 +148,8 @@ fn ended<E: std::fmt::Display>(what: &str, outcome: Result<(), E>) -> ExitCode {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
-    switchcost_host::signals::hear_of_children().map_err(Failure::Signals)?;
-    switchcost_host::cpu_limit::announce_in_time().map_err(Failure::Signals)?;
+    switchcost_host::signals::hear_of_children().map_err(Failure::signals)?;
+    switchcost_host::cpu_limit::announce_in_time().map_err(Failure::signals)?;
     output::apart::check(&cli.verb.outputs())?;
     match cli.verb {
         Verb::Measure(arguments) => verbs::measure::run(&arguments),

@@ -35,7 +35,7 @@ pub(crate) fn say_text(message: impl Display) {
 pub(crate) fn show(answer: &clap::Error) -> Result<(), Failure> {
     match answer.print() {
         Err(error) if !answer.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::Print(error))
+            Err(Failure::print(error))
         }
         _ => Ok(()),
     }

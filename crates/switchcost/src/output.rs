@@ -49,10 +49,7 @@ impl Output {
         let Some(name) = path else {
             return Ok(Output::STDOUT);
         };
-        let sink = Sink::behind(name).map_err(|source| Failure::Output {
-            path: name.to_owned(),
-            source,
-        })?;
+        let sink = Sink::behind(name).map_err(Failure::output(name))?;
         Ok(Output {
             name: Some(name.to_owned()),
             sink,
@@ -61,10 +58,7 @@ impl Output {
 
     /// A file in a folder that is ours to fill: what stands there under its name is replaced, and a link is not followed.
     pub(crate) fn in_folder(path: &Path) -> Result<Output, Failure> {
-        let draft = Draft::new(path).map_err(|source| Failure::Output {
-            path: path.to_owned(),
-            source,
-        })?;
+        let draft = Draft::new(path).map_err(Failure::output(path))?;
         Ok(Output {
             name: Some(path.to_owned()),
             sink: Sink::File(draft),
@@ -94,8 +88,8 @@ impl Output {
         write: impl FnOnce(&mut dyn Write) -> Written<T>,
     ) -> Result<Option<T>, Failure> {
         let failed = |source| match self.name {
-            Some(path) => Failure::Output { path, source },
-            None => Failure::Print(source),
+            Some(path) => Failure::output(&path)(source),
+            None => Failure::print(source),
         };
         match self.sink {
             Sink::Stdout => quiet_about_a_closed_pipe(pour(io::stdout().lock(), write))

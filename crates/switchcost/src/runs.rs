@@ -148,8 +148,8 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
         return Ok(folder.clone());
     }
     let folder = make_temporary("switchcost-runs-").map_err(|error| {
-        Failure::NoPlace(format!(
-            "{refused}, and no temporary folder to be made ({error})"
+        Failure::broken(format!(
+            "failed to find a place for the record: {refused}, and no temporary folder to be made ({error}); choose one with --record"
         ))
     })?;
     say!(
@@ -176,13 +176,20 @@ pub(crate) fn short(path: &Path) -> String {
 
 /// The newest record of the usual folder that may be read.
 pub(crate) fn newest_record() -> Result<Source, Failure> {
-    let folder = folder().map_err(Failure::NowhereToLook)?;
+    let folder = folder().map_err(|why| {
+        Failure::record(format!(
+            "failed to find a record: {why}, need one; name the file"
+        ))
+    })?;
+    let none = || {
+        Failure::record(format!(
+            "failed to find a record: found none in {}, need one; make one with switchcost measure, or name the file",
+            folder.display()
+        ))
+    };
     let records = newest_first(&folder, is_record).map_err(|source| match source.kind() {
-        ErrorKind::NotFound => Failure::NoRecord(folder.clone()),
-        _ => Failure::OpenFolder {
-            path: folder.clone(),
-            source,
-        },
+        ErrorKind::NotFound => none(),
+        _ => Failure::open_folder(&folder)(source),
     })?;
     let mut refused = None;
     for record in records {
@@ -197,11 +204,8 @@ pub(crate) fn newest_record() -> Result<Source, Failure> {
         }
     }
     Err(match refused {
-        Some((record, source)) => Failure::Open {
-            path: record.path().to_owned(),
-            source,
-        },
-        None => Failure::NoRecord(folder),
+        Some((record, source)) => Failure::open(record.path())(source),
+        None => none(),
     })
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     }
     flag::register(SIGXFSZ, Arc::default())
         .map(drop)
-        .map_err(Failure::Signals)
+        .map_err(Failure::signals)
 }
 
 /// From here on signals that end a run are for others: they do nothing, and not what they do to programs that are started.
@@ -40,7 +40,7 @@ pub(crate) fn outlive() -> std::io::Result<()> {
     signals.try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
 }
 
-/// The exit of a run that was told to stop, whatever it fails at then.
+/// The exit of a run that was told to stop, whatever comes of it then.
 pub(crate) fn told_to_stop() -> Option<Exit> {
     WATCHED.get().and_then(Interrupt::exit)
 }
@@ -62,10 +62,10 @@ impl Interrupt {
     /// in order they do as if it had been killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let interrupt = Interrupt::watch_to_the_end()?;
-        let (mut told, tell) = UnixStream::pair().map_err(Failure::Signals)?;
+        let (mut told, tell) = UnixStream::pair().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
-            let tell = tell.try_clone().map_err(Failure::Signals)?;
-            pipe::register(signal, tell).map_err(Failure::Signals)?;
+            let tell = tell.try_clone().map_err(Failure::signals)?;
+            pipe::register(signal, tell).map_err(Failure::signals)?;
         }
         let number = Arc::clone(&interrupt.number);
         let end = move || {
@@ -75,7 +75,7 @@ impl Interrupt {
             exit(128 + number.load(SeqCst) as i32);
         };
         let started = thread::Builder::new().spawn(end);
-        started.map_err(Failure::Signals)?;
+        started.map_err(Failure::signals)?;
         Ok(interrupt)
     }
 
@@ -86,20 +86,20 @@ impl Interrupt {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
         let is_without_result = Arc::new(AtomicBool::new(false));
-        switchcost_host::cpu_limit::is_watched().map_err(Failure::Signals)?;
+        switchcost_host::cpu_limit::is_watched().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
             // In this order the first signal only raises the flags, and the second finds them raised.
             if signal != SIGXCPU {
                 flag::register_conditional_default(signal, Arc::clone(&is_without_result))
-                    .map_err(Failure::Signals)?;
+                    .map_err(Failure::signals)?;
             }
             if ![SIGHUP, SIGXCPU].contains(&signal) {
                 flag::register_conditional_default(signal, Arc::clone(&is_raised))
-                    .map_err(Failure::Signals)?;
+                    .map_err(Failure::signals)?;
             }
-            flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::Signals)?;
+            flag::register(signal, Arc::clone(&is_raised)).map_err(Failure::signals)?;
             flag::register_usize(signal, Arc::clone(&number), signal as usize)
-                .map_err(Failure::Signals)?;
+                .map_err(Failure::signals)?;
         }
         let interrupt = Interrupt {
             number,

@@ -17,11 +17,11 @@ pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
             continue;
         };
         if let Some((first, _)) = seen.iter().find(|(_, other)| other.is(&file)) {
-            return Err(Failure::SameOutput {
-                first,
-                second: option,
-                path: (*path).to_owned(),
-            });
+            return Err(Failure::usage(format!(
+                "failed to start: found {} as the place of both {first} and {option}, need a file for each, since one would replace \
+                 the other; name another with {option}",
+                path.display()
+            )));
         }
         seen.push((option, file));
     }

@@ -29,7 +29,7 @@ const USUAL_CHANGE: f64 = 0.02;
 const POWER: f64 = 0.8;
 
 pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
-    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     let format = arguments.form.format_of_text()?;
     let output = Output::claim(arguments.form.output.as_deref())?;
     let verdicts = Verdicts::claim(&arguments.verdicts, &[])?;
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {
     let text = render_in_turns(&turns, format, output.style(arguments.verbosity));
     output.write(&text)?;
     verdicts.write(&turns.comparison)?;
-    Ok(interrupt.exit().unwrap_or_else(|| exit(&turns)))
+    Ok(exit(&turns))
 }
 
 fn time_of(arguments: &AbArguments) -> flags::Time {

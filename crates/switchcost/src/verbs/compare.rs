@@ -79,7 +79,11 @@ fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
         .filter(runs::is_named_as_record)
         .collect();
     if records.is_empty() {
-        Err(Failure::NoRecords(folder.to_owned()))
+        Err(Failure::record(format!(
+            "failed to find records: found no file in {} that ends in .jsonl or .parquet and no .json of observe, need one or more \
+             records of measure, simulate or observe",
+            folder.display()
+        )))
     } else {
         Ok(records)
     }
@@ -87,10 +91,7 @@ fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
 
 /// What is in a folder, in the order of the names.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::OpenFolder {
-        path: folder.to_owned(),
-        source,
-    };
+    let failed = Failure::open_folder(folder);
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort_unstable();

@@ -54,29 +54,23 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some(path) = recorded(arguments, &interrupt)? else {
-        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+        return Ok(Exit::Broken);
     };
-    show(arguments, &path, output, &interrupt)
+    show(arguments, &path, output)
 }
 
 /// What came of it, from its record.
-fn show(
-    arguments: &InjectArguments,
-    path: &Path,
-    output: Output,
-    interrupt: &Interrupt,
-) -> Result<Exit, Failure> {
+fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit, Failure> {
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let exit = show_loaded(
+    show_loaded(
         &Loaded::read(path)?,
         path,
         &arguments.form,
         arguments.verbosity,
         output,
-    )?;
-    Ok(interrupt.exit().unwrap_or(exit))
+    )
 }
 
 /// Injects, and reports where the record is; none where it was stopped before there was one.
@@ -84,13 +78,10 @@ pub(super) fn recorded(
     arguments: &InjectArguments,
     interrupt: &Interrupt,
 ) -> Result<Option<PathBuf>, Failure> {
-    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
-    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
+    switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
+    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::folder)?;
     if let Some(kept) = &arguments.keep_output {
-        let refused = |source: io::Error| Failure::Output {
-            path: kept.clone(),
-            source,
-        };
+        let refused = Failure::output(kept);
         std::fs::create_dir_all(kept).map_err(refused)?;
     }
     let subject = Subject::new(
@@ -211,12 +202,10 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
     ))
 }
 
-fn refused(found: String, needed: &str, fix: &str) -> Failure {
-    Failure::CannotInject {
-        found,
-        needed: needed.to_owned(),
-        fix: fix.to_owned(),
-    }
+fn refused(found: impl std::fmt::Display, needed: &str, fix: &str) -> Failure {
+    Failure::broken(format!(
+        "failed to inject: found {found}, need {needed}; {fix}"
+    ))
 }
 
 /// Whether there is a CPU for all else, or it is to wait.
@@ -246,10 +235,12 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
                 .filter(|cache| cache.level == *level)
                 .map(|cache| cache.size_bytes)
                 .max();
-            holds.ok_or_else(|| Failure::CannotInject {
-                found: format!("no cache of level {level} on this machine"),
-                needed: "a level that it has, or a size".to_owned(),
-                fix: "name a size: --footprint 0,256KiB,4MiB".to_owned(),
+            holds.ok_or_else(|| {
+                refused(
+                    &format!("no cache of level {level} on this machine"),
+                    "a level that it has, or a size",
+                    "name a size: --footprint 0,256KiB,4MiB",
+                )
             })
         }
     };
@@ -291,11 +282,11 @@ fn check_rights(cpu: CpuId) -> Result<(), Failure> {
                     needed,
                     fix,
                     lasting_fix,
-                } if control.name != "locked-memory" => Some(Failure::CannotInject {
-                    found,
-                    needed,
-                    fix: format!("{fix}; to make it last: {lasting_fix}"),
-                }),
+                } if control.name != "locked-memory" => Some(self::refused(
+                    &found,
+                    &needed,
+                    &format!("{fix}; to make it last: {lasting_fix}"),
+                )),
                 _ => None,
             });
     refused.map_or(Ok(()), Err)

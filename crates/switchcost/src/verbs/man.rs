@@ -28,7 +28,11 @@ fn described(verb: Option<&str>) -> Result<Command, Failure> {
         Some(verb) => command
             .find_subcommand(verb)
             .cloned()
-            .ok_or_else(|| Failure::NoVerb(verb.to_owned())),
+            .ok_or_else(|| {
+                Failure::usage(format!(
+                    "failed to print the manual: found no verb '{verb}', need one that switchcost --help lists"
+                ))
+            }),
     }
 }
 
@@ -36,6 +40,6 @@ fn page(command: Command) -> Result<String, Failure> {
     let mut page = Vec::new();
     Man::new(command)
         .render(&mut page)
-        .map_err(Failure::Print)?;
+        .map_err(Failure::print)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }

@@ -30,7 +30,7 @@ use record_run::RunToRecord;
 use runtimes::Chosen;
 
 pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
-    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     if let Some(path) = &arguments.prices {
         return prices::run(arguments, path);
     }
@@ -51,8 +51,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     if let Some((record, findings)) = loaded.measurement() {
         calibrations::keep(record, findings, &path);
     }
-    let exit = show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)?;
-    Ok(interrupt.exit().unwrap_or(exit))
+    show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)
 }
 
 /// Measures what the cost of switches of live programs is made of, as coarsely as `measure --quick` does.
@@ -134,7 +133,7 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
 /// The noise asked for, and what the record says of it.
 fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
-        Failure::Selection(format!(
+        Failure::selection(format!(
             "found no way to make noise on CPU {cpu} ({error}), need a CPU that may be used"
         ))
     })?;

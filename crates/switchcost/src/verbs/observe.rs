@@ -39,7 +39,10 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         live::check_terminal()?;
     }
     if arguments.every.is_some() && matches!(arguments.form.format(), Format::Json | Format::Csv) {
-        return Err(Failure::LinesFormat(arguments.form.format()));
+        return Err(Failure::usage(format!(
+            "--every prints lines of JSON, not --format {}; leave out --format, or write --format jsonl",
+            arguments.form.format()
+        )));
     }
     let output = claim_output(arguments)?;
     let stacks = StackFiles::claim(&[], &arguments.stacks)?;
@@ -48,7 +51,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         .as_deref()
         .map(|path| Output::claim(Some(path)))
         .transpose()?;
-    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     let profile = arguments
         .profile
         .as_deref()
@@ -95,12 +98,12 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     if let Err(error) = kept.write(&observation) {
         // What was observed is gone with this process, and so is shown before.
         show_unrecorded(arguments, observation, output, stacks)?;
-        return Err(Failure::Write(error));
+        return Err(error.into());
     }
     // What is shown is read back: with thousands of processes it is a part of all memory.
     drop(observation);
     let exit = show(arguments, kept.path(), output, stacks)?;
-    traced.map(|()| interrupt.exit().or(failed).unwrap_or(exit))
+    traced.map(|()| failed.unwrap_or(exit))
 }
 
 /// What was observed; and how the command ended, where it has failed.
@@ -265,13 +268,15 @@ fn requests(arguments: &ObserveArguments) -> Requests {
 /// Whether that is enough for what was asked for.
 fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure> {
     if arguments.events.is_some() {
-        return Err(Failure::NoEvents(reason.to_owned()));
+        return Err(Failure::broken(format!(
+            "failed to trace switches one by one: {reason}"
+        )));
     }
     if arguments.stacks_per_second.is_some()
         || arguments.stacks.folded.is_some()
         || arguments.stacks.pprof.is_some()
     {
-        return Err(Failure::NoStacks(reason.to_owned()));
+        return Err(Failure::no_stacks(reason));
     }
     say!("switches are counted without causes and neighbours: {reason}");
     Ok(())

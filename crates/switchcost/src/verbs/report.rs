@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let is_one_text = form.format() != Format::Table && !form.is_page();
     let stacks = StackFiles::claim(&records, &arguments.stacks)?;
     if records.len() > 1 && (is_one_text || stacks.is_any()) {
-        return Err(Failure::OneRecord(records.len()));
+        return Err(one_record(records.len()));
     }
     let is_elsewhere = arguments.figures.is_some() || stacks.is_any();
     let output = (form.is_elsewhere() || !is_elsewhere)
@@ -150,7 +150,18 @@ pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, F
                 .is_ok_and(|record| record == place)
         })
     {
-        return Err(Failure::OverRecord(name.to_owned()));
+        return Err(Failure::usage(format!(
+            "failed to write the result to {}: found one of the records under that name, need another, since a record is never \
+             overwritten; choose another with -o",
+            name.display()
+        )));
     }
     Output::claim(name)
+}
+
+fn one_record(found: usize) -> Failure {
+    Failure::usage(format!(
+        "failed to print the result: found {found} records, need one for --format json or csv, --folded and --pprof; name one, or leave \
+         them out"
+    ))
 }

@@ -66,8 +66,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
         }
     }
     let machine = machine(&host);
-    let exit = write(&done, &others, &folder, &machine, arguments)?;
-    Ok(interrupt.exit().unwrap_or(exit))
+    write(&done, &others, &folder, &machine, arguments)
 }
 
 fn is_wanted(papers: &[What], paper: Paper) -> bool {
@@ -89,7 +88,7 @@ fn site<'a>(
         .or_else(|| quietest_cpu(host))
         .ok_or_else(Failure::no_cpu_allowed)?;
     if !host.cpus_allowed.contains(&quiet_cpu) {
-        return Err(Failure::Selection(format!(
+        return Err(Failure::selection(format!(
             "found --cpu {quiet_cpu}, need one of the CPUs allowed to this process"
         )));
     }

@@ -49,18 +49,27 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     if arguments.part.warm_up.is_some() && !arguments.part.is_of_parts() {
-        return Err(Failure::WarmUpOfNothing);
+        return Err(Failure::usage(
+            "failed to simulate: found --warm-up without a part, need --range or --sample with it; leave it out for all of the trace",
+        ));
     }
     let source = match &arguments.traces[..] {
         // The word live ends the list.
-        [] if arguments.capture.command.is_empty() => return Err(Failure::NoTrace),
+        [] if arguments.capture.command.is_empty() => {
+            return Err(Failure::usage(
+                "failed to simulate: found no trace, need a file written by switchcost trace, or live and a command after --",
+            ));
+        }
         [] => None,
         [source] => Some(source.as_path()),
         several => return trials::run(several, arguments),
     };
     let Some(source) = source else {
         if arguments.part.is_given() {
-            return Err(Failure::LivePart);
+            return Err(Failure::usage(
+                "failed to simulate a part: found a part (--range, --sample or --warm-up) with live, need a trace, \
+                 which is read by its index; write one with switchcost trace",
+            ));
         }
         let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?, TURN_SEED)?;
         return live(
@@ -92,7 +101,10 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 /// What only `live` obeys must not be passed over in silence.
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     if capture.is_given() {
-        Err(Failure::NotLive)
+        Err(Failure::usage(
+            "failed to simulate: found a command or a flag for capturing beside a trace, need one or the other; write live in place of \
+             the trace to capture and simulate at once",
+        ))
     } else {
         Ok(())
     }
@@ -102,14 +114,10 @@ fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failu
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let Some((ended, is_whole)) = simulate(path, arguments, None, &interrupt)? else {
-        return interrupt
-            .exit()
-            .ok_or_else(|| Failure::Empty(path.to_owned()));
+        return interrupt.exit().ok_or_else(|| Failure::empty(path));
     };
     let shown = ended.show(arguments, output)?;
-    Ok(interrupt
-        .exit()
-        .unwrap_or(if is_whole { shown } else { Exit::Record }))
+    Ok(if is_whole { shown } else { Exit::Record })
 }
 
 /// What is to be known of all numbers from a trace; where a table has no room for it.
@@ -132,10 +140,7 @@ fn simulate(
         reader.header(),
         record,
     )?;
-    let failed = |source| Failure::ReadTrace {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = Failure::read_trace(path);
     let mut chunks = read_ahead(reader).map_err(failed)?;
     let incomplete = feed(&mut run, path, interrupt, |chunk| chunks.next_into(chunk))?;
     if run.is_empty() {
@@ -166,10 +171,7 @@ fn feed(
             Ok(false) => return Ok(None),
             Err(error) if error.is_loss() && !run.is_empty() => return Ok(Some(error.to_string())),
             Err(source) => {
-                return Err(Failure::ReadTrace {
-                    path: path.to_owned(),
-                    source,
-                });
+                return Err(Failure::read_trace(path)(source));
             }
         }
     }
@@ -252,9 +254,11 @@ pub(crate) fn live(
     programs.report(is_redacted);
     kept?;
     let Some(record) = record.transpose()? else {
-        return interrupt.exit().ok_or_else(|| Failure::Empty(LIVE.into()));
+        return interrupt
+            .exit()
+            .ok_or_else(|| Failure::empty(Path::new(LIVE)));
     };
     let shown = record.show(arguments, output)?;
-    let ended = programs.exit(&interrupt);
+    let ended = programs.exit();
     Ok(if ended == Exit::Success { shown } else { ended })
 }

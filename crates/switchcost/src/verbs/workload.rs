@@ -15,7 +15,7 @@ use crate::cli::simulate::WorkloadArguments;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
-    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
+    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::folder)?;
     let programs = arguments.set.prepare(folder.path(), arguments.seed)?;
     programs.iter().try_for_each(check)?;
     // Segments of client and server are a few thousand instructions long.
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
         return simulate::live(guest, &arguments.designs, stretch, output).map(set_exit);
     }
     let temporary = folder.path().join("tmp");
-    std::fs::create_dir(&temporary).map_err(Failure::Folder)?;
+    std::fs::create_dir(&temporary).map_err(Failure::folder)?;
     let commands = programs
         .into_iter()
         .map(|program| command(program, &temporary))

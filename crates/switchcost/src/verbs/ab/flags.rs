@@ -45,21 +45,29 @@ impl Flags {
             .into_iter()
             .map(str::to_owned)
             .chain(given.iter().cloned());
-        let wrong = |error: clap::Error| Failure::FlagsOfMeasure(error.to_string());
+        let wrong = |why: &dyn std::fmt::Display| {
+            Failure::usage(format!(
+                "failed to plan the runs: found behind -- what is no flag of measure, need its flags:\n{why}"
+            ))
+        };
         let matches = Cli::command()
             .try_get_matches_from(command.clone())
-            .map_err(wrong)?;
-        let (_, matches) = matches
-            .subcommand()
-            .ok_or_else(|| Failure::FlagsOfMeasure(String::new()))?;
-        let Verb::Measure(arguments) = Cli::try_parse_from(command).map_err(wrong)?.verb else {
-            return Err(Failure::FlagsOfMeasure(String::new()));
+            .map_err(|error| wrong(&error))?;
+        let (_, matches) = matches.subcommand().ok_or_else(|| wrong(&""))?;
+        let Verb::Measure(arguments) = Cli::try_parse_from(command)
+            .map_err(|error| wrong(&error))?
+            .verb
+        else {
+            return Err(wrong(&""));
         };
         if let Some(flag) = NOT_FOR_RUNS
             .into_iter()
             .find(|flag| is_given(matches, flag))
         {
-            return Err(Failure::NotForRuns(flag));
+            return Err(Failure::usage(format!(
+                "failed to plan the runs: found --{flag} behind --, need flags that say what to measure and how: ab keeps and prints \
+                 what runs find"
+            )));
         }
         Ok(Flags::completed(given, &arguments, matches, cpu, time))
     }

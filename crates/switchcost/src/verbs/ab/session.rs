@@ -45,12 +45,9 @@ impl Folders {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
             let failed = |source: io::Error| match source.kind() {
                 io::ErrorKind::AlreadyExists => {
-                    Failure::Write(WriteRecordError::Exists(folder.clone()))
+                    Failure::from(WriteRecordError::Exists(folder.clone()))
                 }
-                _ => Failure::Output {
-                    path: folder.clone(),
-                    source,
-                },
+                _ => Failure::output(&folder)(source),
             };
             readers.create_folder(&folder).map_err(failed)?;
         }
@@ -72,6 +69,15 @@ fn name(side: Side) -> &'static str {
         Side::Base => "base",
         Side::New => "new",
     }
+}
+
+fn side_failed(side: Side, found: &str, log: &Path) -> Failure {
+    Failure::broken(format!(
+        "failed to measure {}: found {found}, need a set-up and a run that end well; what it printed is in {}: {}",
+        name(side),
+        log.display(),
+        quoted(log)
+    ))
 }
 
 /// A record that was read, and where it is.
@@ -163,26 +169,18 @@ impl<'a> Session<'a> {
             .folders
             .readers
             .create_new(log, File::options().write(true))
-            .map_err(|source| Failure::Output {
-                path: log.to_owned(),
-                source,
-            })?;
+            .map_err(Failure::output(log))?;
         let keeper = arm
             .start(&self.program(side, record), output)
-            .map_err(Failure::OwnFile)?;
+            .map_err(Failure::own_file)?;
         keeper
             .wait(&|| self.interrupt.is_raised(), self.longest())
             .map_err(|why| match why {
                 NotKept::Late => {
                     let found = format!("it still under way after {} s", self.longest().as_secs());
-                    Failure::SideFailed {
-                        side: name(side),
-                        found,
-                        quoted: quoted(log),
-                        log: log.to_owned(),
-                    }
+                    side_failed(side, &found, log)
                 }
-                NotKept::Failed(error) => Failure::OwnFile(error),
+                NotKept::Failed(error) => Failure::own_file(error),
             })
     }
 
@@ -248,16 +246,13 @@ impl Runs for Session<'_> {
                 }
                 _ => format!("exit code {code} of its set-up or run"),
             };
-            return Err(Failure::SideFailed {
-                side: name(side),
-                found,
-                quoted: quoted(&log),
-                log,
-            });
+            return Err(side_failed(side, &found, &log));
         }
         remove_bare(&log);
         let own = |file: File| self.folders.readers.own(&file, &path);
-        open_listed(&path).and_then(own).map_err(Failure::OwnFile)?;
+        open_listed(&path)
+            .and_then(own)
+            .map_err(Failure::own_file)?;
         let record = MeasureRecord::read(&path)?;
         let findings = switchcost_analysis::analyse(&record);
         self.records[side as usize].push((path.display().to_string(), record, findings));

@@ -74,10 +74,12 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
         })
         .collect();
     if states.len() < 2 {
-        Err(Failure::FewStates {
-            folder: folder.to_owned(),
-            found: states.len(),
-        })
+        Err(Failure::usage(format!(
+            "failed to compare: found {} folders of records or records in {folder}, need two or more states, each with a folder or a \
+             record of its own; measure another into {folder}/NAME",
+            states.len(),
+            folder = folder.display()
+        )))
     } else {
         Ok(states)
     }
@@ -98,10 +100,10 @@ fn load(path: &Path, records: &[Source]) -> Result<Loaded, Failure> {
 fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
     match kind(source) {
         Kind::Measurement => super::sides::read(source),
-        other => Err(Failure::NotOfHistory {
-            path: source.path().to_owned(),
-            kind: other,
-        }),
+        other => Err(Failure::broken(format!(
+            "failed to compare: found {other} in {}, need records of measure for --history; take it out of the folder",
+            source.path().display()
+        ))),
     }
 }
 

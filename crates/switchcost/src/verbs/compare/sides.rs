@@ -38,13 +38,10 @@ pub(super) fn compared(
         [first, second]
             .into_iter()
             .try_for_each(|source| open(source).map(drop))?;
-        let [first, second] = [first, second].map(|source| source.path().to_owned());
-        return Err(Failure::MixedKinds {
-            first,
-            first_kind: *first_kind,
-            second,
-            second_kind: *second_kind,
-        });
+        let [first, second] = [first, second].map(|source| source.path().display());
+        return Err(Failure::usage(format!(
+            "failed to compare: found {first} of {first_kind} and {second} of {second_kind}, need records of one kind; name those"
+        )));
     }
     match kinds.first() {
         Some((Kind::Simulation, _)) => simulations_compared(base, new, request),
@@ -55,10 +52,7 @@ pub(super) fn compared(
 }
 
 fn open(file: &Source) -> Result<File, Failure> {
-    file.open().map_err(|source| Failure::Open {
-        path: file.path().to_owned(),
-        source,
-    })
+    file.open().map_err(Failure::open(file.path()))
 }
 
 /// The records of both sides, no two of which are `run`s that are the same.
@@ -210,9 +204,10 @@ fn within(side: &str) -> String {
 }
 
 fn same_run(place: String, first: &Source, second: &Source) -> Failure {
-    Failure::SameRun {
-        place,
-        first: first.path().to_owned(),
-        second: second.path().to_owned(),
-    }
+    Failure::usage(format!(
+        "failed to compare: found the same run {place}, as {} and {}, need different runs, since a copy shows neither a difference nor \
+         the spread between runs; leave one of them out",
+        first.path().display(),
+        second.path().display()
+    ))
 }

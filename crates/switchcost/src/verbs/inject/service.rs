@@ -38,7 +38,7 @@ const PERIOD: Nanos = Nanos::micros(500);
 const LEAST_TURNS: u64 = 8;
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
-    switchcost_host::own_proc::check().map_err(Failure::ForeignProc)?;
+    switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let host = manifest(&Root::system());
@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
         &interrupt,
     )?;
     drop(claims);
-    show(arguments, &place.path, output, &interrupt)
+    show(arguments, &place.path, output)
 }
 
 /// What is to be preempted.
@@ -259,7 +259,7 @@ fn preempt(
 
 fn placement_failure(found: &Found, error: io::Error) -> Failure {
     let (process, name) = (found.id.process, found.name.clone());
-    Failure::Service(match error.kind() {
+    Failure::from(match error.kind() {
         io::ErrorKind::PermissionDenied => ServiceFault::NotOurs { process, name },
         _ if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
             ServiceFault::Ended(process, found.look.wall_ns)

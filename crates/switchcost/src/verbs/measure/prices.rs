@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     let seed = arguments.seed.unwrap_or_else(crate::verbs::seed_of_now);
     let started_at = runs::stamp(OffsetDateTime::now_utc());
     let Some(lines) = lines(&host, cpu, Nanos(budget.0 / 3), seed, &interrupt)? else {
-        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+        return Ok(Exit::Broken);
     };
     let switch_path = switch_path::measured(cpu, Nanos(budget.0 / 3 * 2), &interrupt);
     let switch_path = switch_path.unwrap_or_else(|failure| {
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     output.write(&text)?;
     say!("{} prices in {}", prices.lines.len(), path.display());
     keep(&text);
-    Ok(interrupt.exit().unwrap_or(Exit::Success))
+    Ok(Exit::Success)
 }
 
 /// The one named, or the quietest.
@@ -74,13 +74,13 @@ fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failu
         .map(switchcost_units::parse_cpu_list)
         .transpose();
     let named = named
-        .map_err(|error| Failure::Selection(error.to_string()))?
+        .map_err(|error| Failure::selection(error.to_string()))?
         .unwrap_or_default();
     named
         .first()
         .copied()
         .or_else(|| cpus_by_quiet(host).first().copied())
-        .ok_or(Failure::NoCpu)
+        .ok_or_else(Failure::no_cpu)
 }
 
 /// None where it was stopped.
@@ -97,7 +97,7 @@ fn lines(
     let time = Nanos(budget.0 / (points.len() * ARRAYS) as u64 / 2);
     let rounds = price_points(points, ARRAYS, time, clock, seed, &|| interrupt.is_raised());
     let rounds = rounds.map_err(|error| {
-        Failure::Selection(format!(
+        Failure::selection(format!(
             "found no room for an array ({error}), need 50 MiB of free memory"
         ))
     })?;

@@ -41,7 +41,7 @@ pub(super) struct Runtimes {
 impl Chosen {
     pub(super) fn by(arguments: &MeasureArguments) -> Result<Chosen, Failure> {
         if arguments.mechanism.contains(&Mechanism::Runtime) {
-            return Err(Failure::Selection(
+            return Err(Failure::selection(
                 "found --mechanism runtime, need --runtime and its name, such as go".to_owned(),
             ));
         }
@@ -52,7 +52,7 @@ impl Chosen {
         if let Some(command) = &arguments.runtime_command {
             let words = shlex::split(command).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
-                Failure::Selection(format!(
+                Failure::selection(format!(
                     "found --runtime-command '{}', need a command",
                     printable(command)
                 ))
@@ -100,7 +100,7 @@ impl Chosen {
             return Ok(runtimes);
         }
         let cache = home::cache().map_err(|why| {
-            Failure::Selection(format!("{why}, need a folder for what is compiled"))
+            Failure::selection(format!("{why}, need a folder for what is compiled"))
         })?;
         self.name_left_out();
         let limit = Nanos(budget.0.saturating_mul(2));
@@ -172,7 +172,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
     if word.ends_with(".toml") {
         return Row::read(Path::new(word))
             .map(|row| vec![row])
-            .map_err(|error| Failure::Selection(error.to_string()));
+            .map_err(|error| Failure::selection(error.to_string()));
     }
     let (word, program) = word
         .split_once('=')
@@ -214,7 +214,7 @@ fn usual_handoffs(mut row: Row) -> Row {
 }
 
 fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
-    Failure::Selection(format!(
+    Failure::selection(format!(
         "found {what} '{}', need one of {}",
         printable(name),
         known.join(", ")

@@ -16,13 +16,13 @@ pub(super) fn placement(
     claims: &mut Claims,
 ) -> Result<PlacementChoice, Failure> {
     let named = arguments.cpu.as_deref().map(parse_cpu_list).transpose();
-    let named = named.map_err(|error| Failure::Selection(error.to_string()))?;
+    let named = named.map_err(|error| Failure::selection(error.to_string()))?;
     if arguments.no_pin {
         return Ok(PlacementChoice::Unpinned);
     }
     let needs_two = || {
         let count = host.cpus_allowed.len();
-        Failure::Selection(format!(
+        Failure::selection(format!(
             "found {count} CPUs allowed, need two for --placement {}",
             arguments.placement
         ))
@@ -38,7 +38,7 @@ pub(super) fn placement(
             two().map(|(a, b)| PlacementChoice::Pair(a, b))
         }
         (PlacementFlag::Matrix | PlacementFlag::Both, _) if arguments.concurrent => {
-            Err(Failure::Selection(format!(
+            Err(Failure::selection(format!(
                 "found --placement {} with --concurrent, need --placement pair",
                 arguments.placement
             )))
@@ -75,7 +75,7 @@ fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
 }
 
 fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
-    Failure::Selection(format!(
+    Failure::selection(format!(
         "found {} CPU{} in --cpu for --placement {placement}, need {}",
         cpus.len(),
         if cpus.len() == 1 { "" } else { "s" },
@@ -156,7 +156,7 @@ fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    chosen(named, &switchcost_host::vector_state::available()).map_err(Failure::Selection)
+    chosen(named, &switchcost_host::vector_state::available()).map_err(Failure::selection)
 }
 
 fn chosen(named: &[VectorStateFlag], there: &[VectorCase]) -> Result<Vec<VectorCase>, String> {

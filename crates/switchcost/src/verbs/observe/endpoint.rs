@@ -86,10 +86,9 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn refused(address: SocketAddr, error: &io::Error) -> Failure {
-    Failure::Listen {
-        address,
-        why: error.to_string(),
-    }
+    Failure::usage(format!(
+        "failed to listen on {address}: {error}, need an address of this machine and a port that is free; choose another with --listen"
+    ))
 }
 
 impl Endpoint {

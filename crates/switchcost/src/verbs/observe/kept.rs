@@ -28,12 +28,9 @@ impl Kept {
     pub(super) fn claim(place: Place) -> Result<Kept, Failure> {
         let Place { path, readers } = &place;
         if path.symlink_metadata().is_ok() {
-            return Err(Failure::Write(WriteRecordError::Exists(path.clone())));
+            return Err(Failure::from(WriteRecordError::Exists(path.clone())));
         }
-        let draft = Draft::for_readers(*readers, path).map_err(|source| Failure::Output {
-            path: path.clone(),
-            source,
-        })?;
+        let draft = Draft::for_readers(*readers, path).map_err(Failure::output(path))?;
         Ok(Kept {
             place,
             draft: Some(draft),

@@ -78,7 +78,7 @@ impl Lines {
             .and_then(|()| stdout.flush())
         {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => self.is_left = true,
-            Err(error) => return Err(Failure::Print(error)),
+            Err(error) => return Err(Failure::print(error)),
             Ok(()) => {}
         }
         Ok(())

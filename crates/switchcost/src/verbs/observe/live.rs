@@ -58,9 +58,15 @@ impl Order {
     }
 }
 
+fn no_terminal(why: &str) -> Failure {
+    Failure::usage(format!(
+        "--live needs a terminal, and {why}; for a line of JSON each second use --every 1s, for one report leave out --live"
+    ))
+}
+
 /// Refuses what cannot be drawn on, or has no keys.
 pub(super) fn check_terminal() -> Result<(), Failure> {
-    let refused = |why: &str| Err(Failure::NoTerminal(why.to_owned()));
+    let refused = |why: &str| Err(no_terminal(why));
     if !io::stdout().is_terminal() {
         return refused("standard output is none");
     }
@@ -95,7 +101,7 @@ impl Live {
         // Where there is none, a kill leaves the terminal as it is then.
         let helper = CleanupHelper::start(&Step::Terminal).ok();
         let terminal = ratatui::try_init()
-            .map_err(|error| Failure::NoTerminal(format!("this one refuses ({error})")))?;
+            .map_err(|error| no_terminal(&format!("this one refuses ({error})")))?;
         Ok(Live {
             terminal,
             _helper: helper,
@@ -119,7 +125,7 @@ impl Live {
         &mut self,
         so_far: impl FnOnce() -> Result<Observation, NoBpf>,
     ) -> Result<(), Failure> {
-        let lost = |error: io::Error| Failure::NoTerminal(format!("this one is gone ({error})"));
+        let lost = |error: io::Error| no_terminal(&format!("this one is gone ({error})"));
         let mut is_changed = self.take_keys().map_err(lost)?;
         is_changed |= self.drawn.is_none();
         let drawn = *self.drawn.get_or_insert_with(Instant::now);

@@ -92,7 +92,10 @@ impl Loaded {
                 *findings = switchcost_analysis::analyse(record);
                 Ok(self)
             }
-            _ => Err(Failure::HistoryOfOther(self.name)),
+            _ => Err(Failure::usage(format!(
+                "failed to report {}: found a record of another kind, need one of measure for --history; leave out --history",
+                self.name
+            ))),
         }
     }
 

@@ -16,10 +16,7 @@ use crate::output::Output;
 
 /// Writes each table as CSV and each figure as SVG and PNG. Tables first: they need no browser.
 pub(in crate::verbs) fn write(html: &Html, folder: &Path) -> Result<(), Failure> {
-    let failed = |source| Failure::Output {
-        path: folder.to_owned(),
-        source,
-    };
+    let failed = Failure::output(folder);
     fs::create_dir_all(folder).map_err(failed)?;
     for (name, csv) in &html.tables {
         keep(folder, name, "csv", csv.as_bytes())?;
@@ -30,9 +27,9 @@ pub(in crate::verbs) fn write(html: &Html, folder: &Path) -> Result<(), Failure>
     let dom = browser::run(&html.to_be_pictured(), folder)?;
     for figure in &html.figures {
         for format in ["svg", "png"] {
-            let picture = picture(&dom, figure, format).ok_or_else(|| Failure::Pictures {
-                found: format!("no {format} of {figure} in what Chromium wrote"),
-                needed: "one of each figure".to_owned(),
+            let picture = picture(&dom, figure, format).ok_or_else(|| {
+                let found = format!("no {format} of {figure} in what Chromium wrote");
+                browser::no_pictures(&found, "one of each figure")
             })?;
             keep(folder, figure, format, &picture)?;
         }

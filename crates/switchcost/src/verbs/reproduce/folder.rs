@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use switchcost_record::trust::{make_folder, open_listed};
 use switchcost_record::{MeasureRecord, Source};
+use switchcost_remedies::for_writing;
 use switchcost_reproduce::Step;
 use switchcost_units::CpuId;
 
@@ -28,9 +29,12 @@ impl Folder {
             }
         };
         let folder = Folder { path };
-        make(&folder.records()).map_err(|source| Failure::Site {
-            path: folder.path.clone(),
-            source,
+        make(&folder.records()).map_err(|error| {
+            Failure::broken(format!(
+                "failed to make the site in {}: {error}, {}",
+                folder.path.display(),
+                for_writing(&error, "another with -o")
+            ))
         })?;
         Ok(folder)
     }

@@ -28,9 +28,11 @@ impl Others {
 
 /// The first wanted paper that the file has.
 fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
-    let failure = |why: String| Failure::OtherResult {
-        path: file.to_owned(),
-        why,
+    let failure = |why: String| {
+        Failure::broken(format!(
+            "failed to read another result, {}: {why}",
+            file.display()
+        ))
     };
     let text = std::fs::read_to_string(file)
         .map_err(|error| failure(format!("found no way to read it ({error})")))?;

@@ -29,7 +29,11 @@ pub(super) fn run(
         let one = |design: switchcost_design::Design| {
             let name = design.name.clone();
             SideBySide::new(design, arguments.designs.private_by)
-                .map_err(|why| Failure::LastLevel(name, why))
+                .map_err(|why| {
+                    Failure::usage(format!(
+                        "failed to share the last level of {name}: {why}; choose a design such as mogul-2a, or plain-lru"
+                    ))
+                })
         };
         designs::selected(&arguments.designs)?
             .into_iter()
@@ -44,15 +48,14 @@ pub(super) fn run(
         .or(orders::open(path)?.header().quantum_instructions)
         .unwrap_or(QUANTUM_INSTRUCTIONS);
     print_notes(orders::open(path)?.header());
-    let stopped = || interrupt.exit().unwrap_or(Exit::Broken);
     let Some(streams) = orders::take_apart(path, &interrupt)? else {
-        return Ok(stopped());
+        return Ok(Exit::Broken);
     };
     let Some(in_turn) = simulate(path, &streams, quantum, in_turn, &interrupt)? else {
-        return Ok(stopped());
+        return Ok(Exit::Broken);
     };
     let Some(at_once) = simulate(path, &streams, instructions, at_once, &interrupt)? else {
-        return Ok(stopped());
+        return Ok(Exit::Broken);
     };
     let pairs: Vec<AtOnce> = in_turn
         .into_iter()
@@ -91,10 +94,7 @@ fn simulate(
     let mut chunk = Chunk::default();
     while turns
         .next_into(&mut chunk)
-        .map_err(|source| Failure::ReadTrace {
-            path: path.to_owned(),
-            source,
-        })?
+        .map_err(Failure::read_trace(path))?
     {
         if interrupt.is_raised() {
             return Ok(None);

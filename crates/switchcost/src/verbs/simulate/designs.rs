@@ -30,14 +30,15 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
     };
     let mut designs = Vec::new();
     for name in named {
-        designs.extend(
-            vary(&find(name)?, &arguments.vary).map_err(|error| Failure::Vary(Box::new(error)))?,
-        );
+        designs.extend(vary(&find(name)?, &arguments.vary)?);
     }
     let mut names: Vec<_> = designs.iter().map(|design| design.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Failure::SameDesign(twice[0].to_owned()));
+        return Err(Failure::usage(format!(
+            "failed to choose designs: found two named '{}', need names that differ; rename one",
+            twice[0]
+        )));
     }
     Ok(designs)
 }
@@ -57,20 +58,17 @@ fn find(name: &str) -> Result<Design, Failure> {
         return Ok(design);
     }
     if name == HOST {
-        return host_design(&manifest_at_once(&Root::system())).map_err(Failure::HostDesign);
+        return host_design(&manifest_at_once(&Root::system())).map_err(Failure::from);
     }
     let path = Path::new(name);
     let is_name = !name.contains('/') && !name.ends_with(".toml") && !path.exists();
     if is_name {
-        return Err(Failure::NoDesign(
-            name.to_owned(),
-            shipped::names().collect::<Vec<_>>().join(", "),
-        ));
+        return Err(Failure::usage(format!(
+            "failed to find the design '{name}': found no shipped one and no file of that name, need one of {}, host, or a TOML file",
+            shipped::names().collect::<Vec<_>>().join(", ")
+        )));
     }
-    let failed = |source| Failure::Open {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = Failure::open(path);
     let mut bytes = Vec::new();
     Source::named(path)
         .open()
@@ -78,12 +76,16 @@ fn find(name: &str) -> Result<Design, Failure> {
         .take(MOST_BYTES)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    let no_text = |error: FromUtf8Error| Failure::DesignEncoding {
-        path: path.to_owned(),
-        at: error.utf8_error().valid_up_to() + 1,
+    let no_text = |error: FromUtf8Error| {
+        Failure::usage(format!(
+            "failed to read the design: {}: found no UTF-8 at byte {}, need a TOML file, which is UTF-8 from the first byte to the last; \
+             save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8), or name another file",
+            path.display(),
+            error.utf8_error().valid_up_to() + 1
+        ))
     };
     let text = String::from_utf8(bytes).map_err(no_text)?;
-    read_design(&text, name).map_err(|error| Failure::Design(Box::new(error)))
+    read_design(&text, name).map_err(Failure::from)
 }
 
 /// How each level of the designs is simulated.

@@ -34,7 +34,7 @@ impl Ended {
             Ended::Unrecorded(content, error) => {
                 let (head, findings) = *content;
                 report::show_text(&Loaded::simulated(head, findings), form, verbosity, output)?;
-                Err(Failure::WriteSimulation(error))
+                Err(error.into())
             }
         }
     }
@@ -85,7 +85,6 @@ impl Several {
 
     /// The error of the record that could not be written, to be said when the rest is.
     pub(super) fn check(self) -> Result<(), Failure> {
-        self.unrecorded
-            .map_or(Ok(()), |error| Err(Failure::WriteSimulation(error)))
+        self.unrecorded.map_or(Ok(()), |error| Err(error.into()))
     }
 }

@@ -53,13 +53,21 @@ pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
         || arguments.at_once.is_some()
         || arguments.page_faults.is_some()
     {
-        return Err(Failure::LiveSchedule);
+        return Err(Failure::usage(
+            "failed to simulate: found --schedule or --at-once with live, need a trace to play again; write one with switchcost trace, \
+             or leave it out",
+        ));
     }
+    let refused = |found: String| {
+        Err(Failure::usage(format!(
+            "failed to simulate: found {found} with live, need one number of instructions; write a trace to try several"
+        )))
+    };
     match arguments.quantum[..] {
         [] => Ok(QUANTUM_INSTRUCTIONS),
         [Quantum::Instructions(instructions)] => Ok(instructions),
-        [Quantum::Time(time)] => Err(Failure::LiveQuantum(format!("a quantum of {time}"))),
-        ref several => Err(Failure::LiveQuantum(format!("{} quanta", several.len()))),
+        [Quantum::Time(time)] => refused(format!("a quantum of {time}")),
+        ref several => refused(format!("{} quanta", several.len())),
     }
 }
 
@@ -118,6 +126,12 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
 
 /// The cycle that all designs have: of a range, the geometric mean.
 fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
+    let refused = |found: &str| {
+        Failure::usage(format!(
+            "failed to convert a quantum of {time}: found {found}, need designs with one cycle to know its instructions; name a number \
+             of instructions, or one design"
+        ))
+    };
     let cycle = |design: &Design| design.cycle_ns.map(|[short, long]| (short * long).sqrt());
     let first = designs.first().and_then(cycle);
     if let Some(other) = designs.iter().find(|design| cycle(design) != first) {
@@ -125,9 +139,9 @@ fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
             "{} and {} with different cycles",
             designs[0].name, other.name
         );
-        return Err(Failure::QuantumTime(time, names));
+        return Err(refused(&names));
     }
-    first.ok_or_else(|| Failure::QuantumTime(time, "no time of a cycle in the designs".to_owned()))
+    first.ok_or_else(|| refused("no time of a cycle in the designs"))
 }
 
 /// Simulates each order, and shows them beside each other where there are several.
@@ -137,14 +151,14 @@ pub(super) fn run(
     arguments: &DesignArguments,
 ) -> Result<Exit, Failure> {
     if arguments.record.is_some() && orders.len() > 1 {
-        return Err(Failure::RecordOfSeveral(orders.len()));
+        return Err(record_of_several(orders.len()));
     }
     arguments.form.format_of_text()?;
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     print_notes(open(path)?.header());
     let Some(streams) = take_apart(path, &interrupt)? else {
-        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+        return Ok(Exit::Broken);
     };
     let mut ended = Vec::new();
     for (number, order) in orders.iter().enumerate() {
@@ -154,9 +168,7 @@ pub(super) fn run(
             Some(new_record(number + 1)?)
         };
         let Some(one) = simulate(path, *order, &streams, arguments, record, &interrupt)? else {
-            return interrupt
-                .exit()
-                .ok_or_else(|| Failure::Empty(path.to_owned()));
+            return interrupt.exit().ok_or_else(|| Failure::empty(path));
         };
         let is_recorded = one.is_recorded();
         ended.push(one);
@@ -167,14 +179,13 @@ pub(super) fn run(
     if ended.len() == 1
         && let Some(one) = ended.pop()
     {
-        let shown = one.show(arguments, output)?;
-        return Ok(interrupt.exit().unwrap_or(shown));
+        return one.show(arguments, output);
     }
     let several = Several::load(ended)?;
     let text = text(&several, arguments, output.style(arguments.verbosity));
     output.write(&text)?;
     several.check()?;
-    Ok(interrupt.exit().unwrap_or(Exit::Success))
+    Ok(Exit::Success)
 }
 
 /// The streams of all tasks; none where the run was stopped.
@@ -182,10 +193,7 @@ pub(super) fn take_apart(
     path: &Path,
     interrupt: &Interrupt,
 ) -> Result<Option<Arc<Streams>>, Failure> {
-    let failed = |source| Failure::ReadTrace {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = Failure::read_trace(path);
     let mut reader = StreamsReader::new(open(path)?);
     while reader.next_chunk().map_err(failed)? {
         if interrupt.is_raised() {
@@ -196,14 +204,16 @@ pub(super) fn take_apart(
 }
 
 pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
-    let file = Source::named(path).open().map_err(|source| Failure::Open {
-        path: path.to_owned(),
-        source,
-    })?;
-    TraceFile::open(file).map_err(|source| Failure::ReadTrace {
-        path: path.to_owned(),
-        source,
-    })
+    let file = Source::named(path).open().map_err(Failure::open(path))?;
+    TraceFile::open(file).map_err(Failure::read_trace(path))
+}
+
+/// Why records have no name that was given.
+pub(super) fn record_of_several(simulations: usize) -> Failure {
+    Failure::usage(format!(
+        "failed to choose a place for the records: found --record with {simulations} simulations, need one; leave it out: they are kept \
+         in the usual folder"
+    ))
 }
 
 /// Several records are made within a second: their names have a number.

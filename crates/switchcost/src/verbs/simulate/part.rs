@@ -30,11 +30,14 @@ pub(super) fn run(
     let instructions = file.index().instructions;
     let range = stretch
         .within(instructions)
-        .ok_or_else(|| Failure::NoPart {
-            path: path.to_owned(),
-            from: stretch.from,
-            to: stretch.to,
-            instructions,
+        .ok_or_else(|| {
+            Failure::usage(format!(
+                "failed to simulate a part of {}: found {}..{}, need a part of its {instructions} instructions, the first of which is 0; \
+                 choose one that ends there or before",
+                path.display(),
+                stretch.from,
+                stretch.to.map(|to| to.to_string()).unwrap_or_default()
+            ))
         })?;
     let warm_up = arguments
         .part
@@ -66,9 +69,7 @@ pub(super) fn run(
     .map_err(|stop| stop.failure(path))?;
     let incomplete = (!is_whole).then(|| "interrupted".to_owned());
     if run.is_empty() {
-        return interrupt
-            .exit()
-            .ok_or_else(|| Failure::Empty(path.to_owned()));
+        return interrupt.exit().ok_or_else(|| Failure::empty(path));
     }
     let part = TracePart {
         from_instruction: range.start,
@@ -80,8 +81,7 @@ pub(super) fn run(
     let ended = run
         .of_part(part, check.map(WithoutWarmUps::finish))
         .finish(incomplete)?;
-    let shown = ended.show(&arguments.designs, output)?;
-    Ok(interrupt.exit().unwrap_or(shown))
+    ended.show(&arguments.designs, output)
 }
 
 /// A pass for many designs goes through a whole trace.
@@ -102,10 +102,7 @@ impl Stop {
     /// Of this trace.
     pub(super) fn failure(self, path: &Path) -> Failure {
         match self {
-            Stop::Read(source) => Failure::ReadTrace {
-                path: path.to_owned(),
-                source,
-            },
+            Stop::Read(source) => Failure::read_trace(path)(source),
             Stop::Other(failure) => failure,
         }
     }

@@ -28,17 +28,21 @@ pub(super) fn run(
     arguments.designs.form.format_of_text()?;
     let output = Output::claim(arguments.designs.form.output.as_deref())?;
     if arguments.designs.record.is_some() {
-        return Err(Failure::RecordOfSample);
+        return Err(Failure::usage(
+            "failed to simulate: found --record with --sample, which keeps no record; use -o FILE.json for its numbers",
+        ));
     }
     let interrupt = Interrupt::watch()?;
     let file = orders::open(path)?;
     print_notes(file.header());
     let instructions = file.index().instructions;
     let choice = choose_parts(instructions, share.0, arguments.part.seed).map_err(
-        |TooShort { found, needed }| Failure::SmallSample {
-            path: path.to_owned(),
-            found,
-            needed,
+        |TooShort { found, needed }| {
+            Failure::usage(format!(
+                "failed to take a sample of {}: found {found} instructions, need {needed} for enough parts that are long enough; simulate \
+                 all of it, or choose a larger share",
+                path.display()
+            ))
         },
     )?;
     let ranges = choice.ranges();
@@ -60,7 +64,7 @@ pub(super) fn run(
         choice: choice.clone(),
     };
     let Some([of_parts, last_uses]) = both.simulate(path, parts, &interrupt)? else {
-        return Ok(interrupt.exit().unwrap_or(Exit::Broken));
+        return Ok(Exit::Broken);
     };
     let sample = Sample {
         source: path.to_string_lossy().into_owned(),
@@ -96,10 +100,7 @@ impl Both {
         interrupt: &Interrupt,
     ) -> Result<Option<[Vec<PartResult>; 2]>, Failure> {
         let mut chunk = Chunk::default();
-        let failed = |source| Failure::ReadTrace {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = Failure::read_trace(path);
         while let Some(purpose) = parts.next_into(&mut chunk).map_err(failed)? {
             if interrupt.is_raised() {
                 return Ok(None);

@@ -21,12 +21,15 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
         || arguments.at_once.is_some()
         || arguments.part.is_given();
     if has_orders {
-        return Err(Failure::SeveralTraces(paths.len()));
+        return Err(Failure::usage(format!(
+            "failed to simulate {} traces: found another order or a shared last level, need traces alone; simulate them one by one",
+            paths.len()
+        )));
     }
     refuse_capture_flags(&arguments.capture)?;
     let designs = &arguments.designs;
     if designs.record.is_some() {
-        return Err(Failure::RecordOfSeveral(paths.len()));
+        return Err(orders::record_of_several(paths.len()));
     }
     designs.form.format_of_text()?;
     let output = Output::claim(designs.form.output.as_deref())?;
@@ -36,7 +39,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
         print_notes(look::open(path)?.header());
         let record = orders::new_record(number + 1)?;
         let Some((one, is_whole)) = simulate(path, designs, Some(record), &interrupt)? else {
-            return interrupt.exit().ok_or_else(|| Failure::Empty(path.clone()));
+            return interrupt.exit().ok_or_else(|| Failure::empty(path));
         };
         let is_recorded = one.is_recorded();
         ended.push(one);
@@ -49,11 +52,11 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     let text = text(&several, designs, output.style(designs.verbosity));
     output.write(&text)?;
     several.check()?;
-    Ok(interrupt.exit().unwrap_or(if are_whole {
+    Ok(if are_whole {
         Exit::Success
     } else {
         Exit::Record
-    }))
+    })
 }
 
 /// What the trials come to, and where the rest is.

@@ -68,11 +68,8 @@ pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
     readers
         .create_new(path, File::options().read(true).write(true))
         .map_err(|source| match source.kind() {
-            ErrorKind::AlreadyExists => Failure::Taken(path.to_owned()),
-            _ => Failure::Output {
-                path: path.to_owned(),
-                source,
-            },
+            ErrorKind::AlreadyExists => Failure::taken(path),
+            _ => Failure::output(path)(source),
         })
 }
 
@@ -83,10 +80,10 @@ pub(super) fn not_begun(path: &Path, source: WriteTraceError) -> Failure {
 }
 
 pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
-    Failure::WriteTrace {
-        path: path.to_owned(),
-        source,
-    }
+    Failure::broken(format!(
+        "failed to write the trace {}: {source}",
+        path.display()
+    ))
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
@@ -122,7 +119,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         path.display(),
         written.bytes as f64 / written.instructions.max(1) as f64
     );
-    Ok(ended.exit(&interrupt))
+    Ok(ended.exit())
 }
 
 /// What a capture came to.
@@ -190,10 +187,7 @@ impl Ended {
     }
 
     /// The exit code for the shell: that of the first command that failed.
-    pub(crate) fn exit(&self, interrupt: &Interrupt) -> Exit {
-        if let Some(exit) = interrupt.exit() {
-            return exit;
-        }
+    pub(crate) fn exit(&self) -> Exit {
         if self.summary.ending == Ending::CommandEnded {
             return Exit::Broken;
         }
@@ -383,19 +377,25 @@ pub(super) fn of_capture<E: std::error::Error>(
     of_sink: impl FnOnce(E) -> Failure,
 ) -> Failure {
     match failure {
-        switchcost_capture::Failure::Capture(error) => Failure::Capture(error),
+        switchcost_capture::Failure::Capture(error) => error.into(),
         switchcost_capture::Failure::Sink(error) => of_sink(error),
     }
 }
 
 pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
     if arguments.command.is_empty() {
-        return Err(Failure::NoCommand);
+        return Err(Failure::usage(
+            "failed to capture: found no command, need one after --, such as switchcost trace -- ls",
+        ));
     }
     let mut commands = vec![Command::new(arguments.command.clone())];
     for text in &arguments.with {
         let words = shlex::split(text).filter(|words| !words.is_empty());
-        let words = words.ok_or_else(|| Failure::With(text.clone()))?;
+        let words = words.ok_or_else(|| {
+            Failure::usage(format!(
+                "failed to capture: found '{text}' after --with, need a command as typed in a shell, with quotes closed"
+            ))
+        })?;
         commands.push(Command::new(words.into_iter().map(OsString::from)));
     }
     Ok(commands)
@@ -404,7 +404,7 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Result<CpuId, Failure> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
-    allowed.last().copied().ok_or(Failure::NoCpu)
+    allowed.last().copied().ok_or_else(Failure::no_cpu)
 }
 
 /// The named one.
@@ -414,7 +414,10 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
         return Ok(cpu);
     }
     let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-    Err(Failure::NotAllowed(cpu, names.join(", ")))
+    Err(Failure::usage(format!(
+        "failed to capture: found --cpu {cpu}, need one of the CPUs allowed to this process ({}); name one of them",
+        names.join(", ")
+    )))
 }
 
 /// The CPUs that we may run on but for one.

@@ -15,7 +15,11 @@ use crate::output::Output;
 
 pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let pieces = match (arguments.to, arguments.pieces) {
-        (ExportFormat::Lackey, Some(_)) => return Err(Failure::Pieces),
+        (ExportFormat::Lackey, Some(_)) => {
+            return Err(Failure::usage(
+                "failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes",
+            ));
+        }
         (_, None) => PieceSize::default(),
         (ExportFormat::Din, Some(size)) => PieceSize::try_from(size.0)?,
     };
@@ -27,17 +31,14 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
             ExportFormat::Lackey => hand_on(&mut reader, LackeyExporter::new(into, only))?,
         };
         if let (Some(process), 0, None) = (only, exported.processes, &loss) {
-            return Ok(Err(Failure::NoProcess {
-                path: arguments.file.clone(),
-                process,
-            }));
+            return Ok(Err(Failure::usage(format!(
+                "failed to export: found no block of process {process} in {}, need one of those that switchcost trace info lists",
+                arguments.file.display()
+            ))));
         }
         // A part is no result: what is in a file of that name stays.
         Ok(match loss {
-            Some(source) => Err(Failure::ReadTrace {
-                path: arguments.file.clone(),
-                source,
-            }),
+            Some(source) => Err(Failure::read_trace(&arguments.file)(source)),
             None => Ok(exported),
         })
     })?;

@@ -35,7 +35,11 @@ pub(super) fn records(path: &Path) -> Result<Vec<Named>, Failure> {
 fn one(path: &Path) -> Result<Named, Failure> {
     let name = name(path);
     if SCHEDULES.iter().any(|schedule| name.starts_with(schedule)) {
-        return Err(Failure::Schedule(path.to_owned()));
+        return Err(Failure::record(format!(
+            "failed to import {}: found when which thread ran where, need the threads themselves: the *.trace files beside it, or the \
+             folder that holds them, which say it, too",
+            path.display()
+        )));
     }
     // Who has no name cannot be gone through twice.
     let records = if path.is_file() {
@@ -47,9 +51,11 @@ fn one(path: &Path) -> Result<Named, Failure> {
 }
 
 fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    let failed = |source| Failure::Unzip {
-        path: path.to_owned(),
-        source,
+    let failed = |error: std::io::Error| {
+        Failure::record(format!(
+            "failed to import {}: found a file that cannot be unpacked ({error}), need a zip file that is whole",
+            path.display()
+        ))
     };
     let mut file = open(path)?;
     let mut first = Vec::new();
@@ -71,20 +77,23 @@ fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         paths = listed(&folder.join("trace"))?;
     }
     if paths.is_empty() {
-        return Err(Failure::NoThreads {
-            path: folder.to_owned(),
-            is_raw: folder.join("raw").is_dir(),
-        });
+        let remedy = if folder.join("raw").is_dir() {
+            ": drrun -t drmemtrace -indir FOLDER -tool basic_counts makes them of its raw files"
+        } else {
+            ""
+        };
+        return Err(Failure::record(format!(
+            "failed to import {}: found a folder without *.trace files, need those that drmemtrace writes after its \
+             post-processing{remedy}",
+            folder.display()
+        )));
     }
     paths.sort();
     Ok(paths)
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::Open {
-        path: folder.to_owned(),
-        source,
-    };
+    let failed = Failure::open(folder);
     let entries = fs::read_dir(folder).map_err(failed)?;
     let paths = entries
         .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
@@ -109,10 +118,7 @@ fn name(path: &Path) -> String {
 }
 
 fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|source| Failure::Open {
-        path: path.to_owned(),
-        source,
-    })
+    File::open(path).map_err(Failure::open(path))
 }
 
 fn buffered(from: impl Read) -> BufReader<impl Read> {

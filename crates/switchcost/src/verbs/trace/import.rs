@@ -13,10 +13,7 @@ use crate::messages::say;
 
 pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let mut importer = importer(arguments)?;
-    let failed = |source| Failure::Import {
-        path: arguments.file.clone(),
-        source,
-    };
+    let failed = Failure::import(&arguments.file);
     // With the first chunk it is known what the header has to say.
     let mut chunk = Chunk::default();
     let mut step = Ok(importer.next_into(&mut chunk).map_err(failed)?);
@@ -34,7 +31,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     report(&importer, written.instructions, &arguments.output);
     outcome?;
     if written.instructions == 0 {
-        return Err(Failure::Empty(arguments.file.clone()));
+        return Err(Failure::empty(&arguments.file));
     }
     Ok(Exit::Success)
 }
@@ -48,12 +45,11 @@ fn importer(arguments: &ImportArguments) -> Result<Importer<Box<dyn BufRead>>, F
         ..
     } = arguments;
     if cpu.is_some() && *from != ForeignFormat::Drmemtrace {
-        return Err(Failure::NoCpus(from.to_string()));
+        return Err(Failure::usage(format!(
+            "failed to import: found --cpu with --from {from}, need it with --from drmemtrace only: {from} names no CPUs"
+        )));
     }
-    let failed = |source| Failure::Import {
-        path: file.clone(),
-        source,
-    };
+    let failed = Failure::import(file);
     match from {
         ForeignFormat::Lackey => Ok(Importer::lackey(foreign::text(file)?)),
         ForeignFormat::Din => Importer::din(foreign::text(file)?, word.0).map_err(failed),

@@ -15,15 +15,9 @@ use crate::progress::over_file;
 
 /// Opens a trace at its header.
 pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static>, Failure> {
-    let failed = |source| Failure::ReadTrace {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = Failure::read_trace(path);
     let file = Source::named(path).open_once();
-    let file = file.map_err(|source| Failure::Open {
-        path: path.to_owned(),
-        source,
-    })?;
+    let file = file.map_err(Failure::open(path))?;
     TraceReader::new(BufReader::with_capacity(1 << 20, over_file(file))).map_err(failed)
 }
 
@@ -63,10 +57,7 @@ fn check_symbols(path: &Path) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());
     }
-    let mut file = File::open(path).map_err(|source| Failure::Open {
-        path: path.to_owned(),
-        source,
-    })?;
+    let mut file = File::open(path).map_err(Failure::open(path))?;
     switchcost_trace::kernel_symbols(&mut file)
         .map(drop)
         .map_err(|source| lost(path, source))
@@ -95,8 +86,5 @@ pub(super) fn head(arguments: &HeadArguments) -> Result<Exit, Failure> {
 }
 
 fn lost(path: &Path, source: ReadTraceError) -> Failure {
-    Failure::ReadTrace {
-        path: path.to_owned(),
-        source,
-    }
+    Failure::read_trace(path)(source)
 }

@@ -33,15 +33,12 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
     let profile = made(profiler, &header);
     output.write(&text(&profile))?;
     keep(&profile);
-    Ok(ended.exit(&interrupt))
+    Ok(ended.exit())
 }
 
 /// Reads a trace to its end: of a part of a program, there is no profile.
 pub(super) fn of_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
-    let failed = |source| Failure::ReadTrace {
-        path: arguments.file.clone(),
-        source,
-    };
+    let failed = Failure::read_trace(&arguments.file);
     let output = Output::claim(arguments.output.as_deref())?;
     let reader = look::open(&arguments.file)?;
     let header = reader.header().clone();

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
             break;
         }
     }
-    Ok(interrupt.exit().unwrap_or(exit))
+    Ok(exit)
 }
 
 /// One guest, of which is traced what its programs do between their stops.
@@ -56,8 +56,7 @@ pub(super) fn between_stops(
     let trial = Trial { system, place };
     refuse_taken(std::slice::from_ref(&trial))?;
     let interrupt = Interrupt::watch()?;
-    let ended = trace(commands, &trial, redaction, &interrupt)?;
-    Ok(interrupt.exit().unwrap_or(ended))
+    trace(commands, &trial, redaction, &interrupt)
 }
 
 /// Before a guest boots whose trace would have no place.
@@ -70,7 +69,7 @@ fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
     let taken =
         (0..trials.len()).find(|&place| trials[place].place.path.exists() || is_twice(place));
     taken.map_or(Ok(()), |place| {
-        Err(Failure::Taken(trials[place].place.path.clone()))
+        Err(Failure::taken(&trials[place].place.path))
     })
 }
 

@@ -76,9 +76,11 @@ fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<
         rounds: arguments.turns,
         seed: arguments.seed,
     };
-    turns.check().map_err(Failure::Turns)?;
+    turns
+        .check()
+        .map_err(|why| Failure::usage(format!("failed to make a trace of walks: {why}")))?;
     let json = serde_json::to_string(&turns).expect("plain data");
-    let own_path = std::env::current_exe().map_err(Failure::OwnFile)?;
+    let own_path = std::env::current_exe().map_err(Failure::own_file)?;
     let words = [
         own_path.into_os_string(),
         TURNS_ARGUMENT.into(),

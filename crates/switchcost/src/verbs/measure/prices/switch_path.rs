@@ -4,7 +4,6 @@ use std::path::Path;
 
 use clap::Parser;
 use switchcost_host::temporary::TemporaryFolder;
-use switchcost_inject::Fault;
 use switchcost_record::injection::Injection;
 use switchcost_record::profile::SwitchPath;
 use switchcost_units::{Bytes, CpuId, Nanos};
@@ -36,7 +35,7 @@ pub(super) fn measured(
     let mut found = Vec::new();
     for (period, away) in &GROUPS {
         match measure_behind(away, period, cpu, each, interrupt) {
-            Err(Failure::Inject(Fault::TooLittleTime { .. })) => {
+            Err(failure) if failure.is_of_time() => {
                 say!(
                     "the kernel's switch path has no price behind {} and {}: --budget is too short",
                     away[0],
@@ -56,7 +55,7 @@ fn measure_behind(
     budget: Nanos,
     interrupt: &Interrupt,
 ) -> Result<Vec<SwitchPath>, Failure> {
-    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::Folder)?;
+    let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(Failure::folder)?;
     let arguments = loop_without_data(
         (away, period),
         cpu,

@@ -12,14 +12,25 @@ const BUDGET: &str = "--virtual-time-budget=120000";
 
 /// The elements of a page when its scripts have run. The browser asks nothing of the network.
 pub(super) fn run(page: &str, folder: &Path) -> Result<String, Failure> {
-    let browser = Browser::find().ok_or_else(|| Failure::NoBrowser {
-        names: NAMES.join(", "),
-        folder: folder.to_owned(),
+    let browser = Browser::find().ok_or_else(|| {
+        Failure::broken(format!(
+            "failed to draw the figures: found no Chromium in PATH ({}), need one to make PNG and SVG; install it (sudo apt-get install \
+             chromium). The tables are in {}",
+            NAMES.join(", "),
+            folder.display()
+        ))
     })?;
-    dump(&browser, page).map_err(|error| Failure::Pictures {
-        found: format!("{} to end with: {error}", browser.path().display()),
-        needed: "it to draw the page".to_owned(),
+    dump(&browser, page).map_err(|error| {
+        let found = format!("{} to end with: {error}", browser.path().display());
+        no_pictures(&found, "it to draw the page")
     })
+}
+
+/// Why there are none.
+pub(super) fn no_pictures(found: &str, needed: &str) -> Failure {
+    Failure::broken(format!(
+        "failed to draw the figures: found {found}, need {needed}; try it again, or open the page of -o in a browser"
+    ))
 }
 
 /// What the browser leaves behind is removed when we are gone.
