@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use switchcost_host::clock::Clock;
+use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::control::{StepsBelowTop, set_policy};
 use switchcost_record::Policy;
 use switchcost_record::profile::Kind;
@@ -33,36 +33,45 @@ pub type Point = (Kind, Bytes, Bytes);
 /// Of each point the rounds of each of its arrays, in nanoseconds a line.
 pub type Rounds = BTreeMap<Point, Vec<Vec<f64>>>;
 
-/// Every point once for each array, in random order, on this CPU; what was not done when it is to stop is left out.
+/// Every point of one grid after another, once for each array, in random order, on this CPU. What is not done by `latest`, or when it
+/// is to stop, is left out.
 ///
 /// # Errors
 /// Where there is no memory for a footprint.
 pub fn price_points(
-    mut points: Vec<Point>,
+    grids: Vec<Vec<Point>>,
     arrays: usize,
-    time: Nanos,
+    latest: Nanos,
     clock: (Clock, TickRate),
     seed: u64,
     should_stop: &dyn Fn() -> bool,
 ) -> io::Result<Rounds> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let largest = points
+    let largest = grids
         .iter()
+        .flatten()
         .map(|(_, _, away)| *away)
         .max()
         .unwrap_or(Bytes(0));
     let mut rounds = Rounds::new();
-    for _ in 0..arrays {
-        let others = touched(largest)?;
-        points.shuffle(&mut random);
-        for point @ (kind, own, away) in &points {
-            if should_stop() {
-                return Ok(rounds);
-            }
-            let away = &others[..away.as_usize() / size_of::<AtomicU64>()];
-            // Code is for some processors alone: what is not measured has no price.
-            if let Ok(of_array) = price_rounds(*kind, *own, away, time, clock, &mut random) {
-                rounds.entry(*point).or_default().push(of_array);
+    let mut left = (grids.iter().map(Vec::len).sum::<usize>() * arrays) as u64;
+    for mut points in grids {
+        for _ in 0..arrays {
+            let others = touched(largest)?;
+            points.shuffle(&mut random);
+            for point @ (kind, own, away) in &points {
+                let time_left = latest.saturating_sub(monotonic());
+                if should_stop() || time_left == Nanos(0) {
+                    return Ok(rounds);
+                }
+                let away = &others[..away.as_usize() / size_of::<AtomicU64>()];
+                // Laying an array out takes about as long as its rounds.
+                let time = Nanos(time_left.0 / left / 2);
+                // Code is for some processors alone: what is not measured has no price.
+                if let Ok(of_array) = price_rounds(*kind, *own, away, time, clock, &mut random) {
+                    rounds.entry(*point).or_default().push(of_array);
+                }
+                left -= 1;
             }
         }
     }
@@ -94,10 +103,9 @@ fn price_rounds(
     timed();
     // Others would take the CPU, and the caches, between the two times. An array takes some milliseconds.
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).ok();
-    let (began, mut rounds) = (switchcost_host::clock::monotonic(), Vec::new());
+    let (began, mut rounds) = (monotonic(), Vec::new());
     while rounds.len() < FEWEST_ROUNDS
-        || (rounds.len() < MOST_ROUNDS
-            && switchcost_host::clock::monotonic().saturating_sub(began) < time)
+        || (rounds.len() < MOST_ROUNDS && monotonic().saturating_sub(began) < time)
     {
         touch(away);
         let behind = timed();
@@ -129,6 +137,20 @@ mod tests {
     use strum::IntoEnumIterator;
 
     use super::*;
+
+    #[test]
+    fn what_is_not_measured_in_time_is_left_out() {
+        let (clock, _) = Clock::choose_for(&[], true);
+        let clock = (clock, TickRate(1_000_000_000));
+        let point = |away| (Kind::Sequential, Bytes::kib(12), Bytes::kib(away));
+        let measured = |latest| {
+            let grids = vec![vec![point(64), point(128)], vec![point(256)]];
+            price_points(grids, 3, latest, clock, 1, &|| false).expect("memory")
+        };
+        assert_eq!(measured(monotonic()), Rounds::new());
+        let all = measured(monotonic() + Nanos::seconds(60));
+        assert_eq!(all.values().map(Vec::len).collect::<Vec<_>>(), [3, 3, 3]);
+    }
 
     #[test]
     fn there_are_as_many_rounds_as_fit_and_a_few_at_least() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use strum::IntoEnumIterator;
 use switchcost_analysis::model::across_arrays;
 use switchcost_facts::{Root, cpus_by_quiet};
-use switchcost_host::clock::{Calibration, Clock};
+use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
 use switchcost_host::machine::manifest;
 use switchcost_measure::prices::{Point, price_points};
@@ -28,6 +28,8 @@ use crate::signals::Interrupt;
 /// Three quarters of a power of two: what fills a level to its last line loses lines of its own again and again.
 const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
+/// Of how many sizes the first grid has one, the second, and the last. Prices between are interpolated.
+const STEPS: [usize; 3] = [4, 2, 1];
 /// Each at other places: as many as an interval of 90 % needs.
 const ARRAYS: usize = 8;
 /// Without --budget; a third is of arrays, the rest of the kernel's way, which is a small difference of long runs.
@@ -36,15 +38,16 @@ const BUDGET: Nanos = Nanos::seconds(60);
 pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
     let output = Output::claim(Some(path))?;
     let interrupt = Interrupt::watch()?;
+    let began = monotonic();
     let host = manifest(&Root::system());
     let budget = arguments.budget.unwrap_or(BUDGET);
     let cpu = cpu(arguments, &host)?;
     let seed = arguments.seed.unwrap_or_else(crate::verbs::seed_of_now);
     let started_at = runs::stamp(OffsetDateTime::now_utc());
-    let Some(lines) = lines(&host, cpu, Nanos(budget.0 / 3), seed, &interrupt)? else {
+    let Some(lines) = lines(&host, cpu, began + Nanos(budget.0 / 3), seed, &interrupt)? else {
         return Ok(Exit::Broken);
     };
-    let switch_path = switch_path::measured(cpu, Nanos(budget.0 / 3 * 2), &interrupt);
+    let switch_path = switch_path::measured(cpu, began + budget, &interrupt);
     let switch_path = switch_path.unwrap_or_else(|failure| {
         say!("the kernel's switch path has no price: {failure}");
         Vec::new()
@@ -87,37 +90,66 @@ fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failu
 fn lines(
     host: &HostManifest,
     cpu: CpuId,
-    budget: Nanos,
+    latest: Nanos,
     seed: u64,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<Price>>, Failure> {
     let _pin = pin(&[cpu]).ok();
     let clock = clock(cpu, host.is_tsc_invariant);
-    let points = points();
-    let time = Nanos(budget.0 / (points.len() * ARRAYS) as u64 / 2);
-    let rounds = price_points(points, ARRAYS, time, clock, seed, &|| interrupt.is_raised());
+    let grids = grids();
+    let (all, first) = (grids.iter().map(Vec::len).sum::<usize>(), grids[0].clone());
+    let rounds = price_points(grids, ARRAYS, latest, clock, seed, &|| {
+        interrupt.is_raised()
+    });
     let rounds = rounds.map_err(|error| {
         Failure::selection(format!(
             "found no room for an array ({error}), need 50 MiB of free memory"
         ))
     })?;
-    let priced = || {
-        rounds
+    if interrupt.is_raised() {
+        return Ok(None);
+    }
+    let priced: Vec<Price> = rounds
+        .iter()
+        .filter_map(|(point, rounds)| price(*point, rounds))
+        .collect();
+    let has_price = |point: &Point| {
+        let (kind, own, away) = *point;
+        priced
             .iter()
-            .filter_map(|(point, rounds)| price(*point, rounds))
-            .collect()
+            .any(|price| (price.kind, price.own_bytes, price.away_bytes) == (kind, own, away))
     };
-    Ok((!interrupt.is_raised()).then(priced))
+    // A kind that this processor has no price of was not tried.
+    let is_tried = |point: &&Point| rounds.keys().any(|(kind, ..)| *kind == point.0);
+    if rounds.is_empty() || !first.iter().filter(is_tried).all(has_price) {
+        return Err(Failure::selection(format!(
+            "found time for {} of {all} prices, need {} or more; raise --budget, or try it on an idle machine",
+            priced.len(),
+            first.len()
+        )));
+    }
+    if monotonic() >= latest {
+        say!(
+            "{} of {all} pairs of sizes have a price, others are interpolated: --budget was over",
+            priced.len()
+        );
+    }
+    Ok(Some(priced))
 }
 
-fn points() -> Vec<Point> {
-    let with = |kind, own| {
-        AWAY_KIB
-            .into_iter()
-            .map(move |away| (kind, Bytes::kib(own), Bytes::kib(away)))
-    };
-    let of = |kind| OWN_KIB.into_iter().flat_map(move |own| with(kind, own));
-    Kind::iter().flat_map(of).collect()
+/// All sizes, the coarsest grid first: a budget that is over early leaves prices from the smallest to the largest.
+fn grids() -> Vec<Vec<Point>> {
+    let mut grids = vec![Vec::new(); STEPS.len()];
+    for kind in Kind::iter() {
+        for (row, own) in OWN_KIB.into_iter().enumerate() {
+            for (column, away) in AWAY_KIB.into_iter().rev().enumerate() {
+                let is_in = |step: &usize| row % step == 0 && column % step == 0;
+                let first = STEPS.iter().position(is_in).expect("the last has all");
+                grids[first].push((kind, Bytes::kib(own), Bytes::kib(away)));
+            }
+        }
+    }
+    grids
 }
 
 fn clock(cpu: CpuId, is_tsc_invariant: bool) -> (Clock, TickRate) {
@@ -142,4 +174,32 @@ fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
 fn keep(text: &str) {
     let Ok(state) = home::state() else { return };
     let _ = home::keep(&state.join(prices::FILE), text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_grid_reaches_from_the_smallest_array_to_the_largest() {
+        let grids = grids();
+        let kinds = Kind::iter().count();
+        assert_eq!(
+            grids.iter().map(Vec::len).collect::<Vec<_>>(),
+            [6 * kinds, 14 * kinds, 52 * kinds]
+        );
+        let sizes = |(_, own, away): &Point| (own.0 >> 10, away.0 >> 10);
+        let first: Vec<_> = grids[0].iter().take(6).map(sizes).collect();
+        assert_eq!(
+            first,
+            [
+                (12, 16384),
+                (12, 1024),
+                (192, 16384),
+                (192, 1024),
+                (3072, 16384),
+                (3072, 1024)
+            ]
+        );
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Parser;
+use switchcost_host::clock::monotonic;
 use switchcost_host::temporary::TemporaryFolder;
 use switchcost_record::injection::Injection;
 use switchcost_record::profile::SwitchPath;
@@ -25,16 +26,17 @@ const GROUPS: [(&str, [Bytes; 2]); 2] = [
     ("250us", [Bytes::mib(4), Bytes::mib(16)]),
 ];
 
-/// Of each footprint that has an interval, and for which there is time; of others it is said.
+/// Measures each footprint for which there is time until `latest`, and says of which there is none.
 pub(super) fn measured(
     cpu: CpuId,
-    budget: Nanos,
+    latest: Nanos,
     interrupt: &Interrupt,
 ) -> Result<Vec<SwitchPath>, Failure> {
-    let each = Nanos(budget.0 / GROUPS.len() as u64);
     let mut found = Vec::new();
-    for (period, away) in &GROUPS {
-        match measure_behind(away, period, cpu, each, interrupt) {
+    for (group, (period, away)) in GROUPS.iter().enumerate() {
+        let left = latest.saturating_sub(monotonic());
+        let budget = Nanos(left.0 / (GROUPS.len() - group) as u64);
+        match measure_behind(away, period, cpu, budget, interrupt) {
             Err(failure) if failure.is_of_time() => {
                 say!(
                     "the kernel's switch path has no price behind {} and {}: --budget is too short",
