@@ -1,6 +1,6 @@
 //! SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU as a flag: a run that is told to stop keeps what it has, and says so. SIGXFSZ as nothing.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock};
@@ -62,24 +62,37 @@ impl Interrupt {
     /// in order they do as if it had been killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let interrupt = Interrupt::watch_to_the_end()?;
-        let (mut told, tell) = UnixStream::pair().map_err(Failure::signals)?;
+        interrupt
+            .end_in_time("stopped in the middle: nothing is recorded of what was under way")?;
+        Ok(interrupt)
+    }
+
+    /// Ends the program where it is if it has not ended in time after a signal. A signal that came before counts, too, unless it is
+    /// Ctrl-C: who pressed that waits for the report, and may press it again.
+    pub(crate) fn end_in_time(&self, message: &'static str) -> Result<(), Failure> {
+        let (mut told, mut tell) = UnixStream::pair().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
             let tell = tell.try_clone().map_err(Failure::signals)?;
             pipe::register(signal, tell).map_err(Failure::signals)?;
         }
-        let number = Arc::clone(&interrupt.number);
+        if ![0, SIGINT as usize].contains(&self.number.load(SeqCst)) {
+            tell.write_all(&[0]).map_err(Failure::signals)?;
+        }
+        let number = Arc::clone(&self.number);
         let end = move || {
-            let _ = told.read_exact(&mut [0]);
+            // Without a signal to watch for there is nobody to tell.
+            if told.read_exact(&mut [0]).is_err() {
+                return;
+            }
             std::thread::sleep(LONGEST_ANSWER);
-            say!("stopped in the middle: nothing is recorded of what was under way");
+            say!("{message}");
             exit(128 + number.load(SeqCst) as i32);
         };
         let started = thread::Builder::new().spawn(end);
-        started.map_err(Failure::signals)?;
-        Ok(interrupt)
+        started.map(drop).map_err(Failure::signals)
     }
 
-    /// The same for a run that is recorded at its end: it goes on until that is done.
+    /// The same for a run that is recorded at its end: it goes on until that is done, and calls [`end_in_time`](Interrupt::end_in_time) then.
     ///
     /// What was ignored before stays so: `nohup` and a shell's jobs in the background count on it.
     pub(crate) fn watch_to_the_end() -> Result<Interrupt, Failure> {

@@ -93,9 +93,17 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
             )
         })?,
     };
-    observation.stacks.iter_mut().for_each(functions::name);
     observation.known = known::find(&observation, profile.as_ref());
-    if let Err(error) = kept.write(&observation) {
+    let mut recorded = kept.write(&observation);
+    if recorded.is_ok() {
+        interrupt.end_in_time("stopped before the report: the record is whole")?;
+    }
+    // Reading the symbols of large programs takes seconds.
+    if let Some(stacks) = &mut observation.stacks {
+        functions::name(stacks);
+        recorded = kept.write(&observation);
+    }
+    if let Err(error) = recorded {
         // What was observed is gone with this process, and so is shown before.
         show_unrecorded(arguments, observation, output, stacks)?;
         return Err(error.into());
