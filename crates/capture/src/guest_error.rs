@@ -15,7 +15,7 @@ pub enum GuestError {
     NotBuilt(Vec<PathBuf>),
     /// Another user could have put what is executed there.
     #[error("{0}")]
-    Untrusted(io::Error),
+    Untrusted(String),
     /// There are no tools for this processor.
     #[error(transparent)]
     OtherProcessor(#[from] ToolError),

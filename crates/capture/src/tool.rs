@@ -2,9 +2,11 @@
 
 use std::env::consts::ARCH;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use switchcost_record::trust::check_programs;
+use switchcost_remedies::for_reading;
 
 /// The tool's file in its folder.
 const FILE: &str = "switchcost-amd64-linux";
@@ -43,6 +45,13 @@ pub enum ToolError {
         /// Folders that were looked into.
         searched: Vec<PathBuf>,
     },
+}
+
+impl ToolError {
+    /// Of a program or folder that was not found fit to be executed.
+    pub fn untrusted(path: &Path, why: &io::Error) -> ToolError {
+        ToolError::Untrusted(refusal(path, why))
+    }
 }
 
 fn shown(folders: &[PathBuf]) -> String {
@@ -103,11 +112,23 @@ fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
             // What programs execute starts elsewhere than we do.
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
             if environment.named_folder.is_none() {
-                check_programs(&folder).map_err(|why| ToolError::Untrusted(why.to_string()))?;
+                check_programs(&folder).map_err(|why| ToolError::untrusted(&folder, &why))?;
             }
             Ok(Tool::new(folder))
         }
         None => Err(ToolError::NotBuilt { searched }),
+    }
+}
+
+/// Why what stands at a path is not executed. An error of the system says neither the path nor what to do; one of ours says both.
+pub(crate) fn refusal(path: &Path, why: &io::Error) -> String {
+    match why.raw_os_error() {
+        None => why.to_string(),
+        Some(_) => format!(
+            "found {} not to be read ({why}), {}",
+            path.display(),
+            for_reading(why, "what is executed")
+        ),
     }
 }
 
@@ -156,6 +177,20 @@ mod tests {
             said,
             "found a machine of aarch64, need one of x86_64: the capture tools follow no other programs; trace on such a machine, or \
              import what another tool has recorded here (switchcost trace import)"
+        );
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_said_with_what_to_do() {
+        let refused = |number| refusal(Path::new("/a"), &io::Error::from_raw_os_error(number));
+        assert_eq!(
+            refused(13),
+            "found /a not to be read (Permission denied (os error 13)), need what is executed and the right to read it; ask its \
+             owner for it (chmod a+r)"
+        );
+        assert_eq!(
+            refusal(Path::new("/a"), &io::Error::other("/ is anybody's")),
+            "/ is anybody's"
         );
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use switchcost_record::trust::check_programs;
 
 use crate::guest_error::GuestError;
-use crate::tool::check_processor;
+use crate::tool::{check_processor, refusal};
 
 /// The guest's first process, in a folder with the plugins.
 const INIT: &str = "guest-init";
@@ -83,7 +83,8 @@ fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, G
         .find(is_there);
     let found = found.ok_or(GuestError::NotBuilt(searched))?;
     if !is_named {
-        check_programs(&found.folder).map_err(GuestError::Untrusted)?;
+        check_programs(&found.folder)
+            .map_err(|why| GuestError::Untrusted(refusal(&found.folder, &why)))?;
     }
     Ok(found)
 }

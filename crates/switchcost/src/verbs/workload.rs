@@ -56,7 +56,7 @@ fn check(program: &Program) -> Result<(), Failure> {
     let name = name.as_deref().unwrap_or_default();
     match find_program(name) {
         Err(why) if why.kind() != ErrorKind::NotFound => {
-            Err(ToolError::Untrusted(why.to_string()).into())
+            Err(ToolError::untrusted(Path::new(name), &why).into())
         }
         _ => Ok(()),
     }
