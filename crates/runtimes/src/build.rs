@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use switchcost_host::temporary::{TemporaryFolder, is_noexec};
 use switchcost_record::printable;
-use switchcost_record::trust::{check_programs, make_folder, make_private};
+use switchcost_record::trust::{HeldPath, check_programs, make_folder, make_private};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::find::{Found, find};
@@ -133,7 +133,9 @@ fn build(
         .map_err(refused)?;
     compile(row, found, &out, &temporary, should_stop)?;
     make_private(&out).map_err(refused)?;
-    match fs::rename(&out, folder) {
+    // Both by the folders that are held: what has their names by now may be another's.
+    let renamed = HeldPath::found(&out).and_then(|from| fs::rename(from, HeldPath::found(folder)?));
+    match renamed {
         Ok(()) => Ok(()),
         // Another run was as soon.
         Err(_) if folder.is_dir() => Ok(()),

@@ -33,9 +33,14 @@ pub(crate) struct Place {
 
 impl Place {
     /// The place that the user names; else a new name in the usual folder, which is made if need be, or in a temporary one where that
-    /// cannot be written, which is said.
+    /// cannot be written, which is said. A name below the usual folder, as `ab` gives one, is treated as if nobody had named it.
     pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
+        let is_usual = |path: &&Path| folder().is_ok_and(|folder| path.starts_with(folder));
         match named {
+            Some(path) if is_usual(&path) => Ok(Place {
+                path: path.to_owned(),
+                readers: Readers::Owner,
+            }),
             Some(path) => Ok(Place {
                 path: path.to_owned(),
                 readers: Readers::AsUsual,
