@@ -152,7 +152,7 @@ fuzz: setup ## Fuzz every reader for FUZZ_SECONDS (60) each
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 
 # On the program with checks, as tests have it: never measure with that.
-attack: setup tool ## Kill, starve and deceive the program for 15 minutes, and judge what it does; ARGS="..." are handed on
+attack: setup tool ## Kill, starve and deceive the program, and judge what it does; ARGS=--all tries all of it
 	@$(CARGO) build --release --config scripts/quick.toml --config scripts/checked.toml --locked --package switchcost \
 		--package switchcost-attack
 	@'$(TARGET)/release/switchcost-attack' $(ARGS); code=$$?; rm -f '$(BINARY)'; exit $$code

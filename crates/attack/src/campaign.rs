@@ -19,6 +19,9 @@ pub(crate) trait Kind: Sync {
     /// The first part of the names of its trials.
     fn name(&self) -> &'static str;
 
+    /// Which of its trials stand for all.
+    fn sample(&self) -> Sample;
+
     /// Names of trials, in any order; only those that contain `matching` are wanted. Chance is the seed's.
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String>;
 
@@ -26,11 +29,51 @@ pub(crate) trait Kind: Sync {
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
 }
 
+/// So many trials that all of a kind are covered, where that would take hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sample {
+    All,
+    /// Of each first and of each second part of the names so many at least.
+    OfEachPart(usize),
+    /// Of each pair of a first and a second part.
+    OfEachPair(usize),
+}
+
+impl Sample {
+    /// The first of these names that cover all of them.
+    fn take(self, names: &mut Vec<String>) {
+        let (least, is_of_pairs) = match self {
+            Sample::All => return,
+            Sample::OfEachPart(least) => (least, false),
+            Sample::OfEachPair(least) => (least, true),
+        };
+        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+        names.retain(|name| {
+            let mut parts = name.split('/').skip(1);
+            let (first, second) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+            let groups = if is_of_pairs {
+                vec![format!("{first}/{second}")]
+            } else {
+                vec![format!("{first}/"), format!("/{second}")]
+            };
+            let is_wanted = groups
+                .iter()
+                .any(|group| taken.get(group).is_none_or(|taken| *taken < least));
+            for group in groups.into_iter().filter(|_| is_wanted) {
+                *taken.entry(group).or_default() += 1;
+            }
+            is_wanted
+        });
+    }
+}
+
 pub(crate) struct Campaign {
     pub(crate) program: PathBuf,
     pub(crate) seed: u64,
     /// Part of the names of trials that are wanted.
     pub(crate) matching: String,
+    /// Whether a kind's sample of them is enough.
+    pub(crate) is_sampled: bool,
     /// How often all of them are drawn.
     pub(crate) times: u32,
     pub(crate) at_once: usize,
@@ -64,6 +107,11 @@ impl Campaign {
         drop(place);
         names.retain(|name| name.contains(&self.matching));
         names.shuffle(&mut random);
+        let all = names.len();
+        if self.is_sampled {
+            kind.sample().take(&mut names);
+        }
+        println!("{}: {} of {all} trials", kind.name(), names.len());
         let (names, count) = (
             Mutex::new(names),
             Mutex::new(Count {
@@ -161,5 +209,42 @@ impl fmt::Display for Count {
             write!(to, "; no time for {}", self.late)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(sample: Sample) -> Vec<String> {
+        let mut names = Vec::new();
+        for environment in ["full", "closed", "nowhere"] {
+            for verb in ["measure", "report"] {
+                names.extend((0..4).map(|moment| format!("kind/{environment}/{verb}/{moment}")));
+            }
+        }
+        sample.take(&mut names);
+        names
+    }
+
+    #[test]
+    fn a_sample_has_as_many_of_each_part_or_pair_as_it_says() {
+        assert_eq!(taken(Sample::All).len(), 24);
+        assert_eq!(
+            taken(Sample::OfEachPart(2)),
+            [
+                "kind/full/measure/0",
+                "kind/full/measure/1",
+                "kind/full/report/0",
+                "kind/full/report/1",
+                "kind/closed/measure/0",
+                "kind/closed/measure/1",
+                "kind/nowhere/measure/0",
+                "kind/nowhere/measure/1",
+            ]
+        );
+        let pairs = taken(Sample::OfEachPair(1));
+        assert_eq!(pairs.len(), 6);
+        assert!(pairs.iter().all(|name| name.ends_with("/0")));
     }
 }

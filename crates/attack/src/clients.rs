@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::campaign::Kind;
+use crate::campaign::{Kind, Sample};
 use crate::judge;
 use crate::outcome::Outcome;
 use crate::place::Place;
@@ -35,6 +35,10 @@ impl Clients {
 impl Kind for Clients {
     fn name(&self) -> &'static str {
         "clients"
+    }
+
+    fn sample(&self) -> Sample {
+        Sample::All
     }
 
     fn draw(&self, _: &Place, _: &str, _: &mut ChaCha8Rng) -> Vec<String> {

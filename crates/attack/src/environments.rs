@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::campaign::Kind;
+use crate::campaign::{Kind, Sample};
 use crate::judge;
 use crate::outcome::Outcome;
 use crate::place::Place;
@@ -39,6 +39,10 @@ impl Environments {
 impl Kind for Environments {
     fn name(&self) -> &'static str {
         "environments"
+    }
+
+    fn sample(&self) -> Sample {
+        Sample::OfEachPart(3)
     }
 
     fn draw(&self, _: &Place, _: &str, _: &mut ChaCha8Rng) -> Vec<String> {

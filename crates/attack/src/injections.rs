@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use rand::seq::IteratorRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::campaign::Kind;
+use crate::campaign::{Kind, Sample};
 use crate::judge;
 use crate::outcome::Outcome;
 use crate::place::Place;
@@ -106,6 +106,10 @@ fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
 impl Kind for Injections {
     fn name(&self) -> &'static str {
         "injections"
+    }
+
+    fn sample(&self) -> Sample {
+        Sample::OfEachPair(1)
     }
 
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String> {

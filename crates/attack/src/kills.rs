@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::campaign::Kind;
+use crate::campaign::{Kind, Sample};
 use crate::judge;
 use crate::outcome::Outcome;
 use crate::place::Place;
@@ -69,6 +69,10 @@ impl Kill {
 impl Kind for Kills {
     fn name(&self) -> &'static str {
         "kills"
+    }
+
+    fn sample(&self) -> Sample {
+        Sample::OfEachPair(1)
     }
 
     fn draw(&self, _: &Place, _: &str, random: &mut ChaCha8Rng) -> Vec<String> {

@@ -75,13 +75,17 @@ struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
 
+    /// Try all trials, which takes hours, and not a sample that covers them; --matching always does
+    #[arg(long)]
+    all: bool,
+
     /// Try all of it so many times, at other moments each time
     #[arg(long, default_value_t = 1)]
     times: u32,
 
-    /// How long it may take: each kind gets its share, and what another leaves of its own
-    #[arg(long, default_value_t = 900)]
-    seconds: u64,
+    /// How long it may take: each kind gets its share, and what another leaves of its own [default: 3600, with --all ten times that]
+    #[arg(long)]
+    seconds: Option<u64>,
 
     /// The program under attack [default: switchcost beside this program]
     #[arg(long, value_name = "FILE")]
@@ -119,9 +123,13 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<usize, String> {
     let program = arguments.program.map_or_else(sibling_program, Ok)?;
     let seed = arguments.seed.unwrap_or_else(campaign::time_of_day);
+    let is_sampled = !arguments.all && arguments.matching.is_empty();
+    let longest = if arguments.all { 36_000 } else { 3_600 };
+    let seconds = arguments.seconds.unwrap_or(longest);
     let campaign = Campaign {
         program,
         seed,
+        is_sampled,
         matching: arguments.matching,
         times: arguments.times,
         at_once: AT_ONCE,
@@ -130,17 +138,18 @@ fn run(arguments: Arguments) -> Result<usize, String> {
         return repeat(&campaign, name);
     }
     println!("seed: {seed}");
-    let end = Instant::now() + Duration::from_secs(arguments.seconds);
+    let end = Instant::now() + Duration::from_secs(seconds);
     let mut kinds = kinds();
     kinds.retain(|(of, ..)| arguments.only.is_empty() || arguments.only.contains(of));
     let mut shares: u32 = kinds.iter().map(|(_, share, _)| share).sum();
     let mut counts = Vec::new();
     for (_, share, kind) in &kinds {
         let left = end.saturating_duration_since(Instant::now());
-        counts.push(campaign.attack(kind.as_ref(), Instant::now() + left * *share / shares)?);
+        let count = campaign.attack(kind.as_ref(), Instant::now() + left * *share / shares)?;
+        println!("{count}");
+        counts.push(count);
         shares -= share;
     }
-    counts.iter().for_each(|count| println!("{count}"));
     Ok(counts.iter().map(|count| count.failed).sum())
 }
 

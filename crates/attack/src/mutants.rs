@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::campaign::Kind;
+use crate::campaign::{Kind, Sample};
 use crate::change;
 use crate::judge;
 use crate::outcome::Outcome;
@@ -30,6 +30,10 @@ impl Mutants {
 impl Kind for Mutants {
     fn name(&self) -> &'static str {
         "mutants"
+    }
+
+    fn sample(&self) -> Sample {
+        Sample::OfEachPair(12)
     }
 
     fn draw(&self, _: &Place, _: &str, random: &mut ChaCha8Rng) -> Vec<String> {

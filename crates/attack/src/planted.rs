@@ -7,7 +7,7 @@ use std::path::Path;
 use rand_chacha::ChaCha8Rng;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-use crate::campaign::Kind;
+use crate::campaign::{Kind, Sample};
 use crate::judge;
 use crate::outcome::Outcome;
 use crate::place::Place;
@@ -34,6 +34,10 @@ impl Planted {
 impl Kind for Planted {
     fn name(&self) -> &'static str {
         "planted"
+    }
+
+    fn sample(&self) -> Sample {
+        Sample::All
     }
 
     fn draw(&self, _: &Place, _: &str, _: &mut ChaCha8Rng) -> Vec<String> {
