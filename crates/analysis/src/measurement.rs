@@ -41,4 +41,4 @@ pub use findings::{
 pub use points::{Point, points};
 pub use run::analyse;
 pub use serialised::Conditions;
-pub use stop::{MIN_REPETITIONS, is_case_done};
+pub use stop::{MIN_REPETITIONS, has_interval, is_case_done};

@@ -16,6 +16,9 @@ use crate::protocol::{BatchRounds, Launch, Message, Order};
 /// Every case gets so many repetitions before any gets more: below it there is no interval to speak of.
 const FIRST_REPETITIONS: u32 = 8;
 
+/// A case without an interval after so many is not tried for longer than the budget.
+const MOST_REPETITIONS: u32 = 2 * FIRST_REPETITIONS;
+
 /// A repetition that takes so many times as long as its cycles spends its time on setting up.
 const MOSTLY_SET_UP: u64 = 3;
 
@@ -80,6 +83,14 @@ pub trait Stop {
 
     /// Whether to stop at once.
     fn should_stop(&self) -> bool;
+
+    /// Whether this case's cycles are enough for an interval, however wide.
+    fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool;
+
+    /// By when a run ends that goes on after its budget for cases without an interval, on CLOCK_MONOTONIC; none if it does not go on.
+    fn latest_end(&self) -> Option<Nanos> {
+        None
+    }
 
     /// Called before each repetition.
     fn progress(&mut self, progress: Progress);
@@ -217,7 +228,16 @@ impl Run<'_> {
             }
             for case in pass {
                 if self.elapsed() >= self.header.plan.budget_ns {
-                    return Ok(EndReason::Complete);
+                    if stop.latest_end().is_none_or(|latest| monotonic() >= latest) {
+                        return Ok(EndReason::Complete);
+                    }
+                    let state = &mut self.cases[case];
+                    if state.repetitions >= MOST_REPETITIONS
+                        || stop.has_interval(case, &state.cycles)
+                    {
+                        state.is_finished = true;
+                        continue;
+                    }
                 }
                 let finished = self.cases.iter().filter(|case| case.is_finished).count();
                 stop.progress(Progress {
@@ -233,16 +253,16 @@ impl Run<'_> {
     }
 
     /// When the last repetition has to end.
-    fn latest_end(&self) -> Nanos {
+    fn latest_end(&self, stop: &dyn Stop) -> Nanos {
         let budget = self.header.plan.budget_ns.0;
         let most = budget.saturating_add(budget / 4);
-        Nanos(
-            self.start
-                .0
-                .saturating_add(most)
-                .saturating_add(OVERTIME.0)
-                .saturating_add(self.paused.0),
-        )
+        let latest = self
+            .start
+            .0
+            .saturating_add(most)
+            .saturating_add(OVERTIME.0)
+            .saturating_add(self.paused.0);
+        Nanos(latest).max(stop.latest_end().unwrap_or(Nanos(0)))
     }
 
     fn elapsed(&self) -> Nanos {
@@ -277,7 +297,7 @@ impl Run<'_> {
         stop: &mut dyn Stop,
         sink: &mut dyn FnMut(Line) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let (order, latest) = (self.order(case), self.latest_end());
+        let (order, latest) = (self.order(case), self.latest_end(stop));
         let start = monotonic();
         let mut broken = Ok(());
         let mut pause = Pause::default();

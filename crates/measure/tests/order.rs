@@ -67,6 +67,8 @@ fn window(order: &Order) -> Cycles {
 /// Precise after so many windows; stops after so many looks.
 struct Patience {
     enough: usize,
+    /// By when a run ends whose budget was over, and which has no interval.
+    latest_end: Option<Nanos>,
     looks_left: Cell<u32>,
     finished: usize,
     paused: Pause,
@@ -75,6 +77,14 @@ struct Patience {
 impl Stop for Patience {
     fn is_precise(&mut self, _: usize, cycles: &[Cycles]) -> bool {
         cycles.len() >= self.enough
+    }
+
+    fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool {
+        self.is_precise(case, cycles)
+    }
+
+    fn latest_end(&self) -> Option<Nanos> {
+        self.latest_end
     }
 
     fn should_stop(&self) -> bool {
@@ -125,6 +135,7 @@ fn instruments() -> Instruments {
 fn patience(enough: usize) -> Patience {
     Patience {
         enough,
+        latest_end: None,
         looks_left: Cell::new(u32::MAX),
         finished: 0,
         paused: Pause::default(),
@@ -245,6 +256,23 @@ fn a_pause_takes_nothing_from_the_time_that_a_run_has() {
         .map(|pair| pair[1].saturating_sub(pair[0]))
         .collect();
     assert_eq!(later, [pause.stopped; 2]);
+}
+
+#[test]
+fn a_run_may_go_on_after_its_budget_until_each_case_has_an_interval() {
+    let mut header = header(3, 1);
+    header.plan.budget_ns = Nanos(0);
+    let lines_until = |latest_end| {
+        let mut stop = Patience {
+            latest_end,
+            ..patience(5)
+        };
+        run(&header, &mut Scripted::default(), &mut stop).1.len()
+    };
+    assert_eq!(lines_until(None), 0);
+    assert_eq!(lines_until(Some(monotonic())), 0);
+    let long_after = monotonic() + Nanos::seconds(3600);
+    assert_eq!(lines_until(Some(long_after)), 3 * 5);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! When a case has been repeated often enough.
 
-use switchcost_record::{Cycles, Header, Plan};
+use switchcost_record::{Case, Cycles, Header, Plan};
 
 use crate::measurement::deciding::deciding;
 use crate::measurement::judged::Judged;
@@ -23,27 +23,36 @@ pub const MIN_REPETITIONS: usize = 8;
 /// Stopping at the first narrow interval favours intervals that are narrow by luck (Anscombe 1953, "Sequential
 /// estimation"): simulated, intervals of 90 % then cover the truth in 87 to 91 of 100 runs.
 pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
+    let plan = &header.plan;
+    decisive(header, case_index, cycles).is_some_and(|(case, values)| {
+        let runs_differ = RunsDiffer::known(header, case_index, deciding(case));
+        is_precise(&values, confidence(plan), precision(plan), &runs_differ)
+    })
+}
+
+/// Whether the cycles of a case so far have an interval, however wide.
+pub fn has_interval(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
+    decisive(header, case_index, cycles)
+        .is_some_and(|(_, values)| estimate(&values, confidence(&header.plan)).is_ok())
+}
+
+/// The values that the interval of a case is made of; none if there is no such case, or too much of it is disturbed.
+fn decisive<'a>(
+    header: &'a Header,
+    case_index: usize,
+    cycles: &[Cycles],
+) -> Option<(&'a Case, Vec<f64>)> {
     let (plan, rate) = (&header.plan, header.clock.ticks_per_second);
-    let Some(case) = plan.cases.get(case_index) else {
-        return false;
-    };
+    let case = plan.cases.get(case_index)?;
     let own: Vec<_> = cycles
         .iter()
         .filter(|window| window.case as usize == case_index)
         .collect();
     let judged = Judged::new(case, rate, Vec::new(), own);
     let speed = Speed::of_cycles(&header.core_clock, rate, cycles);
-    let (Some(speed), false) = (speed, judged.is_too_disturbed()) else {
-        return false;
-    };
+    let speed = speed.filter(|_| !judged.is_too_disturbed())?;
     let values = paired::quantities(case, &judged.windows, &speed, 1.0, Choice::Every);
-    let runs_differ = RunsDiffer::known(header, case_index, deciding(case));
-    is_precise(
-        values.decisive(case),
-        confidence(plan),
-        precision(plan),
-        &runs_differ,
-    )
+    Some((case, values.decisive(case).to_vec()))
 }
 
 fn is_precise(values: &[f64], confidence: f64, precision: f64, runs_differ: &RunsDiffer) -> bool {
@@ -92,9 +101,10 @@ mod tests {
             .cloned()
             .collect();
         assert!(
-            !is_case_done(&record.header, 0, &seven),
+            !is_case_done(&record.header, 0, &seven) && has_interval(&record.header, 0, &seven),
             "seven repetitions are too few, however precise"
         );
+        assert!(!has_interval(&record.header, 0, &seven[..4]));
         assert!(
             !is_case_done(&record.header, 1, &record.cycles),
             "no such case"

@@ -30,6 +30,8 @@ pub(super) struct RunToRecord {
     pub(super) host: HostManifest,
     pub(super) controls: Vec<Control>,
     pub(super) plan: Plan,
+    /// How long a run may take that goes on after its budget for cases without an interval.
+    pub(super) longest: Option<Nanos>,
     pub(super) runtimes: Runtimes,
     /// Where earlier runs of the machine are recorded.
     pub(super) history: Option<Folder>,
@@ -53,6 +55,7 @@ impl RunToRecord {
         let (calibration, rate) = Calibration::begun(clock);
         let start = monotonic();
         let counts_in_software = self.counts_in_software;
+        let latest_end = self.longest.map(|longest| start + longest);
         let (core_clock, core_counter, core_proof) = self.core_clock(clock);
         let runtimes = self.runtimes.launches.clone();
         let header = self.header(clock.facts(rate, reason), core_clock);
@@ -66,6 +69,7 @@ impl RunToRecord {
         let _away = pin(&remaining_cpus(&header)).ok();
         let mut watcher = Watcher {
             header: &header,
+            latest_end,
             bar: &bar,
             interrupt,
         };
@@ -235,6 +239,7 @@ fn look_at_latencies(
 
 struct Watcher<'a> {
     header: &'a Header,
+    latest_end: Option<Nanos>,
     bar: &'a Bar,
     interrupt: &'a Interrupt,
 }
@@ -242,6 +247,14 @@ struct Watcher<'a> {
 impl Stop for Watcher<'_> {
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool {
         switchcost_analysis::is_case_done(self.header, case, cycles)
+    }
+
+    fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool {
+        switchcost_analysis::has_interval(self.header, case, cycles)
+    }
+
+    fn latest_end(&self) -> Option<Nanos> {
+        self.latest_end
     }
 
     fn should_stop(&self) -> bool {

@@ -1,11 +1,11 @@
 use switchcost_analysis::simulation::Options;
 use switchcost_analysis::{
-    CoreSharing, Findings, Point, Verdict, injection, observation, simulation,
+    CaseFinding, CoreSharing, Findings, Point, Verdict, injection, observation, simulation,
 };
 use switchcost_design::result::Simulation;
 use switchcost_record::injection::Injection;
 use switchcost_record::observation::Observation;
-use switchcost_record::{MeasureRecord, Source};
+use switchcost_record::{MeasureRecord, Plan, Source};
 use switchcost_report::observe::By;
 use switchcost_report::{Format, Style, html, inject, measure, observe, simulate};
 
@@ -190,10 +190,9 @@ impl Loaded {
     /// How a program that shows this ends.
     pub(in crate::verbs) fn exit(&self) -> Exit {
         let is_any_missing = match &self.content {
-            Content::Measured { findings, .. } => findings
-                .results
-                .iter()
-                .any(|result| matches!(result.verdict, Verdict::NotMeasured { .. })),
+            Content::Measured {
+                record, findings, ..
+            } => is_much_missing(&record.header.plan, findings),
             Content::Injected { record, findings } => {
                 findings.footprints.iter().any(|found| !found.is_measured())
                     || injection::doubt(record, findings).is_some()
@@ -206,6 +205,18 @@ impl Loaded {
             Exit::Success
         }
     }
+}
+
+/// Any case that the user named, or more than a third of those of a preset, which has one of each kind.
+fn is_much_missing(plan: &Plan, findings: &Findings) -> bool {
+    let is_missing = |result: &&CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
+    let missing = findings.results.iter().filter(is_missing).count();
+    let bearable = if plan.preset == "selected" {
+        0
+    } else {
+        findings.results.len() / 3
+    };
+    missing > bearable
 }
 
 fn measured(source: &Source) -> Result<Content, Failure> {
