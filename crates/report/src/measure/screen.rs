@@ -5,7 +5,7 @@ mod costs;
 mod remarks;
 mod sizes;
 
-use switchcost_analysis::Findings;
+use switchcost_analysis::{CaseFinding, Findings, Verdict};
 use switchcost_record::{Fact, Header, MeasureRecord, Policy};
 use switchcost_units::format_cpu_list;
 
@@ -29,11 +29,15 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     earlier::in_words(&record.header, findings)
         .into_iter()
         .for_each(|words| page.prose(&words));
-    costs::add(page, findings);
-    lmbench::add(page, findings);
-    reload::add_short(page, findings);
-    shared_cache::add_short(page, findings);
-    sizes::add(page, findings, MOST_LINES.saturating_sub(OF_NOTES));
+    let is_missing = |result: &CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
+    // Tables of nothing but "not measured" say no more than the answer and the notes.
+    if findings.results.is_empty() || !findings.results.iter().all(is_missing) {
+        costs::add(page, findings);
+        lmbench::add(page, findings);
+        reload::add_short(page, findings);
+        shared_cache::add_short(page, findings);
+        sizes::add(page, findings, MOST_LINES.saturating_sub(OF_NOTES));
+    }
     let notes = remarks::all(&record.header, findings);
     page.gap();
     page.prose(&remarks::fitness(findings, notes.is_empty()));

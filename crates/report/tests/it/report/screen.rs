@@ -21,6 +21,21 @@ fn default_run() -> Findings {
 }
 
 #[test]
+fn a_run_without_a_number_is_told_in_a_few_lines() {
+    let missing = |mechanism| {
+        let case = case(mechanism, Between::Process);
+        not_measured(case, "found 3 usable repetitions, need at least 5")
+    };
+    let all: Vec<_> = Mechanism::real().map(missing).collect();
+    let text = screen(&findings(all.clone()));
+    assert!(text.starts_with("Nothing was measured."), "{text}");
+    assert!(text.lines().count() < 15 && !text.contains('─'), "{text}");
+    let one = measured(case(Mechanism::Pipe, Between::Process), 2_000.0);
+    let text = screen(&findings([vec![one], all[1..].to_vec()].concat()));
+    assert!(text.contains('─'), "{text}");
+}
+
+#[test]
 fn a_default_run() {
     insta::assert_snapshot!(screen(&default_run()));
 }
