@@ -35,9 +35,10 @@ pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     if !has(&folder, lock)? {
         return Err(ErrorKind::NotFound.into());
     }
-    // Whatever is at the path meanwhile, these are the files that lie beside the lock.
-    let files = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(FILES);
-    match fs::remove_dir_all(files) {
+    // Whatever is at the path meanwhile, these are the files that lie beside the lock. Without /proc only the path leads there.
+    let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    let folder_of_files = if held.exists() { held.as_path() } else { path };
+    match fs::remove_dir_all(folder_of_files.join(FILES)) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
