@@ -144,7 +144,7 @@ fn add_cases(mut row: Row, cases: &Result<Vec<Case>, String>) -> Row {
 /// What watching costs, and whether the reported range holds what the same work takes above itself without switches.
 pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     let mut rows = tables::watchers().measure(shell);
-    let cases = measured(shell).and_then(|()| pairs::beside_alone(shell));
+    let cases = measured(shell).and_then(|()| pairs::excess_cases(shell));
     let held = AtLeast(17, 18).judge(
         "cost reported of pairs that touch 0 to 16 MiB in four orders holds the CPU time that they take above the same work without switches",
         "observe -- ping-pong, beside itself and beside the same work alone, in turn; medians",

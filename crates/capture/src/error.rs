@@ -77,7 +77,7 @@ pub enum CaptureError {
     #[error(
         "found no way to go on ({error}), {remedy}",
         error = .0,
-        remedy = switchcost_remedies::for_starting(.0, "need working memory files, pipes and /proc")
+        remedy = switchcost_remedies::start_remedy(.0, "need working memory files, pipes and /proc")
     )]
     System(#[from] io::Error),
 }

@@ -121,7 +121,7 @@ pub enum GuestError {
     #[error(
         "found no way to start a guest ({error}), {remedy}",
         error = .0,
-        remedy = switchcost_remedies::for_starting(.0, "need working memory files, pipes and /proc")
+        remedy = switchcost_remedies::start_remedy(.0, "need working memory files, pipes and /proc")
     )]
     System(#[from] io::Error),
 }
@@ -158,7 +158,7 @@ fn last_or_advice(said: &str) -> String {
         "it said nothing: give it more --memory, or try another --kernel or --append".to_owned()
     } else {
         let memory = if said.contains("Cannot allocate memory") {
-            format!("; {}", switchcost_remedies::for_memory())
+            format!("; {}", switchcost_remedies::memory_remedy())
         } else {
             String::new()
         };

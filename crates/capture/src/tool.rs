@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use switchcost_record::trust::check_programs;
-use switchcost_remedies::for_reading;
+use switchcost_remedies::read_remedy;
 
 /// The tool's file in its folder.
 const FILE: &str = "switchcost-amd64-linux";
@@ -127,7 +127,7 @@ pub(crate) fn refusal(path: &Path, why: &io::Error) -> String {
         Some(_) => format!(
             "found {} not to be read ({why}), {}",
             path.display(),
-            for_reading(why, "what is executed")
+            read_remedy(why, "what is executed")
         ),
     }
 }

@@ -11,7 +11,7 @@ const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const FUNCTIONS_NAMED: usize = 16;
 
 /// Tracers and events of all instances, functions that something is attached to, and probes.
-pub(super) fn in_force(root: &Root) -> Fact<Vec<String>> {
+pub(super) fn active_tracers(root: &Root) -> Fact<Vec<String>> {
     let Some(folder) = TRACEFS
         .into_iter()
         .find(|folder| root.line(&format!("{folder}/current_tracer")).is_ok())
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn tracers_events_functions_and_probes_are_named() {
         let quiet = Fixture::new().file("/sys/kernel/tracing/current_tracer", "nop\n");
-        assert_eq!(in_force(&quiet.root()), Fact::Known(Vec::new()));
+        assert_eq!(active_tracers(&quiet.root()), Fact::Known(Vec::new()));
         let busy = quiet
             .file(
                 "/sys/kernel/tracing/set_event",
@@ -126,7 +126,7 @@ mod tests {
             "tracer function",
         ];
         assert_eq!(
-            in_force(&busy.root()),
+            active_tracers(&busy.root()),
             Fact::Known(expected.map(str::to_owned).to_vec())
         );
     }
@@ -138,7 +138,7 @@ mod tests {
             .file("/sys/kernel/debug/tracing/current_tracer", "nop\n")
             .file("/sys/kernel/debug/tracing/enabled_functions", &names);
         assert_eq!(
-            in_force(&fixture.root()),
+            active_tracers(&fixture.root()),
             Fact::Known(vec!["20 functions".to_owned()])
         );
     }

@@ -48,7 +48,7 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
         speculation: speculation(root),
         is_traced: is_traced(root),
         sched_ext: sched_ext(root),
-        ftrace: ftrace::in_force(root),
+        ftrace: ftrace::active_tracers(root),
         observers: observers::of_this_machine(root),
         audit: answers.audit,
         security_modules: security_modules(root),

@@ -7,7 +7,7 @@ use switchcost_facts::limits::ending;
 use switchcost_host::clock::monotonic;
 use switchcost_host::pause::{Pause, PauseDetector};
 use switchcost_host::task::{FreshProcess, Waited};
-use switchcost_remedies::for_starting;
+use switchcost_remedies::start_remedy;
 use switchcost_units::Nanos;
 
 use crate::protocol::{Answer, Order, Request};
@@ -31,7 +31,7 @@ pub struct ProcessExecutor {
 impl Executor for ProcessExecutor {
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer> {
         ask(order, should_stop, &mut self.pause).unwrap_or_else(|error| {
-            let remedy = for_starting(&error, "need to start this program anew");
+            let remedy = start_remedy(&error, "need to start this program anew");
             Some(Answer::Refused(format!("found no run ({error}), {remedy}")))
         })
     }

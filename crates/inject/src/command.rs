@@ -86,7 +86,7 @@ impl Subject {
 
     /// The same, its copies frozen by these control groups between turns.
     #[must_use]
-    pub fn in_groups(self, groups: [PathBuf; 2]) -> Subject {
+    pub fn freeze_by_groups(self, groups: [PathBuf; 2]) -> Subject {
         Subject {
             groups: Some(groups),
             ..self

@@ -20,7 +20,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Rounds with the untimed ones.
-    pub(crate) fn all_rounds(&self) -> u64 {
+    pub(crate) fn total_rounds(&self) -> u64 {
         self.warm_up + self.rounds
     }
 }

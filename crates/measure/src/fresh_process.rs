@@ -8,7 +8,7 @@ use switchcost_host::control::{PinGuard, StepsBelowTop, pin, set_policy};
 use switchcost_host::pause::PauseDetector;
 use switchcost_host::task::{FreshProcess, Waited};
 use switchcost_record::Policy;
-use switchcost_remedies::for_starting;
+use switchcost_remedies::start_remedy;
 use switchcost_units::Nanos;
 
 use crate::protocol::{Message, Order};
@@ -42,7 +42,7 @@ impl Executor for ProcessExecutor {
             Ok(outcome) => outcome,
             Err(error) => RepetitionOutcome::Refused(format!(
                 "found no process for a repetition ({error}), {}",
-                for_starting(&error, "need to start this program anew")
+                start_remedy(&error, "need to start this program anew")
             )),
         }
     }

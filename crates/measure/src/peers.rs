@@ -59,7 +59,7 @@ pub(crate) fn start_peer(
 }
 
 fn cannot_start(case: &Case, running: usize, error: &io::Error) -> String {
-    let remedy = switchcost_remedies::for_starting(error, "need all of them; use fewer --tasks");
+    let remedy = switchcost_remedies::start_remedy(error, "need all of them; use fewer --tasks");
     format!(
         "found room for {running} of {} tasks ({error}), {remedy}",
         case.tasks

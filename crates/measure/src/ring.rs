@@ -87,9 +87,9 @@ impl Ring {
         } else {
             0
         };
-        let switching_handoffs = (batch.all_rounds() + 1) * tasks;
+        let switching_handoffs = (batch.total_rounds() + 1) * tasks;
         let handoffs = if passed.is_counted() {
-            batch.all_rounds() * tasks
+            batch.total_rounds() * tasks
         } else {
             0
         };

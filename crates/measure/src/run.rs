@@ -158,7 +158,7 @@ pub fn measure<E>(
         cases,
     };
     run.refuse_missing_runtimes(sink)?;
-    run.until_done(executor, stop, sink)
+    run.run_to_the_end(executor, stop, sink)
 }
 
 /// What starts the runtime of a case; none of others, or where it cannot be started.
@@ -215,7 +215,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn until_done<E>(
+    fn run_to_the_end<E>(
         &mut self,
         executor: &mut dyn Executor,
         stop: &mut dyn Stop,

@@ -418,7 +418,7 @@ impl Experiment for Runtimes {
             .map(|more| count.unwrap_or(0).saturating_add(more));
         let ticks = |ns: u64| self.rate.ticks(Nanos(ns));
         let handoffs = ticks(window.ns.saturating_sub(window.walk_ns));
-        let all = batch.all_rounds().saturating_mul(self.tasks);
+        let all = batch.total_rounds().saturating_mul(self.tasks);
         let switching = batch.arm.switches();
         Ok(Timed {
             handoffs: window.handoffs,

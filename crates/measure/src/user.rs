@@ -161,7 +161,7 @@ impl Bodies {
         Ok(Timed {
             handoffs: self.handoffs(batch),
             time,
-            switching_handoffs: batch.all_rounds() * self.tasks as u64,
+            switching_handoffs: batch.total_rounds() * self.tasks as u64,
             user_switches: warm_up + counted,
             ..Timed::default()
         })

@@ -62,7 +62,7 @@ impl ByBpf {
         };
         let mut kernel = Kernel::load(options, counters.bits())?;
         let tables = Tables::map(&mut kernel, counters.bits() > 0)
-            .map_err(|error| NoBpf::no_tables(&error))?;
+            .map_err(|error| NoBpf::table_error(&error))?;
         let (free_slots, ended, events) = (
             kernel.take_free_slots()?,
             kernel.take_ring("ended")?,

@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 use std::io;
 
-use switchcost_remedies::for_starting;
+use switchcost_remedies::start_remedy;
 
 use crate::kernel::NoBpf;
 use crate::subject::SubjectError;
@@ -23,7 +23,7 @@ pub enum ObserveError {
     /// The command cannot be run.
     #[error(
         "failed to start {program:?}: {source}, {}",
-        for_starting(.source, "need a program that can be run; give its path, or look at PATH")
+        start_remedy(.source, "need a program that can be run; give its path, or look at PATH")
     )]
     Start {
         /// Its first word.

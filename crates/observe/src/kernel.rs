@@ -8,7 +8,7 @@ use aya::programs::{BtfTracePoint, Iter, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use switchcost_host::signals::block_signals;
-use switchcost_remedies::of_limits;
+use switchcost_remedies::limit_remedy;
 
 use crate::container;
 use crate::layout::{CPUS, NeighbourWords, TASKS};
@@ -126,7 +126,7 @@ pub enum NoBpf {
 
 impl NoBpf {
     /// Its tables cannot be mapped.
-    pub(crate) fn no_tables(error: &io::Error) -> NoBpf {
+    pub(crate) fn table_error(error: &io::Error) -> NoBpf {
         let refused = || NoBpf::Refused {
             what: "to share the program's tables".to_owned(),
             why: error.to_string(),
@@ -162,7 +162,7 @@ impl Kernel {
                 maximum: None,
             },
         );
-        let btf = Btf::from_sys_fs().map_err(|error| no_btf(&error))?;
+        let btf = Btf::from_sys_fs().map_err(|error| btf_error(&error))?;
         let mut loader = EbpfLoader::new();
         let (wants_events, counts_only) = (
             u8::from(options.wants_events),
@@ -348,10 +348,10 @@ pub(crate) fn refused(what: &str, error: &EbpfError) -> NoBpf {
 
 fn limited(number: i32) -> Option<NoBpf> {
     let why = io::Error::from_raw_os_error(number);
-    of_limits(&why).map(|remedy| NoBpf::Limited { why, remedy })
+    limit_remedy(&why).map(|remedy| NoBpf::Limited { why, remedy })
 }
 
-pub(crate) fn no_btf(error: &BtfError) -> NoBpf {
+pub(crate) fn btf_error(error: &BtfError) -> NoBpf {
     system_number(error)
         .and_then(limited)
         .unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
@@ -409,7 +409,8 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_reached_is_not_the_kernels_fault() {
-        let refused = |number| NoBpf::no_tables(&io::Error::from_raw_os_error(number)).to_string();
+        let refused =
+            |number| NoBpf::table_error(&io::Error::from_raw_os_error(number)).to_string();
         assert_eq!(
             refused(rustix::io::Errno::MFILE.raw_os_error()),
             "found no room for BPF programs (Too many open files (os error 24)), need one more open file than this process may have; \

@@ -4,7 +4,7 @@ use switchcost_record::observation::{Behind, LongWait};
 use switchcost_units::Nanos;
 
 use crate::layout::{Wait, process};
-use crate::sums::until_zero;
+use crate::sums::trim_at_zero;
 
 /// So many are reported.
 const LONGEST: usize = 3;
@@ -17,7 +17,7 @@ pub(crate) fn of(waits: impl Iterator<Item = Wait>) -> Vec<LongWait> {
 }
 
 fn long_wait(wait: &Wait) -> LongWait {
-    let text = |name: &[u8]| String::from_utf8_lossy(until_zero(name)).into_owned();
+    let text = |name: &[u8]| String::from_utf8_lossy(trim_at_zero(name)).into_owned();
     let (behind, behind_process) = match wait.behind {
         process::KERNEL => (Behind::Kernel, None),
         process::NOBODY => (Behind::Nobody, None),

@@ -16,7 +16,7 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use switchcost_record::observation::SampledStacks;
 use zerocopy::FromBytes;
 
-use crate::kernel::{NoBpf, no_btf, refused, refused_program};
+use crate::kernel::{NoBpf, btf_error, refused, refused_program};
 use layout::{Control, Sample};
 use sums::Sums;
 
@@ -46,7 +46,7 @@ impl Stacks {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
         }
-        let btf = Btf::from_sys_fs().map_err(|error| no_btf(&error))?;
+        let btf = Btf::from_sys_fs().map_err(|error| btf_error(&error))?;
         let (mut loader, own_process) = (EbpfLoader::new(), std::process::id());
         loader
             .btf(Some(&btf))

@@ -50,7 +50,7 @@ impl Sums {
         now: Nanos,
         memory: &Memory,
     ) {
-        let text = |name| String::from_utf8_lossy(until_zero(name)).into_owned();
+        let text = |name| String::from_utf8_lossy(trim_at_zero(name)).into_owned();
         let (name, process_name) = (text(&task.name), text(&task.process_name));
         self.add_waits(task);
         let has_ended = task.state == task_state::ENDED;
@@ -173,7 +173,7 @@ impl Sums {
             process,
             process_name: String::new(),
             other: (neighbour.process != process::KERNEL).then_some(neighbour.process),
-            name: String::from_utf8_lossy(until_zero(&neighbour.name)).into_owned(),
+            name: String::from_utf8_lossy(trim_at_zero(&neighbour.name)).into_owned(),
             ran_ns: Nanos(0),
             runs: 0,
             preempted: 0,
@@ -183,7 +183,7 @@ impl Sums {
         });
         // Each task knows the name of the last time: a program had another before its exec.
         if events > events_of(sum) {
-            sum.name = String::from_utf8_lossy(until_zero(&neighbour.name)).into_owned();
+            sum.name = String::from_utf8_lossy(trim_at_zero(&neighbour.name)).into_owned();
         }
         sum.ran_ns.0 += neighbour.ran_ns;
         sum.runs += neighbour.runs;
@@ -334,7 +334,7 @@ pub(crate) fn empty(key: Key) -> Tasks {
 }
 
 /// A name as the kernel keeps it, up to its end.
-pub(crate) fn until_zero(name: &[u8]) -> &[u8] {
+pub(crate) fn trim_at_zero(name: &[u8]) -> &[u8] {
     &name[..name
         .iter()
         .position(|&byte| byte == 0)

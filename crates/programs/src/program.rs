@@ -52,7 +52,7 @@ pub enum PrepareError {
     /// An input cannot be written.
     #[error(
         "found {path} not to be written ({source}), {}",
-        switchcost_remedies::for_writing(source, "another folder with TMPDIR")
+        switchcost_remedies::write_remedy(source, "another folder with TMPDIR")
     )]
     Write {
         /// The file.

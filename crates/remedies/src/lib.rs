@@ -11,8 +11,8 @@ pub use memory::limits as memory_limits;
 use std::io::{self, ErrorKind};
 
 /// Where a file could not be created or written. `place` is what may be chosen instead, such as "another place with --record".
-pub fn for_writing(error: &io::Error, place: &str) -> String {
-    if let Some(remedy) = of_limits(error) {
+pub fn write_remedy(error: &io::Error, place: &str) -> String {
+    if let Some(remedy) = limit_remedy(error) {
         return remedy;
     }
     match error.kind() {
@@ -40,8 +40,8 @@ pub fn for_writing(error: &io::Error, place: &str) -> String {
 
 /// Where a file could not be opened or read. `file` is what is needed where no more can be said, such as "a file written by
 /// switchcost measure".
-pub fn for_reading(error: &io::Error, file: &str) -> String {
-    if let Some(remedy) = of_limits(error) {
+pub fn read_remedy(error: &io::Error, file: &str) -> String {
+    if let Some(remedy) = limit_remedy(error) {
         return remedy;
     }
     match (error.kind(), number(error)) {
@@ -56,7 +56,7 @@ pub fn for_reading(error: &io::Error, file: &str) -> String {
 }
 
 /// Where the channels of a ring of tasks over `mechanism` could not be made.
-pub fn for_channels(error: &io::Error, mechanism: &str) -> String {
+pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     let without = format!("leave {mechanism} out of --mechanism");
     match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
@@ -76,7 +76,7 @@ pub fn for_channels(error: &io::Error, mechanism: &str) -> String {
             | ErrorKind::HostUnreachable,
             _,
         ) => format!("need the loopback device up; sudo ip link set lo up, or {without}"),
-        _ => match of_limits(error) {
+        _ => match limit_remedy(error) {
             Some(remedy) => remedy,
             None => format!("need a kernel and rights that allow them; {without}"),
         },
@@ -85,7 +85,7 @@ pub fn for_channels(error: &io::Error, mechanism: &str) -> String {
 
 /// Where a process or a thread could not be started, or what it needs to work not be made. `otherwise` is what is needed where
 /// no more can be said.
-pub fn for_starting(error: &io::Error, otherwise: &str) -> String {
+pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
         // A thread whose stack finds no room is refused in the same way.
         Some(libc::EAGAIN) => {
@@ -100,7 +100,7 @@ pub fn for_starting(error: &io::Error, otherwise: &str) -> String {
                               unlimited, and to make it last fsize in /etc/security/limits.d"
                 .to_owned()
         }
-        _ => of_limits(error).unwrap_or_else(|| otherwise.to_owned()),
+        _ => limit_remedy(error).unwrap_or_else(|| otherwise.to_owned()),
     }
 }
 
@@ -120,7 +120,7 @@ fn number(error: &io::Error) -> Option<i32> {
 }
 
 /// What the system has only so much of, whatever it was wanted for; none where it refuses for another reason.
-pub fn of_limits(error: &io::Error) -> Option<String> {
+pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
             "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last nofile in \
@@ -130,14 +130,14 @@ pub fn of_limits(error: &io::Error) -> Option<String> {
             "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
              fs.file-max=1000000, and to make it last /etc/sysctl.d"
         }
-        (ErrorKind::OutOfMemory, _) => return Some(for_memory()),
+        (ErrorKind::OutOfMemory, _) => return Some(memory_remedy()),
         _ => return None,
     };
     Some(remedy.to_owned())
 }
 
 /// Where there is no more memory to be had: names the limit that is in force.
-pub fn for_memory() -> String {
+pub fn memory_remedy() -> String {
     memory::limits().unwrap_or_else(|| "need more free memory; close other programs".to_owned())
 }
 
@@ -197,7 +197,7 @@ mod tests {
             (libc::EROFS, folder),
         ] {
             assert_eq!(
-                for_writing(&error(number), "another place with -o"),
+                write_remedy(&error(number), "another place with -o"),
                 remedy,
                 "{}",
                 error(number)
@@ -225,7 +225,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                for_reading(&error(number), "a trace"),
+                read_remedy(&error(number), "a trace"),
                 remedy,
                 "{}",
                 error(number)
@@ -240,10 +240,10 @@ mod tests {
             format!("{} at path \"a\"", error(libc::EMFILE)),
         );
         assert_eq!(
-            for_writing(&wrapped, "another"),
-            for_writing(&error(libc::EMFILE), "another")
+            write_remedy(&wrapped, "another"),
+            write_remedy(&error(libc::EMFILE), "another")
         );
-        let other = for_writing(&io::Error::other("odd (os error x)"), "another");
+        let other = write_remedy(&io::Error::other("odd (os error x)"), "another");
         assert_eq!(
             other,
             "need a folder that exists and may be written; choose another"
@@ -260,7 +260,7 @@ mod tests {
             (libc::EPERM, "need all of them; use fewer"),
         ] {
             assert_eq!(
-                for_starting(&error(number), "need all of them; use fewer"),
+                start_remedy(&error(number), "need all of them; use fewer"),
                 remedy,
                 "{}",
                 error(number)
@@ -296,7 +296,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                for_channels(&error(number), "tcp"),
+                channel_remedy(&error(number), "tcp"),
                 remedy,
                 "{}",
                 error(number)

@@ -78,17 +78,17 @@ pub fn render(parts: &[Part<'_>]) -> Html {
 
 /// One page about a comparison.
 pub fn render_comparison(comparison: &Comparison) -> Html {
-    framed(&[Content::of_comparison(comparison)], &COMPARISON)
+    framed(&[Content::comparison_head(comparison)], &COMPARISON)
 }
 
 /// One page about costs through many states.
 pub fn render_history(history: &History) -> Html {
-    framed(&[Content::of_history(history)], &COMPARISON)
+    framed(&[Content::history_head(history)], &COMPARISON)
 }
 
 /// One page about a paper that was redone.
 pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
-    framed(&[Content::of_reproduction(reproduction)], &REPRODUCTION)
+    framed(&[Content::reproduction_head(reproduction)], &REPRODUCTION)
 }
 
 fn framed(contents: &[Content], frame: &Frame) -> Html {

@@ -29,7 +29,7 @@ impl Scale {
     }
 
     /// The scale of an estimate: with more digits where three do not distinguish the interval's ends from its centre.
-    fn of_estimate(e: &Estimate) -> Self {
+    fn scale_of_estimate(e: &Estimate) -> Self {
         let mut scale = Scale::of(e.estimate);
         let is_blurred = |scale: &Scale| {
             let centre = scale.number(e.estimate);
@@ -175,7 +175,7 @@ pub(crate) fn centre(e: &Estimate) -> String {
         Claim::NoInterval => format!("{} (interval not known)", time(e.estimate)),
         Claim::NotDistinguishable => format!("not distinguishable from 0 ({})", ends(e)),
         Claim::BelowZero => format!("below 0 ({})", ends(e)),
-        Claim::Cost => Scale::of_estimate(e).with_unit(e.estimate),
+        Claim::Cost => Scale::scale_of_estimate(e).with_unit(e.estimate),
     }
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn with_interval(e: &Estimate) -> String {
 
 /// The ends of an estimate's interval, in the unit that its centre is shown in.
 pub(crate) fn interval(e: &Estimate) -> String {
-    Scale::of_estimate(e).range(e)
+    Scale::scale_of_estimate(e).range(e)
 }
 
 /// Half the interval's length in percent of the centre; nothing where the centre is not shown as a cost.

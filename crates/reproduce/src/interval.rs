@@ -17,7 +17,7 @@ pub(crate) fn of_mean(values: &[f64]) -> Option<Interval> {
 }
 
 /// The slope of the line through some points by least squares, with Student's interval; three points or more.
-pub(crate) fn of_slope(points: &[(f64, f64)]) -> Option<Interval> {
+pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
     let n = points.len() as f64;
     let [x, y] = [0, 1].map(|place| {
         points
@@ -46,7 +46,7 @@ pub(crate) fn of_batches(value: f64, without_one: &[f64]) -> Option<Interval> {
 }
 
 /// The ratio of two standard deviations with so many degrees of freedom, by the F distribution of the variances.
-pub(crate) fn of_spreads(ratio: f64, above: f64, below: f64) -> Option<Interval> {
+pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Option<Interval> {
     let high = |above, below| {
         Some(
             FisherSnedecor::new(above, below)
@@ -103,7 +103,7 @@ pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
 /// The mean over groups, each with the standard error of its own value, by the hierarchical bootstrap (groups are drawn, then what is in
 /// them: Davison and Hinkley 1997, section 3.8). Of a mean its variance is a sum, and needs no drawing: that of the groups' values, and
 /// the mean of their own.
-pub(crate) fn of_groups(groups: &[(f64, f64)]) -> Option<Interval> {
+pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     let n = groups.len() as f64;
     let mean = groups.iter().map(|(value, _)| value).sum::<f64>() / n;
     let between = groups
@@ -138,7 +138,7 @@ const RESAMPLES: usize = 1000;
 
 /// A statistic of independent runs: its standard error is that over samples of as many runs, drawn from these with replacement (Efron and
 /// Tibshirani 1993, chapter 6). None with fewer than six runs, or where most samples have no statistic.
-pub(crate) fn of_runs<T: Copy>(
+pub(crate) fn run_interval<T: Copy>(
     runs: &[T],
     statistic: impl Fn(&[T]) -> Option<f64>,
 ) -> Option<Interval> {
@@ -170,7 +170,7 @@ pub(crate) fn of_runs<T: Copy>(
 }
 
 /// The share of so many that were counted (Clopper and Pearson 1934).
-pub(crate) fn of_share(counted: u64, of: u64) -> Interval {
+pub(crate) fn share_interval(counted: u64, of: u64) -> Interval {
     let (k, n) = (counted as f64, of as f64);
     let beta = |a, b, share| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
     let low = if counted == 0 {

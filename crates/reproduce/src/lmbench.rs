@@ -51,7 +51,7 @@ fn cost(
         .find(is_wanted)
         .ok_or("the record lacks the column")?;
     finding
-        .of_a_handoff()
+        .handoff_cost()
         .ok_or_else(|| "it could not be measured: see the record".to_owned())
 }
 

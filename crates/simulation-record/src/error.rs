@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use switchcost_remedies::{for_reading, for_writing};
+use switchcost_remedies::{read_remedy, write_remedy};
 
 use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 
@@ -17,7 +17,7 @@ pub enum WriteSimulationError {
     /// The file cannot be created.
     #[error(
         "{path} cannot be created ({source}), {}",
-        for_writing(.source, ANOTHER_PLACE)
+        write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
         /// Where.
@@ -28,7 +28,7 @@ pub enum WriteSimulationError {
     /// The intervals do not fit; nothing is left behind.
     #[error(
         "{path} took no more ({source}), {}. While it is written it needs its length twice. The record was not kept",
-        for_writing(.source, ANOTHER_PLACE)
+        write_remedy(.source, ANOTHER_PLACE)
     )]
     Write {
         /// Where.
@@ -66,7 +66,7 @@ pub enum WriteSimulationError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
     /// The file cannot be read.
-    #[error("{path} cannot be read ({source}), {}", for_reading(.source, "a file written by switchcost simulate"))]
+    #[error("{path} cannot be read ({source}), {}", read_remedy(.source, "a file written by switchcost simulate"))]
     Open {
         /// Where.
         path: PathBuf,

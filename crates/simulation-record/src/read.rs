@@ -281,9 +281,9 @@ impl RecordFile {
     fn check_whole(&self) -> Result<(), ReadSimulationError> {
         let mut file = self.open()?;
         let footer = footer_of(&mut file).map_err(|source| self.cannot_read(source))?;
-        let (start, footer) = footer.map_err(|why| self.no_record(why))?;
+        let (start, footer) = footer.map_err(|why| self.read_failure(why))?;
         let Some(at) = checksum::find(&footer) else {
-            return Err(self.no_record("its footer has no checksum of ours".to_owned()));
+            return Err(self.read_failure("its footer has no checksum of ours".to_owned()));
         };
         let computed = checksum::compute(&mut file, start + at as u64)
             .map_err(|source| self.cannot_read(source))?;
@@ -306,7 +306,7 @@ impl RecordFile {
         let pairs = metadata.file_metadata().key_value_metadata();
         let pair = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == HEAD_KEY));
         let Some(json) = pair.and_then(|pair| pair.value.as_ref()) else {
-            return Err(self.no_record(format!("its footer has no {HEAD_KEY}")));
+            return Err(self.read_failure(format!("its footer has no {HEAD_KEY}")));
         };
         let damaged =
             |error: serde_json::Error| self.damaged("its head", describe_json_error(&error));
@@ -332,7 +332,7 @@ impl RecordFile {
             .strip_prefix(SIMULATION_SCHEMA)
             .and_then(|rest| rest.strip_prefix('/'))
         else {
-            return Err(self.no_record(format!(
+            return Err(self.read_failure(format!(
                 "its schema is {}, not {SIMULATION_SCHEMA}",
                 printable(&format!("{schema:?}"))
             )));
@@ -388,7 +388,7 @@ impl RecordFile {
         }
     }
 
-    fn no_record(&self, why: String) -> ReadSimulationError {
+    fn read_failure(&self, why: String) -> ReadSimulationError {
         ReadSimulationError::NoRecord {
             path: self.0.path().to_owned(),
             why,

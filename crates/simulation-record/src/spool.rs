@@ -45,7 +45,7 @@ impl Spool {
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?;
         let refused = file.refused.take();
-        Ok((SpoolReader::from_the_first(file)?, refused))
+        Ok((SpoolReader::read_from_start(file)?, refused))
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct SpoolReader {
 }
 
 impl SpoolReader {
-    fn from_the_first(mut file: SpoolFile) -> io::Result<SpoolReader> {
+    fn read_from_start(mut file: SpoolFile) -> io::Result<SpoolReader> {
         file.file.seek(SeekFrom::Start(0))?;
         file.rest.set_position(0);
         Ok(SpoolReader {
@@ -114,7 +114,7 @@ impl SpoolReader {
 
     /// From the first interval on, however far it was read.
     pub(crate) fn again(self) -> io::Result<SpoolReader> {
-        SpoolReader::from_the_first(self.decoder.finish().into_inner())
+        SpoolReader::read_from_start(self.decoder.finish().into_inner())
     }
 
     /// Fills `intervals` with the next ones, `count` of them unless the spool ends.

@@ -15,7 +15,7 @@ use switchcost_measure::PlanError;
 use switchcost_observe::ObserveError;
 use switchcost_programs::PrepareError;
 use switchcost_record::{ReadRecordError, WriteRecordError};
-use switchcost_remedies::{for_reading, for_writing};
+use switchcost_remedies::{read_remedy, write_remedy};
 use switchcost_simulation_record::{ReadSimulationError, WriteSimulationError};
 use switchcost_trace::{ImportError, ReadTraceError, UnfitPiece};
 use switchcost_workload::UnfitWorkingSet;
@@ -116,7 +116,7 @@ impl Failure {
     }
 
     /// A process runs somewhere: if no CPU is allowed to it, what says which could not be read.
-    pub(crate) fn no_cpu_allowed() -> Failure {
+    pub(crate) fn cpu_refusal() -> Failure {
         Failure::selection(
             "found no CPU allowed to this process in /proc/self/status, need one; mount /proc if it is not there (sudo mount -t proc \
              proc /proc)",
@@ -154,7 +154,7 @@ impl Failure {
             Failure::broken(format!(
                 "failed to write the result to {}: {error}, {}",
                 path.display(),
-                for_writing(&error, "another place")
+                write_remedy(&error, "another place")
             ))
         }
     }
@@ -164,7 +164,7 @@ impl Failure {
             Failure::record(format!(
                 "failed to open {}: {error}, {}",
                 path.display(),
-                for_reading(&error, "a file that can be read")
+                read_remedy(&error, "a file that can be read")
             ))
         }
     }
@@ -174,7 +174,7 @@ impl Failure {
             Failure::record(format!(
                 "failed to open the folder {}: {error}, {}",
                 path.display(),
-                for_reading(&error, "a folder of records that can be read")
+                read_remedy(&error, "a folder of records that can be read")
             ))
         }
     }
@@ -193,7 +193,7 @@ impl Failure {
     }
 
     pub(crate) fn print(error: io::Error) -> Failure {
-        let remedy = for_writing(&error, "another place for it");
+        let remedy = write_remedy(&error, "another place for it");
         Failure::broken(format!("failed to print the result: {error}, {remedy}"))
     }
 
@@ -208,14 +208,14 @@ impl Failure {
     }
 
     pub(crate) fn folder(error: io::Error) -> Failure {
-        let remedy = for_writing(&error, "another place with TMPDIR");
+        let remedy = write_remedy(&error, "another place with TMPDIR");
         Failure::broken(format!(
             "failed to set up the programs: found no temporary folder ({error}), {remedy}"
         ))
     }
 
     pub(crate) fn own_file(error: io::Error) -> Failure {
-        let remedy = for_reading(&error, "/proc and this program's own file in it");
+        let remedy = read_remedy(&error, "/proc and this program's own file in it");
         Failure::broken(format!(
             "failed to run this program again: {error}, {remedy}"
         ))

@@ -29,7 +29,7 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
 /// What of a machine and of what acts on its switches is no longer as it was. What others observe comes and goes.
 pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Difference> {
     let of = |host: &HostManifest| -> Facts {
-        of_host(host)
+        host_facts(host)
             .into_iter()
             .chain(host.switch_path.iter().flat_map(switch_path_facts))
             .collect()
@@ -101,7 +101,7 @@ fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
 
 /// What a record says of where and how it was taken.
 fn facts(header: &Header, with_path: bool) -> Facts {
-    let mut facts = of_host(&header.host);
+    let mut facts = host_facts(&header.host);
     facts.extend(
         header
             .host
@@ -152,7 +152,7 @@ fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
 }
 
 /// The machine. Left out is what never stays the same: memory available, interrupts.
-pub(super) fn of_host(host: &HostManifest) -> Facts {
+pub(super) fn host_facts(host: &HostManifest) -> Facts {
     let mut facts = vec![
         (
             "machine".to_owned(),

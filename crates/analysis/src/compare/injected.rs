@@ -4,7 +4,7 @@ use switchcost_record::injection::{Injection, Plan};
 use switchcost_units::{Bytes, Nanos};
 
 use super::candidate::{Candidate, Suspects, judge};
-use super::environment::{different, of_host};
+use super::environment::{different, host_facts};
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{
     Basis, Comparison, Cost, Origin, Outcome, Pair, Quantity, Request, RunSpread, Subject,
@@ -232,7 +232,7 @@ fn facts(record: &Injection) -> Vec<(String, String)> {
             .iter()
             .map(|service| ("work".to_owned(), service.work.clone())),
     );
-    facts.extend(of_host(&record.header.host));
+    facts.extend(host_facts(&record.header.host));
     facts.push((
         "switchcost".to_owned(),
         record.header.program_version.clone(),

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use switchcost_record::observation::{Calibration, Observation, Subject as Observed};
 
 use super::candidate::{Candidate, Suspects, judge};
-use super::environment::{Facts, different, of_host};
+use super::environment::{Facts, different, host_facts};
 use super::{
     Basis, Comparison, Cost, Difference, Origin, Outcome, Pair, Pricing, Request, RunSpread,
     Subject,
@@ -163,7 +163,7 @@ fn facts(record: &Observation) -> Facts {
         Observed::Everything => "everything".to_owned(),
     };
     let mut facts = vec![("observed".to_owned(), observed)];
-    facts.extend(of_host(&record.host));
+    facts.extend(host_facts(&record.host));
     facts.push(("counted by".to_owned(), record.source.to_string()));
     facts.push(("switchcost".to_owned(), record.program.clone()));
     facts

@@ -135,7 +135,7 @@ impl<'a> Found<'a> {
     fn value(&self) -> Option<f64> {
         let (switch, handoff) = (
             self.finding.deciding()?.estimate,
-            self.finding.of_a_handoff()?.estimate,
+            self.finding.handoff_cost()?.estimate,
         );
         let reload = match (
             quantity(&self.finding.case),

@@ -37,7 +37,7 @@ impl LogCost {
     }
 
     /// Of several values above 0. They are the independent units: their spread holds everything.
-    pub(super) fn of_values(values: &[f64]) -> LogCost {
+    pub(super) fn cost_of_values(values: &[f64]) -> LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
         let runs = logs.len() as f64;

@@ -114,7 +114,7 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
 }
 
 /// In a guest, which CPUs share a cache is what the hypervisor says.
-pub(crate) fn of_a_guest(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
+pub(crate) fn guest_flag(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
     let name = host
         .hypervisor
         .known()
@@ -278,12 +278,12 @@ mod tests {
     fn a_guest_says_whose_word_it_is() {
         let found = found(vec![at_once(SIZE, 1_000.0)]).shared_cache;
         let mut host = host();
-        let named = |host: &HostManifest| of_a_guest(&found, host).map(|flag| flag.detail);
+        let named = |host: &HostManifest| guest_flag(&found, host).map(|flag| flag.detail);
         host.hypervisor = switchcost_record::Fact::Known("KVM".to_owned());
         assert!(named(&host).is_some_and(|detail| {
             detail.starts_with("that these CPUs share a cache is what KVM says")
         }));
-        assert_eq!(of_a_guest(&[], &host), None);
+        assert_eq!(guest_flag(&[], &host), None);
         host.hypervisor = switchcost_record::Fact::Known("none".to_owned());
         assert_eq!(named(&host), None);
     }

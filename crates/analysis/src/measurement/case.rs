@@ -15,7 +15,7 @@ use crate::measurement::run_spread::{RunsDiffer, earlier_of};
 use crate::measurement::speed::Speed;
 use crate::measurement::stop::confidence;
 use crate::measurement::tail::tail;
-use crate::measurement::verdict::no_number;
+use crate::measurement::verdict::missing_number;
 use crate::statistics::estimate::estimate;
 
 /// What all cases of a record share.
@@ -44,7 +44,7 @@ pub(crate) fn find(
     let quantities = measured.quantities;
     let decisive = estimate(quantities.decisive(judged.case), confidence).map(|_| ());
     let mut found = empty_finding(run, judged);
-    if let Some(none) = no_number(judged, refusals, decisive) {
+    if let Some(none) = missing_number(judged, refusals, decisive) {
         found.flags.extend(none.flag);
         // Another reason may come first; that repetitions are missing is said all the same.
         found.flags.extend(refused(refusals).filter(|_| {

@@ -5,7 +5,7 @@ use switchcost_record::{MeasureRecord, SharedCost};
 
 use crate::measurement::findings::Findings;
 use crate::measurement::paired;
-use crate::measurement::run::by_case;
+use crate::measurement::run::group_by_case;
 use crate::measurement::speed::Speed;
 
 /// A run with fewer cycles of either kind does not show what sharing costs.
@@ -23,7 +23,7 @@ pub struct CoreSharing {
 /// What a record shows of its core; `None` where it has too few probes.
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
     let speed = Speed::new(record)?;
-    let windows = by_case(record, &record.cycles, |window| window.case);
+    let windows = group_by_case(record, &record.cycles, |window| window.case);
     let costs = findings
         .results
         .iter()

@@ -333,7 +333,7 @@ impl CaseFinding {
     }
 
     /// A hand-off with all that the case is about, as lmbench has it: the cost of a switch times the switches that a hand-off takes.
-    pub fn of_a_handoff(&self) -> Option<Estimate> {
+    pub fn handoff_cost(&self) -> Option<Estimate> {
         let switches = self
             .switches_per_handoff
             .filter(|_| prices_switches(&self.case) && self.reload.is_none());

@@ -5,7 +5,7 @@ use switchcost_record::{Band, Case, Plan, Refusal};
 use crate::measurement::deciding::hands_over_across_cpus;
 use crate::measurement::findings::{CaseFinding, Flag, FlagName, Shared, Source};
 use crate::measurement::judged::Judged;
-use crate::measurement::reload::not_settled;
+use crate::measurement::reload::unsettled_flag;
 use crate::measurement::stop::precision;
 use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, others};
 use crate::statistics::Estimate;
@@ -66,7 +66,7 @@ pub(crate) fn flags(
     flags.extend(wide_interval(found, plan));
     flags.extend(shared_core(found, judged));
     flags.extend(heavy_tail(found).filter(|_| !judged.is_beside_others()));
-    flags.extend(found.reload.as_ref().and_then(not_settled));
+    flags.extend(found.reload.as_ref().and_then(unsettled_flag));
     flags.extend(across_cpus(&found.case));
     flags.extend(missing_calls_flag(&found.case));
     flags.extend(involuntary(found, judged));
@@ -228,7 +228,7 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
         shared.share * 100.0,
         judged
             .remedies
-            .other_cpu("choose another CPU with --cpu, or ")
+            .advise_cpu("choose another CPU with --cpu, or ")
     );
     Some(Flag {
         name: FlagName::SharedCore,

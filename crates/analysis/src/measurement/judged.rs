@@ -54,7 +54,7 @@ impl Remedies {
     }
 
     /// A word of advice about the CPU, where that may be named.
-    pub(crate) fn other_cpu(self, advice: &'static str) -> &'static str {
+    pub(crate) fn advise_cpu(self, advice: &'static str) -> &'static str {
         if self.names_cpu { advice } else { "" }
     }
 }

@@ -108,7 +108,7 @@ impl Reloads {
 }
 
 /// Says where the working set had not come back by the last walk but the settled ones.
-pub(crate) fn not_settled(reload: &Reload) -> Option<Flag> {
+pub(crate) fn unsettled_flag(reload: &Reload) -> Option<Flag> {
     let last = reload.walks_ns.last()?;
     let sum: f64 = reload
         .walks_ns

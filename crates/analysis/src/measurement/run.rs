@@ -34,12 +34,12 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
             .as_ref()
             .map_or(1.0, |speed| speed.most_of_sharing(&header.core_clock)),
     };
-    let mut samples = by_case(record, &record.samples, |sample| sample.case);
-    let mut cycles = by_case(record, &record.cycles, |window: &Cycles| window.case);
+    let mut samples = group_by_case(record, &record.samples, |sample| sample.case);
+    let mut cycles = group_by_case(record, &record.cycles, |window: &Cycles| window.case);
     cycles
         .iter_mut()
         .for_each(|windows| windows.sort_by_key(|window| window.at_ns));
-    let refusals = by_case(record, &record.refusals, |refusal: &Refusal| refusal.case);
+    let refusals = group_by_case(record, &record.refusals, |refusal: &Refusal| refusal.case);
     let found = header.plan.cases.iter().enumerate().map(|(index, case)| {
         let (samples, cycles) = (
             std::mem::take(&mut samples[index]),
@@ -58,7 +58,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
         fastest_hertz: speed.fastest_hertz(),
     });
     let mut flags = flags(record);
-    flags.extend(at_once::of_a_guest(&shared_cache, &header.host));
+    flags.extend(at_once::guest_flag(&shared_cache, &header.host));
     let latency = |(size_bytes, load_ns)| LoadLatency {
         size_bytes,
         load_ns,
@@ -76,7 +76,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
 }
 
 /// One list for each case of the plan; what belongs to no case is left out.
-pub(crate) fn by_case<'a, T>(
+pub(crate) fn group_by_case<'a, T>(
     record: &MeasureRecord,
     items: &'a [T],
     case: impl Fn(&T) -> u32,

@@ -36,7 +36,7 @@ const INDEPENDENT: f64 = 8.0;
 impl Estimate {
     /// The same with an interval for its ratio to other cases of its run that have the same mechanism and number of tasks: what runs
     /// differ by is theirs, too (`docs/method/statistics.md`).
-    pub fn beside_its_run(&self) -> Estimate {
+    pub fn estimate_within_run(&self) -> Estimate {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
         Estimate {
             low: widened(self.within_run.0),
@@ -659,7 +659,7 @@ mod tests {
             let found = estimate(&values, 0.9)
                 .expect("enough")
                 .across_runs()
-                .beside_its_run();
+                .estimate_within_run();
             runs.entry(run).or_default().insert(case, found);
         }
         let cases: Vec<&str> = runs

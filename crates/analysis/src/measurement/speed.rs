@@ -65,7 +65,7 @@ pub(crate) enum Sharing {
 impl Speed {
     /// Of all cycles of a record; `None` where it has none.
     pub(crate) fn new(record: &MeasureRecord) -> Option<Speed> {
-        Speed::of_cycles(
+        Speed::speed_of_cycles(
             &record.header.core_clock,
             record.header.clock.ticks_per_second,
             &record.cycles,
@@ -73,7 +73,7 @@ impl Speed {
     }
 
     /// Of some.
-    pub(crate) fn of_cycles(
+    pub(crate) fn speed_of_cycles(
         clock: &CoreClock,
         rate: TickRate,
         windows: &[Cycles],

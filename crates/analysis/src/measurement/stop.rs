@@ -49,7 +49,7 @@ fn decisive<'a>(
         .filter(|window| window.case as usize == case_index)
         .collect();
     let judged = Judged::new(case, rate, Vec::new(), own);
-    let speed = Speed::of_cycles(&header.core_clock, rate, cycles);
+    let speed = Speed::speed_of_cycles(&header.core_clock, rate, cycles);
     let speed = speed.filter(|_| !judged.is_too_disturbed())?;
     let values = paired::quantities(case, &judged.windows, &speed, 1.0, Choice::Every);
     Some((case, values.decisive(case).to_vec()))

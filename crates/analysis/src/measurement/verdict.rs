@@ -20,7 +20,7 @@ pub(crate) struct NoNumber {
 }
 
 /// `None` where the decisive quantity has an estimate that may stand.
-pub(crate) fn no_number(
+pub(crate) fn missing_number(
     judged: &Judged<'_>,
     refusals: &[&Refusal],
     decisive: Result<(), TooFew>,
@@ -205,7 +205,7 @@ fn wrong_switching_count(remedies: Remedies, switching: f64, low: f64, high: f64
             remedies.against_load(),
         )
     } else {
-        let other = remedies.other_cpu(", or choose one with --cpu");
+        let other = remedies.advise_cpu(", or choose one with --cpu");
         (
             "the token moves without a switch",
             format!("see that all tasks are on one CPU{other}"),

@@ -262,7 +262,7 @@ impl Counted<'_> {
             Entry::SystemCall(call) if SLEEPS.contains(&call.as_str()) => {
                 self.about_sleeps(call, is_it)
             }
-            Entry::SystemCall(call) => self.advice(for_waits_in(call)?, is_it, |_| 0),
+            Entry::SystemCall(call) => self.advice(advise_waits(call)?, is_it, |_| 0),
             _ => None,
         }
     }
@@ -392,7 +392,7 @@ impl Counted<'_> {
         for tasks in observed(self.observation).filter(&is_affected) {
             let costs = known::costs(self.observation, tasks)?;
             for cause in tasks.causes.iter().filter(|cause| is(cause)) {
-                direct = direct.plus(cost::of_cause(cause, costs)?);
+                direct = direct.plus(cost::cost_of_cause(cause, costs)?);
                 waits_ns = waits_ns.saturating_add(waits(cause));
             }
         }
@@ -423,7 +423,7 @@ fn is_by_its_own_call(why: Why, entry: &Entry) -> bool {
     why == Why::PreemptedByWoken && matches!(entry, Entry::SystemCall(_) | Entry::Futex(_))
 }
 
-fn for_waits_in(call: &str) -> Option<Change> {
+fn advise_waits(call: &str) -> Option<Change> {
     if TRANSFERS_OR_TIMES.contains(&call) {
         return Some(Change::FewerWakeUps {
             call: call.to_owned(),

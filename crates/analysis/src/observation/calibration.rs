@@ -167,7 +167,7 @@ impl Core {
         let seen = findings
             .results
             .iter()
-            .filter_map(when_shared)
+            .filter_map(shared_fraction)
             .map(|(_, ratio)| ratio);
         Core {
             most_shared: remembered.chain(seen).fold(1.0, f64::max),
@@ -180,7 +180,7 @@ impl Core {
     }
 
     fn cost(&self, result: &CaseFinding, estimate: &Estimate) -> Cost {
-        let (share, ratio) = when_shared(result).unwrap_or((0.0, 1.0));
+        let (share, ratio) = shared_fraction(result).unwrap_or((0.0, 1.0));
         let as_it_was = 1.0 + share * (ratio - 1.0);
         // The ends of what may be below nothing are not to come nearer to it.
         let high = self.slowed(estimate.high).max(estimate.high);
@@ -194,7 +194,7 @@ impl Core {
 
 /// The share of the time in which the core was shared while a case was measured whose costs leave that out, and how many times
 /// as much it cost then.
-fn when_shared(result: &CaseFinding) -> Option<(f64, f64)> {
+fn shared_fraction(result: &CaseFinding) -> Option<(f64, f64)> {
     let shared = result.shared.as_ref().filter(|shared| shared.is_left_out)?;
     let (beside, alone) = (shared.cost_ns.as_ref()?, result.deciding()?);
     let ratio = beside.estimate / alone.estimate;

@@ -54,7 +54,7 @@ fn of(tasks: &Tasks, observation: &Observation) -> Vec<CauseCost> {
     let causes = tasks.causes.iter().map(|cause| CauseCost {
         why: Some(cause.why),
         switches: cause.switches,
-        direct_ns: costs.and_then(|costs| cost::of_cause(cause, costs)),
+        direct_ns: costs.and_then(|costs| cost::cost_of_cause(cause, costs)),
     });
     causes.collect()
 }

@@ -106,7 +106,7 @@ pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
                 .plus(interrupt),
         );
     }
-    sum(tasks, |cause| of_cause(cause, costs))
+    sum(tasks, |cause| cost_of_cause(cause, costs))
 }
 
 /// Of the direct cost, that of the interrupts out of which the tasks were preempted; none where causes are not known.
@@ -114,7 +114,7 @@ pub(super) fn interrupts(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() && tasks.involuntary > 0 {
         return None;
     }
-    sum(tasks, |cause| of_interrupt(cause, costs))
+    sum(tasks, |cause| cost_of_interrupt(cause, costs))
 }
 
 fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
@@ -125,7 +125,7 @@ fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
 }
 
 /// What the switches of one cause cost directly; none where the machine's costs are not known.
-pub(super) fn of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
+pub(super) fn cost_of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     let calibration = costs.calibration;
     let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
     let each = match cause.why {
@@ -133,12 +133,12 @@ pub(super) fn of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
         why if why.is_involuntary() => between,
         _ => blocked,
     };
-    Some(times(&each, cause.switches as f64).plus(of_interrupt(cause, costs)?))
+    Some(times(&each, cause.switches as f64).plus(cost_of_interrupt(cause, costs)?))
 }
 
 /// The interrupts of the switches of one cause. A time slice ends at a tick, which comes without a switch as well: it costs something
 /// only where the kernel sets a timer for it. A task that is woken by a system call needs none.
-fn of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
+fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     let interrupts = Interrupt::of(costs)?.times(cause.switches as f64);
     Some(match (cause.why, &cause.entry) {
         (Why::SliceEnded, _) => interrupts.perhaps(),

@@ -186,7 +186,7 @@ pub struct RuntimeThreads {
 }
 
 /// One finding for each kind of threads that a runtime of a language is known to have.
-pub(super) fn by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
+pub(super) fn threads_by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
     let known: Vec<(Kind, &Tasks)> = observed(priced.observation)
         .filter_map(|tasks| Some((runtimes::kind(tasks)?, tasks)))
         .collect();
@@ -214,7 +214,7 @@ pub(super) fn by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
 }
 
 /// One finding for each control group. Of processes that have ended it is not known.
-pub(super) fn by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+pub(super) fn findings_by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, group_of(tasks).to_owned());
     together(priced, key, |_, tasks| {
         finding(priced, None, group_of(tasks[0]).to_owned(), tasks)

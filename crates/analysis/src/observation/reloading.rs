@@ -143,7 +143,7 @@ impl Reloading<'_> {
             Usual | Least => run / tasks.switches().max(1) as f64,
         };
         let is_timed = known.points.iter().all(|point| point.away_ns.is_some());
-        behind_all(tasks, end, |others| {
+        cost_after_all(tasks, end, |others| {
             let away = if is_timed {
                 Away::Ns(others)
             } else {
@@ -177,7 +177,7 @@ enum End {
 }
 
 /// The sum over all returns of a cost by how long others ran, which after a move to another core is none.
-fn behind_all(tasks: &Tasks, end: End, cost: impl Fn(f64) -> f64) -> f64 {
+fn cost_after_all(tasks: &Tasks, end: End, cost: impl Fn(f64) -> f64) -> f64 {
     let behind = |(from, to, count): (Nanos, Option<Nanos>, u64)| {
         let from = from.0 as f64;
         let others = match (end, to) {

@@ -38,7 +38,7 @@ pub fn stacks(observation: &Observation) -> Vec<Stack<'_>> {
             off_ns: cause.off_ns.0,
             wait_ns: cause.wait_ns.0,
             direct_ns: known::costs(observation, tasks)
-                .and_then(|costs| cost::of_cause(cause, costs)?.likely),
+                .and_then(|costs| cost::cost_of_cause(cause, costs)?.likely),
         })
         .collect()
 }

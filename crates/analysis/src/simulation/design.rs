@@ -14,7 +14,7 @@ use super::kernel::kernel;
 use super::levels::levels;
 use super::long_turns::long_turns;
 use super::overhead::{overhead, table_4_overhead};
-use super::partitions::without_process;
+use super::partitions::unmatched_keys;
 use super::places::{evictors, places};
 use super::programs::processes;
 use super::shares::parts;
@@ -186,7 +186,7 @@ fn flags(
             "the interval of the cost covers 0".to_owned(),
         );
     }
-    for detail in without_process(&result.design, &context.head.processes) {
+    for detail in unmatched_keys(&result.design, &context.head.processes) {
         flag(FlagName::PartitionWithoutProcess, detail);
     }
     let covered: f64 = sums

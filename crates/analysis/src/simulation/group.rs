@@ -135,10 +135,10 @@ pub(crate) fn merged(sums: &DesignSums, causes: &[usize]) -> (Vec<Cell>, Vec<Vec
     let mut cells = vec![Cell::default(); width];
     let mut batches = vec![vec![Sum::default(); width]; BATCHES];
     for cause in causes {
-        if let Some(of_cause) = &sums.cells[*cause] {
+        if let Some(cost_of_cause) = &sums.cells[*cause] {
             cells
                 .iter_mut()
-                .zip(of_cause.iter())
+                .zip(cost_of_cause.iter())
                 .for_each(|(to, from)| to.add(from));
         }
         for (batch, to) in batches.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use switchcost_design::{Design, Partition};
 const SHOWN: usize = 6;
 
 /// What is said of each key of a partition that names no process: a name that is misspelt divides nothing.
-pub(crate) fn without_process(design: &Design, processes: &[ProcessFacts]) -> Vec<String> {
+pub(crate) fn unmatched_keys(design: &Design, processes: &[ProcessFacts]) -> Vec<String> {
     let is_known = |key: &str| {
         processes
             .iter()

@@ -58,8 +58,8 @@ impl Scanner<'_> {
             b'{' => self.inside(b'}', true, &path),
             b'[' => self.inside(b']', false, &path),
             b'"' => self.word(),
-            b'-' | b'0'..=b'9' => self.until_end(Kind::Number),
-            _ => self.until_end(Kind::Other),
+            b'-' | b'0'..=b'9' => self.end_of_kind(Kind::Number),
+            _ => self.end_of_kind(Kind::Other),
         };
         self.found.push(Found {
             kind,
@@ -113,7 +113,7 @@ impl Scanner<'_> {
         Kind::Word
     }
 
-    fn until_end(&mut self, kind: Kind) -> Kind {
+    fn end_of_kind(&mut self, kind: Kind) -> Kind {
         while self
             .text
             .get(self.at)

@@ -31,7 +31,7 @@ fn count_walks(order: Order, bytes: usize, seconds: f64, least: f64) -> usize {
 }
 
 /// Each case, by what a pair takes beyond the same work alone.
-pub(super) fn beside_alone(shell: &Shell) -> Result<Vec<Case>, String> {
+pub(super) fn excess_cases(shell: &Shell) -> Result<Vec<Case>, String> {
     const RUNS: usize = 5;
     let case = |(order, kib): (Order, usize)| {
         let rounds = count_walks(order, kib << 10, 0.2, 4.0);

@@ -71,7 +71,7 @@ impl Shared {
                 .collect::<io::Result<Vec<_>>>()
         };
         let cannot = |error: io::Error| {
-            let remedy = switchcost_remedies::for_channels(&error, &case.mechanism.to_string());
+            let remedy = switchcost_remedies::channel_remedy(&error, &case.mechanism.to_string());
             format!(
                 "found no way to make the channels of {tasks} tasks over {} ({error}), {remedy}",
                 case.mechanism

@@ -109,7 +109,7 @@ impl Experiment for Tasks {
         }
         self.bodies.choose_arm(batch);
         let (user_switches, Part { turns, time }) = self.together(batch);
-        let switching_handoffs = batch.all_rounds() * self.bodies.tasks as u64;
+        let switching_handoffs = batch.total_rounds() * self.bodies.tasks as u64;
         Ok(Timed {
             handoffs: turns,
             time,

@@ -31,7 +31,7 @@ pub(super) struct Btf {
 pub(super) type Field = (String, usize, usize);
 
 impl Btf {
-    pub(super) fn of_object(object: &[u8]) -> Btf {
+    pub(super) fn parse_object(object: &[u8]) -> Btf {
         let file = object::File::parse(object).expect("clang's");
         let section = file
             .section_by_name(".BTF")

@@ -12,7 +12,7 @@ fn program() -> Option<Btf> {
         println!("skipped: a build without clang has no program to compare with");
         return None;
     }
-    Some(Btf::of_object(object))
+    Some(Btf::parse_object(object))
 }
 
 #[test]

@@ -9,7 +9,7 @@ use switchcost_record::observation::{Frame, Module, SampledStacks, UserStack};
 use super::layout::Sample;
 use super::mappings::{Mappings, Place, is_for_runtime_code};
 use super::runtime_code::RuntimeCode;
-use crate::sums::until_zero;
+use crate::sums::trim_at_zero;
 
 /// Different stacks kept; samples of others are counted as lost.
 const STACKS: usize = 1 << 16;
@@ -45,7 +45,7 @@ impl Sums {
     pub(crate) fn add(&mut self, sample: &Sample) {
         let stack = Stack {
             process: sample.process,
-            name: String::from_utf8_lossy(until_zero(&sample.name)).into_owned(),
+            name: String::from_utf8_lossy(trim_at_zero(&sample.name)).into_owned(),
             is_wait: sample.waits != 0,
             frames: self.frames_of(sample),
         };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use switchcost_remedies::{for_reading, for_writing};
+use switchcost_remedies::{read_remedy, write_remedy};
 use switchcost_units::Bytes;
 
 use super::Form;
@@ -26,7 +26,7 @@ pub enum WriteRecordError {
     /// The file cannot be created.
     #[error(
         "{path} cannot be created ({source}), {}",
-        for_writing(.source, ANOTHER_PLACE)
+        write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
         /// Where.
@@ -37,7 +37,7 @@ pub enum WriteRecordError {
     /// A line could not be appended; the lines before it are whole and on disk.
     #[error(
         "{path} took {lines} lines and then no more ({source}), {}. What was written is whole: switchcost report {}",
-        for_writing(.source, ANOTHER_PLACE), as_argument(.path)
+        write_remedy(.source, ANOTHER_PLACE), as_argument(.path)
     )]
     Append {
         /// Where.
@@ -64,7 +64,7 @@ impl WriteRecordError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
     /// The file cannot be read.
-    #[error("{path} cannot be read ({source}), {}", for_reading(.source, &format!("a file written by {writer}")))]
+    #[error("{path} cannot be read ({source}), {}", read_remedy(.source, &format!("a file written by {writer}")))]
     Open {
         /// Where.
         path: PathBuf,

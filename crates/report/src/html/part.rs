@@ -126,7 +126,7 @@ impl Content {
     }
 
     /// About two sides.
-    pub(super) fn of_comparison(comparison: &Comparison) -> Self {
+    pub(super) fn comparison_head(comparison: &Comparison) -> Self {
         Content::new(
             "c1".to_owned(),
             "Base and new",
@@ -135,7 +135,7 @@ impl Content {
         )
     }
 
-    pub(super) fn of_history(history: &History) -> Self {
+    pub(super) fn history_head(history: &History) -> Self {
         Content::new(
             "c1".to_owned(),
             "From state to state",
@@ -163,7 +163,7 @@ impl Content {
     }
 
     /// About a paper that was redone.
-    pub(super) fn of_reproduction(reproduction: &Reproduction<'_>) -> Self {
+    pub(super) fn reproduction_head(reproduction: &Reproduction<'_>) -> Self {
         let blocks = reproduce::blocks(reproduction);
         Content::new(
             "r1".to_owned(),

@@ -78,7 +78,7 @@ fn cost_sentence(
 }
 
 /// A result that cannot be, and what is probably the cause.
-pub(super) fn of_doubt(record: &Injection, findings: &Findings) -> Option<String> {
+pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let what = match doubt(record, findings)? {
         Doubt::BelowSwitches { cost_ns, least_ns } => format!(
             "with nothing touched a preemption would cost {}, less than the two switches that it takes: {} at least by all that is published",
@@ -100,7 +100,7 @@ pub(super) fn of_doubt(record: &Injection, findings: &Findings) -> Option<String
 }
 
 /// What it costs to be moved.
-pub(super) fn of_moves(record: &Injection, findings: &Findings) -> Option<String> {
+pub(super) fn moves_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let moved = findings.moved.as_ref()?;
     let cost = moved.cost_ns.as_ref()?;
     let (who, home, cpu) = (program(record), record.header.plan.cpu, moved.cpu);

@@ -59,8 +59,8 @@ fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bo
         None => answer::add(page, record, findings),
     }
     [
-        answer::of_doubt(record, findings),
-        answer::of_moves(record, findings),
+        answer::doubt_sentence(record, findings),
+        answer::moves_sentence(record, findings),
         periods::answer(findings),
     ]
     .iter()

@@ -20,7 +20,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
             .for_each(|note| page.item(note)),
         None => add_twins(page, record, findings),
     }
-    [other_tasks(record), unfinished(record)]
+    [name_other_tasks(record), unfinished(record)]
         .into_iter()
         .flatten()
         .for_each(|note| page.item(&note));
@@ -102,7 +102,7 @@ fn missed(findings: &Findings) -> Option<String> {
 }
 
 /// Who else has had the CPU.
-fn other_tasks(record: &Injection) -> Option<String> {
+fn name_other_tasks(record: &Injection) -> Option<String> {
     let end = record.end.as_ref().filter(|end| !end.others.is_empty())?;
     let of = |other: &Other| {
         let part = other.cpu_ns.0 as f64 / end.elapsed_ns.0.max(1) as f64;

@@ -130,12 +130,12 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
             time(plan.turn_ns.0 as f64)
         ),
     ];
-    notes.extend(other_tasks_sentence(service));
-    notes.extend(no_work_sentence(record, found));
+    notes.extend(add_other_tasks(service));
+    notes.extend(missing_work_sentence(record, found));
     notes
 }
 
-fn other_tasks_sentence(service: &Service) -> Option<String> {
+fn add_other_tasks(service: &Service) -> Option<String> {
     let (own, others) = (
         service.look.cpu_ns.0 as f64,
         service.look.others_cpu_ns.0 as f64,
@@ -149,7 +149,7 @@ fn other_tasks_sentence(service: &Service) -> Option<String> {
     })
 }
 
-fn no_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<String> {
+fn missing_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<String> {
     (found.without_work > 0).then(|| {
         format!(
             "{} of {} groups of phases had fewer than 10 pieces of work, and were left out.",

@@ -121,7 +121,7 @@ fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
     findings
         .results
         .iter()
-        .filter(|found| has_numbers(found) && found.of_a_handoff().is_some())
+        .filter(|found| has_numbers(found) && found.handoff_cost().is_some())
 }
 
 /// The kernel's switches are hand-offs, but for a bare fiber's.
@@ -256,7 +256,7 @@ fn add_data(page: &mut Page, findings: &Findings) {
         let part = |part: &Option<switchcost_analysis::Estimate>| {
             part.as_ref().map(|part| with_bound(&part.scaled(scaled)))
         };
-        let whole = found.of_a_handoff();
+        let whole = found.handoff_cost();
         let cells = [
             starred(found, &name(found)),
             found.case.working_set.size_bytes.to_string(),

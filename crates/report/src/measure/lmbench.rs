@@ -82,7 +82,7 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
 /// The cost of a hand-off, the working set's reload included: lmbench, too, takes off what its work costs alone, and divides by how
 /// often its token was handed on.
 fn entry(finding: &CaseFinding) -> Entry {
-    match (&finding.verdict, &finding.of_a_handoff()) {
+    match (&finding.verdict, &finding.handoff_cost()) {
         (Verdict::NotMeasured { .. }, _) => Entry::new("not measured", Tone::Bad),
         (_, None) => NO_NUMBER.into(),
         (_, Some(estimate)) if !is_cost(estimate) => Entry::new(centre(estimate), tone(finding)),

@@ -33,7 +33,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     let mut text = cost(observation, findings);
     text += &format!(" {}", often(observation, findings));
     if let (Some(requests), Some(switches)) = (observation.requests, findings.switches_a_request) {
-        let cost = of_a_request(observation, findings);
+        let cost = request_sentence(observation, findings);
         text += &format!(
             " Each of {} requests took {} switches{cost}.",
             count(requests),
@@ -44,7 +44,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
         text += " No request was counted meanwhile: what each cost is not known.";
     }
     if let Some(no_advice) = &findings.no_advice {
-        text += &format!(" {}", not_advised(no_advice));
+        text += &format!(" {}", no_advice_sentence(no_advice));
     }
     // Of what costs too little to matter that was said already.
     let advice = findings
@@ -58,7 +58,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
 }
 
 /// The direct part alone if what cold caches cost is not known.
-fn of_a_request(observation: &Observation, findings: &Findings) -> String {
+fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     let all = &findings.all;
     let both = findings
         .cost_a_request_ns
@@ -66,8 +66,8 @@ fn of_a_request(observation: &Observation, findings: &Findings) -> String {
     let requests = observation.requests.unwrap_or(0).max(1) as f64;
     let direct = all.direct_ns.map(|direct| direct.over(requests));
     match (both, direct) {
-        (Some(both), _) => format!(", {} of CPU time", of_times(both)),
-        (None, Some(direct)) => format!(", {} of CPU time directly", of_times(direct)),
+        (Some(both), _) => format!(", {} of CPU time", times_words(both)),
+        (None, Some(direct)) => format!(", {} of CPU time directly", times_words(direct)),
         (None, None) => String::new(),
     }
 }
@@ -121,8 +121,8 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let direct = share(Some(direct.likely.unwrap_or(direct.high)));
             format!(
                 "Switching costs {who} {} of the CPU time{}: {direct} directly, {}.",
-                of_range(range),
-                in_cpus(all.cost_cpus, observation),
+                range_words(range),
+                cpu_share(all.cost_cpus, observation),
                 of_caches(indirect, all, observation)
             )
         }
@@ -131,8 +131,8 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
                 "Switching directly costs {who} {} of the CPU time{}. Cold caches: {}; `{}` measures them.",
-                of_range(direct),
-                in_cpus(direct_cpus, observation),
+                range_words(direct),
+                cpu_share(direct_cpus, observation),
                 unmeasured(all),
                 injecting(observation, findings)
             )
@@ -195,7 +195,7 @@ fn of_caches(indirect: Range, found: &ProcessFinding, observation: &Observation)
         return format!("{likely} ({ends})");
     };
     if by == KnownBy::Inject {
-        let by = by_inject(observation);
+        let by = inject_source(observation);
         return format!("{likely} ({ends}) if others touch memory as fast, {by}");
     }
     let is_profiled = found
@@ -211,7 +211,7 @@ fn of_caches(indirect: Range, found: &ProcessFinding, observation: &Observation)
 }
 
 /// `by inject of `python3 w.py`, yesterday`; of several how many.
-fn by_inject(observation: &Observation) -> String {
+fn inject_source(observation: &Observation) -> String {
     let serves = |known: &&KnownReload| {
         let mut own = observation.tasks.iter();
         known.by == KnownBy::Inject && own.any(|tasks| known.is_of(tasks.process, &tasks.name))
@@ -245,10 +245,10 @@ fn days_between(first: &str, second: &str) -> Option<i32> {
 /// A share of a small CPU time says nothing.
 fn negligible(who: &str, observation: &Observation, findings: &Findings) -> String {
     let by = match findings.all.likely_by {
-        Some(KnownBy::Inject) => format!(", {}", by_inject(observation)),
+        Some(KnownBy::Inject) => format!(", {}", inject_source(observation)),
         _ => String::new(),
     };
-    let a_second = |range: Range| of_times(range.over(findings.seconds));
+    let a_second = |range: Range| times_words(range.over(findings.seconds));
     match (
         findings.all.cost_ns.or(findings.all.direct_ns),
         findings.all.cpu_ns,
@@ -267,7 +267,7 @@ fn negligible(who: &str, observation: &Observation, findings: &Findings) -> Stri
 }
 
 /// `, 0.022 of 2 CPUs`: what is likely, or else from where to where.
-fn in_cpus(cost: Option<Range>, observation: &Observation) -> String {
+fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     let Some(cost) = cost else {
         return String::new();
     };
@@ -291,7 +291,7 @@ pub(super) fn cpus(value: f64) -> String {
     }
 }
 /// `4.1 % (3.2 to 6.0 %)`, without what is likely `3.2 to 6.0 %`, and without an upper end `4.1 % (3.2 % or more)`.
-fn of_range(range: Range) -> String {
+fn range_words(range: Range) -> String {
     let ends = if range.is_bounded() {
         format!("{} to {}", number(range.low), share(Some(range.high)))
     } else {
@@ -309,7 +309,7 @@ fn number(value: f64) -> String {
 }
 
 /// `4.1 us (3.2 to 6.0 us)`.
-fn of_times(range: Range) -> String {
+fn times_words(range: Range) -> String {
     let ends = format!("{} to {}", time(range.low), time(range.high));
     range
         .likely
@@ -368,7 +368,7 @@ fn advised(advice: &Advice) -> String {
             is_whole,
         } => {
             let own = advice.at_most.waits_ns.filter(|_| !is_whole);
-            return of_a_quota(group, throttled_ns.0, *is_whole, own);
+            return quota_sentence(group, throttled_ns.0, *is_whole, own);
         }
         Change::FewerLocks => waits("waiting for locks"),
         _ => waits("waiting for a CPU"),
@@ -388,11 +388,11 @@ fn advised(advice: &Advice) -> String {
     };
     format!(
         "Most likely to help: {}. {wins}",
-        what_to_change(&advice.change)
+        change_sentence(&advice.change)
     )
 }
 
-fn not_advised(why: &NoAdvice) -> String {
+fn no_advice_sentence(why: &NoAdvice) -> String {
     match why {
         NoAdvice::NoFreeCpu { observed, other } => format!(
             "No advice: {} takes the CPU from {}, and no CPU is free for either.",
@@ -403,7 +403,7 @@ fn not_advised(why: &NoAdvice) -> String {
     }
 }
 
-fn of_a_quota(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option<u64>) -> String {
+fn quota_sentence(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option<u64>) -> String {
     let (group, throttled) = (name(group), time(throttled_ns as f64));
     if is_whole {
         return format!(
@@ -426,7 +426,7 @@ fn of_a_quota(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option<u64
     )
 }
 
-fn what_to_change(change: &Change) -> String {
+fn change_sentence(change: &Change) -> String {
     match change {
         Change::Nothing | Change::RaiseQuota { .. } => String::new(),
         Change::Separate { observed, other } => format!(

@@ -307,7 +307,7 @@ fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
 }
 
 /// What is not drawn, since it was not counted.
-pub(super) fn not_drawn(observation: &Observation, findings: &Findings) -> Option<String> {
+pub(super) fn undrawn_note(observation: &Observation, findings: &Findings) -> Option<String> {
     let missing = [
         (findings.all.direct_ns.is_none(), "what switches cost"),
         (findings.causes.is_empty(), "why tasks were switched"),

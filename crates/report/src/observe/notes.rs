@@ -70,11 +70,11 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             .filter(is_worth_narrowing)
             .map(answer::widest),
     );
-    notes.extend(of_interrupts(findings));
-    notes.push(of_calibration(observation));
-    notes.extend(of_speculation(observation));
+    notes.extend(interrupts_note(findings));
+    notes.push(calibration_note(observation));
+    notes.extend(speculation_note(observation));
     if is_all {
-        notes.extend(findings.counted.as_ref().and_then(of_counted));
+        notes.extend(findings.counted.as_ref().and_then(counted_note));
         let reasons = counters::reasons(&observation.counter_tests).into_iter();
         notes.extend(reasons.map(|reason| format!("At switches: {reason}.")));
     }
@@ -98,7 +98,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             share(Some(own))
         ));
     }
-    notes.extend(figures::not_drawn(observation, findings).filter(|_| page.has_figures()));
+    notes.extend(figures::undrawn_note(observation, findings).filter(|_| page.has_figures()));
     page.gap();
     notes.iter().for_each(|note| page.item(note));
 }
@@ -117,7 +117,7 @@ fn between_looks(observation: &Observation) -> Option<&'static str> {
 }
 
 /// What the CPU counted in a turn.
-fn of_counted(counted: &CountedTurns) -> Option<String> {
+fn counted_note(counted: &CountedTurns) -> Option<String> {
     let turns = counted.instructions.count() as f64;
     let events = counted.events.iter();
     let each: Vec<String> = events
@@ -130,7 +130,7 @@ fn of_counted(counted: &CountedTurns) -> Option<String> {
     ))
 }
 
-fn of_calibration(observation: &Observation) -> String {
+fn calibration_note(observation: &Observation) -> String {
     match &observation.calibration {
         Some(calibration) => {
             let measured_at = calibration.measured_at.get(..16).unwrap_or(&calibration.measured_at);
@@ -142,7 +142,7 @@ fn of_calibration(observation: &Observation) -> String {
 }
 
 /// Names whose switches cost more than the calibration's, which restricts nothing.
-fn of_speculation(observation: &Observation) -> Option<String> {
+fn speculation_note(observation: &Observation) -> Option<String> {
     let names: BTreeSet<&str> = observation
         .tasks
         .iter()
@@ -212,7 +212,7 @@ fn joined(group: &Throttled) -> Option<String> {
 const FEW: f64 = 0.1;
 
 /// What of the direct cost are interrupts.
-fn of_interrupts(findings: &Findings) -> Option<String> {
+fn interrupts_note(findings: &Findings) -> Option<String> {
     let (direct, interrupts) = (
         findings.all.direct_ns?.likely?,
         findings.all.interrupts_ns?.likely?,

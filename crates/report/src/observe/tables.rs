@@ -157,7 +157,7 @@ fn grid(rows: &[ProcessFinding], label: fn(&ProcessFinding) -> String, most: usi
 
 pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
     let label = match (found.process, found.tasks) {
-        (Some(process), _) => format!("{} {process}{}", name(&found.name), of_container(found)),
+        (Some(process), _) => format!("{} {process}{}", name(&found.name), container_name(found)),
         (None, 1) => name(&found.name),
         (None, tasks) => format!("{} x {}", name(&found.name), count(tasks)),
     };
@@ -202,7 +202,7 @@ fn bounded(found: &ProcessFinding) -> Option<Range> {
 }
 
 /// ` = 7 in 3f2a91c07b5d`: what the process is called in its own namespace, and its container or control group.
-pub(in crate::observe) fn of_container(found: &ProcessFinding) -> String {
+pub(in crate::observe) fn container_name(found: &ProcessFinding) -> String {
     let inside = found.process_inside.map(|process| format!(" = {process}"));
     let group = found
         .control_group

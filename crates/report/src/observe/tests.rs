@@ -599,7 +599,7 @@ fn a_process_of_a_container_has_both_its_numbers_and_its_container() {
             .iter()
             .find(|found| found.process.is_some())
             .expect("it has switched");
-        super::tables::of_container(found)
+        super::tables::container_name(found)
     };
     let id = "0123456789abcdef".repeat(4);
     assert_eq!(

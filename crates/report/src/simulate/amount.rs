@@ -108,7 +108,7 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
 
 /// What that time leaves out, where a core of the design is one that overlaps and prefetches: those of a gigahertz and more do. The ratios
 /// are of docs/method/model.md, "The simulator beside time".
-pub(super) fn beside_time(
+pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
 ) -> Option<&'static str> {
     cycles.into_iter().flatten().any(|[_, long]| long <= 1.0).then_some(
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn only_cores_of_today_overlap() {
-        assert!(beside_time([None, Some([0.27, 0.5])]).is_some());
-        assert!(beside_time([None, Some([20.0, 40.0])]).is_none());
+        assert!(time_note([None, Some([0.27, 0.5])]).is_some());
+        assert!(time_note([None, Some([20.0, 40.0])]).is_none());
     }
 
     #[test]

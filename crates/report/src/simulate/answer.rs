@@ -11,7 +11,7 @@ use crate::quantity::{count, rounded, share};
 
 /// The answer to the user's question, one sentence a design, three at most.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
-    if let Some(text) = of_a_part(&head.trace) {
+    if let Some(text) = part_sentence(&head.trace) {
         page.paragraph(&text);
     }
     let Some((first, others)) = findings.designs.split_first() else {
@@ -64,7 +64,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 }
 
 /// What is to be known before any number.
-pub(super) fn of_a_part(trace: &TraceFacts) -> Option<String> {
+pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     let why = trace.incomplete.as_ref()?;
     Some(format!(
         "Not all of the trace was simulated ({}): every number is of what came before.",

@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, LevelFinding};
 use switchcost_design::result::{ByView, LevelCounts};
 
-use super::amount::{as_time, beside_time, ends, filled, known, one, perhaps, with_bound};
+use super::amount::{as_time, ends, filled, known, one, perhaps, time_note, with_bound};
 use super::compared;
 use crate::entry::Entry;
 use crate::grid::Grid;
@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
          process first asks for what others have loaded, in no other number; overhead: excess cycles (shared less private, \
          no cut-off) over all cycles; flushed: each switch empties everything; reload bound: every line once",
     );
-    if let Some(words) = beside_time(findings.designs.iter().map(as_if_in_order)) {
+    if let Some(words) = time_note(findings.designs.iter().map(as_if_in_order)) {
         page.prose(words);
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use switchcost_analysis::simulation::OrderFinding;
 use switchcost_design::result::Simulation;
 
-use super::amount::{as_time, beside_time, ends, known, with_bound};
+use super::amount::{as_time, ends, known, time_note, with_bound};
 use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
@@ -74,7 +74,7 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
          others drove out; more: all cycles over those of the best order of the design; what the kernel itself takes for a switch \
          is in none of them",
     );
-    if let Some(words) = beside_time(orders.iter().map(|order| order.cycle_ns)) {
+    if let Some(words) = time_note(orders.iter().map(|order| order.cycle_ns)) {
         page.item(words);
     }
     page.method(&["reordering", "simulated-cost"]);

@@ -4,7 +4,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::Simulation;
 
-use super::amount::{as_time, beside_time, ends, perhaps, with_bound};
+use super::amount::{as_time, ends, perhaps, time_note, with_bound};
 use super::designs::{as_if_in_order, cpi};
 use super::{answer, notes, sweep, trace};
 use crate::entry::Entry;
@@ -69,7 +69,7 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
-    if beside_time(findings.designs.iter().take(DESIGNS).map(as_if_in_order)).is_some() {
+    if time_note(findings.designs.iter().take(DESIGNS).map(as_if_in_order)).is_some() {
         page.prose(
             "time: as if no two misses overlapped; measured reloads took 1/120 of it to all of it",
         );

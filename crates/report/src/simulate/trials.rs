@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{Findings, TrialFinding};
 use switchcost_design::result::Simulation;
 
 use super::amount::{cycles, ends, known, with_bound};
-use super::answer::of_a_part;
+use super::answer::part_sentence;
 use super::{csv, json};
 use crate::entry::Entry;
 use crate::for_programs::{Document, OutputFormat, Table};
@@ -70,7 +70,7 @@ impl InEveryFormat for Several<'_> {
 
 fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFinding]) {
     for (number, (head, _)) in trials.iter().enumerate() {
-        if let Some(text) = of_a_part(&head.trace) {
+        if let Some(text) = part_sentence(&head.trace) {
             page.paragraph(&format!("Trial {}: {text}", number + 1));
         }
     }

@@ -90,7 +90,11 @@ pub(crate) fn ratio_within_run(
     above: &Estimate,
     below: &Estimate,
 ) -> Term {
-    ratio(name, &above.beside_its_run(), &below.beside_its_run())
+    ratio(
+        name,
+        &above.estimate_within_run(),
+        &below.estimate_within_run(),
+    )
 }
 
 /// The same of numbers with their ends; none where the lower one may be 0 or less.

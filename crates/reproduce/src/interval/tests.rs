@@ -26,40 +26,40 @@ fn a_line_through_five_points_has_a_slope_with_an_interval() {
         (7.0, 1.28),
         (8.0, 2.56),
     ];
-    let (slope, low, high) = of_slope(&points).expect("five points");
+    let (slope, low, high) = slope_interval(&points).expect("five points");
     assert!(
         (slope - 0.460_59).abs() < 1e-4 && ((high - low) / 2.0 - 0.134_81 * 2.353_36).abs() < 1e-3,
         "{slope} {low}"
     );
-    assert_eq!(of_slope(&points[..2]), None);
+    assert_eq!(slope_interval(&points[..2]), None);
 }
 
 /// F(0.95; 15, 15) is 2.4034 and F(0.95; 5, 10) 3.3258, F(0.95; 10, 5) 4.7351 in every table of it.
 #[test]
 fn spreads_of_few_runs_are_hardly_known() {
-    let (_, low, high) = of_spreads(1.0, 15.0, 15.0).expect("degrees of freedom");
+    let (_, low, high) = spread_ratio_interval(1.0, 15.0, 15.0).expect("degrees of freedom");
     assert!(
         (high - 2.4034_f64.sqrt()).abs() < 1e-3 && (low * high - 1.0).abs() < 1e-9,
         "{low} {high}"
     );
-    let (_, low, high) = of_spreads(2.0, 5.0, 10.0).expect("degrees of freedom");
+    let (_, low, high) = spread_ratio_interval(2.0, 5.0, 10.0).expect("degrees of freedom");
     assert!(
         (low - 2.0 / 3.3258_f64.sqrt()).abs() < 1e-3
             && (high - 2.0 * 4.7351_f64.sqrt()).abs() < 1e-3
     );
-    assert_eq!(of_spreads(0.0, 5.0, 5.0), None);
+    assert_eq!(spread_ratio_interval(0.0, 5.0, 5.0), None);
 }
 
 /// scipy.stats.beta.ppf: of 3 in 1000 at 90 %, 0.00081806 and 0.0077346; of none in 300, 1 - 0.05^(1/300).
 #[test]
 fn a_share_of_few_has_the_interval_of_a_count() {
-    let (share, low, high) = of_share(3, 1000);
+    let (share, low, high) = share_interval(3, 1000);
     assert!(
         (share - 0.003).abs() < 1e-12 && (low - 0.000_818_06).abs() < 1e-6,
         "{low}"
     );
     assert!((high - 0.007_734_6).abs() < 1e-5, "{high}");
-    let (share, low, high) = of_share(0, 300);
+    let (share, low, high) = share_interval(0, 300);
     assert!(
         share == 0.0 && low == 0.0 && (high - (1.0 - 0.05_f64.powf(1.0 / 300.0))).abs() < 1e-9,
         "{high}"
@@ -133,7 +133,7 @@ fn groups_are_drawn_before_what_is_in_them() {
     let groups = [[1.0, 2.0], [2.0, 4.0], [1.5, 1.5]];
     let summed =
         groups.map(|[a, b]: [f64; 2]| (f64::midpoint(a, b), (a - b).abs() / 8.0_f64.sqrt()));
-    let (mean, low, high) = of_groups(&summed).expect("three groups");
+    let (mean, low, high) = group_interval(&summed).expect("three groups");
     assert!((mean - 2.0).abs() < 1e-12, "{mean}");
     // Student's factor of three groups is 2.92.
     let variance = ((high - low) / 2.0 / 2.919_985_6).powi(2);
@@ -153,7 +153,7 @@ fn groups_are_drawn_before_what_is_in_them() {
         (variance - by_drawing - 0.25 / 3.0).abs() < 0.005,
         "{variance} {by_drawing}"
     );
-    assert_eq!(of_groups(&summed[..1]), None);
+    assert_eq!(group_interval(&summed[..1]), None);
 }
 
 /// Average costs on 1a, and their standard errors over batches, of trials of Timesharing that were taken here: with 250, 600 and 1200
@@ -186,7 +186,7 @@ fn six_recorded_trials_cover_the_mean_of_all_as_often_as_they_say() {
     };
     let mut hundred = || {
         covered(truth, || {
-            of_groups(&std::array::from_fn::<_, 6, _>(|_| trial())).expect("six")
+            group_interval(&std::array::from_fn::<_, 6, _>(|_| trial())).expect("six")
         })
     };
     let found = (0..10).map(|_| hundred()).sum::<usize>();
@@ -206,11 +206,11 @@ fn the_spread_of_24_runs_is_covered_as_often_as_it_says() {
     let mut noise = Noise::new(5);
     let truth = (2.0 / std::f64::consts::PI).sqrt().ln();
     let found = covered(truth, || {
-        of_runs(&(0..24).map(|_| noise.normal()).collect::<Vec<_>>(), spread).expect("runs")
+        run_interval(&(0..24).map(|_| noise.normal()).collect::<Vec<_>>(), spread).expect("runs")
     });
     assert!((84..=98).contains(&found), "{found} of 100");
     assert_eq!(
-        of_runs(&[1.0, 2.0, 3.0, 4.0, 5.0], spread),
+        run_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], spread),
         None,
         "too few to draw from"
     );

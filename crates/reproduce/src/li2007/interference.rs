@@ -12,7 +12,7 @@ use switchcost_units::Bytes;
 use super::steps::{RUNS, SETTINGS, Setting};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
-use crate::interval::{of_mean, of_runs};
+use crate::interval::{of_mean, run_interval};
 use crate::published::{LiRow, li_tables};
 use crate::text::percent;
 use crate::{Exhibit, Records, Table};
@@ -82,7 +82,7 @@ fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Resu
         pairs.iter().map(|pair| pair[place]).sum::<f64>() / pairs.len() as f64
     };
     let ratio = |pairs: &[[f64; 2]]| finite((mean(pairs, 1) / mean(pairs, 0)).ln());
-    let (value, low, high) = of_runs(&pairs, ratio).ok_or(TOO_FEW)?;
+    let (value, low, high) = run_interval(&pairs, ratio).ok_or(TOO_FEW)?;
     let note = format!(
         "{} and {} of the time; {} runs each",
         percent(mean(&pairs, 0)),
@@ -166,7 +166,7 @@ const TOO_FEW: &str = "too few runs for an interval, or runs that do not vary";
 
 fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
     let (value, low, high) =
-        of_runs(blocks, |blocks| finite(shift(blocks, before, after))).ok_or(TOO_FEW)?;
+        run_interval(blocks, |blocks| finite(shift(blocks, before, after))).ok_or(TOO_FEW)?;
     Ok(Found::new(
         vec![Term::new("medians shift by", value, low, high)],
         format!("{} runs each", blocks.len()),
@@ -175,7 +175,7 @@ fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
 
 /// How many times as far the runs of one setting vary as those of another.
 fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
-    let found = of_runs(blocks, |blocks| {
+    let found = run_interval(blocks, |blocks| {
         finite(spread(blocks, after) - spread(blocks, before))
     });
     let (value, low, high) = found.ok_or(TOO_FEW)?;
@@ -201,7 +201,8 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let difference = |blocks: &[Block]| {
         of(blocks, SHARED_QUIET, SHARED_NOISY) - of(blocks, ISOLATED_QUIET, ISOLATED_NOISY)
     };
-    let (value, low, high) = of_runs(blocks, |blocks| finite(difference(blocks))).ok_or(TOO_FEW)?;
+    let (value, low, high) =
+        run_interval(blocks, |blocks| finite(difference(blocks))).ok_or(TOO_FEW)?;
     let [shared, isolated] = [
         of(blocks, SHARED_QUIET, SHARED_NOISY),
         of(blocks, ISOLATED_QUIET, ISOLATED_NOISY),

@@ -43,7 +43,7 @@ fn points(findings: &Findings, access: Access, stride: u64) -> Points {
 
 /// With intervals to compare them with each other: they are all of one run.
 fn points_of_one_run(findings: &Findings, access: Access, stride: u64) -> Points {
-    points_with(findings, access, stride, Estimate::beside_its_run)
+    points_with(findings, access, stride, Estimate::estimate_within_run)
 }
 
 fn points_with(
@@ -523,7 +523,7 @@ fn steps_up(points: &[Point]) -> Vec<Term> {
 
 /// The largest total cost less the direct one, over the direct one.
 fn indirect_range(records: &Records) -> Result<Found, String> {
-    let direct = direct_cost(records)?.beside_its_run();
+    let direct = direct_cost(records)?.estimate_within_run();
     let all = points_of_strides(records)?;
     let (most, low, high) = most_of(&clear(all.clone()))?;
     let dearest = dearest(&all).ok_or("no size was measured")?;

@@ -7,7 +7,7 @@ use switchcost_units::Bytes;
 use super::{KERNEL, SIZES_KIB, USER, first_level, is_about};
 use crate::claims::{Found, Quantities, Term, over, ratio, ratio_within_run};
 use crate::exhibit::Cell;
-use crate::interval::{Interval, largest, of_spreads, smallest};
+use crate::interval::{Interval, largest, smallest, spread_ratio_interval};
 use crate::text::{microseconds, percent};
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
@@ -204,8 +204,8 @@ fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64),
 fn steadier(records: &Records, is_relative: bool) -> Result<Found, String> {
     let (kernel, of_kernel) = variation(&kernel(records)?, is_relative)?;
     let (user, of_user) = variation(&user(records)?, is_relative)?;
-    let (value, low, high) =
-        of_spreads(user / kernel, of_user, of_kernel).ok_or("the costs have no spread")?;
+    let (value, low, high) = spread_ratio_interval(user / kernel, of_user, of_kernel)
+        .ok_or("the costs have no spread")?;
     let show = if is_relative { percent } else { microseconds };
     let note = format!(
         "{} at user level, {} in the kernel",
@@ -250,7 +250,7 @@ fn level(records: &Records) -> Result<Found, String> {
         .iter()
         .filter(|(size, _)| (1..64 << 10).contains(size));
     let small: Vec<Interval> = small
-        .map(|(_, cost)| cost.beside_its_run())
+        .map(|(_, cost)| cost.estimate_within_run())
         .map(|e| (e.estimate, e.low, e.high))
         .collect();
     match largest(&small).zip(smallest(&small)) {
@@ -270,7 +270,7 @@ fn same_shape(records: &Records) -> Result<Found, String> {
         curve
             .iter()
             .find(|(found, _)| *found == size)
-            .map(|(_, estimate)| estimate.beside_its_run())
+            .map(|(_, estimate)| estimate.estimate_within_run())
     };
     let both: Vec<(u64, Estimate, Estimate)> = kernel
         .iter()

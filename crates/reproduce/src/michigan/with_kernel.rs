@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 use crate::arm::{ARMS, Arm};
 use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
-use crate::interval::{of_mean, of_slope};
+use crate::interval::{of_mean, slope_interval};
 use crate::text::number;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
 
@@ -219,7 +219,7 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
             .map(|(kib, gap)| ((*kib as f64).log2(), *gap))
             .collect();
         let (slope, low, high) =
-            of_slope(&line).ok_or("too few sizes for a line with an interval")?;
+            slope_interval(&line).ok_or("too few sizes for a line with an interval")?;
         terms.push(Term::new(layer.name(), slope, low, high));
         let ((small, first), (large, last)) = (gaps[0], gaps[gaps.len() - 1]);
         let [small, large] = [small, large].map(Bytes::kib);

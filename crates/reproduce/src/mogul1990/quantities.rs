@@ -9,7 +9,7 @@ use super::sample::{
 use super::{DESIGNS, SETS, Trial, trials};
 use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
-use crate::interval::{Interval, largest, of_share, smallest};
+use crate::interval::{Interval, largest, share_interval, smallest};
 
 /// Designs that differ in the processor, and in the size of the caches.
 const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
@@ -46,7 +46,7 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
         all.iter().map(of).sum(),
         all.iter().map(Trial::switches).sum(),
     );
-    let (_, low, high) = of_share(counted, switches);
+    let (_, low, high) = share_interval(counted, switches);
     let term = Term::new(
         term.name,
         term.value,

@@ -9,7 +9,7 @@ use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, 
 use super::{SETS, Trial, trials};
 use crate::Records;
 use crate::claims::{Found, Term};
-use crate::interval::{error_of_batches, of_batches, of_groups};
+use crate::interval::{error_of_batches, group_interval, of_batches};
 use crate::text::number;
 
 pub(super) const TIMESHARING: usize = 0;
@@ -137,7 +137,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
             one.value.ln(),
             &logarithms(&mut one.without_one.iter().copied()),
         ),
-        all => of_groups(
+        all => group_interval(
             &all.iter()
                 .map(|one| one.grouped(f64::ln))
                 .collect::<Vec<_>>(),
@@ -153,7 +153,8 @@ pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<
         .iter()
         .map(|sample| sample.grouped(|value| value))
         .collect();
-    let (mean, low, high) = of_groups(&groups).ok_or("one trial has no spread: run another")?;
+    let (mean, low, high) =
+        group_interval(&groups).ok_or("one trial has no spread: run another")?;
     Ok(Term::new(name, mean, low, high))
 }
 

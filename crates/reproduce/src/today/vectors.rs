@@ -30,7 +30,7 @@ fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>,
 fn added(records: &Records) -> Result<(Interval, String), String> {
     let found = results_by_state(records)?;
     let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);
-    let [none, all] = [none, all].map(Estimate::beside_its_run);
+    let [none, all] = [none, all].map(Estimate::estimate_within_run);
     let more = (
         all.estimate - none.estimate,
         all.low - none.high,

@@ -237,7 +237,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
                 .max();
             holds.ok_or_else(|| {
                 refused(
-                    &format!("no cache of level {level} on this machine"),
+                    format!("no cache of level {level} on this machine"),
                     "a level that it has, or a size",
                     "name a size: --footprint 0,256KiB,4MiB",
                 )
@@ -388,7 +388,7 @@ fn tried(
         (Err(why), Some(_)) => return Err(missing_groups(&why)),
         (Err(_), None) => return Err(Fault::LeavesGroup.into()),
     };
-    let subject = subject.in_groups(groups);
+    let subject = subject.freeze_by_groups(groups);
     let found = run(&subject)?;
     Ok(found.map(|found| {
         (

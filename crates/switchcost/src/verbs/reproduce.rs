@@ -86,7 +86,7 @@ fn site<'a>(
         .cpu
         .or(begun_on)
         .or_else(|| quietest_cpu(host))
-        .ok_or_else(Failure::no_cpu_allowed)?;
+        .ok_or_else(Failure::cpu_refusal)?;
     if !host.cpus_allowed.contains(&quiet_cpu) {
         return Err(Failure::selection(format!(
             "found --cpu {quiet_cpu}, need one of the CPUs allowed to this process"

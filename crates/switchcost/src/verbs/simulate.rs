@@ -71,7 +71,11 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
                  which is read by its index; write one with switchcost trace",
             ));
         }
-        let session = Session::prepare(&arguments.capture, orders::of_live(arguments)?, TURN_SEED)?;
+        let session = Session::prepare(
+            &arguments.capture,
+            orders::live_quantum(arguments)?,
+            TURN_SEED,
+        )?;
         return live(
             session,
             &arguments.designs,

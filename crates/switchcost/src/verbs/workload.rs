@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
         None,
         Some(switches),
     )?
-    .of_endless_programs();
+    .discard_output();
     simulate::live(session, &arguments.designs, stretch, output).map(set_exit)
 }
 

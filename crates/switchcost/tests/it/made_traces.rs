@@ -696,9 +696,9 @@ fn parts_of_a_trace_add_up() {
     // First levels with LRU are right from the first instruction of a part on, however short its warm-up.
     let part = |more: &[&str]| simulate(&[more, &["--warm-up", "1000"]].concat());
     let parts = [
-        part(&["--to", "300001"]),
+        part(&["--range", "..300001"]),
         part(&["--range", "300001..700000"]),
-        part(&["--from", "700000"]),
+        part(&["--range", "700000.."]),
     ];
     let sum = |place: usize| parts.iter().map(|part| numbers(part)[place]).sum::<u64>();
     assert_eq!([0, 1, 2, 3, 4, 5].map(sum), numbers(&whole));
@@ -800,7 +800,7 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     let refused = said(&["--warm-up", "5"]);
     assert_eq!(
         refused,
-        "switchcost: failed to simulate: found --warm-up without a part, need --range, --from, --to or --sample with it; leave it \
+        "switchcost: failed to simulate: found --warm-up without a part, need --range or --sample with it; leave it \
          out for all of the trace\n"
     );
     let live = place.run(&["simulate", "live", "--range", "..5", "--", "true"]);

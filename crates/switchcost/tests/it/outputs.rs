@@ -391,7 +391,7 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
             "--record",
             "--output",
             [
-                &["measure", "--record", &record, "--output", text(&here)][..],
+                &["measure", "--record", &record, "-o", text(&here)][..],
                 &fiber,
             ]
             .concat(),
@@ -400,7 +400,7 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
             "--record",
             "--output",
             [
-                &["measure", "--record", text(&link), "--output", &record][..],
+                &["measure", "--record", text(&link), "-o", &record][..],
                 &fiber,
             ]
             .concat(),
@@ -419,11 +419,7 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
         (
             "--record",
             "--output",
-            [
-                &["observe", "--record", &record, "--output", &record][..],
-                &touch,
-            ]
-            .concat(),
+            [&["observe", "--record", &record, "-o", &record][..], &touch].concat(),
         ),
         (
             "--record",
@@ -438,7 +434,7 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
             "--record",
             "--output",
             [
-                &["inject", "--record", &record, "--output", text(&link)][..],
+                &["inject", "--record", &record, "-o", text(&link)][..],
                 &touch,
             ]
             .concat(),
@@ -460,7 +456,7 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
             "--record",
             "--output",
             [
-                &["simulate", "live", "--record", &record, "--output", &record][..],
+                &["simulate", "live", "--record", &record, "-o", &record][..],
                 &touch,
             ]
             .concat(),

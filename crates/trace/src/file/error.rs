@@ -1,6 +1,6 @@
 use std::io;
 
-use switchcost_remedies::{for_reading, for_starting, for_writing};
+use switchcost_remedies::{read_remedy, start_remedy, write_remedy};
 
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;
@@ -12,7 +12,7 @@ pub enum WriteTraceError {
     #[error(
         "found no way to append after {chunks} chunks of {instructions} instructions ({source}), {}. What was written is whole up \
          to byte {bytes}",
-        for_writing(.source, "another place")
+        write_remedy(.source, "another place")
     )]
     Append {
         /// Whole chunks in the file.
@@ -71,7 +71,7 @@ pub enum WriteTraceError {
         most: usize,
     },
     /// A thread could not be had.
-    #[error("found no thread or memory to write with ({error}), {remedy}", error = .0, remedy = for_starting(.0, "need both; close other programs"))]
+    #[error("found no thread or memory to write with ({error}), {remedy}", error = .0, remedy = start_remedy(.0, "need both; close other programs"))]
     Resources(io::Error),
     /// The header is too long or cannot be written as JSON.
     #[error(
@@ -156,7 +156,7 @@ pub enum ReadTraceError {
     /// The file cannot be read at all.
     #[error(
         "found a file that cannot be read at byte {offset} ({source}), {}; {before} before it can be used",
-        for_reading(.source, "one that can")
+        read_remedy(.source, "one that can")
     )]
     Io {
         /// Where.
@@ -167,7 +167,7 @@ pub enum ReadTraceError {
         before: Before,
     },
     /// A thread or memory could not be had.
-    #[error("found no thread or memory to decode with ({error}), {remedy}", error = .0, remedy = for_starting(.0, "need both; close other programs"))]
+    #[error("found no thread or memory to decode with ({error}), {remedy}", error = .0, remedy = start_remedy(.0, "need both; close other programs"))]
     Resources(io::Error),
 }
 

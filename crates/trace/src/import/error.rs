@@ -176,7 +176,7 @@ pub enum ImportError {
     #[error("{0} bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)")]
     Word(u64),
     /// The file cannot be read.
-    #[error("found a file that cannot be read at {place} ({source}), {}", switchcost_remedies::for_reading(.source, "one that can"))]
+    #[error("found a file that cannot be read at {place} ({source}), {}", switchcost_remedies::read_remedy(.source, "one that can"))]
     Io {
         /// Up to where it could.
         place: Location,

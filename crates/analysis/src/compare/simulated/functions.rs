@@ -4,7 +4,7 @@ use crate::simulation::FunctionFinding;
 
 /// What a compiler adds to the name of a part or a copy of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) says nothing of what the
 /// kernel does, and another compiler adds another: parts are put together under the function's own name.
-pub(super) fn by_source(functions: &[FunctionFinding]) -> Vec<FunctionFinding> {
+pub(super) fn functions_by_source(functions: &[FunctionFinding]) -> Vec<FunctionFinding> {
     let mut all: Vec<FunctionFinding> = Vec::with_capacity(functions.len());
     for function in functions {
         let name = source_name(&function.function);
@@ -55,6 +55,6 @@ mod tests {
             part("pick_eevdf.part.0", 9.0, 0.25),
         ];
         let expected = [part("pick_eevdf", 69.0, 1.25), part("dequeue", 40.0, 0.5)];
-        assert_eq!(by_source(&symbols), expected);
+        assert_eq!(functions_by_source(&symbols), expected);
     }
 }

@@ -198,7 +198,7 @@ fn kernel_numbers(kernel: &KernelFinding) -> Vec<Number> {
     };
     numbers.extend(kernel.fills_per_switch.iter().map(of_level));
     numbers.extend(
-        functions::by_source(&kernel.functions)
+        functions::functions_by_source(&kernel.functions)
             .iter()
             .flat_map(function_numbers),
     );
@@ -234,7 +234,7 @@ pub(super) fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
     let of_record = |record: &Record<'_>| {
         let kernel = record.finding.kernel.iter();
         let functions = kernel
-            .flat_map(|kernel| functions::by_source(&kernel.functions))
+            .flat_map(|kernel| functions::functions_by_source(&kernel.functions))
             .collect::<Vec<_>>();
         let all: f64 = functions
             .iter()
@@ -393,7 +393,7 @@ fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
             let (value, left) = batches(one, name)?;
             LogCost::of_batches(value, left).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
         }
-        _ => Ok(LogCost::of_values(
+        _ => Ok(LogCost::cost_of_values(
             &known
                 .iter()
                 .filter_map(|cost| cost.estimate)
@@ -438,6 +438,6 @@ fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
                 records: values.len(),
             })
         }
-        _ => Some(LogCost::of_values(&values).cost(confidence)),
+        _ => Some(LogCost::cost_of_values(&values).cost(confidence)),
     }
 }

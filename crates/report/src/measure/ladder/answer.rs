@@ -85,7 +85,7 @@ fn thread<'a>(
     let cost = if size == Bytes(0) {
         found.handoff_ns.clone()
     } else {
-        found.of_a_handoff()
+        found.handoff_cost()
     };
     Some((found, cost.filter(is_cost)?))
 }
@@ -133,7 +133,7 @@ fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
         let size = other.case.working_set.size_bytes;
         Some((
             size,
-            other.of_a_handoff().filter(is_cost)?,
+            other.handoff_cost().filter(is_cost)?,
             thread(findings, other, size)?.1,
         ))
     });

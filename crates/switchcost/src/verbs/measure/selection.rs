@@ -56,7 +56,7 @@ pub(super) fn placement(
         (PlacementFlag::One, None) => claims
             .first_free(&cpus_by_quiet(host))
             .map(PlacementChoice::One)
-            .ok_or_else(Failure::no_cpu_allowed),
+            .ok_or_else(Failure::cpu_refusal),
     }
 }
 

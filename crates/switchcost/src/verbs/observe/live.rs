@@ -36,7 +36,7 @@ enum Order {
 }
 
 impl Order {
-    fn of_key(key: char) -> Option<Order> {
+    fn order_by_key(key: char) -> Option<Order> {
         match key {
             'c' => Some(Order::Cost),
             's' => Some(Order::Switches),
@@ -170,7 +170,7 @@ impl Live {
                 _ if modifiers.contains(KeyModifiers::CONTROL) => {}
                 KeyCode::Char('q') | KeyCode::Esc => self.is_left = true,
                 KeyCode::Char('p' | ' ') => self.is_paused = !self.is_paused,
-                KeyCode::Char(key) => self.order = Order::of_key(key).unwrap_or(self.order),
+                KeyCode::Char(key) => self.order = Order::order_by_key(key).unwrap_or(self.order),
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use switchcost_record::trust::{make_folder, open_listed};
 use switchcost_record::{MeasureRecord, Source};
-use switchcost_remedies::for_writing;
+use switchcost_remedies::write_remedy;
 use switchcost_reproduce::Step;
 use switchcost_units::CpuId;
 
@@ -33,7 +33,7 @@ impl Folder {
             Failure::broken(format!(
                 "failed to make the site in {}: {error}, {}",
                 folder.path.display(),
-                for_writing(&error, "another with -o")
+                write_remedy(&error, "another with -o")
             ))
         })?;
         Ok(folder)

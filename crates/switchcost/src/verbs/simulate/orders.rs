@@ -48,7 +48,7 @@ impl Order {
 }
 
 /// The quantum of programs that are traced as they are simulated.
-pub(super) fn of_live(arguments: &SimulateArguments) -> Result<u64, Failure> {
+pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure> {
     if !arguments.schedule.is_empty()
         || arguments.at_once.is_some()
         || arguments.page_faults.is_some()

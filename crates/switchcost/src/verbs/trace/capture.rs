@@ -35,7 +35,7 @@ impl NewTrace {
         let writer = TraceWriter::create(new_file(path, Readers::AsUsual)?, header);
         Ok(NewTrace {
             path: path.to_owned(),
-            writer: writer.map_err(|source| not_begun(path, source))?,
+            writer: writer.map_err(|source| creation_failure(path, source))?,
         })
     }
 
@@ -74,7 +74,7 @@ pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
 }
 
 /// A trace that took not even its header is none, and would hold the name.
-pub(super) fn not_begun(path: &Path, source: WriteTraceError) -> Failure {
+pub(super) fn creation_failure(path: &Path, source: WriteTraceError) -> Failure {
     let _ = fs::remove_file(path);
     failed(path, source)
 }
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let interrupt = Interrupt::watch()?;
     let mut recorder = session
         .recorder(new_file(&path, readers)?, is_redacted)
-        .map_err(|source| not_begun(&path, source))?;
+        .map_err(|source| creation_failure(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
     // Whatever ended it, what was captured is whole and stays.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
@@ -270,7 +270,7 @@ impl Session {
     }
 
     /// Programs of ours, which go on without end: their own output goes nowhere, and one that ends, ends all.
-    pub(crate) fn of_endless_programs(mut self) -> Session {
+    pub(crate) fn discard_output(mut self) -> Session {
         self.options.output = Output::Nowhere;
         self.options.end_with_any = true;
         self
@@ -299,7 +299,7 @@ impl Session {
     ) -> Result<Ended, Failure> {
         self.watch(|commands, options| {
             switchcost_capture::record(commands, options, interrupt.flag(), recorder)
-                .map_err(|failure| of_capture(failure, |source| failed(path, source)))
+                .map_err(|failure| capture_failure(failure, |source| failed(path, source)))
         })
     }
 
@@ -350,7 +350,7 @@ impl Live for Session {
         };
         self.watch(|commands, options| {
             switchcost_capture::run(commands, options, interrupt.flag(), sink)
-                .map_err(|failure| of_capture(failure, |sink| sink))
+                .map_err(|failure| capture_failure(failure, |sink| sink))
         })
     }
 }
@@ -372,7 +372,7 @@ fn seen_numbers(reason: &str) -> String {
     )
 }
 
-pub(super) fn of_capture<E: std::error::Error>(
+pub(super) fn capture_failure<E: std::error::Error>(
     failure: switchcost_capture::Failure<E>,
     of_sink: impl FnOnce(E) -> Failure,
 ) -> Failure {

@@ -11,7 +11,7 @@ use switchcost_capture::{CaptureError, Command, Ending, GuestSummary, System};
 use switchcost_record::Readers;
 use switchcost_trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
-use super::capture::{commands, failed, new_file, not_begun, of_capture, words};
+use super::capture::{capture_failure, commands, creation_failure, failed, new_file, words};
 use crate::cli::Redaction;
 use crate::cli::system::GuestArguments;
 use crate::cli::trace::TraceArguments;
@@ -86,7 +86,7 @@ fn trace(
         new_file(path, place.readers)?,
         &redact::trace(header(commands, system), is_redacted),
     )
-    .map_err(|source| not_begun(path, source))?;
+    .map_err(|source| creation_failure(path, source))?;
     let captured = capture(commands, system, interrupt, path, recorder);
     // Half a trace of a guest that failed is of no use, and holds the name.
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
@@ -107,7 +107,7 @@ fn capture(
 ) -> Result<(GuestSummary, u64), Failure> {
     let summary =
         switchcost_capture::record_system(commands, system, interrupt.flag(), &mut recorder)
-            .map_err(|failure| of_capture(failure, |source| failed(path, source)))?;
+            .map_err(|failure| capture_failure(failure, |source| failed(path, source)))?;
     recorder.name_symbols(summary.symbols.clone());
     let (_, written) = recorder.finish().map_err(|source| failed(path, source))?;
     if written.instructions == 0 {

@@ -87,7 +87,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn no_snapshot() -> Answer {
+    pub(super) fn missing_snapshot() -> Answer {
         Answer::text(
             "503 Service Unavailable",
             "Retry-After: 1\r\n",

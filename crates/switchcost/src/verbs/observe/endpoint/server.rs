@@ -187,7 +187,7 @@ impl Server {
         };
         match snapshot {
             Some(snapshot) => Some(self.page(&snapshot).answer(asked)),
-            None => is_late.then(Answer::no_snapshot),
+            None => is_late.then(Answer::missing_snapshot),
         }
     }
 

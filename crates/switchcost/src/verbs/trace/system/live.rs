@@ -12,7 +12,7 @@ use crate::cli::system::{GuestArguments, IcountShift};
 use crate::exit::Failure;
 use crate::progress::Captured;
 use crate::signals::Interrupt;
-use crate::verbs::trace::capture::{Ended, Live, of_capture};
+use crate::verbs::trace::capture::{Ended, Live, capture_failure};
 
 /// 64 ns for an instruction: the DECstation 5000/200 did 25 million cycles a second, and one to two for each.
 const OF_1990: IcountShift = IcountShift(6);
@@ -61,7 +61,7 @@ impl Live for LiveGuest {
         };
         let summary =
             switchcost_capture::run_system(&self.commands, &self.system, interrupt.flag(), sink)
-                .map_err(|failure| of_capture(failure, |sink| sink))?;
+                .map_err(|failure| capture_failure(failure, |sink| sink))?;
         let GuestSummary {
             ending,
             switches,
