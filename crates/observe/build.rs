@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-const PROGRAMS: [&str; 2] = ["switches", "stacks"];
+const PROGRAMS: [&str; 3] = ["switches", "stacks", "calls"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

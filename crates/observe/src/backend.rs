@@ -49,6 +49,11 @@ pub trait Backend {
     /// Sums over all observed tasks.
     fn totals(&self) -> Totals;
 
+    /// Why calls were not traced to the end, if that was asked for.
+    fn calls_refused(&self) -> Option<String> {
+        None
+    }
+
     /// What was counted so far; the observation goes on. What the loop knows (the subject, the window, its own CPU time) is not filled in,
     /// and when a wait began is by CLOCK_MONOTONIC.
     ///

@@ -13,6 +13,7 @@ use switchcost_record::observation::{
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::calls::Calls;
 use crate::counters::Counters;
 use crate::cpus::Cpus;
 use crate::in_flight::InFlight;
@@ -50,6 +51,7 @@ pub(crate) struct ByBpf {
     /// What CPUs did while the program was attached to one tracepoint after another.
     cpus_before: Vec<CpuTime>,
     stacks: Option<Stacks>,
+    calls: Calls,
 }
 
 impl ByBpf {
@@ -101,6 +103,7 @@ impl ByBpf {
             cpus,
             cpus_before: Vec::new(),
             stacks,
+            calls: Calls::new(options.calls, switchcost_host::clock::monotonic()),
         };
         by_bpf.cpus_before = by_bpf.cpus(&by_bpf.in_flight());
         Ok(by_bpf)
@@ -111,6 +114,7 @@ impl ByBpf {
         if let Some(stacks) = &mut self.stacks {
             stacks.add(processes.iter().copied());
         }
+        self.calls.add(processes);
         self.add_targets(processes, target::PROCESS)
     }
 
@@ -217,10 +221,23 @@ impl ByBpf {
                     .collect()
             });
         }
-        let run_time = || run_time(&self.kernel, self.stacks.as_ref());
+        self.trace_calls();
+        let run_time = || run_time(&self.kernel, self.stacks.as_ref(), &self.calls);
         self.own_cost.tick(run_time, self.switches());
         self.memory
             .tick(|| processes(&self.tables, &mut self.first_with_memory));
+    }
+
+    pub(crate) fn calls_refused(&self) -> Option<String> {
+        self.calls.refused().map(ToString::to_string)
+    }
+
+    fn trace_calls(&mut self) {
+        let now = switchcost_host::clock::monotonic();
+        // The CPU time of the observed is looked up only if a slice is due.
+        let mut calls = std::mem::take(&mut self.calls);
+        calls.tick(now, || self.totals().run);
+        self.calls = calls;
     }
 
     /// Hands over the events since the last time.
@@ -246,12 +263,16 @@ impl ByBpf {
         let _ = self.kernel.look();
         let in_flight = self.in_flight();
         let switches = self.switches();
-        self.own_cost
-            .end(|| run_time(&self.kernel, self.stacks.as_ref()), switches);
+        self.own_cost.end(
+            || run_time(&self.kernel, self.stacks.as_ref(), &self.calls),
+            switches,
+        );
         self.kernel.detach();
         let stacks = self.stacks.take().map(Stacks::finish);
+        let calls = std::mem::take(&mut self.calls).finish(switchcost_host::clock::monotonic());
         Ok(Observation {
             stacks,
+            calls,
             ..self.read(&in_flight, empty)?
         })
     }
@@ -371,11 +392,12 @@ impl ByBpf {
 }
 
 /// Nanoseconds that all programs have run, as far as they were accounted for.
-fn run_time(kernel: &Kernel, stacks: Option<&Stacks>) -> u64 {
+fn run_time(kernel: &Kernel, stacks: Option<&Stacks>, calls: &Calls) -> u64 {
     own_cost::run_time(
         kernel
             .programs()
-            .chain(stacks.into_iter().flat_map(Stacks::programs)),
+            .chain(stacks.into_iter().flat_map(Stacks::programs))
+            .chain(calls.programs()),
     )
 }
 

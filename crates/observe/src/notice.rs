@@ -48,6 +48,8 @@ pub enum Notice {
     NoRequests(String),
     /// The time inside the scheduler was asked for and is not to be had.
     NoSchedulerTime,
+    /// Calls were to be traced and could not be, or not to the end.
+    NoCalls(String),
 }
 
 impl fmt::Display for Notice {
@@ -59,6 +61,7 @@ impl fmt::Display for Notice {
             Notice::Gone { what, after } => write!(f, "{what} is gone after {after}; the next one of its name is observed, too"),
             Notice::Back { what, after } => write!(f, "{what} is there from {after} on, and is observed"),
             Notice::NoRequests(why) => write!(f, "{why}; what switching costs for each request is not known"),
+            Notice::NoCalls(why) => write!(f, "{why}; system calls are not traced"),
             Notice::NoSchedulerTime => f.write_str(
                 "found no BPF with the tracepoints sched_entry_tp and sched_exit_tp, which Linux has from 6.15 on; how long the \
                  scheduler takes is not known",

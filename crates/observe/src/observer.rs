@@ -180,6 +180,13 @@ impl Backend for Observer {
         }
     }
 
+    fn calls_refused(&self) -> Option<String> {
+        match &self.way {
+            Way::Bpf(bpf) => bpf.calls_refused(),
+            Way::Perf(_) | Way::Proc(_) => None,
+        }
+    }
+
     fn so_far(&mut self) -> Result<Observation, NoBpf> {
         let counted = match &mut self.way {
             Way::Bpf(bpf) => bpf.so_far(&self.empty)?,

@@ -1,3 +1,5 @@
+use switchcost_units::Nanos;
+
 /// What is counted besides switches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -11,6 +13,20 @@ pub struct Options {
     pub counts_only: bool,
     /// So many switches a second have the user's stack sampled.
     pub stacks_per_second: Option<u32>,
+    /// When calls of the observed are traced.
+    pub calls: CallTracing,
     /// Whether to do without programs in the kernel, even where it would take them.
     pub without_bpf: bool,
+}
+
+/// When system calls of the observed and the code between them are traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallTracing {
+    /// Never.
+    #[default]
+    Never,
+    /// In slices of one second of each ten.
+    Sampled,
+    /// For this time, once.
+    Once(Nanos),
 }

@@ -300,7 +300,7 @@ use syscalls::x86::Sysno as CompatSysno;
 const X32_OWN: u32 = 512;
 
 /// The name of a system call by its ABI's table, or its number where it has none.
-fn name_of_call(call: u32) -> String {
+pub(crate) fn name_of_call(call: u32) -> String {
     let number = call & !(layout::entry::COMPAT | layout::entry::X32);
     let (name, abi) = if call & layout::entry::COMPAT != 0 {
         (

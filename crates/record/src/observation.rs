@@ -5,6 +5,7 @@
 //! anything is counted.
 
 mod calibration;
+mod calls;
 mod cause;
 mod event;
 mod file;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use switchcost_units::{CpuId, Nanos};
 
 pub use calibration::{Calibration, Cost, Load, Reload};
+pub use calls::{CallSite, CallSlice, OffCpu, ThreadCalls, TracedCalls};
 pub use cause::{Cause, Entry, FutexWait, RESUMED_CALL, Why};
 pub use event::{Event, EventKind, Thread};
 pub use histogram::{Histogram, bucket_of};
@@ -87,6 +89,9 @@ pub struct Observation {
     /// Stacks at switches (`--stacks`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<SampledStacks>,
+    /// System calls traced in slices of the window (`--calls`); none if no call was traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<TracedCalls>,
     /// Time slices extended (rseq) on the whole machine; none if the kernel does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
@@ -123,6 +128,7 @@ impl Observation {
             throttled: Vec::new(),
             moments: Vec::new(),
             stacks: None,
+            calls: None,
             slice_extensions: None,
             known: Vec::new(),
             calibration: None,

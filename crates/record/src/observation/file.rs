@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use crate::observation::{OBSERVATION_FORM, Observation};
+use crate::observation::{OBSERVATION_FORM, Observation, TracedCalls};
 use crate::sealed_log::{Form, ReadRecordError, read_sealed_document, seal_document};
 use crate::{Source, printable};
 
@@ -30,6 +30,11 @@ impl Observation {
     /// Sums that cannot be of one observation: each switch has one cause, and one that the kernel was just counting may be in one sum
     /// and not yet in the other.
     fn contradiction(&self) -> Option<String> {
+        let of_calls = self.calls.as_ref().and_then(TracedCalls::contradiction);
+        of_calls.or_else(|| self.contradiction_of_causes())
+    }
+
+    fn contradiction_of_causes(&self) -> Option<String> {
         self.tasks
             .iter()
             .filter(|tasks| !tasks.causes.is_empty())
@@ -51,8 +56,11 @@ impl Observation {
 mod tests {
     use std::path::Path;
 
+    use switchcost_units::Nanos;
+
     use super::*;
     use crate::Chain;
+    use crate::observation::{CallSite, CallSlice, OffCpu, ThreadCalls};
 
     fn sample() -> Observation {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -70,6 +78,62 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("it can be written");
         Observation::read(file.path()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn traced_calls_come_back_and_those_that_do_not_fit_together_are_refused() {
+        let site = CallSite {
+            call: "read".to_owned(),
+            address: 7,
+            result: -11,
+            has_woken: false,
+            next: "write".to_owned(),
+        };
+        let off = OffCpu {
+            at: 0,
+            is_in_call: true,
+            has_waited: true,
+            others_ns: 5,
+        };
+        let thread = ThreadCalls {
+            process: 7,
+            name: "a".to_owned(),
+            site: vec![0],
+            after_us: vec![1],
+            call_ns: vec![2],
+            user_ns: vec![3],
+            off: vec![off],
+        };
+        let slice = |thread| CallSlice {
+            began_ns: Nanos(1),
+            length_ns: Nanos(2),
+            threads: vec![thread],
+        };
+        let with = |thread: &ThreadCalls| Observation {
+            calls: Some(TracedCalls {
+                sites: vec![site.clone()],
+                slices: vec![slice(ThreadCalls::default()), slice(thread.clone())],
+                traced: 1,
+                lost: 0,
+            }),
+            ..sample()
+        };
+        assert_eq!(read(&written(&with(&thread))), Ok(with(&thread)));
+        let wrong: [fn(&mut ThreadCalls); 4] = [
+            |thread| thread.site[0] = 1,
+            |thread| thread.off[0].at = 1,
+            |thread| thread.user_ns.clear(),
+            |thread| thread.after_us.push(1),
+        ];
+        for spoil in wrong {
+            let mut thread = thread.clone();
+            spoil(&mut thread);
+            let error = read(&written(&with(&thread))).expect_err("it does not fit");
+            assert!(
+                error.contains("the calls of traced thread 1 do not fit together"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

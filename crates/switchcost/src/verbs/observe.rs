@@ -15,7 +15,7 @@ use std::path::Path;
 use switchcost_facts::Root;
 use switchcost_host::machine::manifest_at_once;
 use switchcost_observe::{
-    Command, ObserveError, Observer, Options, Requests, Streams, Target, Task,
+    CallTracing, Command, ObserveError, Observer, Options, Requests, Streams, Target, Task,
 };
 use switchcost_record::observation::Observation;
 use switchcost_report::Format;
@@ -128,6 +128,7 @@ fn observe(
         wants_events: events.is_some(),
         wants_scheduler_time: arguments.scheduler_time,
         counts_only: arguments.counts_only,
+        calls: call_tracing(arguments),
         stacks_per_second: arguments.stacks_per_second,
         without_bpf: arguments.no_bpf,
     };
@@ -270,6 +271,14 @@ fn requests(arguments: &ObserveArguments) -> Requests {
         (Some(command), _) => Requests::Counted(command.clone()),
         (None, Some(requests)) => Requests::Known(requests),
         (None, None) => Requests::Unknown,
+    }
+}
+
+fn call_tracing(arguments: &ObserveArguments) -> CallTracing {
+    match arguments.calls {
+        None => CallTracing::Never,
+        Some(None) => CallTracing::Sampled,
+        Some(Some(length)) => CallTracing::Once(length),
     }
 }
 

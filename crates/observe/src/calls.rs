@@ -1,0 +1,308 @@
+//! Calls of a few observed processes and the user code between them, in slices of the window (docs/method/matched-intervals.md): by a
+//! program of its own in the kernel, which is attached during the slices alone.
+
+mod kept;
+mod layout;
+
+use aya::maps::{Array, MapData, RingBuf};
+use aya::programs::tp_btf::BtfTracePointLink;
+use aya::programs::{BtfTracePoint, ProgramFd};
+use aya::{Btf, Ebpf, EbpfLoader};
+use switchcost_facts::Root;
+use switchcost_host::signals::block_signals;
+use switchcost_record::observation::TracedCalls;
+use switchcost_units::Nanos;
+use zerocopy::FromBytes;
+
+use crate::kernel::{NoBpf, btf_error, refused, refused_program};
+use crate::options::CallTracing;
+use kept::{Kept, MOST, SLICE};
+use layout::{Call, Control, PROCESSES};
+
+pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
+
+/// When the first slice begins, its length, and the time from one to the next.
+const FIRST: Nanos = Nanos::seconds(1);
+const LENGTH: Nanos = Nanos::seconds(1);
+const EACH: Nanos = Nanos::seconds(10);
+
+/// What tracing a call takes of the observed (docs/method/matched-intervals.md).
+const CALL: Nanos = Nanos(400);
+/// Tracing takes no more than one part in so many of the CPU time of the observed.
+const SHARE: u64 = 50;
+
+/// Functions of the program and their tracepoints, in the order in which they are attached.
+const HOOKS: [(&str, &str); 4] = [
+    ("on_switch", "sched_switch"),
+    ("on_waking", "sched_waking"),
+    ("on_exit", "sys_exit"),
+    ("on_entry", "sys_enter"),
+];
+
+/// Kinds of interrupts, each with a tracepoint at its entry and one at its exit. What a kernel has none for stays in the user's time.
+#[cfg(target_arch = "x86_64")]
+const INTERRUPTS: [&str; 7] = [
+    "irq_handler",
+    "softirq",
+    "local_timer",
+    "reschedule",
+    "call_function",
+    "call_function_single",
+    "irq_work",
+];
+#[cfg(not(target_arch = "x86_64"))]
+const INTERRUPTS: [&str; 3] = ["irq_handler", "softirq", "ipi"];
+
+/// Traces when it is time.
+#[derive(Default)]
+pub(crate) struct Calls {
+    tracing: CallTracing,
+    processes: Vec<u32>,
+    /// When the next slice begins, and the time from it to the one after.
+    next: Nanos,
+    each: Nanos,
+    tracer: Option<Tracer>,
+    kept: Kept,
+    /// Why there is no more.
+    refused: Option<NoBpf>,
+}
+
+impl Calls {
+    /// None of any process yet.
+    pub(crate) fn new(tracing: CallTracing, now: Nanos) -> Calls {
+        Calls {
+            tracing,
+            processes: Vec::new(),
+            next: now + FIRST,
+            each: EACH,
+            tracer: None,
+            kept: Kept::default(),
+            refused: None,
+        }
+    }
+
+    /// Those that are there when it begins are traced, if they are few.
+    pub(crate) fn add(&mut self, processes: &[u32]) {
+        if self.tracer.is_none() {
+            self.processes.extend(processes);
+        }
+    }
+
+    /// Begins and ends slices, and takes what was traced. To be called several times a second.
+    pub(crate) fn tick(&mut self, now: Nanos, cpu_time: impl FnOnce() -> Nanos) {
+        let Some(tracer) = &mut self.tracer else {
+            if self.is_due(now) {
+                self.begin_first(now);
+            }
+            return;
+        };
+        if let Some(until) = tracer.until {
+            tracer.take(&mut self.kept);
+            if now >= until || self.kept.is_full() {
+                self.end_slice(now);
+            }
+        } else if now >= self.next && self.is_cheap(cpu_time()) {
+            self.begin_slice(now);
+        }
+    }
+
+    fn is_due(&self, now: Nanos) -> bool {
+        self.tracing != CallTracing::Never
+            && (1..=PROCESSES).contains(&self.processes.len())
+            && self.refused.is_none()
+            && now >= self.next
+    }
+
+    fn is_cheap(&self, cpu_time: Nanos) -> bool {
+        self.kept.traced() * CALL.0 <= cpu_time.0 / SHARE
+    }
+
+    fn length(&self) -> Nanos {
+        match self.tracing {
+            CallTracing::Once(length) => length,
+            CallTracing::Never | CallTracing::Sampled => LENGTH,
+        }
+    }
+
+    fn room(&self) -> usize {
+        match self.tracing {
+            CallTracing::Once(_) => MOST,
+            CallTracing::Never | CallTracing::Sampled => SLICE,
+        }
+    }
+
+    fn begin_first(&mut self, now: Nanos) {
+        match Tracer::load(&self.processes) {
+            Ok(tracer) => {
+                self.tracer = Some(tracer);
+                self.begin_slice(now);
+            }
+            Err(why) => self.refused = Some(why),
+        }
+    }
+
+    fn begin_slice(&mut self, now: Nanos) {
+        let (length, room) = (self.length(), self.room());
+        let Some(tracer) = &mut self.tracer else {
+            return;
+        };
+        match tracer.begin(Nanos(now.0.saturating_add(length.0))) {
+            Ok(()) => self.kept.begin(now, room),
+            Err(why) => self.refused = Some(why),
+        }
+        self.next = match self.tracing {
+            CallTracing::Sampled => now + self.each,
+            CallTracing::Never | CallTracing::Once(_) => Nanos(u64::MAX),
+        };
+    }
+
+    fn end_slice(&mut self, now: Nanos) {
+        let Some(tracer) = &mut self.tracer else {
+            return;
+        };
+        tracer.end();
+        tracer.take(&mut self.kept);
+        if self.kept.end(&Root::system(), now) {
+            self.each = Nanos(self.each.0 * 2);
+        }
+    }
+
+    /// The programs, for the accounts of what they cost.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &ProgramFd> {
+        self.tracer.iter().flat_map(Tracer::programs)
+    }
+
+    /// Why no more calls are traced.
+    pub(crate) fn refused(&self) -> Option<&NoBpf> {
+        self.refused.as_ref()
+    }
+
+    /// All that was traced; none if nothing was.
+    pub(crate) fn finish(mut self, now: Nanos) -> Option<TracedCalls> {
+        self.end_slice(now);
+        let lost = self.tracer.as_ref()?.lost();
+        Some(self.kept.into_calls(lost))
+    }
+}
+
+/// The program in the kernel.
+struct Tracer {
+    ebpf: Ebpf,
+    control: Array<MapData, Control>,
+    calls: RingBuf<MapData>,
+    /// What keeps it attached, and until when.
+    links: Vec<BtfTracePointLink>,
+    until: Option<Nanos>,
+}
+
+impl Tracer {
+    fn load(processes: &[u32]) -> Result<Tracer, NoBpf> {
+        if OBJECT.is_empty() {
+            return Err(NoBpf::NotBuilt);
+        }
+        let btf = Btf::from_sys_fs().map_err(|error| btf_error(&error))?;
+        let mut traced = [0u32; PROCESSES];
+        traced[..processes.len()].copy_from_slice(processes);
+        let mut loader = EbpfLoader::new();
+        loader
+            .btf(Some(&btf))
+            .allow_unsupported_maps()
+            .override_global("processes", &traced[..], true);
+        let mut ebpf = loader
+            .load(OBJECT)
+            .map_err(|error| refused("the tables of calls", &error))?;
+        let tables = |error: aya::maps::MapError| refused("the tables of calls", &error.into());
+        let control = Array::try_from(ebpf.take_map("control").expect("the program has it"))
+            .map_err(tables)?;
+        let calls = RingBuf::try_from(ebpf.take_map("calls").expect("the program has it"))
+            .map_err(tables)?;
+        for (function, tracepoint) in HOOKS {
+            load(&mut ebpf, function, tracepoint, &btf)
+                .map_err(|error| refused_program("to trace calls", &error))?;
+        }
+        for name in INTERRUPTS {
+            for end in ["entry", "exit"] {
+                let tracepoint = format!("{name}_{end}");
+                let _ = load(&mut ebpf, &format!("on_{tracepoint}"), &tracepoint, &btf);
+            }
+        }
+        Ok(Tracer {
+            ebpf,
+            control,
+            calls,
+            links: Vec::new(),
+            until: None,
+        })
+    }
+
+    fn begin(&mut self, until: Nanos) -> Result<(), NoBpf> {
+        let mut control = self.control.get(&0, 0).unwrap_or_default();
+        control[0] += 1;
+        self.control
+            .set(0, control, 0)
+            .map_err(|error| refused("to begin a slice", &error.into()))?;
+        // The exits first: an interrupt between the two would never end.
+        let mut names: Vec<String> = ["exit", "entry"]
+            .iter()
+            .flat_map(|end| INTERRUPTS.map(|name| format!("on_{name}_{end}")))
+            .collect();
+        let is_needed = names.len();
+        names.extend(HOOKS.map(|(function, _)| function.to_owned()));
+        for (at, name) in names.iter().enumerate() {
+            let program = function(&mut self.ebpf, name);
+            let link = program.attach().and_then(|link| program.take_link(link));
+            match link {
+                Ok(link) => self.links.push(link),
+                Err(error) if at >= is_needed => {
+                    self.links.clear();
+                    return Err(refused_program("to trace calls", &error));
+                }
+                Err(_) => {}
+            }
+        }
+        self.until = Some(until);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.until = None;
+        // The calls first, then what they are made of.
+        while self.links.pop().is_some() {}
+    }
+
+    fn take(&mut self, kept: &mut Kept) {
+        while let Some(item) = self.calls.next() {
+            if let Ok(call) = Call::read_from_bytes(&item) {
+                kept.add(&call);
+            }
+        }
+    }
+
+    fn programs(&self) -> impl Iterator<Item = &ProgramFd> {
+        self.ebpf
+            .programs()
+            .filter_map(|(_, program)| program.fd().ok())
+    }
+
+    fn lost(&self) -> u64 {
+        self.control.get(&0, 0).unwrap_or_default()[1]
+    }
+}
+
+fn function<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut BtfTracePoint {
+    let program = ebpf.program_mut(name).expect("the program has it");
+    program.try_into().expect("a function at a tracepoint")
+}
+
+fn load(
+    ebpf: &mut Ebpf,
+    name: &str,
+    tracepoint: &str,
+    btf: &Btf,
+) -> Result<(), aya::programs::ProgramError> {
+    // The verifier gives up at a signal.
+    let blocked = block_signals().ok();
+    let loaded = function(ebpf, name).load(tracepoint, btf);
+    drop(blocked);
+    loaded
+}

@@ -1,0 +1,265 @@
+//! The calls that are kept: those of whole slices, with bounded memory.
+
+use std::collections::{BTreeMap, HashMap};
+
+use switchcost_facts::Root;
+use switchcost_record::observation::{CallSite, CallSlice, OffCpu, ThreadCalls, TracedCalls};
+use switchcost_units::Nanos;
+
+use super::layout::{Call, HAS_WOKEN};
+use crate::sums::name_of_call;
+
+/// Calls that a record keeps.
+pub(super) const MOST: usize = 3 * SLICE;
+/// Calls of a slice.
+pub(super) const SLICE: usize = 1 << 17;
+/// Different places and results.
+const SITES: usize = 1 << 16;
+
+/// Results up to here are kept as they are.
+const EXACT: i64 = 64;
+/// Beyond, so many steps in a doubling.
+const STEPS: i64 = 8;
+
+#[derive(Default)]
+pub(super) struct Kept {
+    sites: HashMap<SiteKey, u32>,
+    calls: TracedCalls,
+    slice: Option<Open>,
+}
+
+type SiteKey = (u16, u32, i64, bool, u16);
+
+/// The slice that goes on.
+struct Open {
+    began: Nanos,
+    room: usize,
+    calls: usize,
+    threads: BTreeMap<u32, Thread>,
+}
+
+#[derive(Default)]
+struct Thread {
+    last: u64,
+    calls: ThreadCalls,
+}
+
+impl Kept {
+    /// Begins a slice of so many calls at most.
+    pub(super) fn begin(&mut self, began: Nanos, room: usize) {
+        self.slice = Some(Open {
+            began,
+            room,
+            calls: 0,
+            threads: BTreeMap::new(),
+        });
+    }
+
+    /// Whether there is no room for more calls in the slice that goes on.
+    pub(super) fn is_full(&self) -> bool {
+        let mut slice = self.slice.iter();
+        slice.any(|slice| slice.calls == slice.room)
+    }
+
+    pub(super) fn traced(&self) -> u64 {
+        self.calls.traced
+    }
+
+    pub(super) fn add(&mut self, call: &Call) {
+        let Some(slice) = &mut self.slice else {
+            return;
+        };
+        self.calls.traced += 1;
+        if slice.calls == slice.room {
+            return;
+        }
+        let Some(site) = site_of(&mut self.sites, &mut self.calls.sites, call) else {
+            self.calls.lost += 1;
+            return;
+        };
+        slice.calls += 1;
+        let began = slice.began.0;
+        let thread = slice.threads.entry(call.thread).or_insert_with(|| Thread {
+            last: began,
+            calls: ThreadCalls {
+                process: call.process,
+                ..ThreadCalls::default()
+            },
+        });
+        thread.add(site, call);
+    }
+
+    /// Ends the slice, and says whether slices are to be half as frequent: there were more calls than a record keeps.
+    pub(super) fn end(&mut self, root: &Root, now: Nanos) -> bool {
+        let Some(open) = self.slice.take() else {
+            return false;
+        };
+        let named = |(number, thread): (u32, Thread)| ThreadCalls {
+            name: name_of_thread(root, thread.calls.process, number),
+            ..thread.calls
+        };
+        self.calls.slices.push(CallSlice {
+            began_ns: open.began,
+            length_ns: now.saturating_sub(open.began),
+            threads: open.threads.into_iter().map(named).collect(),
+        });
+        let kept: usize = self.calls.slices.iter().map(calls_of).sum();
+        let are_too_many = kept > MOST;
+        if are_too_many {
+            let mut at = 0;
+            self.calls.slices.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+        }
+        are_too_many
+    }
+
+    pub(super) fn into_calls(self, lost: u64) -> TracedCalls {
+        TracedCalls {
+            lost: self.calls.lost + lost,
+            ..self.calls
+        }
+    }
+}
+
+impl Thread {
+    fn add(&mut self, site: u32, call: &Call) {
+        let at = self.calls.site.len() as u32;
+        self.calls.site.push(site);
+        let after_us = call.at.saturating_sub(self.last) / 1_000;
+        self.calls
+            .after_us
+            .push(after_us.min(u32::MAX.into()) as u32);
+        // What is rounded off is part of the next.
+        self.last += after_us * 1_000;
+        self.calls.call_ns.push(call.in_call_ns);
+        self.calls.user_ns.push(call.in_user_ns);
+        if call.waits > 0 || call.preemptions > 0 {
+            self.calls.off.push(OffCpu {
+                at,
+                is_in_call: true,
+                has_waited: call.waits > 0,
+                others_ns: call.call_others_ns,
+            });
+        }
+        if call.user_switches > 0 {
+            self.calls.off.push(OffCpu {
+                at,
+                is_in_call: false,
+                has_waited: false,
+                others_ns: call.user_others_ns,
+            });
+        }
+    }
+}
+
+fn calls_of(slice: &CallSlice) -> usize {
+    slice.threads.iter().map(|thread| thread.site.len()).sum()
+}
+
+fn site_of(
+    known: &mut HashMap<SiteKey, u32>,
+    sites: &mut Vec<CallSite>,
+    call: &Call,
+) -> Option<u32> {
+    let (result, has_woken) = (step_of(call.result.into()), call.flags & HAS_WOKEN != 0);
+    let key = (call.number, call.address, result, has_woken, call.next);
+    if let Some(site) = known.get(&key) {
+        return Some(*site);
+    }
+    if sites.len() == SITES {
+        return None;
+    }
+    sites.push(CallSite {
+        call: name_of_call(call.number.into()),
+        address: call.address,
+        result,
+        has_woken,
+        next: name_of_call(call.next.into()),
+    });
+    let site = sites.len() as u32 - 1;
+    known.insert(key, site);
+    Some(site)
+}
+
+/// The lower end of the step in which a result lies.
+fn step_of(result: i64) -> i64 {
+    let size = result.abs();
+    if size <= EXACT {
+        return result;
+    }
+    let doubling = 1 << size.ilog2();
+    let step = doubling / STEPS;
+    result.signum() * (doubling + (size - doubling) / step * step)
+}
+
+fn name_of_thread(root: &Root, process: u32, thread: u32) -> String {
+    root.read(&format!("/proc/{process}/task/{thread}/comm"))
+        .unwrap_or_default()
+        .trim_end_matches('\n')
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_have_eight_steps_in_a_doubling() {
+        let results = [0, 64, -11, 65, 72, 127, 128, 1_000, -1_000];
+        let expected = [0, 64, -11, 64, 72, 120, 128, 960, -960];
+        assert_eq!(results.map(step_of), expected);
+    }
+
+    fn slice(kept: &mut Kept, began: u64, calls: usize) -> bool {
+        let root = Root::at("/nowhere");
+        kept.begin(Nanos(began), SLICE);
+        for at in 0..calls as u64 {
+            kept.add(&Call {
+                at: began + at * 1_500,
+                thread: 8,
+                process: 7,
+                in_user_ns: 400,
+                waits: u8::from(at == 1),
+                call_others_ns: 90,
+                ..Call::default()
+            });
+        }
+        kept.end(&root, Nanos(began + 1_000_000))
+    }
+
+    #[test]
+    fn what_is_kept_of_a_slice_is_each_call_of_each_thread() {
+        let mut kept = Kept::default();
+        assert!(!slice(&mut kept, 5_000, 3));
+        let calls = kept.into_calls(2);
+        let thread = &calls.slices[0].threads[0];
+        assert_eq!((calls.traced, calls.lost, thread.process), (3, 2, 7));
+        assert_eq!(thread.after_us, [0, 1, 2], "1.5 us each");
+        assert_eq!(thread.user_ns, [400; 3]);
+        let waited = OffCpu {
+            at: 1,
+            is_in_call: true,
+            has_waited: true,
+            others_ns: 90,
+        };
+        assert_eq!(thread.off, [waited]);
+    }
+
+    #[test]
+    fn slices_that_are_more_than_there_is_room_for_become_half_as_many() {
+        let mut kept = Kept::default();
+        let are_too_many: Vec<bool> = (0..4)
+            .map(|at| slice(&mut kept, at * 2_000_000, SLICE))
+            .collect();
+        assert_eq!(are_too_many, [false, false, false, true]);
+        let began: Vec<u64> = kept
+            .calls
+            .slices
+            .iter()
+            .map(|slice| slice.began_ns.0)
+            .collect();
+        assert_eq!(began, [0, 4_000_000]);
+    }
+}

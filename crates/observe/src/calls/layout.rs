@@ -1,0 +1,35 @@
+//! What the program that traces calls writes, as `bpf/calls.bpf.c` lays it out.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Processes that are traced, at most.
+pub(crate) const PROCESSES: usize = 8;
+
+pub(crate) const HAS_WOKEN: u8 = 1;
+
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct Call {
+    /// When it was entered.
+    pub(crate) at: u64,
+    pub(crate) thread: u32,
+    pub(crate) process: u32,
+    pub(crate) address: u32,
+    pub(crate) result: i32,
+    pub(crate) number: u16,
+    pub(crate) next: u16,
+    pub(crate) in_call_ns: u32,
+    pub(crate) in_user_ns: u32,
+    pub(crate) call_others_ns: u32,
+    pub(crate) user_others_ns: u32,
+    pub(crate) waits: u8,
+    pub(crate) preemptions: u8,
+    pub(crate) user_switches: u8,
+    pub(crate) flags: u8,
+}
+
+/// The number of the slice, and the calls that found no room.
+pub(crate) type Control = [u64; 2];
+
+// The same in bpf/calls.bpf.c: who changes one sees the other.
+const _: () = assert!(size_of::<Call>() == 48 && size_of::<Control>() == 16);
