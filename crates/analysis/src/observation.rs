@@ -15,6 +15,7 @@ mod cost;
 mod curve;
 mod known;
 mod latency;
+mod matched;
 mod neighbours;
 mod payers;
 mod pools;
@@ -45,6 +46,10 @@ pub use calibration::calibration;
 pub use cause_costs::CauseCost;
 pub use cost::{DirectCosts, Range};
 pub use latency::Latency;
+pub use matched::{
+    Check, CheckName, Effect, EffectOfCall, EffectOfRange, Interval, MatchedIntervals, Outcome,
+    UnknownBecause,
+};
 pub use neighbours::NeighbourFinding;
 pub use payers::{Bounds, Of, Part, Payer, payers};
 use processes::Priced;
@@ -98,6 +103,8 @@ pub struct Findings {
     pub widest: Option<Widest>,
     /// What hardware counters counted in the turns of the observed; none if they were not read.
     pub counted: Option<CountedTurns>,
+    /// What cold caches cost, by matched intervals; none if no call was traced.
+    pub matched: Option<MatchedIntervals>,
     /// How long the scheduler took at switches of the observed; none where it was not asked for or is not known.
     pub in_scheduler: Option<Latency>,
     /// The mean of it.
@@ -143,7 +150,9 @@ pub enum Widest {
 pub fn analyse(observation: &Observation) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
     let priced = Priced::new(observation);
-    let all = processes::all(&priced);
+    let matched = observation.calls.as_ref().map(matched::find);
+    let cold = matched.as_ref().and_then(|matched| matched.cold_ns);
+    let all = processes::all(&priced, cold);
     let names = pools::Names::of(observation);
     let processes = processes::find(&priced, &names);
     let causes = causes(observation, &names);
@@ -179,6 +188,7 @@ pub fn analyse(observation: &Observation) -> Findings {
                 sum
             })
             .filter(|counted| counted.instructions.count() > 0),
+        matched,
         in_scheduler: inside.and_then(|inside| latency::find(std::iter::once(&inside.times))),
         in_scheduler_ns: inside.map(|inside| inside.ns.0 as f64 / inside.times.count() as f64),
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0.max(1) as f64 + user),
@@ -273,8 +283,8 @@ fn widest(observation: &Observation, all: &ProcessFinding) -> Option<Widest> {
         .calibration
         .as_ref()
         .is_some_and(|calibration| has_bound(calibration, observation));
-    // What inject has measured is not narrowed by what is supposed of memory.
-    if all.likely_by == Some(KnownBy::Inject) {
+    // What was measured is not narrowed by what is supposed of memory.
+    if matches!(all.likely_by, Some(KnownBy::Matched | KnownBy::Inject)) {
         return None;
     }
     Some(if is_bounded {

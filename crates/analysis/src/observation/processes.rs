@@ -9,7 +9,7 @@ use super::pools::Names;
 use super::reloading::{Reloaded, Reloading};
 use super::runtimes::{self, Kind};
 use super::turns::{self, Limited};
-use super::{CauseCost, Latency, Prices, cause_costs, known, latency, observed};
+use super::{CauseCost, Interval, Latency, Prices, cause_costs, known, latency, observed};
 
 /// The switches of a process, or of several together, and what they cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -127,9 +127,34 @@ impl Priced<'_> {
     }
 }
 
-pub(super) fn all(priced: &Priced<'_>) -> ProcessFinding {
+/// The observed together, with what a switch costs them in cold caches, if that was measured.
+pub(super) fn all(priced: &Priced<'_>, cold_ns: Option<Interval>) -> ProcessFinding {
     let tasks: Vec<&Tasks> = observed(priced.observation).collect();
-    finding(priced, None, String::new(), &tasks)
+    let found = finding(priced, None, String::new(), &tasks);
+    cold_ns.map_or(found.clone(), |cold| with_cold_caches(found, cold))
+}
+
+/// The same with the measured cost of cold caches in place of what is supposed of it.
+fn with_cold_caches(found: ProcessFinding, cold_ns: Interval) -> ProcessFinding {
+    let switches = found.switches as f64;
+    let indirect = Range {
+        low: cold_ns.low.max(0.0) * switches,
+        likely: Some(cold_ns.estimate.max(0.0) * switches),
+        high: cold_ns.high.max(0.0) * switches,
+    };
+    let window = found.cpus.zip(found.cpu_ns).map(|(cpus, cpu)| cpu / cpus);
+    let of_its_cpu = |cost: Option<Range>| cost.zip(found.cpu_ns).map(|(it, cpu)| it.over(cpu));
+    let cost = found.direct_ns.map(|direct| direct.plus(indirect));
+    ProcessFinding {
+        indirect_ns: Some(indirect),
+        likely_by: Some(KnownBy::Matched),
+        limits: Vec::new(),
+        cost_ns: cost,
+        indirect_share: of_its_cpu(Some(indirect)),
+        share: of_its_cpu(cost),
+        cost_cpus: cost.zip(window).map(|(cost, window)| cost.over(window)),
+        ..found
+    }
 }
 
 /// One finding for each process, and for each name of those that ended.

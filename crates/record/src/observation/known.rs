@@ -56,6 +56,9 @@ pub struct KnownLines {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum KnownBy {
+    /// Matched intervals of this observation.
+    #[strum(serialize = "matched intervals")]
+    Matched,
     /// `inject` has measured it on this program.
     Inject,
     /// The profile of a trace of this program, at the prices of this machine.

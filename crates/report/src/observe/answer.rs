@@ -5,6 +5,7 @@ use switchcost_record::observation::{KnownBy, KnownReload, Observation, Source, 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::matched;
 use crate::entry::Tone;
 use crate::page::Page;
 use crate::plain::plain;
@@ -123,17 +124,18 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
                 "Switching costs {who} {} of the CPU time{}: {direct} directly, {}.",
                 range_words(range),
                 cpu_share(all.cost_cpus, observation),
-                of_caches(indirect, all, observation)
+                of_caches(indirect, findings, observation)
             )
         }
         (_, Some(direct), _) => {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switching directly costs {who} {} of the CPU time{}. Cold caches: {}; `{}` measures them.",
+                "Switching directly costs {who} {} of the CPU time{}. Cold caches: {}{}; `{}` measures them.",
                 range_words(direct),
                 cpu_share(direct_cpus, observation),
                 unmeasured(all),
+                matched::unknown_because(findings),
                 injecting(observation, findings)
             )
         }
@@ -188,12 +190,16 @@ fn is_plain_word(word: &str) -> bool {
 
 /// `4.2 % for cold caches (3.2 to 5.1 %) if others touch memory as fast, by inject of `python3 w.py`, yesterday`, or `0.63 % for cold caches,
 /// by profile (0 to 19 % in any order)`.
-fn of_caches(indirect: Range, found: &ProcessFinding, observation: &Observation) -> String {
+fn of_caches(indirect: Range, findings: &Findings, observation: &Observation) -> String {
+    let found = &findings.all;
     let likely = format!("{} for cold caches", share(indirect.likely));
     let ends = format!("{} to {}", number(indirect.low), share(Some(indirect.high)));
     let Some(by) = found.likely_by else {
         return format!("{likely} ({ends})");
     };
+    if by == KnownBy::Matched {
+        return format!("{likely} ({ends}), {}", matched::measured_on(findings));
+    }
     if by == KnownBy::Inject {
         let by = inject_source(observation);
         return format!("{likely} ({ends}) if others touch memory as fast, {by}");

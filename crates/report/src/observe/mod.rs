@@ -6,6 +6,7 @@ mod csv;
 mod figures;
 pub(crate) mod interval;
 pub(crate) mod json;
+mod matched;
 mod neighbours;
 mod notes;
 mod tables;

@@ -2,8 +2,7 @@ use switchcost_analysis::observation::{CauseFinding, Findings, Latency, ProcessF
 use switchcost_record::observation::{Entry as KernelEntry, FutexWait, RESUMED_CALL, Why};
 
 use super::answer::{cpus, name};
-use super::neighbours;
-use super::{By, title};
+use super::{By, matched, neighbours, title};
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
@@ -58,6 +57,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
     add_runtimes(page, findings, limits);
     add_causes(page, findings, limits.causes);
     neighbours::add(page, findings, limits.neighbours);
+    if limits.is_all() {
+        matched::add(page, findings);
+    }
     add_latencies(page, findings);
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use switchcost_analysis::observation::analyse;
+use switchcost_analysis::observation::{
+    Check, CheckName, Findings, MatchedIntervals, Outcome, Range, UnknownBecause, analyse,
+};
 use switchcost_record::observation::{
     Behind, Calibration, Cause, Cost, Entry, FutexWait, Histogram, KnownBy, KnownPoint,
     KnownReload, Load, LongWait, Observation, OlderChildren, Pair, Reload, Source, Subject,
@@ -331,6 +333,73 @@ fn what_inject_measured_is_named_and_what_limits_the_upper_end_is_among_the_deta
     parts
         .iter()
         .for_each(|part| assert!(all.contains(part), "{part}: {all}"));
+}
+
+fn matched(outcome: Outcome, unknown_because: Option<UnknownBecause>) -> MatchedIntervals {
+    let check = Check {
+        name: CheckName::WorkBefore,
+        outcome,
+        found: None,
+    };
+    MatchedIntervals {
+        calls: 9_000,
+        waits: 1_000,
+        preemptions: 10,
+        seconds: 1.0,
+        lost: 0,
+        all_waits: None,
+        dose: None,
+        long_preemptions: None,
+        by_others: Vec::new(),
+        by_call: Vec::new(),
+        checks: vec![check],
+        covered: 0.96,
+        cold_ns: None,
+        unknown_because,
+    }
+}
+
+#[test]
+fn matched_intervals_are_reported_with_what_they_are_of_or_with_the_check_that_failed() {
+    let observation = large();
+    let range = |likely: f64| {
+        Some(Range {
+            low: likely * 0.9,
+            likely: Some(likely),
+            high: likely * 1.1,
+        })
+    };
+    let mut findings = analyse(&observation);
+    findings.matched = Some(matched(Outcome::Passed, None));
+    findings.all.likely_by = Some(KnownBy::Matched);
+    findings.all.direct_share = range(0.036);
+    findings.all.indirect_share = range(0.022);
+    findings.all.share = range(0.058);
+    let text = |findings: &Findings, is_detailed| {
+        let style = Style {
+            is_detailed,
+            ..Style::default()
+        };
+        let text = render(&observation, findings, By::Program, Format::Table, style);
+        text.replace("\n    ", " ").replace('\n', " ")
+    };
+    let measured = text(&findings, false);
+    assert!(
+        measured.contains("3.6 % directly, 2.2 % for cold caches (2.0 to 2.4 %), measured on 96 % of its switches."),
+        "{measured}"
+    );
+    findings = analyse(&observation);
+    findings.matched = Some(matched(Outcome::Failed, Some(UnknownBecause::CheckFailed)));
+    let failed = text(&findings, false);
+    assert!(
+        failed.contains("since the check \"work before\" failed; `switchcost inject -- "),
+        "{failed}"
+    );
+    let detailed = text(&findings, true);
+    assert!(
+        detailed.contains("check \"work before\": failed"),
+        "{detailed}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::common::{Place, Ran, conformity, number, text};
+use crate::common::{Place, Ran, conformity, count, number, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -1481,4 +1481,56 @@ fn of_all_tasks_those_of_the_observer_are_none() {
             "it says so beside: {json}"
         );
     }
+}
+
+#[test]
+fn calls_are_traced_each_with_what_it_switched_and_compared() {
+    let place = Place::new();
+    let record = place.path("o.json");
+    // It waits each time, and then calls three times what never waits.
+    let script = "for (1 .. 1200) { select(undef, undef, undef, 0.002); getppid for 1 .. 3 }";
+    let ran = observe(
+        &place,
+        &[
+            "--calls",
+            "--record",
+            text(&record),
+            "--format",
+            "json",
+            "--",
+            "perl",
+            "-e",
+            script,
+        ],
+    );
+    let json = ran.json();
+    if json["source"] != "bpf" {
+        println!("skipped: {}", json["not_counted_by"]);
+        return;
+    }
+    let recorded: Value =
+        serde_json::from_slice(&std::fs::read(&record).expect("a record")).expect("of JSON");
+    let calls = &recorded["calls"];
+    let sites = calls["sites"].as_array().expect("sites");
+    let thread = &calls["slices"][0]["threads"][0];
+    let of_call = |name: &str| {
+        let all = thread["site"].as_array().expect("calls");
+        let is_one = |site: &&Value| sites[count(site) as usize]["call"] == *name;
+        all.iter().filter(is_one).count() as u64
+    };
+    let (parents, waits) = (of_call("getppid"), count(&json["matched"]["waits"]));
+    assert!(waits > 20, "{}", json["matched"]);
+    // A slice begins and ends between any two of them, and a wait may be over before the task has left its CPU.
+    assert!(parents <= 3 * (waits + 1) + waits / 4, "{parents} {waits}");
+    assert!(parents + 3 + waits / 4 >= 3 * waits, "{parents} {waits}");
+    let voluntary = count(&json["all"]["switches"]) - count(&json["all"]["involuntary"]);
+    assert!(waits <= voluntary, "{waits} of {voluntary}");
+    assert_eq!(count(&calls["lost"]), 0);
+    // Each wait blocks: there is nothing to compare it with.
+    assert!(
+        json["matched"]["all_waits"].is_null(),
+        "{}",
+        json["matched"]
+    );
+    assert_eq!(json["matched"]["unknown_because"], "too-few");
 }

@@ -1,0 +1,230 @@
+//! Who is compared with whom: the treated and the controls, followed from call to call.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calls::{Away, Call, Calls};
+use super::effect::{Effect, Observed, Positions};
+use super::{FEWEST, SHORT_NS};
+
+/// A control has made so many calls since its thread's last switch.
+const WARM: u32 = 4;
+/// Positions that are followed.
+const POSITIONS: usize = 40;
+/// A position has so many treated with a match, and so large a part of those that got so far.
+const LEAST_TREATED: usize = 30;
+const LEAST_PART: f64 = 0.5;
+/// Of more controls for each treated, and of more at all, some are left out by chance.
+const CONTROLS: usize = 20_000;
+const CONTROLS_EACH: usize = 5;
+
+/// Calls from which on both arms are followed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Anchors {
+    /// Index of the call, and whether it is treated.
+    pub(super) all: Vec<(usize, bool)>,
+    /// Whether the first interval is one in which the thread was preempted.
+    are_preempted: bool,
+}
+
+impl Anchors {
+    pub(super) fn of(all: Vec<(usize, bool)>) -> Anchors {
+        Anchors {
+            all,
+            are_preempted: false,
+        }
+    }
+
+    /// Calls that blocked, and calls that could have and did not.
+    pub(super) fn waits(calls: &Calls<'_>) -> Anchors {
+        let arm = |at: usize| match calls.get(at).in_call {
+            Away::Waited(_) => Some((at, true)),
+            Away::Never => is_warm(calls, at).then_some((at, false)),
+            Away::Preempted(_) => None,
+        };
+        Anchors::of((0..calls.len()).filter_map(arm).collect())
+    }
+
+    /// Long and short waits.
+    pub(super) fn dose(calls: &Calls<'_>) -> Anchors {
+        let arm = |at: usize| Some((at, calls.waited(at)? > SHORT_NS));
+        Anchors::of((0..calls.len()).filter_map(arm).collect())
+    }
+
+    /// Long and short preemptions in user code.
+    pub(super) fn long_preemptions(calls: &Calls<'_>) -> Anchors {
+        let arm = |at: usize| match calls.get(at).in_user {
+            Away::Preempted(others) => Some((at, others > SHORT_NS)),
+            Away::Never | Away::Waited(_) => None,
+        };
+        Anchors {
+            all: (0..calls.len()).filter_map(arm).collect(),
+            are_preempted: true,
+        }
+    }
+
+    pub(super) fn treated(&self) -> impl Iterator<Item = usize> {
+        self.all
+            .iter()
+            .filter(|(_, treated)| *treated)
+            .map(|(at, _)| *at)
+    }
+
+    pub(super) fn controls(&self) -> impl Iterator<Item = usize> {
+        self.all
+            .iter()
+            .filter(|(_, treated)| !treated)
+            .map(|(at, _)| *at)
+    }
+}
+
+fn is_warm(calls: &Calls<'_>, at: usize) -> bool {
+    calls.can_block(at) && calls.get(at).since >= WARM
+}
+
+/// The same, of the treated only some.
+pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors {
+    let mut all = anchors.all.clone();
+    all.retain(|(at, treated)| !treated || is_in(*at));
+    Anchors {
+        all,
+        ..anchors.clone()
+    }
+}
+
+/// One that is followed.
+struct Run {
+    at: usize,
+    path: u64,
+    is_treated: bool,
+    block: usize,
+}
+
+/// The sum of the differences at all positions; none if there are too few of an arm.
+pub(super) fn compare(calls: &Calls<'_>, anchors: &Anchors, has_trend: bool) -> Option<Effect> {
+    let treated = anchors.treated().count();
+    if treated < LEAST_TREATED {
+        return None;
+    }
+    let most = CONTROLS.max(CONTROLS_EACH * treated);
+    let each = anchors.controls().count() as f64 / most as f64;
+    let is_kept = |at: usize| chance(at as u64) * each < 1.0;
+    let blocks = Blocks::of(
+        calls,
+        anchors.treated(),
+        anchors.all.iter().map(|(at, _)| *at),
+    );
+    let mut runs: Vec<Run> = Vec::new();
+    for &(at, is_treated) in &anchors.all {
+        if is_treated || is_kept(at) {
+            runs.push(Run {
+                at,
+                path: mixed(0, calls.get(at).role),
+                is_treated,
+                block: blocks.number(calls.get(at)),
+            });
+        }
+    }
+    let mut positions = Positions::new(treated, blocks.len());
+    for position in 0..POSITIONS {
+        let may_be_preempted = position == 0 && anchors.are_preempted;
+        runs.retain(|run| may_be_preempted || !calls.get(run.at).in_user.is_any());
+        let observed: Vec<Observed> = runs
+            .iter_mut()
+            .map(|run| observe(calls.get(run.at), run, position))
+            .collect();
+        let followed = runs.iter().filter(|run| run.is_treated).count();
+        let covered = positions.add(&observed, followed, has_trend);
+        if covered < LEAST_TREATED || (covered as f64) < LEAST_PART * followed as f64 {
+            positions.drop_last();
+            break;
+        }
+        // Who was preempted in the first interval is followed as any other.
+        runs.retain_mut(|run| go_on(calls, run));
+    }
+    positions.effect()
+}
+
+fn observe(call: &Call, run: &mut Run, position: usize) -> Observed {
+    run.path = mixed(run.path, call.site);
+    Observed {
+        key: run.path,
+        is_treated: run.is_treated,
+        block: run.block,
+        user_ns: f64::from(call.user_ns),
+        // What the call itself took that blocked, or did not, is no part of it.
+        call_ns: if position == 0 {
+            0.0
+        } else {
+            f64::from(call.call_ns)
+        },
+    }
+}
+
+fn go_on(calls: &Calls<'_>, run: &mut Run) -> bool {
+    let next = calls.after(run.at);
+    let next = next.filter(|&next| !calls.get(next).in_call.is_any());
+    run.at = next.unwrap_or(run.at);
+    next.is_some()
+}
+
+/// Blocks of time, of a quarter of a second if enough of them have treated calls, or of a tenth.
+pub(super) struct Blocks {
+    length_us: u64,
+    numbers: BTreeMap<(u32, u64), usize>,
+}
+
+impl Blocks {
+    pub(super) fn of(
+        calls: &Calls<'_>,
+        treated: impl Iterator<Item = usize>,
+        all: impl Iterator<Item = usize>,
+    ) -> Blocks {
+        const LONG: u64 = 250_000;
+        const SHORT: u64 = 100_000;
+        const ENOUGH: usize = 20;
+        let long: BTreeSet<_> = treated.map(|at| block_of(calls.get(at), LONG)).collect();
+        let length_us = if long.len() >= ENOUGH { LONG } else { SHORT };
+        let all: BTreeSet<_> = all.map(|at| block_of(calls.get(at), length_us)).collect();
+        Blocks {
+            length_us,
+            numbers: all.into_iter().zip(0..).collect(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    pub(super) fn number(&self, call: &Call) -> usize {
+        self.numbers[&block_of(call, self.length_us)]
+    }
+}
+
+fn block_of(call: &Call, length_us: u64) -> (u32, u64) {
+    (call.slice, call.at_us / length_us)
+}
+
+/// A number of more.
+pub(super) fn mixed(path: u64, more: u32) -> u64 {
+    let mut mixed = (path ^ u64::from(more).wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ (mixed >> 27)
+}
+
+/// A number from 0 to 1 that looks drawn by chance and is the same each time.
+pub(super) fn chance(of: u64) -> f64 {
+    let upper = mixed(of, 0x5eed) >> 11;
+    upper as f64 / (1u64 << 53) as f64
+}
+
+/// Short waits: those without others if they are enough, or those with little.
+pub(super) fn short_waits(calls: &Calls<'_>, waits: &Anchors) -> Anchors {
+    const IDLE_NS: u32 = 3_000;
+    let at_most = |most: u32| only(waits, |at| calls.waited(at).is_some_and(|ns| ns <= most));
+    let idle = at_most(IDLE_NS);
+    if idle.treated().count() >= FEWEST {
+        idle
+    } else {
+        at_most(SHORT_NS)
+    }
+}

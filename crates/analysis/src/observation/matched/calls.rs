@@ -1,0 +1,184 @@
+//! Traced calls of all threads, one behind the other.
+
+use std::collections::BTreeSet;
+
+use switchcost_record::observation::{CallSite, ThreadCalls, TracedCalls};
+
+/// One call and the user code after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) site: u32,
+    /// Threads of a slice have numbers of their own.
+    pub(super) thread: u32,
+    /// A number for the name of the thread.
+    pub(super) role: u32,
+    pub(super) slice: u32,
+    /// From the begin of the slice.
+    pub(super) at_us: u64,
+    pub(super) call_ns: u32,
+    pub(super) user_ns: u32,
+    pub(super) in_call: Away,
+    pub(super) in_user: Away,
+    /// Calls since the last switch before it; 0 if that was just before, or the thread's first call.
+    pub(super) since: u32,
+}
+
+/// What a thread did in a phase besides to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Away {
+    #[default]
+    Never,
+    Waited(u32),
+    Preempted(u32),
+}
+
+impl Away {
+    pub(super) fn is_any(self) -> bool {
+        self != Away::Never
+    }
+}
+
+pub(super) struct Calls<'a> {
+    sites: &'a [CallSite],
+    all: Vec<Call>,
+    /// Of each site, whether a call there blocked.
+    can_block: Vec<bool>,
+}
+
+impl<'a> Calls<'a> {
+    pub(super) fn of(traced: &'a TracedCalls) -> Calls<'a> {
+        let mut all = Vec::new();
+        let (mut roles, mut threads) = (Vec::<&str>::new(), 0);
+        for (slice, thread) in traced
+            .slices
+            .iter()
+            .enumerate()
+            .flat_map(|(at, slice)| slice.threads.iter().map(move |thread| (at, thread)))
+        {
+            let role = roles.iter().position(|role| *role == thread.name);
+            let role = role.unwrap_or_else(|| {
+                roles.push(&thread.name);
+                roles.len() - 1
+            });
+            add(&mut all, thread, slice as u32, threads, role as u32);
+            threads += 1;
+        }
+        let can_block = can_block(&traced.sites, &all);
+        Calls {
+            sites: &traced.sites,
+            all,
+            can_block,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> &Call {
+        &self.all[at]
+    }
+
+    /// The name of the system call.
+    pub(super) fn name(&self, at: usize) -> &'a str {
+        &self.sites[self.all[at].site as usize].call
+    }
+
+    /// How long others ran while it waited in the call; none if it did not.
+    pub(super) fn waited(&self, at: usize) -> Option<u32> {
+        match self.all[at].in_call {
+            Away::Waited(others) => Some(others),
+            Away::Never | Away::Preempted(_) => None,
+        }
+    }
+
+    /// Whether a call is at a place where one blocked.
+    pub(super) fn can_block(&self, at: usize) -> bool {
+        self.can_block[self.all[at].site as usize]
+    }
+
+    pub(super) fn waits(&self) -> usize {
+        (0..self.len())
+            .filter(|&at| self.waited(at).is_some())
+            .count()
+    }
+
+    pub(super) fn preemptions(&self) -> usize {
+        let is_preempted = |away: Away| matches!(away, Away::Preempted(_));
+        let count = |call: &Call| {
+            usize::from(is_preempted(call.in_call)) + usize::from(is_preempted(call.in_user))
+        };
+        self.all.iter().map(count).sum()
+    }
+
+    /// The call before one, of the same thread.
+    pub(super) fn before(&self, at: usize) -> Option<usize> {
+        let before = at.checked_sub(1)?;
+        (self.all[before].thread == self.all[at].thread).then_some(before)
+    }
+
+    /// The call after one, of the same thread.
+    pub(super) fn after(&self, at: usize) -> Option<usize> {
+        let next = self.all.get(at + 1)?;
+        (next.thread == self.all[at].thread).then_some(at + 1)
+    }
+}
+
+fn add(all: &mut Vec<Call>, thread: &ThreadCalls, slice: u32, number: u32, role: u32) {
+    let first = all.len();
+    let mut at_us = 0;
+    for at in 0..thread.site.len() {
+        at_us += u64::from(thread.after_us[at]);
+        all.push(Call {
+            site: thread.site[at],
+            thread: number,
+            role,
+            slice,
+            at_us,
+            call_ns: thread.call_ns[at],
+            user_ns: thread.user_ns[at],
+            in_call: Away::Never,
+            in_user: Away::Never,
+            since: 0,
+        });
+    }
+    for off in &thread.off {
+        let call = &mut all[first + off.at as usize];
+        let away = if off.has_waited {
+            Away::Waited(off.others_ns)
+        } else {
+            Away::Preempted(off.others_ns)
+        };
+        if off.is_in_call {
+            call.in_call = away;
+        } else {
+            call.in_user = away;
+        }
+    }
+    let mut since = 0;
+    for call in &mut all[first..] {
+        call.since = since;
+        since = if call.in_user.is_any() {
+            0
+        } else if call.in_call.is_any() {
+            1
+        } else {
+            since + 1
+        };
+    }
+}
+
+/// A place is a call and an address: it has a site for each result and each next call.
+fn can_block(sites: &[CallSite], all: &[Call]) -> Vec<bool> {
+    let blocked = |call: &&Call| matches!(call.in_call, Away::Waited(_));
+    let place = |site: &'_ CallSite| (site.call.clone(), site.address);
+    let places: BTreeSet<(String, u32)> = all
+        .iter()
+        .filter(blocked)
+        .map(|call| place(&sites[call.site as usize]))
+        .collect();
+    sites
+        .iter()
+        .map(|site| places.contains(&place(site)))
+        .collect()
+}

@@ -1,0 +1,221 @@
+//! Streams of calls whose answer is known.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use switchcost_record::observation::{CallSite, CallSlice, OffCpu, ThreadCalls, TracedCalls};
+use switchcost_units::Nanos;
+
+use super::*;
+
+/// A server: it waits for a request, reads it, answers it. Of several that come at once it waits for the first alone.
+#[derive(Clone, Copy)]
+struct Server {
+    seconds: f64,
+    /// How often a wait blocks.
+    blocks: f64,
+    /// What a long wait costs in the code after it, half as much in that after the next call, and so on.
+    cold_ns: f64,
+    /// Work that comes with the first request of several, without a call that tells it.
+    first_ns: f64,
+    /// How much its speed changes from call to call.
+    drift: f64,
+    /// Whether how often it waits and what a request takes change together, each 50 ms.
+    has_phases: bool,
+}
+
+const SERVER: Server = Server {
+    seconds: 3.0,
+    blocks: 0.3,
+    cold_ns: 0.0,
+    first_ns: 0.0,
+    drift: 0.004,
+    has_phases: false,
+};
+
+const USER_NS: f64 = 60_000.0;
+const CALL_NS: u32 = 900;
+const LONG_WAIT_NS: u32 = 120_000;
+
+fn sites() -> Vec<CallSite> {
+    let site = |call: &str, address, next: &str| CallSite {
+        call: call.to_owned(),
+        address,
+        result: 1,
+        has_woken: false,
+        next: next.to_owned(),
+    };
+    vec![
+        site("epoll_wait", 16, "read"),
+        site("read", 32, "write"),
+        site("write", 48, "epoll_wait"),
+    ]
+}
+
+impl Server {
+    /// Its calls, at a speed that changes slowly.
+    fn calls(self, seed: u64) -> TracedCalls {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut thread = ThreadCalls::default();
+        let (mut at_ns, mut speed, mut cold) = (0.0, 0.0, 0.0);
+        let mut since_last = 0.0;
+        while at_ns < self.seconds * 1e9 {
+            let is_busy = self.has_phases && (at_ns / 5e7) as u64 % 2 == 1;
+            let blocks = if is_busy { 0.9 } else { self.blocks };
+            let has_blocked = random.random_bool(blocks);
+            let is_long = has_blocked && random.random_bool(0.5);
+            for site in 0..3 {
+                speed = 0.999 * speed + self.drift * (random.random::<f64>() - 0.5);
+                let at = thread.site.len() as u32;
+                let mut off_ns = 0.0;
+                if site == 0 && has_blocked {
+                    let others_ns = if is_long { LONG_WAIT_NS } else { 500 };
+                    thread.off.push(OffCpu {
+                        at,
+                        is_in_call: true,
+                        has_waited: true,
+                        others_ns,
+                    });
+                    off_ns = f64::from(others_ns);
+                    cold = if is_long { self.cold_ns } else { cold };
+                }
+                let noise = 4_000.0 * (random.random::<f64>() - 0.5);
+                let of_first = if site == 0 && has_blocked {
+                    self.first_ns
+                } else {
+                    0.0
+                };
+                let of_kind = if is_busy { 10_000.0 } else { 0.0 };
+                let user_ns = USER_NS * (1.0 + speed) + noise + cold + of_first + of_kind;
+                cold /= 2.0;
+                thread.site.push(site);
+                thread.after_us.push((since_last / 1e3) as u32);
+                thread.call_ns.push(CALL_NS);
+                thread.user_ns.push(user_ns as u32);
+                since_last = f64::from(CALL_NS) + user_ns + off_ns;
+                at_ns += since_last;
+            }
+        }
+        TracedCalls {
+            traced: thread.site.len() as u64,
+            sites: sites(),
+            slices: vec![CallSlice {
+                began_ns: Nanos(0),
+                length_ns: Nanos(at_ns as u64),
+                threads: vec![thread],
+            }],
+            lost: 0,
+        }
+    }
+
+    fn found(self, seed: u64) -> MatchedIntervals {
+        find(&self.calls(seed))
+    }
+}
+
+fn all_waits(found: &MatchedIntervals) -> Interval {
+    found.all_waits.as_ref().expect("there are enough").ns
+}
+
+fn failed(found: &MatchedIntervals) -> Vec<CheckName> {
+    let failed = found
+        .checks
+        .iter()
+        .filter(|check| check.outcome != Outcome::Passed);
+    failed.map(|check| check.name).collect()
+}
+
+#[test]
+fn what_a_wait_costs_is_found_and_passes_all_checks() {
+    // 10 us, 5 us and so on after half of the waits. At a speed that hardly changes: of one that does, one in ten checks by time fails.
+    let server = Server {
+        cold_ns: 10_000.0,
+        drift: 0.0004,
+        ..SERVER
+    };
+    for seed in 0..5 {
+        let found = server.found(seed);
+        let all = all_waits(&found);
+        assert!((all.estimate - 10_000.0).abs() < 1_000.0, "{all:?}");
+        assert_eq!(failed(&found), [], "{:?}", found.checks);
+        assert_eq!(found.unknown_because, None);
+        let dose = found.dose.expect("long ones and short ones").ns.estimate;
+        assert!((dose - 20_000.0).abs() < 2_000.0, "{dose}");
+        assert!(found.covered > 0.95, "{}", found.covered);
+    }
+}
+
+#[test]
+fn where_nothing_is_lost_nine_of_ten_intervals_hold_zero() {
+    const TRIALS: u64 = 100;
+    let holds = |seed: &u64| {
+        let traced = SERVER.calls(100 + seed);
+        let calls = Calls::of(&traced);
+        let effect = compare(&calls, &Anchors::waits(&calls), true);
+        effect.expect("there are enough").ns.holds(0.0)
+    };
+    let held = (0..TRIALS).filter(holds).count();
+    // 99 % of draws from a binomial distribution of 0.9.
+    assert!((82..=97).contains(&held), "{held} of {TRIALS}");
+}
+
+#[test]
+fn more_work_for_the_first_request_is_no_cost_of_switches() {
+    let server = Server {
+        first_ns: 25_000.0,
+        ..SERVER
+    };
+    for seed in 0..10 {
+        let found = server.found(seed);
+        assert!(all_waits(&found).estimate > 20_000.0);
+        assert!(
+            failed(&found).contains(&CheckName::Intercept),
+            "{:?}",
+            found.checks
+        );
+        assert_eq!(found.unknown_because, Some(UnknownBecause::CheckFailed));
+    }
+}
+
+#[test]
+fn load_that_changes_together_with_the_kind_of_requests_is_no_cost_of_switches() {
+    let server = Server {
+        has_phases: true,
+        ..SERVER
+    };
+    for seed in 0..10 {
+        let found = server.found(seed);
+        assert!(found.cold_ns.is_none(), "{:?}", found.cold_ns);
+    }
+}
+
+#[test]
+fn where_every_call_blocks_there_is_only_the_dose() {
+    let server = Server {
+        blocks: 1.0,
+        cold_ns: 10_000.0,
+        ..SERVER
+    };
+    let found = server.found(1);
+    assert_eq!(found.all_waits, None);
+    assert_eq!(found.unknown_because, Some(UnknownBecause::TooFew));
+    let dose = found.dose.expect("long ones and short ones").ns;
+    assert!(dose.low > 10_000.0 && dose.high < 21_000.0, "{dose:?}");
+}
+
+#[test]
+fn a_call_with_another_result_is_no_match() {
+    let mut traced = Server {
+        cold_ns: 10_000.0,
+        ..SERVER
+    }
+    .calls(1);
+    // As if each wait that blocks had a result of its own.
+    let mut other = traced.sites[0].clone();
+    other.result = 2;
+    traced.sites.push(other);
+    let thread = &mut traced.slices[0].threads[0];
+    for off in &thread.off {
+        thread.site[off.at as usize] = 3;
+    }
+    assert_eq!(find(&traced).all_waits, None);
+}

@@ -1,0 +1,157 @@
+//! What cold caches cost, by matched intervals.
+
+use switchcost_analysis::observation::{
+    Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
+};
+
+use crate::entry::Entry;
+use crate::grid::Grid;
+use crate::page::Page;
+use crate::quantity::{count, share, time};
+
+/// `measured on 96 % of its switches`.
+pub(super) fn measured_on(findings: &Findings) -> String {
+    let covered = findings.matched.as_ref().map(|matched| matched.covered);
+    format!("measured on {} of its switches", share(covered))
+}
+
+/// `, since ...`, if calls were traced and do not tell it; else nothing.
+pub(super) fn unknown_because(findings: &Findings) -> String {
+    let Some((matched, why)) = findings
+        .matched
+        .as_ref()
+        .and_then(|matched| Some((matched, matched.unknown_because?)))
+    else {
+        return String::new();
+    };
+    match why {
+        UnknownBecause::TooFew => {
+            format!(
+                ", since of {} waits too few have a match",
+                count(matched.waits as u64)
+            )
+        }
+        UnknownBecause::NotCovered => format!(
+            ", since only {} of the switches have a match",
+            share(Some(matched.covered))
+        ),
+        UnknownBecause::CheckFailed => format!(", since {}", failed(matched)),
+        UnknownBecause::TooWide => ", since the traced calls vary too much".to_owned(),
+    }
+}
+
+/// `the check *work before* failed`.
+fn failed(matched: &MatchedIntervals) -> String {
+    let is = |outcome| {
+        let checks = matched.checks.iter();
+        let names = checks.filter(move |check| check.outcome == outcome);
+        let names: Vec<String> = names.map(|check| format!("\"{}\"", check.name)).collect();
+        names
+    };
+    let (failed, not_made) = (is(Outcome::Failed), is(Outcome::NotMade));
+    let (names, how) = if failed.is_empty() {
+        (not_made, "could not be made")
+    } else {
+        (failed, "failed")
+    };
+    let checks = if names.len() == 1 { "check" } else { "checks" };
+    format!("the {checks} {} {how}", names.join(" and "))
+}
+
+/// The comparisons and the checks.
+pub(super) fn add(page: &mut Page, findings: &Findings) {
+    let Some(matched) = &findings.matched else {
+        return;
+    };
+    page.heading(
+        "Cold caches by matched intervals",
+        &format!(
+            "{} calls in {} s; what follows a switch, less what follows the same call without one",
+            count(matched.calls as u64),
+            crate::quantity::rounded(matched.seconds)
+        ),
+    );
+    let mut grid = Grid::new(1).left([""]).right([
+        "switches",
+        "matched",
+        "user code",
+        "kernel",
+        "cost of each",
+    ]);
+    let mut row = |label: String, effect: Option<&Effect>| {
+        if let Some(effect) = effect {
+            grid.row(cells(label, effect));
+        }
+    };
+    row("all waits".to_owned(), matched.all_waits.as_ref());
+    for of in &matched.by_others {
+        row(range(of.from_ns, of.to_ns), Some(&of.effect));
+    }
+    for of in &matched.by_call {
+        row(format!("  in {}", of.call), Some(&of.effect));
+    }
+    row(
+        "long waits less short ones".to_owned(),
+        matched.dose.as_ref(),
+    );
+    row(
+        "long preemptions less short ones".to_owned(),
+        matched.long_preemptions.as_ref(),
+    );
+    page.grid(&grid);
+    for check in &matched.checks {
+        let outcome = match check.outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "failed",
+            Outcome::NotMade => "could not be made",
+        };
+        page.item(&format!(
+            "check \"{}\": {outcome}{}",
+            check.name,
+            found(check)
+        ));
+    }
+}
+
+fn found(check: &switchcost_analysis::observation::Check) -> String {
+    use switchcost_analysis::observation::CheckName;
+    let Some(found) = check.found else {
+        return String::new();
+    };
+    if check.name == CheckName::RandomLabels {
+        return format!(", {} of 20 intervals do not hold 0", found.estimate);
+    }
+    format!(", {}", of_times(found))
+}
+
+fn cells(label: String, effect: &Effect) -> Vec<Entry> {
+    let matched = effect.treated as f64 / effect.anchors.max(1) as f64;
+    vec![
+        label.into(),
+        count(effect.anchors as u64).into(),
+        share(Some(matched)).into(),
+        time(effect.user_ns).into(),
+        time(effect.kernel_ns).into(),
+        of_times(effect.ns).into(),
+    ]
+}
+
+/// `  others ran 3 to 30 us`.
+fn range(from_ns: u32, to_ns: Option<u32>) -> String {
+    let from = time(f64::from(from_ns));
+    match to_ns {
+        _ if from_ns == 0 => format!("  others ran at most {}", time(to_ns.unwrap_or(0).into())),
+        Some(to) => format!("  others ran {from} to {}", time(f64::from(to))),
+        None => format!("  others ran more than {from}"),
+    }
+}
+
+/// `0.82 us (0.79 to 0.86 us)`.
+fn of_times(ns: Interval) -> String {
+    format!(
+        "{} ({} to {})",
+        time(ns.estimate),
+        time(ns.low),
+        time(ns.high)
+    )
+}
