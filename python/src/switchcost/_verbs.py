@@ -195,6 +195,7 @@ _OBSERVE: dict[str, Form] = {
     "counts_only": "flag",
     "no_bpf": "flag",
     "stacks": "optional",
+    "calls": "optional",
     "profile": "value",
     "no_calibration": "flag",
     "record": "value",
@@ -221,6 +222,7 @@ def observe(
     counts_only: bool = False,
     no_bpf: bool = False,
     stacks: int | bool | None = None,
+    calls: Time | bool | None = None,
     profile: Path | None = None,
     no_calibration: bool = False,
     record: Path | None = None,
@@ -247,6 +249,7 @@ def observe(
         counts_only: Count only switches and causes, at half the overhead.
         no_bpf: Use no BPF programs: needs no root, and reports no causes.
         stacks: Sample the program's stack at N switches a second, 100 by default, for --folded and --pprof.
+        calls: Trace system calls to find what cold caches cost: for this time, or for 1 s of each 10.
         profile: Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of
             this machine (switchcost measure --prices) [default: the program's last profile on this machine, if any].
         no_calibration: Do not measure switch cost first (8 s) if no recent measurement fits.
