@@ -289,17 +289,24 @@ fn an_interrupt_keeps_what_was_written_and_leaves_nothing_running() {
     tool();
     const OWN: &str = "SWITCHCOST_TEST_AS_RUN";
     let own = std::process::id().to_string();
-    let script = "sleep 1000 & (while :; do :; done) & while :; do :; done";
+    let folder = tempfile::tempdir().expect("a folder");
+    let marks = ["sleeps", "loops", "first"].map(|name| folder.path().join(name));
+    let [sleeps, loops, first] = marks.each_ref().map(|mark| mark.display());
+    let script = format!(
+        "(: > {sleeps}; exec sleep 1000) & (: > {loops}; while :; do :; done) & : > {first}; while :; do :; done"
+    );
     let environment = vec![(OWN.into(), own.clone().into())];
     let command = Command {
         environment,
-        ..Command::new(["sh", "-c", script])
+        ..Command::new(["sh", "-c", script.as_str()])
     };
     let stop = AtomicBool::new(false);
     let start = Instant::now();
     let (summary, chunks) = std::thread::scope(|scope| {
         scope.spawn(|| {
-            await_that("three processes ran", || living_with(OWN, &own) == 3);
+            await_that("three processes ran", || {
+                marks.iter().all(|mark| mark.exists())
+            });
             std::thread::sleep(Duration::from_millis(200));
             stop.store(true, SeqCst);
         });

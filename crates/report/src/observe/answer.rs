@@ -390,12 +390,9 @@ fn advised(advice: &Advice) -> String {
             "Fewer switches save at most {} of its CPU time{waits}{beside}.",
             share(Some(cpu))
         ),
-        None => format!("How much fewer switches save is not known{beside}."),
+        None => format!("The possible gain is unknown{beside}."),
     };
-    format!(
-        "Most likely to help: {}. {wins}",
-        change_sentence(&advice.change)
-    )
+    format!("Try: {}. {wins}", change_sentence(&advice.change))
 }
 
 fn no_advice_sentence(why: &NoAdvice) -> String {
@@ -436,30 +433,30 @@ fn change_sentence(change: &Change) -> String {
     match change {
         Change::Nothing | Change::RaiseQuota { .. } => String::new(),
         Change::Separate { observed, other } => format!(
-            "give {} and {} CPUs of their own (taskset, cpusets); there were some that idled",
+            "give {} and {} CPUs of their own (taskset, cpusets), since some CPUs were idle",
             name(observed),
             name(other)
         ),
         Change::FewerAtATime => {
-            "fewer of its threads at a time, no more than it has CPUs; they preempt one another".to_owned()
+            "run fewer of its threads at a time, at most one per CPU, since they preempt one another".to_owned()
         }
         Change::LongerSlices => {
-            "longer time slices (base_slice_ns of the scheduler, or sched_runtime of its tasks by sched_setattr)"
+            "longer time slices (base_slice_ns of the scheduler, or sched_runtime by sched_setattr)"
                 .to_owned()
         }
         Change::FewerLocks => {
-            "fewer threads that want the same lock, or a lock held for shorter: most switches wait for one in futex"
+            "let fewer threads contend for a lock, or hold it for less time, since most switches wait for one in futex"
                 .to_owned()
         }
         Change::MoreForEachWakeUp { call } => {
-            format!("more work for each wake-up (batches, larger buffers): most switches wait in {call}")
+            format!("do more work per wake-up (batches, larger buffers), since most switches wait in {call}")
         }
         Change::FewerWakeUps { call } => format!(
-            "where data ends the waits, more work for each wake-up (batches, larger buffers); where a time does, a longer one, and what is \
-             polled for is noticed as much later: most switches wait in {call}, and which of the two ended a wait is not recorded"
+            "batch more work per wake-up if {call} usually returns data, or use a longer time-out if it usually times out (at the price of \
+             latency), since most switches wait there; which of the two ends a wait is not recorded"
         ),
         Change::SleepLonger { call } => format!(
-            "to sleep longer and so less often, and what is polled for is noticed as much later: most switches wait in {call}"
+            "sleep longer (at the price of latency), since most switches wait in {call}"
         ),
     }
 }

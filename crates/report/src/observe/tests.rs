@@ -415,7 +415,7 @@ fn what_takes_next_to_no_cpu_is_reported_in_time_a_second_and_without_advice() {
         "{text}"
     );
     assert!(
-        !text.contains("Most likely to help") && !text.contains("would narrow"),
+        !text.contains("Try: ") && !text.contains("would narrow"),
         "{text}"
     );
     // Without a price, the time itself.
@@ -446,21 +446,23 @@ fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
         waits.window_ns = Nanos(1_000_000_000);
         screen(&waits).replace('\n', " ")
     };
-    let batches = "Most likely to help: more work for each wake-up";
+    let batches = "Try: do more work per wake-up";
     let reads = waits_in("read");
     assert!(reads.contains(batches), "{reads}");
     let polls = waits_in("epoll_pwait");
     assert!(
-        !polls.contains(batches) && polls.contains("where data ends the waits, more work"),
+        !polls.contains(batches)
+            && polls
+                .contains("Try: batch more work per wake-up if epoll_pwait usually returns data"),
         "{polls}"
     );
     assert!(
-        polls.contains("which of the two ended a wait is not recorded"),
+        polls.contains("which of the two ends a wait is not recorded"),
         "{polls}"
     );
     let sleeps = waits_in("clock_nanosleep");
     assert!(
-        sleeps.contains("what is polled for is noticed as much later"),
+        sleeps.contains("Try: sleep longer (at the price of latency)"),
         "{sleeps}"
     );
     for text in [reads, polls, sleeps] {

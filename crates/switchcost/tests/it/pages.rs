@@ -144,46 +144,6 @@ fn each_page_of_docs_is_in_the_table_of_contents_once() {
     assert_eq!(listed.len(), need.len(), "a page is listed twice");
 }
 
-/// The last cell of each case, where it names tests of ours: words in backticks with an underscore, with or without their module. A
-/// star stands for any beginning or ending.
-fn named_tests(page: &str) -> Vec<String> {
-    let cells = page
-        .lines()
-        .filter(|line| line.starts_with("| "))
-        .filter_map(|row| row.rsplit('|').nth(1));
-    let words = cells
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
-        .filter_map(|word| word.rsplit("::").next());
-    words
-        .filter(|word| word.contains('_') && !word.contains(['/', '.', ' ', '-']))
-        .map(str::to_owned)
-        .collect()
-}
-
-#[test]
-fn each_case_of_the_known_answers_names_a_test_that_there_is() {
-    let page = fs::read_to_string(root().join("docs/method/validation.md")).expect("the page");
-    let (_, cases) = page.split_once("## Cases").expect("the cases");
-    let sources = ["crates", "python"]
-        .iter()
-        .flat_map(|folder| files(&root().join(folder), &[".rs", ".py"]));
-    let sources: String = sources
-        .filter_map(|path| fs::read_to_string(path).ok())
-        .collect();
-    let names = named_tests(cases);
-    // The table was found, and read.
-    assert!(names.len() > 40, "{names:?}");
-    let is_there = |name: &str| match name.split_once('*') {
-        Some(("", ending)) => sources.contains(&format!("{ending}()")),
-        Some((beginning, _)) => sources.contains(&format!("fn {beginning}")),
-        None => ["fn", "def"]
-            .iter()
-            .any(|word| sources.contains(&format!("{word} {name}("))),
-    };
-    let lost: Vec<&String> = names.iter().filter(|name| !is_there(name)).collect();
-    assert!(lost.is_empty(), "{lost:#?}");
-}
-
 #[test]
 fn a_link_that_leads_nowhere_is_found() {
     let page = root().join("docs/reference.md");

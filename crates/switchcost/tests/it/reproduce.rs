@@ -244,7 +244,7 @@ fn a_folder_that_cannot_be_is_named() {
     let (code, _, why) = words(&place, &["reproduce", "knuth1968"]);
     assert_eq!(code, 2);
     assert!(
-        why.contains("need one of li2007, michigan, blog, lmbench, mogul1990, today, all"),
+        why.contains("[possible values: li2007, michigan, blog, lmbench, mogul1990, today, all]"),
         "{why}"
     );
 }

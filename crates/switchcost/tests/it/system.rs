@@ -340,7 +340,7 @@ fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
         "json",
         "--record",
         text(&record),
-        "-o",
+        "--trace",
         text(&trace),
     ];
     let with_kernel = place.run(&[&usual[..], &kept].concat());

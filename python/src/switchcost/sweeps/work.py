@@ -62,7 +62,9 @@ def _simulate(task: Task, store: Store, watch: Callable[[int], None] | None) -> 
         kept, table = folder / "record.parquet", folder / "costs.csv"
         trace = store.local(task.trace, folder)
         _running.run(
-            ["simulate", *task.words, f"--record={kept}", "--format=csv", f"--output={table}", trace], watch=watch, dies_with_us=True
+            ["simulate", *task.words, f"--record={kept}", "--format=csv", f"--output={table}", trace],
+            watch=watch,
+            dies_with_us=True,
         )
         seconds = time.monotonic() - start
         with store.errors():
