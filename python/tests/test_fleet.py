@@ -173,7 +173,7 @@ def test_the_manifest_and_the_role_measure_with_options_that_there_are() -> None
     found = script.partition("switchcost measure ")[2].partition("touch")[0].split()
     role = {part: yaml.safe_load((DOCS / "role" / part / "main.yml").read_text()) for part in ("tasks", "defaults", "meta")}
     assert option_names(found) - {"record", "output"} == option_names(role["defaults"]["switchcost_measure"]) != set()
-    assert option_names(found) <= {*_MEASURE, "out"}
+    assert option_names(found) <= {*_MEASURE, "output"}
     assert [task["name"] for task in role["tasks"] if "argv" in task.get("ansible.builtin.command", {})] == [
         "Check the host",
         "Measure",
