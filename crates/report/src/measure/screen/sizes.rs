@@ -62,6 +62,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let conditions = [unusual(&members, common), shown]
         .into_iter()
         .filter(|words| !words.is_empty());
+    let has_parts = members
+        .iter()
+        .any(|member| member.indirect_kernel_ns.is_some());
+    let conditions = conditions.chain(has_parts.then(|| "columns need not add up".to_owned()));
     page.heading(
         "Cost of a switch with data of its own",
         &conditions.collect::<Vec<_>>().join(", "),
