@@ -73,41 +73,54 @@ mod tests {
 
     use super::*;
 
-    /// Gives the fields without a description.
-    fn undescribed(at: &str, schema: &Value) -> Vec<String> {
+    fn is_described(of: &Value) -> bool {
+        of["description"].is_string()
+    }
+
+    /// Gives the fields without a description. A form of several says what its fields mean; a type that a field refers to, what the
+    /// field means.
+    fn undescribed(at: &str, schema: &Value, root: &Value, is_form: bool) -> Vec<String> {
         let Value::Object(parts) = schema else {
             return Vec::new();
         };
         let mut found = Vec::new();
         for (name, part) in parts {
-            if name == "properties" {
+            if name == "properties" && !(is_form && is_described(schema)) {
                 let fields = part.as_object().into_iter().flatten();
                 found.extend(fields.filter_map(|(field, of)| {
-                    let is_described = of["description"].is_string()
-                        || of["const"].is_string()
-                        || is_reference(of)
-                        || schema["description"].is_string();
-                    (!is_described).then(|| format!("{at}.{field}"))
+                    let said = is_described(of) || of["const"].is_string() || refers(of, root);
+                    (!said).then(|| format!("{at}.{field}"))
                 }));
             }
-            found.extend(undescribed(&format!("{at}/{name}"), part));
+            found.extend(undescribed(&format!("{at}/{name}"), part, root, false));
+            let is_form = ["oneOf", "anyOf"].contains(&name.as_str());
             for (i, form) in part.as_array().into_iter().flatten().enumerate() {
-                found.extend(undescribed(&format!("{at}/{name}[{i}]"), form));
+                found.extend(undescribed(
+                    &format!("{at}/{name}[{i}]"),
+                    form,
+                    root,
+                    is_form,
+                ));
             }
         }
         found
     }
 
-    /// What a type is called says what the field is.
-    fn is_reference(of: &Value) -> bool {
-        of["$ref"].is_string()
+    /// Whether a field is of a type that is described, or of one whose forms are.
+    fn refers(of: &Value, root: &Value) -> bool {
+        let target = of["$ref"].as_str();
+        let target = target.and_then(|to| root.pointer(to.trim_start_matches('#')));
+        target.is_some_and(|to| is_described(to) || !to["oneOf"].is_null())
     }
 
     #[test]
     fn each_field_says_what_it_means() {
         for (name, schema) in schemas() {
-            assert_eq!(undescribed(&name, &schema), Vec::<String>::new());
+            let found = undescribed(&name, &schema, &schema, false);
+            assert_eq!(found, Vec::<String>::new());
         }
+        let bare = serde_json::json!({"description": "A type.", "properties": {"field": {"type": "number"}}});
+        assert_eq!(undescribed("t", &bare, &bare, false), ["t.field"]);
     }
 
     #[test]
