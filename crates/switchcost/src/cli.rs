@@ -202,8 +202,8 @@ impl OutputArguments {
     /// The format of a result of which there is no page.
     pub(crate) fn format_of_text(&self) -> Result<Format, Failure> {
         if self.is_page() {
-            return Err(Failure::broken(
-                "failed to make a page: need a result of measure, runtimes, observe, inject, simulate or compare; choose another --format",
+            return Err(Failure::usage(
+                "no page is made of this result, only of measure, runtimes, observe, inject, simulate and compare; choose another --format",
             ));
         }
         Ok(self.format())
