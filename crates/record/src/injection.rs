@@ -1,7 +1,7 @@
 //! The record of injected preemptions: what two copies of a program used, of which one was preempted, run by run; or what a service that
 //! runs used for its work, phase by phase.
 //!
-//! What comes in: runs as they are taken. What goes out: an append-only file of JSON lines (see `docs/formats/injection.md`), and
+//! What comes in: runs as they are taken. What goes out: an append-only file of JSON lines (see `docs/formats/json.md`), and
 //! the same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
 //! a program is preempted.
 

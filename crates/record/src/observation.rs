@@ -1,6 +1,6 @@
 //! The record of an observation: how often live tasks switched, why, to which neighbours, and how long they were off their CPUs.
 //!
-//! What comes in: sums that an observer has counted. What goes out: one JSON file (see `docs/formats/observation.md`), and the
+//! What comes in: sums that an observer has counted. What goes out: one JSON file (see `docs/formats/json.md`), and the
 //! same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
 //! anything is counted.
 

@@ -1,7 +1,7 @@
 //! Two files that together say what a switch costs a program: its *profile*, from its trace, and the *prices* of a machine, from arrays.
 //!
 //! What comes in: values as `reuse` makes them of a trace, and as `switchcost` measures them. What goes out: a file of JSON each, and
-//! the same values read back (`docs/formats/profile.md`). No statistics, no printing, and nothing about how either comes about.
+//! the same values read back (`docs/formats/json.md`). No statistics, no printing, and nothing about how either comes about.
 
 mod file;
 mod prices;

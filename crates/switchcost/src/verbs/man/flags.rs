@@ -1,4 +1,4 @@
-//! The verbs and their flags as data, for programs that call this one (`docs/formats/flags-json.md`).
+//! The verbs and their flags as data, for programs that call this one (`docs/formats/json.md`).
 
 use std::any::TypeId;
 use std::fmt::Display;
