@@ -15,7 +15,7 @@ use switchcost_measure::PlanError;
 use switchcost_observe::ObserveError;
 use switchcost_programs::PrepareError;
 use switchcost_record::{ReadRecordError, WriteRecordError};
-use switchcost_remedies::{read_remedy, write_remedy};
+use switchcost_remedies::{read_remedy, start_remedy, write_remedy};
 use switchcost_simulation_record::{ReadSimulationError, WriteSimulationError};
 use switchcost_trace::{ImportError, ReadTraceError, UnfitPiece};
 use switchcost_workload::UnfitWorkingSet;
@@ -199,7 +199,11 @@ impl Failure {
 
     pub(crate) fn signals(error: io::Error) -> Failure {
         Failure::broken(format!(
-            "failed to watch for signals: {error}, need the right to handle them; is there a filter of system calls (seccomp)?"
+            "failed to watch for signals: {error}, {}",
+            start_remedy(
+                &error,
+                "need the right to handle them; is there a filter of system calls (seccomp)?"
+            )
         ))
     }
 
