@@ -56,7 +56,7 @@ pub struct Request<'a> {
     pub confidence: f64,
     /// How much runs of a measurement differ beyond their own intervals, if not to be derived from the records.
     pub run_spread: Option<f64>,
-    /// The share by which a cost may grow; none where nothing is forbidden.
+    /// The share by which a cost may grow; none if nothing is forbidden.
     pub fail_above: Option<f64>,
     /// Conditions in which cases of a measurement may differ.
     pub across: &'a [Condition],
@@ -192,7 +192,7 @@ pub struct Pair {
     /// Whose number it is.
     #[serde(flatten)]
     pub subject: Subject,
-    /// Of a measurement: the conditions of the new records, where they were allowed to differ and do.
+    /// Of a measurement: the conditions of the new records, if they were allowed to differ and do.
     #[serde(
         serialize_with = "crate::measurement::serialised::conditions_if_any",
         skip_serializing_if = "Option::is_none"
@@ -207,9 +207,9 @@ pub struct Pair {
     pub is_suspect: bool,
     /// Those records.
     pub suspect_records: Vec<String>,
-    /// The base; `None` where it has no such number.
+    /// The base; `None` if it has no such number.
     pub base: Option<Cost>,
-    /// The new records; `None` where they have no such number.
+    /// The new records; `None` if they have no such number.
     pub new: Option<Cost>,
     /// What can be said.
     #[serde(flatten)]
@@ -236,7 +236,7 @@ impl Pair {
         }
     }
 
-    /// By how much it must grow for that to be shown, as a share; `None` where nothing could be.
+    /// By how much it must grow for that to be shown, as a share; `None` if nothing could be.
     fn least_shown_growth(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Compared { ratio, .. } => Some(ratio.ratio / ratio.low - 1.0),
@@ -244,7 +244,7 @@ impl Pair {
         }
     }
 
-    /// How far the number moved for sure, as the logarithm of a ratio: 0 where the interval covers 1.
+    /// How far the number moved for sure, as the logarithm of a ratio: 0 if the interval covers 1.
     pub fn least_change(&self) -> f64 {
         match &self.outcome {
             Outcome::Compared {
@@ -268,7 +268,7 @@ impl Pair {
         }
     }
 
-    /// The case, where it was measured.
+    /// The case, if it was measured.
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {
             Subject::Case(case) => Some(case),
@@ -347,11 +347,11 @@ pub struct Comparison {
     pub confidence: f64,
     /// Pairs with a verdict, for which each interval was widened.
     pub compared: usize,
-    /// The share of `run_spread`, where it was assumed.
+    /// The share of `run_spread`, if it was assumed.
     pub assumed_run_spread: Option<f64>,
     /// How much runs of a measurement differ beyond their own intervals: in cases on one CPU, if there are any.
     pub run_spread: Option<RunSpread>,
-    /// How much they differ in hand-offs across CPUs; `None` where nothing of that kind is compared.
+    /// How much they differ in hand-offs across CPUs; `None` if nothing of that kind is compared.
     pub run_spread_across_cpus: Option<RunSpread>,
     /// Core cycles a second at which the costs of a measurement are given, so that runs at different speeds of the core can be compared;
     /// `None` if they are given as measured.
@@ -386,7 +386,7 @@ pub struct Comparison {
 pub struct ShownGrowths {
     /// Of the number of which the smallest growth is shown.
     pub least: f64,
-    /// Of the one of which the largest is needed; infinite where none of it is shown, however large.
+    /// Of the one of which the largest is needed; infinite if none of it is shown, however large.
     pub most: f64,
     /// Numbers that were compared.
     pub numbers: usize,
@@ -431,7 +431,7 @@ impl Comparison {
         comparison
     }
 
-    /// What a gate with this limit could have shown; `None` where nothing was compared.
+    /// What a gate with this limit could have shown; `None` if nothing was compared.
     pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
         let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
         let growths: Vec<f64> = costs.filter_map(Pair::least_shown_growth).collect();
@@ -456,7 +456,7 @@ impl Comparison {
 }
 
 /// Compares the new records of a measurement with those of the base. `earlier` are further records of the machine, which show how much its
-/// runs differ where neither side does; they may be none.
+/// runs differ if neither side does; they may be none.
 pub fn compare(
     base: &[Analysed<'_>],
     new: &[Analysed<'_>],
@@ -500,7 +500,7 @@ fn compare_at(
 /// A number of a case.
 type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
 
-/// How much runs differ, by what is assumed of the cases: hand-offs across CPUs say nothing of the others, nor they of them. `None` where
+/// How much runs differ, by what is assumed of the cases: hand-offs across CPUs say nothing of the others, nor they of them. `None` if
 /// there are none of a kind.
 #[derive(Clone, Copy, Debug)]
 struct RunSpreads {
@@ -579,7 +579,7 @@ fn judge_numbers(
     )
 }
 
-/// The geometric mean of the core's clocks; `None` where one is not known.
+/// The geometric mean of the core's clocks; `None` if one is not known.
 fn common_hertz<'a>(findings: impl Iterator<Item = &'a Findings>) -> Option<f64> {
     let logs: Option<Vec<f64>> = findings
         .map(|found| Some(found.core?.hertz?.ln()))

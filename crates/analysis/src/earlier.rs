@@ -266,7 +266,7 @@ fn earlier_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {
     })
 }
 
-/// By how much the runs differ in one cost; `None` where not all have it above 0, or where there is one run alone.
+/// By how much the runs differ in one cost; `None` if not all have it above 0, or if there is one run alone.
 fn spread(cost: CostName, runs: &[Counted]) -> Option<Spread> {
     let reference = runs.first()?.hertz;
     let of_run = |run: &Counted| {

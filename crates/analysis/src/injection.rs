@@ -33,7 +33,7 @@ const CONFIDENCE: f64 = 0.9;
 /// A rate at which tasks that compete for a CPU are switched: once each 4 ms.
 pub const USUAL_RATE: f64 = 250.0;
 
-/// Where fewer preemptions found the program on the CPU, it was waiting.
+/// If fewer preemptions found the program on the CPU, it was waiting.
 const LEAST_HIT: f64 = 0.95;
 
 /// What was found.
@@ -41,7 +41,7 @@ const LEAST_HIT: f64 = 0.95;
 pub struct Findings {
     /// CPU time of a copy that is not preempted, in nanoseconds.
     pub cpu_ns: Option<f64>,
-    /// The mean clock of the core, at which costs are reported, where the cycles of its multiplication are known.
+    /// The mean clock of the core, at which costs are reported, if the cycles of its multiplication are known.
     pub core_hertz: Option<f64>,
     /// A second of the program's own time; of a service, of wall time. At the first period.
     pub preemptions_per_second: f64,
@@ -51,16 +51,16 @@ pub struct Findings {
     pub usual_rate_per_second: f64,
     /// One for each footprint of the plan, in its order, at the first period.
     pub footprints: Vec<FootprintFinding>,
-    /// The same at each period; empty where there is one alone.
+    /// The same at each period; empty if there is one alone.
     pub periods: Vec<PeriodFinding>,
-    /// To be moved to another CPU, or back; `None` where that was not tried.
+    /// To be moved to another CPU, or back; `None` if that was not tried.
     pub moved: Option<MovedFinding>,
     /// Of a service, of which cold caches alone are found.
     #[serde(skip)]
     pub service: Option<ServiceFindings>,
 }
 
-/// Where both ends of a difference between periods are below this part of what it is a difference of, there is none to speak of.
+/// If both ends of a difference between periods are below this part of what it is a difference of, there is none to speak of.
 const SMALL: f64 = 0.25;
 
 impl Findings {
@@ -97,7 +97,7 @@ pub struct PeriodFinding {
     pub preemptions_per_second: f64,
     /// One for each footprint of the plan, in its order.
     pub footprints: Vec<FootprintFinding>,
-    /// What cold caches cost more than at the first period, with the footprint that is reported first; where that is nothing, what a
+    /// What cold caches cost more than at the first period, with the footprint that is reported first; if that is nothing, what a
     /// preemption does; `None` of the first.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
@@ -111,7 +111,7 @@ impl PeriodFinding {
     }
 }
 
-/// What a preemption costs where the preemptor touches so much.
+/// What a preemption costs if the preemptor touches so much.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Footprint")]
 pub struct FootprintFinding {
@@ -145,7 +145,7 @@ impl FootprintFinding {
         self.cost_ns.is_some() || self.reload().is_some()
     }
 
-    /// Cold caches, where they were measured.
+    /// Cold caches, if they were measured.
     pub fn reload(&self) -> Option<&Estimate> {
         self.reload_ns.as_ref()?.as_ref().ok()
     }

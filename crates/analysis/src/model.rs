@@ -28,7 +28,7 @@ pub struct Reload {
     pub likely_ns: f64,
     /// The same if each of them waits for the one before; with the upper ends.
     pub high_ns: f64,
-    /// What the kernel's own way through the switch takes longer, where its price is known.
+    /// What the kernel's own way through the switch takes longer, if its price is known.
     pub switch_path_ns: Option<f64>,
 }
 
@@ -40,7 +40,7 @@ impl Reload {
     }
 }
 
-/// What cold caches cost a program where others touched so much, and it then runs for so many instructions.
+/// What cold caches cost a program if others touched so much, and it then runs for so many instructions.
 pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64) -> Reload {
     let of_a_line = LinePrices::new(prices);
     let (mut all, mut sums) = (0.0, [0.0; 3]);
@@ -78,7 +78,7 @@ impl LinePrices {
         ])
     }
 
-    /// In nanoseconds, behind such a footprint, a line of an array of that size: as in [`Reload`] low, likely and high.
+    /// In nanoseconds, after such a footprint, a line of an array of that size: as in [`Reload`] low, likely and high.
     pub(crate) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> [f64; 3] {
         let LinePrices([low, middle, high]) = self;
         let paid = likely(kind);

@@ -22,7 +22,7 @@ pub(crate) struct FakeCase {
     pub(crate) switch_ns: f64,
     pub(crate) walk_ns: f64,
     pub(crate) reload_ns: f64,
-    /// What a hand-off takes longer behind a walk.
+    /// What a hand-off takes longer after a walk.
     pub(crate) colder_ns: f64,
     pub(crate) switches_per_handoff: f64,
     /// Standard deviation between repetitions of each arm, as a share of its time.
@@ -168,7 +168,7 @@ const USUAL: Shape = Shape {
     few: 8,
 };
 
-/// Enough where the noise between repetitions is all that matters, and records are many; so long that no rounding is seen.
+/// Enough if the noise between repetitions is all that matters, and records are many; so long that no rounding is seen.
 const LEAST: Shape = Shape {
     windows: 1,
     cycles: 1,

@@ -25,11 +25,11 @@ pub(crate) trait Kind: Sync {
     /// Names of trials, in any order; only those that contain `matching` are wanted. Chance is the seed's.
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String>;
 
-    /// Does what the parts of a name say behind the first, or says that it is no such name.
+    /// Does what the parts of a name say after the first, or says that it is no such name.
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
 }
 
-/// So many trials that all of a kind are covered, where that would take hours.
+/// So many trials that all of a kind are covered, if that would take hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     All,

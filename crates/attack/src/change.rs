@@ -71,11 +71,11 @@ const LONGEST_PIECE: usize = 64;
 /// A file with one change.
 pub(crate) struct Changed {
     pub(crate) file: Vec<u8>,
-    /// Which value it is that is another one, where that is known: kind of line and case, keys, numbers in lists.
+    /// Which value it is that is another one, if that is known: kind of line and case, keys, numbers in lists.
     pub(crate) at: Option<String>,
 }
 
-/// The file with one change, its checksums right again. None where there is nothing to be changed so.
+/// The file with one change, its checksums right again. None if there is nothing to be changed so.
 pub(crate) fn changed(
     form: Form,
     change: Change,
@@ -172,7 +172,7 @@ fn change_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(
     ))
 }
 
-/// A field or element with the comma before it, or else behind it.
+/// A field or element with the comma before it, or else after it.
 fn delete_or_double(text: &[u8], member: &Range<usize>, random: &mut ChaCha8Rng) -> Vec<u8> {
     if random.random_bool(0.5) {
         let twice = [&text[member.clone()], b",", &text[member.clone()]].concat();

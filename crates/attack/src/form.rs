@@ -30,7 +30,7 @@ pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// The record of a simulation, with the checksum of all its bytes; as it is, where there is no place for one.
+/// The record of a simulation, with the checksum of all its bytes; as it is, if there is no place for one.
 pub(crate) fn sealed_simulation(mut file: Vec<u8>) -> Vec<u8> {
     let Some(at) = last(&file, SIMULATION_CHECK).map(|at| at + SIMULATION_CHECK.len()) else {
         return file;

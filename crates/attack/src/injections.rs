@@ -35,7 +35,7 @@ impl Injections {
         }
     }
 
-    /// The calls of a verb that nothing hinders; none where strace may not look.
+    /// The calls of a verb that nothing hinders; none if strace may not look.
     fn calls(&self, place: &Place, verb: &Verb) -> Calls {
         place.clear();
         let names: Vec<&str> = self

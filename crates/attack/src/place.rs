@@ -15,7 +15,7 @@ use crate::whole::Whole;
 /// The program has this in its environment, with the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
-/// A server that has little to do, also where others use the machine: a seventh of a CPU, and some words each hundredth of a second.
+/// A server that has little to do, also if others use the machine: a seventh of a CPU, and some words each hundredth of a second.
 const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 120000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.

@@ -89,7 +89,7 @@ impl Verb {
         }
     }
 
-    /// What is there of its results is whole, or as much as was promised; all of it where it has succeeded.
+    /// What is there of its results is whole, or as much as was promised; all of it if it has succeeded.
     pub(crate) fn check_made(
         &self,
         place: &Place,
@@ -145,7 +145,7 @@ fn check(
     }
 }
 
-/// All that is there can be read, or all but a last piece, which is damage where it is a trace, and what is whole is reported.
+/// All that is there can be read, or all but a last piece, which is damage if it is a trace, and what is whole is reported.
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());

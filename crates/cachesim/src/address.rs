@@ -8,7 +8,7 @@ pub(crate) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }
 
-/// Number of the kernel's half of all address spaces where processes are distinguished; no process has it.
+/// Number of the kernel's half of all address spaces if processes are distinguished; no process has it.
 pub(crate) const KERNEL: u32 = u32::MAX;
 
 /// Whose an address is: the upper half of all address spaces is one and the same, the kernel's
@@ -25,7 +25,7 @@ pub(crate) const fn owner(process: u32, address: u64) -> u32 {
 /// Set in every key, so that 0 means an empty way and fresh memory is an empty cache.
 pub(crate) const VALID: u64 = 1 << 63;
 
-/// A virtual address of one process, and the physical one, where any level wants it (else 0).
+/// A virtual address of one process, and the physical one, if any level wants it (else 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) process: u32,
@@ -72,7 +72,7 @@ impl Address {
         }
     }
 
-    /// The start of a line before or behind, in the same page.
+    /// The start of a line before or after, in the same page.
     pub(crate) fn lines_away(&self, line_bits: u32, lines: i64) -> Address {
         let away = |address: u64| (address >> line_bits).wrapping_add_signed(lines) << line_bits;
         Address {

@@ -28,7 +28,7 @@ use working_sets::WorkingSets;
 
 use crate::machine::LevelRequests;
 
-/// Everything that is asked of a design that is simulated in full, and what its levels ask where others answer, too.
+/// Everything that is asked of a design that is simulated in full, and what its levels ask if others answer, too.
 pub(crate) type Attribution = (
     (
         (

@@ -11,7 +11,7 @@ pub(crate) trait Lookups {
     /// Instructions take their time.
     fn advance_clock(&mut self, instructions: u64);
     /// Looks up the code of blocks ahead of their loads and stores, up to one whose code is not known to be found; gives how
-    /// many they are. None where the order of code among loads and stores matters.
+    /// many they are. None if the order of code among loads and stores matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
     /// How often code that was found may have been lost.
     fn code_losses(&self) -> u64;
@@ -51,7 +51,7 @@ pub(crate) fn look_up_all(
 /// Loads and stores of blocks whose code was found. Gives the blocks and references that are done with.
 ///
 /// Most references are found, whatever their block is. So this is one loop over all of them, and a block is looked for only
-/// where it matters: a loop over the few references of each block would end unforeseeably.
+/// if it matters: a loop over the few references of each block would end unforeseeably.
 fn only_data(
     blocks: BlockRun<'_>,
     references: &[Reference],
@@ -116,7 +116,7 @@ fn look_up_in_order(block: &Block, references: &[Reference], lookups: &mut impl 
     rest_in_order(block, done, references, lookups);
 }
 
-/// All of a block behind a byte of its code.
+/// All of a block after a byte of its code.
 #[inline(never)]
 fn rest_in_order(
     block: &Block,

@@ -60,7 +60,7 @@ const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
-/// What is read behind the cycles of the views: those lost to others, gained from others, and gained at first touches.
+/// What is read after the cycles of the views: those lost to others, gained from others, and gained at first touches.
 const LOST: usize = VIEWS;
 const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
@@ -189,7 +189,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Looks every line up, even where that changes nothing.
+    /// Looks every line up, even if that changes nothing.
     pub(crate) fn skip_no_repeats(&mut self) {
         self.plan.skips_repeats = false;
     }
@@ -261,7 +261,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// An interval that goes on behind the end of its process goes on with a clock that starts at 0.
+    /// An interval that goes on after the end of its process goes on with a clock that starts at 0.
     fn restart_private_clock(&mut self, now: u64) {
         if let Some(opened) = &mut self.opened {
             opened[PRIVATE] = opened[PRIVATE].wrapping_sub(now);
@@ -391,7 +391,7 @@ impl<L: Listener> State<L> {
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
 impl RunContext<'_> {
-    /// Where no program looks anything up.
+    /// If no program looks anything up.
     fn idle() -> RunContext<'static> {
         RunContext {
             space: NO_PROCESS,

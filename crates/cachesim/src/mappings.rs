@@ -1,4 +1,4 @@
-//! Which file lies behind an address of one address space.
+//! Which file is mapped at an address of one address space.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

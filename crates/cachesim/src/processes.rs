@@ -8,7 +8,7 @@ use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
 
-/// Who has a private hierarchy: a process, or a task where each is one. Its number in the result is its place in the list.
+/// Who has a private hierarchy: a process, or a task if each is one. Its number in the result is its place in the list.
 #[derive(Debug)]
 struct Process {
     facts: ProcessFacts,
@@ -56,7 +56,7 @@ pub(crate) struct Processes {
     private_by: PrivateBy,
     table: ProcessTable,
     processes: Vec<Process>,
-    /// With the task, where each is one.
+    /// With the task, if each is one.
     numbers: HashMap<(ProcessId, Option<TaskId>), u32>,
     /// Of each address space.
     mappings: Vec<Mappings>,

@@ -2,7 +2,7 @@
 //!
 //! What comes in: a design, and the chunks of a trace; how finely their turns interleave says whether the last level is shared in
 //! turn (long turns) or at once (a few instructions each). What goes out: how often the last level misses what the first levels
-//! ask it, where all share it and where each process has it alone. The first levels are the private ones of the usual
+//! ask it, if all share it and if each process has it alone. The first levels are the private ones of the usual
 //! simulation: so what they ask does not depend on the order of turns, and only the sharing of the last level differs.
 
 use std::collections::HashMap;
@@ -23,10 +23,10 @@ const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-/// Why the last level of a design cannot be shared so. Reads well behind the design's name.
+/// Why the last level of a design cannot be shared so. Reads well after the design's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
-    /// No level stands behind others.
+    /// No level stands after others.
     #[error("found one level on each path, need one that others stand before")]
     OneLevel,
     /// It is more than a plain level.
@@ -60,7 +60,7 @@ pub struct SideBySide {
 struct Lines(Vec<Vec<u64>>);
 
 impl Lines {
-    /// Whether a line is there; it is the newest then, also where it was not there and may come in.
+    /// Whether a line is there; it is the newest then, also if it was not there and may come in.
     fn look_up(&mut self, set: usize, key: u64, ways: usize, comes_in: bool) -> bool {
         let lines = &mut self.0[set];
         let found = lines.iter().position(|&line| line == key);

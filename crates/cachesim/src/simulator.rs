@@ -168,7 +168,7 @@ impl Simulator {
     }
 
     /// Simulates the next chunk of the trace, which may be taken: what is left in its place is a chunk to use again. Appends intervals
-    /// of segments that have ended, chunk by chunk, and in each design by design in ascending order; where there are several
+    /// of segments that have ended, chunk by chunk, and in each design by design in ascending order; if there are several
     /// threads, those of the last chunks come later, at the end of the trace at the latest.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl Simulator {
     }
 
     /// The same of a chunk of a part of a trace, or one that is only to leave in caches what it leaves there. `since_switch` is how
-    /// many instructions the running task has executed since it was switched to, where chunks before this one have left some out.
+    /// many instructions the running task has executed since it was switched to, if chunks before this one have left some out.
     /// Not for designs that are simulated in one pass: simulate all in full.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Many designs that differ in the size and ways of some levels, or in all behind one, in one pass.
+//! Many designs that differ in the size and ways of some levels, or in all after one, in one pass.
 //!
 //! What comes in: designs, and the same runs of blocks and marks that a machine takes. What goes out: for one of them
 //! what its machine says, for all others the same counters and sums of intervals, to the last digit. The method is in

@@ -2,7 +2,7 @@
 //! time stamp of the run's begin. What goes out: the runs in the order of their stamps, with the switches between them and their reasons.
 //!
 //! The consumer does it all, on the caller's thread: it starts the commands, decodes, and looks around for the dead.
-//! Memory is bounded by the buffers: where all are in use, tasks wait. A reason may be known only when the task is back
+//! Memory is bounded by the buffers: if all are in use, tasks wait. A reason may be known only when the task is back
 //! ([`causes`]); its successor's buffers then wait, unless the kernel says that it sleeps.
 
 mod begin;
@@ -31,7 +31,7 @@ use task_monitor::TaskMonitor;
 const TIMEOUT: Duration = Duration::from_millis(50);
 /// Where there is always something to read, the kernel is asked as often for the dead.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
-/// The same, where a task that has the answer is about to run.
+/// The same, if a task that has the answer is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// So long tasks have to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
@@ -213,7 +213,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// Ends the loop where the caller or a task wants it.
+    /// Ends the loop if the caller or a task wants it.
     fn check(&self) -> Result<(), Halt<T::Error>> {
         if self.stop.load(SeqCst) {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -254,7 +254,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             .min()
     }
 
-    /// Decodes a buffer. False where it cannot be said yet why the task before lost the CPU.
+    /// Decodes a buffer. False if it cannot be said yet why the task before lost the CPU.
     fn take(&mut self, full: &Full) -> Result<bool, Halt<T::Error>> {
         let words = self.ring.words(full);
         let is_new = self
@@ -278,7 +278,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(true)
     }
 
-    /// How the run begins; none where it is the rest of one that was not waited for, or that such a one has cut in two.
+    /// How the run begins; none if it is the rest of one that was not waited for, or that such a one has cut in two.
     fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
         let stamp = Stamp::read(words);
         if stamp.is_none() && full.stamp > self.newest {

@@ -13,7 +13,7 @@ const O_NONBLOCK: i32 = 0o4000;
 /// The longest that a trace keeps; the usual ones have 20 bytes.
 const LONGEST: usize = 255;
 
-/// The GNU build ID of the file that a traced program has mapped. None where the file is gone, is no plain ELF file,
+/// The GNU build ID of the file that a traced program has mapped. None if the file is gone, is no plain ELF file,
 /// or has none. The path is hostile: whatever lies there is not waited for.
 pub(crate) fn read_build_id(path: &[u8]) -> Option<Vec<u8>> {
     let path = Path::new(OsStr::from_bytes(path));

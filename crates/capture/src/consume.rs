@@ -71,7 +71,7 @@ pub(crate) fn consume<R: Read>(
     Ok(())
 }
 
-/// Buffer number `order`; none where there will be none.
+/// Buffer number `order`; none if there will be none.
 fn await_submitted<'a>(
     ring: &'a Ring,
     end_flags: &EndFlags,

@@ -40,7 +40,7 @@ pub(crate) struct Outcome {
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// So often the kernel is asked again at once, where a task is on its way; then after pauses.
+/// So often the kernel is asked again at once, if a task is on its way; then after pauses.
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
@@ -50,7 +50,7 @@ pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
 /// So long a task may still come whose maker is gone.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
-/// Who is found stopped so often in a row, [`TIMEOUT`] apart, is alone in that: where all of a capture is stopped and continued, we are, too,
+/// Who is found stopped so often in a row, [`TIMEOUT`] apart, is alone in that: if all of a capture is stopped and continued, we are, too,
 /// and the order stays what it would have been.
 const LOOKS_AT_STOPPED: u32 = 20;
 /// A period fills a part of a buffer at most.
@@ -249,7 +249,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Ends the loop where the caller, the consumer or a task wants it.
+    /// Ends the loop if the caller, the consumer or a task wants it.
     fn check(&self) -> Result<(), Halt> {
         if self.stop.load(SeqCst) || self.end_flags.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -442,7 +442,7 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// Waits for the consumer where there is no room.
+    /// Waits for the consumer if there is no room.
     fn append(&mut self, record: &[u64]) -> Result<(), Halt> {
         while !self.ring.append(record) {
             self.check()?;

@@ -22,7 +22,7 @@ use slots::Slots;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Refused, Take};
 
-/// What is wrong with a stream. Reads well behind "buffer 3, word 17: ".
+/// What is wrong with a stream. Reads well after "buffer 3, word 17: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("buffer {buffer}, word {word}: {problem}")]
 pub struct DecodeError {
@@ -104,7 +104,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Takes nothing behind so many switches.
+    /// Takes nothing after so many switches.
     pub(crate) fn up_to(self, most_switches: Option<u64>) -> Self {
         Decoder {
             most_switches,
@@ -193,7 +193,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.take.flush()
     }
 
-    /// Decodes a block that is not as simple as most, as where a masked move leaves some addresses out; returns its length.
+    /// Decodes a block that is not as simple as most, as if a masked move leaves some addresses out; returns its length.
     #[cold]
     fn guarded(
         &mut self,

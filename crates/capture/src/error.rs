@@ -3,7 +3,7 @@ use std::process::ExitStatus;
 
 use crate::decode::{DecodeError, Stopped};
 
-/// Why programs could not be captured. Reads well behind "failed to capture: ".
+/// Why programs could not be captured. Reads well after "failed to capture: ".
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// No command was given.

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::tool::ToolError;
 
-/// Why there is no guest, or it failed. Reads well behind "failed to capture: ".
+/// Why there is no guest, or it failed. Reads well after "failed to capture: ".
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The plugin and the first process have not been built.
@@ -152,7 +152,7 @@ fn last(said: &str) -> String {
     }
 }
 
-/// Where nothing was said, memory was too little for its kernel to say anything, most often.
+/// If nothing was said, memory was too little for its kernel to say anything, most often.
 fn last_or_advice(said: &str) -> String {
     if said.is_empty() {
         "it said nothing: give it more --memory, or try another --kernel or --append".to_owned()

@@ -4,7 +4,7 @@
 //! What comes in: commands, and how they take turns. What goes out: chunks, handed to the caller as they fill, and a
 //! summary. The frontend is a Valgrind tool (`capture/valgrind`) that talks to this crate through shared memory alone.
 //!
-//! Three parties work at the same time where turns are granted: the traced tasks, of which one runs; the controller, a thread that decides
+//! Three parties work at the same time if turns are granted: the traced tasks, of which one runs; the controller, a thread that decides
 //! which ([`run`] says by what rules); and the caller's thread, which decodes what the tasks write and hands it on.
 //! Nothing here knows what becomes of the chunks.
 

@@ -111,7 +111,7 @@ fn text_of(file: &File, text: &mut [u8; 256]) -> std::io::Result<Vec<u8>> {
     Ok(text[..bytes].to_vec())
 }
 
-/// None where the task runs.
+/// None if the task runs.
 fn syscall_number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text)
         .ok()?
@@ -121,7 +121,7 @@ fn syscall_number(text: &[u8]) -> Option<i64> {
         .ok()
 }
 
-/// The letter behind the name, which stands in brackets and may hold any.
+/// The letter after the name, which stands in brackets and may hold any.
 fn task_state(text: &[u8]) -> u8 {
     let name_end = text.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     text.get(name_end + 2).copied().unwrap_or(b'R')

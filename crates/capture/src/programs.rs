@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use switchcost_host::supervisor::{Report, Supervisor, TaskFiles};
 
-/// How long one look for a report takes where none comes.
+/// How long one look for a report takes if none comes.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Programs {
         self.end_with_any && self.statuses.iter().any(Option::is_some)
     }
 
-    /// Waits for a report, but not for long. False where every command has ended, or the time for that is over.
+    /// Waits for a report, but not for long. False if every command has ended, or the time for that is over.
     pub(crate) fn is_any_awaited(&mut self, deadline: Instant) -> io::Result<bool> {
         if self.statuses.iter().all(Option::is_some) || Instant::now() >= deadline {
             return Ok(false);
@@ -69,7 +69,7 @@ impl Programs {
         self.supervisor.dismiss();
     }
 
-    /// None where a command was ended with the capture.
+    /// None if a command was ended with the capture.
     pub(crate) fn into_statuses(self) -> Vec<Option<ExitStatus>> {
         self.statuses
     }

@@ -123,7 +123,7 @@ impl Ring {
         &self.shared.u64s()[start..start + BUFFER_WORDS]
     }
 
-    /// The words of the submitted buffer that is number `order`, and its index; none where it is not there yet.
+    /// The words of the submitted buffer that is number `order`, and its index; none if it is not there yet.
     pub(crate) fn submitted(&self, order: u64) -> Option<(usize, &[AtomicU64])> {
         let index = (0..BUFFERS).find(|&index| {
             self.buffer_state(index).load(SeqCst) == buffer::FULL
@@ -229,7 +229,7 @@ impl Ring {
         })
     }
 
-    /// Makes sure, while no task runs, that the current buffer has room for `words` more. False where there is no
+    /// Makes sure, while no task runs, that the current buffer has room for `words` more. False if there is no
     /// empty buffer for now.
     fn make_room(&self, words: usize) -> bool {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
@@ -247,7 +247,7 @@ impl Ring {
         true
     }
 
-    /// Appends a record to the stream, while no task runs. False where there is no room for now.
+    /// Appends a record to the stream, while no task runs. False if there is no room for now.
     pub(crate) fn append(&self, record: &[u64]) -> bool {
         if !self.make_room(record.len()) {
             return false;

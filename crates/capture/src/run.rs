@@ -78,9 +78,9 @@ pub struct Options {
     pub order: Order,
     /// Scheduled: seed of the lengths of turns, which then differ from the quantum by up to a sixteenth.
     pub turn_seed: Option<u64>,
-    /// Traced tasks run on this CPU only; the caller is to stay off it where there is another.
+    /// Traced tasks run on this CPU only; the caller is to stay off it if there is another.
     pub cpu: Option<CpuId>,
-    /// Programs live in a PID namespace with a /proc of their own, where the kernel allows that, so that process
+    /// Programs live in a PID namespace with a /proc of their own, if the kernel allows that, so that process
     /// numbers are the same each time.
     pub in_pid_namespace: bool,
     /// All tasks are ended after so many switches.
@@ -121,7 +121,7 @@ pub struct Summary {
     pub switches: u64,
     /// Instructions in the chunks.
     pub instructions: u64,
-    /// How each command ended; none where it was ended with the capture.
+    /// How each command ended; none if it was ended with the capture.
     pub statuses: Vec<Option<ExitStatus>>,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
@@ -141,11 +141,11 @@ pub struct Summary {
 /// the kernel or queued before any task continues, those queued between two such moments in order of birth. A task that comes back by
 /// itself (a timer, the network) is queued when it is seen: only then the order depends on time.
 ///
-/// In [`Order::AsRun`] the kernel lets them run, all on one CPU: the last one that we may use where none is named. No two
+/// In [`Order::AsRun`] the kernel lets them run, all on one CPU: the last one that we may use if none is named. No two
 /// captures are the same.
 ///
 /// # Errors
-/// Where a command cannot be traced, the system refuses something, or the sink fails. All tasks are ended then, too.
+/// If a command cannot be traced, the system refuses something, or the sink fails. All tasks are ended then, too.
 pub fn run<E: std::error::Error + 'static>(
     commands: &[Command],
     options: Options,
@@ -347,7 +347,7 @@ fn last_cpu() -> Option<CpuId> {
         .copied()
 }
 
-/// The commands, ready to be launched; and why they have no PID namespace, where they were to have one.
+/// The commands, ready to be launched; and why they have no PID namespace, if they were to have one.
 fn programs(
     commands: &[Command],
     options: Options,
@@ -420,7 +420,7 @@ fn supervisor(
     )
 }
 
-/// Ends the capture where the caller's thread leaves it early, by an error or a panic.
+/// Ends the capture if the caller's thread leaves it early, by an error or a panic.
 pub(crate) struct FinishOnDrop<'a>(pub(crate) &'a EndFlags);
 
 impl Drop for FinishOnDrop<'_> {

@@ -16,7 +16,7 @@ pub(crate) enum Seen {
     Running,
     /// It wants the CPU.
     Queued {
-        /// Why it gave the CPU up and wants it again at once, where it ran until now: its quantum ended, or it yielded.
+        /// Why it gave the CPU up and wants it again at once, if it ran until now: its quantum ended, or it yielded.
         gave_up: Option<Cause>,
     },
     /// It had the CPU, slept in this system call for too short to be seen asleep, and wants the CPU again.
@@ -57,7 +57,7 @@ pub(crate) struct Switch {
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Nothing yet: look again. All sleep where `is_idle`.
+    /// Nothing yet: look again. All sleep if `is_idle`.
     Wait {
         /// Whether there is nothing that a short wait would bring.
         is_idle: bool,

@@ -12,7 +12,7 @@ use crate::tool::Tool;
 
 /// Length of the options that name the ring: the same in each run, so that nothing in a process depends on it.
 const RING_TEXT: usize = 64;
-/// Valgrind gives up where a process has as many threads (500 by itself): more than there are task slots, and some that have ended
+/// Valgrind gives up if a process has as many threads (500 by itself): more than there are task slots, and some that have ended
 /// and that Valgrind still counts.
 const MOST_THREADS: usize = SLOTS + 64;
 /// Valgrind starts this program for each that is executed, whatever named it.

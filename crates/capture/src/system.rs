@@ -52,9 +52,9 @@ pub struct System {
     pub kernel: Kernel,
     /// Further words of the kernel's command line.
     pub append: Option<String>,
-    /// Its memory; what the files take and half a gigabyte more where it is not given.
+    /// Its memory; what the files take and half a gigabyte more if it is not given.
     pub memory: Option<Bytes>,
-    /// How long one task runs before another's turn, where the scheduler's own choice is not wanted.
+    /// How long one task runs before another's turn, if the scheduler's own choice is not wanted.
     pub slice: Option<Duration>,
     /// Instructions in a second of the guest's time are 10^9, halved so many times.
     pub icount_shift: u32,
@@ -108,18 +108,18 @@ pub struct GuestSummary {
     pub instructions: u64,
     /// Time of the guest while it was recorded, in nanoseconds: what QEMU counted for the instructions, and what all tasks slept.
     pub guest_ns: u64,
-    /// How each command ended, as `wait` reports; empty where they were ended with the capture, as are their outputs.
+    /// How each command ended, as `wait` reports; empty if they were ended with the capture, as are their outputs.
     pub statuses: Vec<std::process::ExitStatus>,
     /// What each command wrote.
     pub outputs: Vec<Vec<u8>>,
-    /// The kernel's symbols, where the guest could be asked for them.
+    /// The kernel's symbols, if the guest could be asked for them.
     pub symbols: KernelSymbols,
     /// What the reader of the trace should know.
     pub warnings: Vec<String>,
 }
 
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Booting takes two seconds or three of one CPU; and more where it is busy.
+/// Booting takes two seconds or three of one CPU; and more if it is busy.
 const LONGEST_BOOT: Duration = Duration::from_secs(180);
 /// A guest that sleeps has its time passed at once: one that does nothing for so long does nothing at all.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
@@ -128,7 +128,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 /// on the calling thread, as [`crate::run`] does. When this returns, QEMU is gone.
 ///
 /// # Errors
-/// Where the guest cannot be made or fails, the system refuses something, or the sink fails.
+/// If the guest cannot be made or fails, the system refuses something, or the sink fails.
 pub fn run_system<E: std::error::Error + 'static>(
     commands: &[Command],
     system: &System,
@@ -246,7 +246,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// What to say of `preempt=` where the kernel has another, with which it starts without a word.
+/// What to say of `preempt=` if the kernel has another, with which it starts without a word.
 fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<String> {
     let wanted = command_line
         .split_whitespace()
@@ -284,7 +284,7 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Telling<'_, '_, T> {
 
 /// What is left of a guest.
 struct Kept {
-    /// None where it did not end by itself.
+    /// None if it did not end by itself.
     report: Option<Report>,
     symbols: KernelSymbols,
     preemption: Option<String>,

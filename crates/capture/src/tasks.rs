@@ -202,7 +202,7 @@ impl Tasks {
         (0..limit.min(SLOTS as u32)).filter(|&index| ring.slot(index).state() == state::CLAIMED)
     }
 
-    /// Waits no longer for tasks that the dead were making, or that have died where they claimed a slot.
+    /// Waits no longer for tasks that the dead were making, or that have died if they claimed a slot.
     pub(crate) fn give_up_births(&mut self, ring: &Ring) -> io::Result<()> {
         for task in self
             .tasks
@@ -313,7 +313,7 @@ impl Tasks {
     }
 
     /// Births and ends that the stream does not have yet: births first, as a task that is gone was born. Slots of the
-    /// dead are free again where nothing refers to them.
+    /// dead are free again if nothing refers to them.
     pub(crate) fn events(&mut self, ring: &Ring) -> Vec<TaskEvent> {
         let mut events = Vec::new();
         for task in self.tasks.iter_mut().filter(|task| !task.is_announced) {

@@ -23,7 +23,7 @@ pub struct Tool {
     pub folder: PathBuf,
 }
 
-/// Why there is no tool. Reads well behind "failed to capture: ".
+/// Why there is no tool. Reads well after "failed to capture: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// There is no tool for this processor.
@@ -83,7 +83,7 @@ impl Tool {
     /// and for tests a folder further up).
     ///
     /// # Errors
-    /// Where it is nowhere, or there is none for this processor.
+    /// If it is nowhere, or there is none for this processor.
     pub fn find() -> Result<Tool, ToolError> {
         check_processor(ARCH)?;
         find_in(&Environment {

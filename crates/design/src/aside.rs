@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::Display;
 
-/// Buffers between a write-through level and the next: a store waits only where all are full.
+/// Buffers between a write-through level and the next: a store waits only if all are full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WriteBuffers {
@@ -34,8 +34,8 @@ pub struct StreamBuffers {
     pub depth: u32,
     /// Cycles of a miss that finds its line here, instead of the level's miss cycles.
     pub hit_cycles: u32,
-    /// So many fills of lines one behind the other before a stream begins (the allocation filter of Palacharla and
-    /// Kessler, ISCA 1994); 1 where each fill begins one.
+    /// So many fills of lines one after the other before a stream begins (the allocation filter of Palacharla and
+    /// Kessler, ISCA 1994); 1 if each fill begins one.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub allocate_after: u32,
     /// Whether a line that is prefetched takes as long on its way as one that was missed: who asks for it earlier waits.
@@ -80,7 +80,7 @@ pub enum StrideKey {
     /// The instruction.
     #[default]
     Instruction,
-    /// The page of 4 KiB: where a trace does not know the instruction.
+    /// The page of 4 KiB: if a trace does not know the instruction.
     Page,
 }
 

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{Design, Level, TlbLevel};
 
-/// Why a design cannot be built. Reads well behind "failed to read the design: ".
+/// Why a design cannot be built. Reads well after "failed to read the design: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {field}: found {found}, need {needed}; {remedy}")]
 pub struct UnrealisableDesign {
@@ -35,7 +35,7 @@ impl Part {
         Part(format!("tlb {}", quoted(&tlb.name)))
     }
 
-    /// Refuses `field` where the claim does not hold.
+    /// Refuses `field` if the claim does not hold.
     pub(crate) fn require(
         &self,
         holds: bool,
@@ -57,7 +57,7 @@ impl Part {
     }
 }
 
-/// A name in quotes, escaped, and cut where it is long.
+/// A name in quotes, escaped, and cut if it is long.
 pub(crate) fn quoted(name: &str) -> String {
     const SHOWN_CHARACTERS: usize = 64;
     match name.char_indices().nth(SHOWN_CHARACTERS) {

@@ -12,7 +12,7 @@ const LONGEST_FILE: Bytes = Bytes::mib(1);
 /// How much of a faulty line is shown.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Why a text is not a design. Reads well behind "failed to read the design: ".
+/// Why a text is not a design. Reads well after "failed to read the design: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
     /// Too long to be one.
@@ -50,7 +50,7 @@ pub struct Location {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    /// The line itself, escaped, and cut where it is long.
+    /// The line itself, escaped, and cut if it is long.
     pub text: String,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Location {
 /// Reads and checks a design. `source_name` says in errors where the text came from.
 ///
 /// # Errors
-/// The first mistake: with line, column and field where the text is not of the format, with level and field where the
+/// The first mistake: with line, column and field if the text is not of the format, with level and field if the
 /// design could not be built.
 pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError> {
     let source_name = || printable(source_name);

@@ -11,7 +11,7 @@ use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
 /// Load-to-use cycles of a cache by its level, from 1: in the range of today's servers and laptops.
 const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];
-/// Behind the last cache: about 90 ns at 3.3 GHz.
+/// After the last cache: about 90 ns at 3.3 GHz.
 const MEMORY_CYCLES: u32 = 300;
 /// A walk whose tables are cached.
 const WALK_CYCLES: u32 = 30;
@@ -19,7 +19,7 @@ const LATER_TLB_CYCLES: u32 = 7;
 /// First-level TLBs are small enough for one set; later ones are not.
 const LATER_TLB_WAYS: u32 = 8;
 
-/// Why no design could be made of this machine. Reads well behind "failed to make the design of this machine: ".
+/// Why no design could be made of this machine. Reads well after "failed to make the design of this machine: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostDesignError {
     /// It reports no caches.
@@ -201,7 +201,7 @@ fn ways_by_level(level: u32) -> u32 {
     HIT_CYCLES[index]
 }
 
-/// Those for base pages; where several of one kind are reported (loads and stores apart), the largest.
+/// Those for base pages; if several of one kind are reported (loads and stores apart), the largest.
 fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
     let mut ordered = host.plausible_tlbs();
     ordered.retain(|tlb| tlb.page_bytes == host.page_bytes);

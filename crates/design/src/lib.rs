@@ -61,7 +61,7 @@ pub struct Design {
     /// The TLBs, in the same manner; looked up before the caches.
     #[serde(default, rename = "tlb", skip_serializing_if = "Vec::is_empty")]
     pub tlbs: Vec<TlbLevel>,
-    /// How physical addresses are made up where a level wants them and the trace does not know them.
+    /// How physical addresses are made up if a level wants them and the trace does not know them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PageAllocation>,
 }
@@ -110,7 +110,7 @@ pub enum Replacement {
     /// The same, or mostly inserted at 3, whichever misses less in some sets (set dueling: Qureshi et al., ISCA 2007; dynamic
     /// re-reference interval prediction: Jaleel et al., ISCA 2010).
     Drrip,
-    /// The same, inserted at 3 where lines that the same instruction brought in were not found again (signature-based hit
+    /// The same, inserted at 3 if lines that the same instruction brought in were not found again (signature-based hit
     /// prediction: Wu et al., MICRO 2011).
     Ship,
 }
@@ -120,7 +120,7 @@ pub enum Replacement {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum WritePolicy {
-    /// It goes on to the next level at once (through the write buffers, where there are any).
+    /// It goes on to the next level at once (through the write buffers, if there are any).
     Through,
     /// It stays here until the line leaves.
     Back,
@@ -252,7 +252,7 @@ pub struct Level {
     /// Whether a store that misses brings the line in. By default write-back levels do, write-through levels do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_allocate: Option<bool>,
-    /// Buffers behind a write-through level; without them a store to the next level costs nothing here.
+    /// Buffers after a write-through level; without them a store to the next level costs nothing here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffers: Option<WriteBuffers>,
     /// Cycles of a reference that is found here; 0 for a first level, whose hits are part of the instruction's cycle.
@@ -260,7 +260,7 @@ pub struct Level {
     pub hit_cycles: u32,
     /// Cycles of a reference that is not found here, on top of what the levels below take.
     pub miss_cycles: u32,
-    /// Cycles that a line takes the bus to the next level, whichever way it goes; 0 where the bus is never busy.
+    /// Cycles that a line takes the bus to the next level, whichever way it goes; 0 if the bus is never busy.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bus_cycles: u32,
     /// Its relation to the levels nearer to the processor.
@@ -357,10 +357,10 @@ pub struct TlbLevel {
     /// Cycles of a translation that is found here; 0 for a first level.
     #[serde(default)]
     pub hit_cycles: u32,
-    /// Cycles of the page walk where this is the last TLB, or of the miss alone where another follows.
+    /// Cycles of the page walk if this is the last TLB, or of the miss alone if another follows.
     #[serde(alias = "walk_cycles")]
     pub miss_cycles: u32,
-    /// `keep` where entries carry an address-space id.
+    /// `keep` if entries carry an address-space id.
     #[serde(default)]
     pub on_switch: OnSwitch,
 }

@@ -29,7 +29,7 @@ pub enum PageOrder {
     /// Any: memory of a system that has run for a while.
     #[default]
     Random,
-    /// The one behind the last: memory that is free in long runs.
+    /// The one after the last: memory that is free in long runs.
     Consecutive,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The key of all programs that no other key names.
 const DEFAULT: &str = "default";
-/// Before the number of a process, where its name does not distinguish it.
+/// Before the number of a process, if its name does not distinguish it.
 const PROCESS: &str = "process:";
 
 /// Capacity bitmasks by program. Who has none may fill all ways.

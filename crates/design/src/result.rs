@@ -95,7 +95,7 @@ pub struct SwitchCause {
 /// Counters of one cache or TLB of one hierarchy.
 ///
 /// A *reference* is one instruction fetched, one load or one store, whatever its size, at a first level; at a later
-/// level, one line asked for by the level before. It *misses* where any line that it touches is not there. A *fill* is
+/// level, one line asked for by the level before. It *misses* if any line that it touches is not there. A *fill* is
 /// a line brought in. So a reference across two absent lines is one miss and two fills, and two lots of miss cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LevelCounts {
@@ -132,13 +132,13 @@ pub struct LevelCounts {
     /// Of the stream hits, those whose line was still on its way.
     #[serde(default)]
     pub late_stream_hits: u64,
-    /// Lines lost since a level behind lost its line with all inside.
+    /// Lines lost since a level after lost its line with all inside.
     #[serde(default)]
     pub back_invalidations: u64,
     /// Lines given to an exclusive level below without being modified.
     #[serde(default)]
     pub moves: u64,
-    /// Lines that took the bus to the level below, where it takes time.
+    /// Lines that took the bus to the level below, if it takes time.
     #[serde(default)]
     pub bus_lines: u64,
 }
@@ -217,9 +217,9 @@ pub struct LastLevelCounts {
     pub level: String,
     /// Requests of the first levels.
     pub lookups: u64,
-    /// Misses where each process has a level of its own.
+    /// Misses if each process has a level of its own.
     pub alone: u64,
-    /// Misses where all share one.
+    /// Misses if all share one.
     pub shared: u64,
     /// Cycles of a miss.
     pub miss_cycles: u64,
@@ -296,9 +296,9 @@ pub struct DesignResult {
     /// Their misses by process, in the order of numbers, of those that missed anything. Empty in records from before they were counted.
     #[serde(default)]
     pub by_process: Vec<ProcessMisses>,
-    /// Where physical addresses are from. None where no level wants any.
+    /// Where physical addresses are from. None if no level wants any.
     pub physical_pages: Option<PhysicalPages>,
-    /// Why. None where a single pass was for many designs.
+    /// Why. None if a single pass was for many designs.
     #[serde(flatten, with = "by_depth")]
     pub detail: Option<Detail>,
 }
@@ -344,12 +344,12 @@ pub struct Detail {
     pub data: Vec<PlaceCost>,
     /// For what lines of others were evicted, by level, most lines first.
     pub evictors: Vec<EvictorPlace>,
-    /// System calls in the order of their numbers, where the trace has the kernel's instructions.
+    /// System calls in the order of their numbers, if the trace has the kernel's instructions.
     pub calls: Vec<CallCost>,
-    /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty where the trace has no instructions of a
+    /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty if the trace has no instructions of a
     /// kernel.
     pub kernel_batches: Vec<KernelBatch>,
-    /// The kernel's functions, most instructions first. Empty where the trace has no instructions of a kernel.
+    /// The kernel's functions, most instructions first. Empty if the trace has no instructions of a kernel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel_functions: Vec<FunctionUse>,
 }
@@ -393,7 +393,7 @@ pub struct PartResult {
 pub struct PhysicalPages {
     /// Pages that the trace recorded, each as often as it did.
     pub recorded: u64,
-    /// Frames that were assigned, where the trace said nothing.
+    /// Frames that were assigned, if the trace said nothing.
     pub assigned: u64,
 }
 
@@ -434,7 +434,7 @@ impl PrivateBy {
 pub struct ProcessFacts {
     /// Its number in the trace.
     pub process: u32,
-    /// The task, where each is one.
+    /// The task, if each is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
     /// Its name; hostile data, made UTF-8 with replacement characters.
@@ -455,7 +455,7 @@ pub struct TraceFacts {
     pub source: String,
     /// How the order of tasks came about: `scheduled`, `as-run`, `imported`, `synthetic`.
     pub order: String,
-    /// Quantum in instructions, where the order was scheduled.
+    /// Quantum in instructions, if the order was scheduled.
     pub quantum_instructions: Option<u64>,
     /// The traced commands.
     pub commands: Vec<Vec<String>>,
@@ -471,10 +471,10 @@ pub struct TraceFacts {
     pub involuntary_switches: u64,
     /// Whether all of the trace was simulated; otherwise why not.
     pub incomplete: Option<String>,
-    /// The part of it that was to be simulated, where that was not all.
+    /// The part of it that was to be simulated, if that was not all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<TracePart>,
-    /// The guest that was traced, where it was a whole system.
+    /// The guest that was traced, if it was a whole system.
     pub guest: Option<GuestFacts>,
     /// What the trace says that is to be known of every number from it; hostile data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -486,13 +486,13 @@ pub struct TraceFacts {
 pub struct TracePart {
     /// Its first instruction, from 0.
     pub from_instruction: u64,
-    /// The first instruction behind it.
+    /// The first instruction after it.
     pub to_instruction: u64,
     /// Instructions in the whole trace.
     pub trace_instructions: u64,
     /// Instructions right before it that were simulated to warm caches up. Of all before them the last use of each line was known.
     pub warm_up_instructions: u64,
-    /// What this warm-up did, by design and level of the shared hierarchy. Empty where there was nothing before the part.
+    /// What this warm-up did, by design and level of the shared hierarchy. Empty if there was nothing before the part.
     pub without_warm_up: Vec<WithoutWarmUp>,
 }
 
@@ -541,7 +541,7 @@ pub struct Simulation {
     pub interval_instructions: u64,
     /// Intervals recorded after each switch; what a segment runs longer is one more interval.
     pub intervals: u32,
-    /// Who has a private hierarchy: a process, where it is not said.
+    /// Who has a private hierarchy: a process, if it is not said.
     #[serde(default, skip_serializing_if = "PrivateBy::is_process")]
     pub private_by: PrivateBy,
     /// The processes (or tasks, if each has a private hierarchy), in the order of their numbers.
@@ -550,7 +550,7 @@ pub struct Simulation {
     pub causes: Vec<SwitchCause>,
     /// The designs.
     pub designs: Vec<DesignResult>,
-    /// What the lines lost on them cost in time, where that is known.
+    /// What the lines lost on them cost in time, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<DesignPrices>,
 }
@@ -574,7 +574,7 @@ pub struct DesignPrices {
 pub struct Interval {
     /// Index into [`Simulation::designs`].
     pub design: u16,
-    /// Number of the segment, from 0; of the first one where several are added up.
+    /// Number of the segment, from 0; of the first one if several are added up.
     pub segment: u32,
     /// How many segments are added up in this interval: 1, but for designs of [`DetailLevel::Counters`], whose intervals are sums
     /// over segments of the same process, cause and end; there, what follows an exec in the same interval adds none.

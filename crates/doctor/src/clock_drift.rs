@@ -22,14 +22,14 @@ pub(super) const TAIL: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockDrift {
     pub(super) cpu: CpuId,
-    /// Slowest and fastest, in cycles a second; relative to the fastest where the cycles of a chain are not known.
+    /// Slowest and fastest, in cycles a second; relative to the fastest if the cycles of a chain are not known.
     pub(super) clock: (f64, f64),
     pub(super) is_hertz: bool,
     /// Share of the moments in which another hardware thread had a part of the core.
     pub(super) shared: f64,
 }
 
-/// Watches the core that has this CPU; `None` where that is not ours to run on.
+/// Watches the core that has this CPU; `None` if that is not ours to run on.
 pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<ClockDrift> {
     let _pin = pin(&[cpu]).ok()?;
     let clock = Clock::choose(is_tsc_invariant);

@@ -147,7 +147,7 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
     }
 }
 
-/// The load of each CPU, or of the ends of the list where they are many.
+/// The load of each CPU, or of the ends of the list if they are many.
 fn loads(loads: &[InterruptLoad]) -> String {
     let one = |load: &InterruptLoad| {
         format!(

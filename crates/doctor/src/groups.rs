@@ -65,7 +65,7 @@ pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
     }
 }
 
-/// Whether real-time groups are built in and on; `None` where the configuration is not reported.
+/// Whether real-time groups are built in and on; `None` if the configuration is not reported.
 fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     let config = kernel::config(root).ok()?;
     let is_set = |name: &str| kernel::option(&config, name) == Some("y");

@@ -10,7 +10,7 @@ use super::subject::Subject;
 use switchcost_facts::kernel;
 
 /// Since 6.12 a deadline server keeps a share for ordinary tasks, and throttling is left to kernels with real-time
-/// groups. Where those are on, the limit still holds: on 6.18 a SCHED_FIFO loop alone on its CPU stopped for 49 ms
+/// groups. If those are on, the limit still holds: on 6.18 a SCHED_FIFO loop alone on its CPU stopped for 49 ms
 /// after 951 ms.
 const FIRST_WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server";

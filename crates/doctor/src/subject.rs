@@ -14,7 +14,7 @@ pub(super) struct Subject {
     pub(super) host: HostManifest,
     /// What an attempt to count cycles came to.
     pub(super) cycles: CycleCounter,
-    /// What the quietest core's clock and neighbours did; `None` where it could not be watched.
+    /// What the quietest core's clock and neighbours did; `None` if it could not be watched.
     pub(super) clock_drift: Option<ClockDrift>,
     /// `/proc/stat` at the start and at the end of the moment in which the interrupts were watched.
     statistics: [String; 2],
@@ -46,12 +46,12 @@ impl Subject {
         }
     }
 
-    /// The CPU to measure on; CPU 0 stands in where there is none.
+    /// The CPU to measure on; CPU 0 stands in if there is none.
     pub(super) fn quietest(&self) -> CpuId {
         facts::quietest_cpu(&self.host).unwrap_or(CpuId(0))
     }
 
-    /// Share of the watched moment in which `cpu` was not idle, in thousandths; `None` where no time passed for it.
+    /// Share of the watched moment in which `cpu` was not idle, in thousandths; `None` if no time passed for it.
     pub(super) fn busy_per_mille(&self, cpu: CpuId) -> Option<u64> {
         let [before, after] = &self.statistics;
         busy_per_mille(before, after, cpu)

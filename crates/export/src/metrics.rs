@@ -153,7 +153,7 @@ pub fn metrics(
     text
 }
 
-/// Known where that of cold caches is not.
+/// Known if that of cold caches is not.
 const DIRECT: &str = "context_switch_direct_cost";
 const DIRECT_SHARE: &str = "What switching has cost so far without cold caches, as a share of the CPU time of observed tasks";
 

@@ -55,10 +55,10 @@ pub struct Perfetto<W> {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Begins a trace. Where it is known what switches cost, it has a counter for each CPU, too: their share of its time.
+    /// Begins a trace. If it is known what switches cost, it has a counter for each CPU, too: their share of its time.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn begin(into: W, clocks: Clocks, costs: Option<DirectCosts>) -> io::Result<Perfetto<W>> {
         let asleep = clocks.boot.0.saturating_sub(clocks.monotonic.0);
         let mut trace = Perfetto {
@@ -90,7 +90,7 @@ impl<W: Write> Perfetto<W> {
     /// Adds events: those of one CPU in order, within this call and from one to the next.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// If they cannot be written.
     pub fn add(&mut self, events: &[Event]) -> io::Result<()> {
         let mut by_cpu: BTreeMap<CpuId, Vec<FtraceEvent>> = BTreeMap::new();
         for event in events {
@@ -177,7 +177,7 @@ impl<W: Write> Perfetto<W> {
     /// Writes the names of threads, and gives the writer back.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// If they cannot be written.
     pub fn end(mut self, now: Clocks) -> io::Result<W> {
         for (cpu, last) in std::mem::take(&mut self.windows) {
             self.count(cpu, last.begins, last.cost)?;
@@ -254,7 +254,7 @@ impl<W: Write> Perfetto<W> {
         reported
     }
 
-    /// A trace is a message of packets alone, so that traces behind each other are one.
+    /// A trace is a message of packets alone, so that traces after each other are one.
     fn put(&mut self, packet: Packet) -> io::Result<()> {
         let packet = Packet {
             trusted_packet_sequence_id: SEQUENCE,

@@ -12,7 +12,7 @@ use switchcost_record::observation::Observation;
 
 use crate::stacks::rows;
 
-/// What was observed as stacks, in a gzipped profile: switches, time off the CPU, of it the wait for one, and where it is known the direct cost; or samples
+/// What was observed as stacks, in a gzipped profile: switches, time off the CPU, of it the wait for one, and if it is known the direct cost; or samples
 /// and the switches that they stand for.
 pub fn pprof(observation: &Observation) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());

@@ -1,4 +1,4 @@
-//! What was observed as stacks: the name of the task, why it left its CPU, and where; or where they were sampled the program's own. As
+//! What was observed as stacks: the name of the task, why it left its CPU, and where; or if they were sampled the program's own. As
 //! folded stacks they are read by what draws flame graphs.
 
 use std::collections::BTreeMap;

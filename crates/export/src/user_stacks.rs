@@ -42,7 +42,7 @@ fn frames(stacks: &SampledStacks, stack: &UserStack) -> Vec<String> {
     frames.map(|frame| plain(&frame).into_owned()).collect()
 }
 
-/// Where it has no name, where it is.
+/// If it has no name, where it is.
 fn function(frame: &Frame, module: &Module) -> String {
     let file = module.path.rsplit('/').next().unwrap_or(&module.path);
     match &frame.function {

@@ -1,6 +1,6 @@
 //! TLBs as AMD's CPUID reports them (AMD64 Architecture Programmer's Manual, volume 3, appendix E.4).
 //!
-//! The registers are decoded here, since the counts have 12 bits and the crate behind the other leaves keeps 8 of
+//! The registers are decoded here, since the counts have 12 bits and the crate after the other leaves keeps 8 of
 //! them for pages of 1 GiB.
 
 use raw_cpuid::CpuIdReader;

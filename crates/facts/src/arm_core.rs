@@ -65,7 +65,7 @@ const CORES: [(&str, u32, Parts); 9] = [
 /// Numbers of an implementer's parts, with their names.
 type Parts = &'static [(u32, &'static str)];
 
-/// The kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first CPUs: a machine may have several. `None` where
+/// The kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first CPUs: a machine may have several. `None` if
 /// it names no part.
 pub(super) fn kinds(text: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn kinds(text: &str) -> Option<String> {
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
-/// Of the CPU that a paragraph is about: `Arm Neoverse-N1 r3p1`, or the numbers where those have no name here.
+/// Of the CPU that a paragraph is about: `Arm Neoverse-N1 r3p1`, or the numbers if those have no name here.
 fn kind(paragraph: &str) -> Option<String> {
     let number = |name| hexadecimal(&field_of(paragraph, name)?);
     let part = field_of(paragraph, "CPU part")?;

@@ -3,7 +3,7 @@ use switchcost_units::{Bytes, CpuId};
 
 use super::{Root, status, topology};
 
-/// The caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty where neither does. Beside them the files
+/// The caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty if neither does. Beside them the files
 /// that should describe one more and do not, each with the reason.
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");

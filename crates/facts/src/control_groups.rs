@@ -52,7 +52,7 @@ pub fn real_time_share_file(root: &Root) -> Option<String> {
     ))
 }
 
-/// The real-time share where it is 0, so that the kernel refuses real-time policies whatever rights a process has.
+/// The real-time share if it is 0, so that the kernel refuses real-time policies whatever rights a process has.
 pub fn refusing_real_time_share(root: &Root) -> Option<String> {
     let file = real_time_share_file(root)?;
     root.line(&file)
@@ -61,7 +61,7 @@ pub fn refusing_real_time_share(root: &Root) -> Option<String> {
 }
 
 /// The narrowest limit on CPU time among the group of this process and those above it, as far as they are shown: a container may
-/// not see its own. `None` where there is none.
+/// not see its own. `None` if there is none.
 pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
     let first = folders(root, OWN, "cpu", "cgroup", Some("cpu"))
         .into_iter()
@@ -97,7 +97,7 @@ pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
         .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
-/// The folder of this process' group of version 2; none where that is not mounted.
+/// The folder of this process' group of version 2; none if that is not mounted.
 pub fn own_folder_of_version_2(root: &Root) -> Option<String> {
     folder(root, OWN, "", "cgroup2", None).map(|(own, _)| own)
 }

@@ -35,7 +35,7 @@ impl Times {
     }
 }
 
-/// Share of the time between two readings in which `cpu` was not idle, in thousandths; `None` where no time passed for it.
+/// Share of the time between two readings in which `cpu` was not idle, in thousandths; `None` if no time passed for it.
 pub fn busy_per_mille(before: &str, after: &str, cpu: CpuId) -> Option<u64> {
     let times = |text| Times::of(text, &format!("cpu{cpu}"));
     let (before, after) = (times(before)?, times(after)?);

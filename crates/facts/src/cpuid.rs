@@ -1,7 +1,7 @@
 //! What the CPUID instruction reports: TLBs, caches and the hypervisor's name.
 //!
 //! What comes in: a reader of CPUID leaves, so that tests can play any CPU. What goes out: plain facts, and nothing
-//! where a leaf is absent or zero, as hypervisors leave the leaves that they hide.
+//! if a leaf is absent or zero, as hypervisors leave the leaves that they hide.
 
 use raw_cpuid::{CacheParameter, CacheType, CpuId as Leaves, CpuIdReader, CpuIdResult, Hypervisor};
 use switchcost_record::{Cache, CacheKind, Tlb};
@@ -25,7 +25,7 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
 }
 
 /// All caches of the CPU that executes this, which is taken to be `cpu`. CPUID counts the sharers and does not
-/// name them: they are given where the CPU has the cache to itself, else left empty.
+/// name them: they are given if the CPU has the cache to itself, else left empty.
 pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
     let parameters = Leaves::with_cpuid_reader(countable(reader)).get_cache_parameters();
     // A hypervisor that answers every sub-leaf alike would have no end; no CPU has more caches than this.
@@ -72,7 +72,7 @@ fn cache(parameter: &CacheParameter, cpu: CpuId) -> Option<Cache> {
     })
 }
 
-/// The hypervisor's name as its CPUID leaf gives it; `None` where there is no such leaf.
+/// The hypervisor's name as its CPUID leaf gives it; `None` if there is no such leaf.
 pub(super) fn hypervisor<R: CpuIdReader>(reader: R) -> Option<String> {
     let name = match Leaves::with_cpuid_reader(reader)
         .get_hypervisor_info()?

@@ -16,7 +16,7 @@ use super::cpu_time::busy_per_mille;
 /// start of a run.
 const OBSERVED: Duration = Duration::from_millis(50);
 
-/// All interrupts of `cpu`; `None` where the table has no such column or a number that is none.
+/// All interrupts of `cpu`; `None` if the table has no such column or a number that is none.
 pub fn total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |_| true)
 }
@@ -27,7 +27,7 @@ pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
 }
 
 /// The load of each of `cpus` that the table shows, observed for 50 ms (a tree of files stands still and needs no
-/// watching); nothing where there is no table.
+/// watching); nothing if there is no table.
 pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
     let times = || root.read("/proc/stat").unwrap_or_default();
     let (started, times_before) = (Instant::now(), times());
@@ -80,7 +80,7 @@ fn is_column_of(name: &str, cpu: CpuId) -> bool {
         == Some(cpu.0)
 }
 
-/// The number in `column`, where the line has a number for each of the `columns`.
+/// The number in `column`, if the line has a number for each of the `columns`.
 fn cell(line: &str, column: usize, columns: usize) -> Option<&str> {
     let (_, row) = line.split_once(':')?;
     let numbers = row.split_ascii_whitespace().take(columns);

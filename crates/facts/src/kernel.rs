@@ -21,7 +21,7 @@ pub fn kernel(root: &Root) -> String {
         .to_owned()
 }
 
-/// Major and minor number of the release; `None` where it does not begin with them.
+/// Major and minor number of the release; `None` if it does not begin with them.
 pub fn release(root: &Root) -> Option<(u32, u32)> {
     let release = root.line("/proc/sys/kernel/osrelease").ok()?;
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
@@ -102,7 +102,7 @@ pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     }
 }
 
-/// The preemption model in force, and where a kernel can change it only the one that it was built with.
+/// The preemption model in force, and if a kernel can change it only the one that it was built with.
 pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> {
     let version = root.line("/proc/sys/kernel/version").unwrap_or_default();
     let has = |word: &str| version.split_ascii_whitespace().any(|found| found == word);

@@ -53,7 +53,7 @@ pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     }
 }
 
-/// The same but for the interrupts of each CPU, where no CPU is chosen by them, and for what acts on a switch.
+/// The same but for the interrupts of each CPU, if no CPU is chosen by them, and for what acts on a switch.
 pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);

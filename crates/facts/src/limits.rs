@@ -1,5 +1,5 @@
 //! Limits of this process (getrlimit(2)) that kill a run or hinder it: what each is of, how little of it is too little, and which
-//! one may have ended a process. Those on locked memory and real-time priority are looked at where these are asked for.
+//! one may have ended a process. Those on locked memory and real-time priority are looked at if these are asked for.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -200,7 +200,7 @@ pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
 /// The command line alone takes nearly as much.
 const LEAST_STACK: u64 = 512 << 10;
 
-/// The stack of the first thread, where the program would overflow it.
+/// The stack of the first thread, if the program would overflow it.
 pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
     use rustix::process::{Resource, getrlimit};
     getrlimit(Resource::Stack)
@@ -239,7 +239,7 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
     )
 }
 
-/// Stacks and memory are limited everywhere; only where these are tight they are suspects.
+/// Stacks and memory are limited everywhere; only if these are tight they are suspects.
 fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
     let Some(signal) = status.signal() else {
         return Vec::new();

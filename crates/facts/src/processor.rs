@@ -19,7 +19,7 @@ impl Processor {
         }
     }
 
-    /// The model's name, or the kinds of core where the kernel gives only their numbers.
+    /// The model's name, or the kinds of core if the kernel gives only their numbers.
     pub(crate) fn model(&self) -> Fact<String> {
         let name = status::field_of(&self.text, "model name").filter(|name| !name.is_empty());
         name.or_else(|| arm_core::kinds(&self.text)).map_or_else(
@@ -33,7 +33,7 @@ impl Processor {
         status::field_of(&self.text, "microcode").filter(|revision| !revision.is_empty())
     }
 
-    /// Whether the kernel lists `flag`; `None` where it lists no flags, as outside x86.
+    /// Whether the kernel lists `flag`; `None` if it lists no flags, as outside x86.
     pub(crate) fn has(&self, flag: &str) -> Option<bool> {
         let flags = status::field_of(&self.text, "flags")?;
         Some(flags.split_ascii_whitespace().any(|found| found == flag))
@@ -127,7 +127,7 @@ pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
     governor.map_or_else(unknown, Fact::Known)
 }
 
-/// Whether cores may run faster than their base clock, where a frequency driver says so.
+/// Whether cores may run faster than their base clock, if a frequency driver says so.
 pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
     let cpu = "/sys/devices/system/cpu";
     let is_one = |path: String| {

@@ -30,7 +30,7 @@ impl Capability {
     ];
 }
 
-/// The effective capabilities; none where they cannot be read.
+/// The effective capabilities; none if they cannot be read.
 #[derive(Debug)]
 pub struct Rights {
     effective: u64,

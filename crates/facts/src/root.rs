@@ -63,7 +63,7 @@ impl Root {
     /// The text of the file; what is not UTF-8 is replaced.
     ///
     /// # Errors
-    /// Where it cannot be read, or is longer than any file of the kernel's.
+    /// If it cannot be read, or is longer than any file of the kernel's.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
         self.bytes(path)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -74,7 +74,7 @@ impl Root {
         self.read(path).map(|text| text.trim().to_owned())
     }
 
-    /// The names in a directory, sorted; none where it cannot be read.
+    /// The names in a directory, sorted; none if it cannot be read.
     pub fn names(&self, path: &str) -> Vec<String> {
         self.list(path).unwrap_or_default()
     }
@@ -82,7 +82,7 @@ impl Root {
     /// The same.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     pub fn list(&self, path: &str) -> io::Result<Vec<String>> {
         let entries = std::fs::read_dir(self.join(path))?.flatten();
         let mut names: Vec<_> = entries

@@ -9,7 +9,7 @@ use super::kernel::{MODELS, has_option, option};
 /// Where debugfs has the scheduler's settings.
 const SETTINGS: &str = "/sys/kernel/debug/sched";
 
-/// Counts of extended time slices, where the kernel keeps them (CONFIG_RSEQ_STATS).
+/// Counts of extended time slices, if the kernel keeps them (CONFIG_RSEQ_STATS).
 const RSEQ_STATISTICS: &str = "/sys/kernel/debug/rseq/stats";
 
 pub(super) fn scheduler(

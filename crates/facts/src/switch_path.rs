@@ -56,7 +56,7 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
     }
 }
 
-/// Of the first version's `cpu`, where that has processes, or else of the second version.
+/// Of the first version's `cpu`, if that has processes, or else of the second version.
 fn control_group(root: &Root) -> Result<String, &'static str> {
     let group = |controller| control_groups::own_group(root, controller);
     let first = group("cpu").filter(|group| group != "/");

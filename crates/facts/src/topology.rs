@@ -15,7 +15,7 @@ const SAME_RATE: u64 = 250;
 /// watching has, one of which may be this program's own.
 const SAME_BUSY: u64 = 400;
 
-/// How two CPUs are related, from near to far; [`Relation::Unknown`] where the kernel does not say.
+/// How two CPUs are related, from near to far; [`Relation::Unknown`] if the kernel does not say.
 pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     if a == b {
         return Relation::SameCpu;
@@ -118,7 +118,7 @@ fn packages(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     Some(package(root, a)? == package(root, b)?)
 }
 
-/// The socket; negative where the firmware gives none.
+/// The socket; negative if the firmware gives none.
 fn package(root: &Root, cpu: CpuId) -> Option<u32> {
     root.line(&format!(
         "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
@@ -150,7 +150,7 @@ pub fn allowed_cpus(root: &Root) -> Vec<CpuId> {
         .unwrap_or_default()
 }
 
-/// The CPUs of a file in the kernel's list format; `None` where it cannot be read.
+/// The CPUs of a file in the kernel's list format; `None` if it cannot be read.
 pub fn cpu_list(root: &Root, path: &str) -> Option<Vec<CpuId>> {
     parse_cpu_list(&root.line(path).ok()?).ok()
 }

@@ -16,7 +16,7 @@ const HEADER_BYTES: u32 = 16;
 /// The kernel answers at once, or not at all.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// `off`, `on`, or `locked on`; why not where it may not be asked.
+/// `off`, `on`, or `locked on`; why not if it may not be asked.
 pub(crate) fn audit() -> Fact<String> {
     match ask().map(|answer| state(&answer)) {
         Ok(Some(state)) => Fact::Known(state.to_owned()),

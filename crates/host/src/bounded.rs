@@ -1,5 +1,5 @@
 //! Programs of others that are run to their end, or ended before: when it is time, or when we are to stop. With a program ends all that it
-//! has started, also where we are killed ([`crate::supervisor`]).
+//! has started, also if we are killed ([`crate::supervisor`]).
 
 use std::fmt;
 use std::fs::File;
@@ -79,7 +79,7 @@ pub enum Streams {
 /// Runs a program that reads nothing, with these as standard output and standard error.
 ///
 /// # Errors
-/// Where it did not end by itself.
+/// If it did not end by itself.
 pub fn run(
     program: Program,
     output: OwnedFd,
@@ -92,7 +92,7 @@ pub fn run(
 /// Runs a program and reads what it prints.
 ///
 /// # Errors
-/// Where it did not end by itself.
+/// If it did not end by itself.
 pub fn read(
     program: Program,
     streams: Streams,

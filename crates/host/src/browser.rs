@@ -42,7 +42,7 @@ pub struct Browser {
 /// What came of a page.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// What the browser wrote on stdout: the elements of the page, where `--dump-dom` is among the flags.
+    /// What the browser wrote on stdout: the elements of the page, if `--dump-dom` is among the flags.
     pub elements: String,
     /// What it wrote on stderr.
     pub log: String,
@@ -69,7 +69,7 @@ impl Browser {
     /// the browser makes a socket there.
     ///
     /// # Errors
-    /// Where it cannot be started, fails, or is not done after five minutes.
+    /// If it cannot be started, fails, or is not done after five minutes.
     pub fn open(&self, page: &Path, flags: &[&str], folder: &Path) -> io::Result<Opened> {
         check_for_root(&self.path)?;
         let (input, output, errors) = (

@@ -1,5 +1,5 @@
 //! The cleanup helper: a process that puts in order what a run leaves that was killed. It is this very program, started anew, in a process
-//! group of its own, where no signal from a terminal reaches it. Its standard input ends when the run is gone.
+//! group of its own, if no signal from a terminal reaches it. Its standard input ends when the run is gone.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -61,7 +61,7 @@ impl CleanupHelper {
     /// Starts one, and waits until it knows what to do.
     ///
     /// # Errors
-    /// Where there is no process to be had.
+    /// If there is no process to be had.
     pub fn start(step: &Step<'_>) -> io::Result<CleanupHelper> {
         let (line, theirs) = UnixStream::pair()?;
         line.set_read_timeout(Some(READY_WITHIN))?;

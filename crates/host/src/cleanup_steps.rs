@@ -115,7 +115,7 @@ impl Terminal {
         }
     }
 
-    /// Only where it is no longer as it was.
+    /// Only if it is no longer as it was.
     fn restore(&self) {
         let mut stdout = io::stdout();
         let is_raw = tcgetattr(&stdout).is_ok_and(|now| now.local_modes != self.0.local_modes);

@@ -27,7 +27,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The CPU's counter where it runs at a constant rate in every state, and fast enough; else the kernel's raw clock.
+    /// The CPU's counter if it runs at a constant rate in every state, and fast enough; else the kernel's raw clock.
     pub fn choose(is_tsc_invariant: bool) -> Clock {
         Clock::chosen(is_tsc_invariant).0
     }
@@ -54,7 +54,7 @@ impl Clock {
         }
     }
 
-    /// Reads the clock after everything before it has finished, and before anything behind it starts.
+    /// Reads the clock after everything before it has finished, and before anything after it starts.
     #[inline(always)]
     pub fn now(self) -> Ticks {
         match self {

@@ -29,7 +29,7 @@ pub fn pin(cpus: &[CpuId]) -> io::Result<PinGuard> {
 /// Moves the calling thread to a CPU, to stay there.
 ///
 /// # Errors
-/// Where it may not run there.
+/// If it may not run there.
 pub fn place_self(cpu: CpuId) -> io::Result<()> {
     Ok(sched_setaffinity(None, &cpu_set(&[cpu])?)?)
 }
@@ -67,7 +67,7 @@ pub struct StepsBelowTop(pub i32);
 /// Puts the calling thread under `policy`, and sees that it is. The priority counts for FIFO and RR only.
 ///
 /// # Errors
-/// Where the kernel refuses, or has not done what it was asked for.
+/// If the kernel refuses, or has not done what it was asked for.
 pub fn set_policy(policy: Policy, steps: StepsBelowTop) -> io::Result<PolicyGuard> {
     let before = current_policy()?;
     let number = number(policy);

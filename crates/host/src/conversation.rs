@@ -20,7 +20,7 @@ use crate::twin::list_other_children;
 /// A longer line is no answer.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// So much of the complaints is kept, the last of them: behind what was wrong the stacks of many threads may stand.
+/// So much of the complaints is kept, the last of them: after what was wrong the stacks of many threads may stand.
 const COMPLAINTS: usize = 64 << 10;
 
 /// How often the program is looked at.
@@ -69,7 +69,7 @@ impl Conversation {
     /// Starts a program in a process group of its own, tied to the calling thread. What it leaves behind becomes a child of this process.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn start(mut command: Command, most_memory: Bytes) -> io::Result<Conversation> {
         set_child_subreaper(Some(rustix::process::getpid()))?;
         command
@@ -119,7 +119,7 @@ impl Conversation {
     /// Tells it a line. Short: a program that does not read fills the pipe after many, and is found late by its answer before.
     ///
     /// # Errors
-    /// Where it takes none.
+    /// If it takes none.
     pub fn say(&mut self, line: &[u8]) -> io::Result<()> {
         let mut whole = line.to_vec();
         whole.push(b'\n');
@@ -132,7 +132,7 @@ impl Conversation {
     /// Waits for its next line.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn hear(&mut self, timeout: Nanos) -> Result<Vec<u8>, Silence> {
         let start = Instant::now();
         // Of one that always answers at once nothing else is seen.
@@ -290,7 +290,7 @@ impl Drop for Conversation {
     }
 }
 
-/// Kills what has left the group, generation by generation: whoever loses its parent becomes a child of this process. Not where other
+/// Kills what has left the group, generation by generation: whoever loses its parent becomes a child of this process. Not if other
 /// threads may have children of their own.
 fn end_orphans() {
     let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);

@@ -26,7 +26,7 @@ const PAIRS: u32 = 2_001;
 /// Multiplications in one pass of the loop: enough that its own two instructions hide behind them.
 const CHAIN_STEP: u32 = 10;
 
-/// Additions in one pass of the loop, each to a register of its own: where two of a pass need each other, the execution units
+/// Additions in one pass of the loop, each to a register of its own: if two of a pass need each other, the execution units
 /// stand idle at times, and a neighbour who takes them is not seen.
 const ADDITION_STEP: u32 = 10;
 
@@ -59,7 +59,7 @@ fn read(clock: Clock) -> CoreProbe {
     }
 }
 
-/// What reading the clock adds to the time of a chain: twice a chain less one of double length right behind it.
+/// What reading the clock adds to the time of a chain: twice a chain less one of double length right after it.
 pub fn overhead(clock: Clock) -> Ticks {
     let passes = CHAIN_LENGTH / CHAIN_STEP;
     let pair = |_| {
@@ -70,7 +70,7 @@ pub fn overhead(clock: Clock) -> Ticks {
 }
 
 /// The mean without a fiftieth at either end, so that no interrupt is in it: there is one in a thousand pairs. Not the median:
-/// where the clock goes on by ten nanoseconds at a time that is one of two values which differ by a fiftieth of the chain.
+/// if the clock goes on by ten nanoseconds at a time that is one of two values which differ by a fiftieth of the chain.
 fn typical(mut found: Vec<i64>) -> i64 {
     found.sort_unstable();
     let middle = &found[found.len() / 50..found.len() - found.len() / 50];
@@ -92,7 +92,7 @@ pub fn facts(clock: Clock) -> CoreClock {
     }
 }
 
-/// Time of the additions over that of the chain, where a pass through the former takes so many hundredths of a cycle.
+/// Time of the additions over that of the chain, if a pass through the former takes so many hundredths of a cycle.
 fn unshared_per_mille(multiplication_cycles: u32, pass_hundredths: u32) -> u32 {
     ADDITIONS / ADDITION_STEP * pass_hundredths * 10 / (CHAIN_LENGTH * multiplication_cycles)
 }

@@ -27,7 +27,7 @@ pub struct CpuClaim {
 pub enum Claimed {
     /// It is ours, or claims are not to be had here.
     Ours(CpuClaim),
-    /// Another process has it: which, where that can be known.
+    /// Another process has it: which, if that can be known.
     Anothers(Option<i32>),
 }
 

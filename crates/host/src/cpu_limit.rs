@@ -1,4 +1,4 @@
-//! The limit on CPU time (`ulimit -t`): the kernel kills without a word where the soft limit is as high as the hard one, as shells set it.
+//! The limit on CPU time (`ulimit -t`): the kernel kills without a word if the soft limit is as high as the hard one, as shells set it.
 //! Here it is announced before.
 
 use std::io;
@@ -13,7 +13,7 @@ use crate::signal_action::SignalAction;
 use crate::task::is_ignored;
 use crate::usage::own_cpu_time;
 
-/// What is said where it is reached.
+/// What is said if it is reached.
 pub const REACHED: &str = "failed to go on: found the limit on CPU time reached (ulimit -t), need more; raise it: prlimit \
                            --cpu=unlimited --pid $$, and to make it last cpu in /etc/security/limits.d";
 
@@ -26,7 +26,7 @@ const BEFORE: Duration = Duration::from_secs(1);
 /// From here on SIGXCPU comes before the kernel kills, and ends the program with a message, until [`is_watched`].
 ///
 /// # Errors
-/// Where the kernel refuses a timer.
+/// If the kernel refuses a timer.
 pub fn announce_in_time() -> io::Result<()> {
     if is_ignored(libc::SIGXCPU) {
         return Ok(());
@@ -40,7 +40,7 @@ pub fn announce_in_time() -> io::Result<()> {
 /// From here on SIGXCPU belongs to another handler.
 ///
 /// # Errors
-/// Where the kernel refuses it.
+/// If the kernel refuses it.
 pub fn is_watched() -> io::Result<()> {
     // SAFETY: what it does by default.
     unsafe { SignalAction::default().set(libc::SIGXCPU) }?;

@@ -1,6 +1,6 @@
 //! A file that gets its name when it is whole, so that a reader never sees half of it.
 //!
-//! Until then it has none (O_TMPFILE): whatever ends the program, nothing of it is left. Where the file system cannot do that, it has a
+//! Until then it has none (O_TMPFILE): whatever ends the program, nothing of it is left. If the file system cannot do that, it has a
 //! name beside the target, and a process of our own removes it when we are gone ([`crate::temporary`]). What is left by a death at the
 //! wrong moment, the next draft for the same target removes: only what has such a name, belongs to this user and is abandoned by its lock.
 
@@ -35,7 +35,7 @@ const EVERYBODY: u32 = 0o666;
 pub struct Draft {
     file: File,
     target: HeldPath,
-    /// Where it must have a name from the start.
+    /// If it must have a name from the start.
     named: Option<(TempPath, Option<CleanupHelper>)>,
 }
 
@@ -43,7 +43,7 @@ impl Draft {
     /// An empty one in the folder of `target`, whether that exists or not.
     ///
     /// # Errors
-    /// Where no file can be made there.
+    /// If no file can be made there.
     pub fn new(target: &Path) -> io::Result<Draft> {
         Draft::held(HeldPath::named(target))
     }
@@ -102,7 +102,7 @@ impl Draft {
     /// Gives it the target's name, in place of what had that before.
     ///
     /// # Errors
-    /// Where the disk is full, or the name cannot be given.
+    /// If the disk is full, or the name cannot be given.
     pub fn keep(mut self) -> io::Result<()> {
         self.file.sync_all()?;
         match self.named.take() {
@@ -154,7 +154,7 @@ impl Write for Draft {
     }
 }
 
-/// Where there is no /proc, a file without a name stays without.
+/// If there is no /proc, a file without a name stays without.
 fn can_be_linked(file: &impl AsRawFd) -> bool {
     Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
 }

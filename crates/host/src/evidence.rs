@@ -61,7 +61,7 @@ struct Moment {
 pub struct OpenWindow(Moment);
 
 impl Witness {
-    /// Watches `tasks`, of which the first is the caller, and `cpus` (none where nothing is pinned). A thread of another process that has
+    /// Watches `tasks`, of which the first is the caller, and `cpus` (none if nothing is pinned). A thread of another process that has
     /// ended since it was listed is left out.
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
         let frequency = cpus.first().and_then(|cpu| {
@@ -173,7 +173,7 @@ fn read_at_start(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// The sum over the watched CPUs of what `count` finds in the file's text; `None` where nothing is watched or shown.
+/// The sum over the watched CPUs of what `count` finds in the file's text; `None` if nothing is watched or shown.
 fn per_cpu(
     file: Option<&File>,
     buffer: &mut [u8],

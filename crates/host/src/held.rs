@@ -32,7 +32,7 @@ impl Held {
     /// Gives the command a process, which waits.
     ///
     /// # Errors
-    /// Where there is no process to be had. Whether the program can be run shows when it is released.
+    /// If there is no process to be had. Whether the program can be run shows when it is released.
     pub fn start(mut command: Command) -> io::Result<Held> {
         let (mut number, reported) = io::pipe()?;
         let (waits, gate) = io::pipe()?;
@@ -74,7 +74,7 @@ impl Held {
     /// Lets it become its program.
     ///
     /// # Errors
-    /// Where the program cannot be run.
+    /// If the program cannot be run.
     pub fn release(mut self) -> io::Result<(Child, Parent)> {
         // It may have been killed meanwhile: its parent knows.
         let _ = self.gate.write_all(&[1]);

@@ -27,7 +27,7 @@ pub trait Channel {
     /// Waits for the token and takes it out.
     fn recv(&self) -> io::Result<()>;
 
-    /// Behind the last hand-off for now: gives back what the sender holds from one to the next.
+    /// After the last hand-off for now: gives back what the sender holds from one to the next.
     fn sender_leaves(&self) -> io::Result<()> {
         Ok(())
     }

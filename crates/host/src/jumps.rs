@@ -1,4 +1,4 @@
-//! An array of instructions: one jump a line, each to the next line of some order, maybe behind a loop, and a return at the end.
+//! An array of instructions: one jump a line, each to the next line of some order, maybe after a loop, and a return at the end.
 
 use std::io;
 use std::ptr::NonNull;
@@ -21,10 +21,10 @@ pub struct Jumps {
 }
 
 impl Jumps {
-    /// Lays a jump into each of these lines, in this order from line 0 on, behind a loop of so many turns if it is to take some time.
+    /// Lays a jump into each of these lines, in this order from line 0 on, after a loop of so many turns if it is to take some time.
     ///
     /// # Errors
-    /// Where the kernel gives no memory that may be executed; on other processors than x86-64.
+    /// If the kernel gives no memory that may be executed; on other processors than x86-64.
     pub fn lay(order: &[u32], turns: u32) -> io::Result<Jumps> {
         if cfg!(not(target_arch = "x86_64")) || order.first() != Some(&0) {
             return Err(io::ErrorKind::Unsupported.into());

@@ -11,7 +11,7 @@ pub fn manifest(root: &Root) -> HostManifest {
     switchcost_facts::manifest(root, answers(root))
 }
 
-/// The same but for the interrupts of each CPU, where no CPU is chosen by them, and for what acts on a switch.
+/// The same but for the interrupts of each CPU, if no CPU is chosen by them, and for what acts on a switch.
 pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }

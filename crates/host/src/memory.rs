@@ -21,7 +21,7 @@ pub enum MapType {
     Shared,
 }
 
-/// Why memory could not be had. Reads well behind "failed to map the working set: ".
+/// Why memory could not be had. Reads well after "failed to map the working set: ".
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The kernel refused the mapping.

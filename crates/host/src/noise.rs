@@ -33,7 +33,7 @@ impl NetworkNoise {
     /// Begins on `cpu`; pauses are drawn from `seed`.
     ///
     /// # Errors
-    /// Where there is no loopback device, or the CPU may not be used.
+    /// If there is no loopback device, or the CPU may not be used.
     pub fn start(cpu: CpuId, seed: u64) -> io::Result<NetworkNoise> {
         let (near, far) = (socket()?, socket()?);
         near.connect(far.local_addr()?)?;
@@ -153,7 +153,7 @@ mod tests {
             .count()
     }
 
-    /// InDatagrams: the first number behind the second line's `Udp:`.
+    /// InDatagrams: the first number after the second line's `Udp:`.
     fn udp_received(snmp: &str) -> u64 {
         let line = snmp
             .lines()

@@ -1,4 +1,4 @@
-//! What is said where there is no memory to be had: one line that names the limit, in place of an abort.
+//! What is said if there is no memory to be had: one line that names the limit, in place of an abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
-/// The system's allocator. Where it has nothing more to give, the program ends with a message: nothing here continues without.
+/// The system's allocator. If it has nothing more to give, the program ends with a message: nothing here continues without.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportingAllocator;
 

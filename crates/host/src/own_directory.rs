@@ -10,7 +10,7 @@ use rustix::mount::{MountFlags, mount};
 /// namespace of the calling process, which has one thread.
 ///
 /// # Errors
-/// Where something is mounted within the directory, which an overlay would hide, or the kernel refuses it.
+/// If something is mounted within the directory, which an overlay would hide, or the kernel refuses it.
 pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
     let directory = std::env::current_dir()?;
     if let Some(within) = mounted_within(&fs::read_to_string("/proc/self/mountinfo")?, &directory) {

@@ -6,7 +6,7 @@ use std::io;
 /// That it does, or that there is none.
 ///
 /// # Errors
-/// Where each number that we know would be taken for another process.
+/// If each number that we know would be taken for another process.
 pub fn check() -> io::Result<()> {
     let own = fs::read_link("/proc/self")
         .ok()

@@ -74,7 +74,7 @@ impl Moment {
 /// Finds the pauses among the waits of one thread.
 #[derive(Debug)]
 pub struct PauseDetector {
-    /// How long the thread had waited for a CPU when that was last read; `None` where the kernel does not show it.
+    /// How long the thread had waited for a CPU when that was last read; `None` if the kernel does not show it.
     run_delay: Option<Nanos>,
 }
 

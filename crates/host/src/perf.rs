@@ -118,7 +118,7 @@ impl CounterSet {
     }
 }
 
-/// Names as perf writes them: with `:u` where the kernel's half is not counted.
+/// Names as perf writes them: with `:u` if the kernel's half is not counted.
 fn names(events: &[Event], groups: &[Box<dyn CounterGroup>]) -> Vec<String> {
     let suffix = match groups.iter().all(|group| group.counts_kernel()) {
         true => "",

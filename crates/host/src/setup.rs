@@ -1,4 +1,4 @@
-//! A program under a set-up of its own: shell commands before it, a wrapper around it, and behind it whatever they did undone, however it ends.
+//! A program under a set-up of its own: shell commands before it, a wrapper around it, and after it whatever they did undone, however it ends.
 //!
 //! A *keeper* sees to that: this very program, started anew, as a cleanup helper is ([`crate::cleanup`]). Its standard input ends when it
 //! is to stop, or the run is gone.
@@ -36,14 +36,14 @@ pub struct Setup {
     pub commands: String,
     /// A command that starts the program, which follows it: `perf stat --`.
     pub wrapper: String,
-    /// Commands for a shell behind it.
+    /// Commands for a shell after it.
     pub undo: String,
 }
 
 /// What came of a program and of undoing its set-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The exit code of program or commands, as a shell has it; none where it was told to stop.
+    /// The exit code of program or commands, as a shell has it; none if it was told to stop.
     pub code: Option<i32>,
     /// What could not be undone, and why.
     pub complaints: Vec<String>,
@@ -72,7 +72,7 @@ impl Setup {
     /// Starts the program in it; all that it and the commands print goes to `log`.
     ///
     /// # Errors
-    /// Where there is no process to be had.
+    /// If there is no process to be had.
     pub fn start(&self, program: &[OsString], log: File) -> io::Result<Keeper> {
         let mut command = Command::new("/proc/self/exe");
         // Signals from the terminal are for the run, which then asks.
@@ -97,11 +97,11 @@ impl Setup {
 }
 
 impl Keeper {
-    /// Waits until all is undone; has the program ended as soon as `should_stop`, and where it takes longer than `longest`. Who is to stop
+    /// Waits until all is undone; has the program ended as soon as `should_stop`, and if it takes longer than `longest`. Who is to stop
     /// does not wait for what takes long to undo: the keeper goes on with it.
     ///
     /// # Errors
-    /// Where it took longer.
+    /// If it took longer.
     pub fn wait(
         mut self,
         should_stop: &dyn Fn() -> bool,

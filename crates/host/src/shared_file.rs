@@ -115,8 +115,8 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     }
 }
 
-/// Reads words that stand one behind the other, at once where the machine can: one by one takes several times as long. No one
-/// may write them meanwhile; what is read is of no use where another process does so against what was agreed.
+/// Reads words that stand one after the other, at once if the machine can: one by one takes several times as long. No one
+/// may write them meanwhile; what is read is of no use if another process does so against what was agreed.
 #[inline(always)]
 pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
     // SAFETY: the reference says that so many words are there, aligned and initialized; they are a copy from here on, which

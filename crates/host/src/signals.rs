@@ -30,7 +30,7 @@ pub struct DeferredSignals {
 /// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT: for the few instructions between which the program must not end.
 ///
 /// # Errors
-/// Where the kernel refuses it.
+/// If the kernel refuses it.
 pub fn defer_signals() -> io::Result<DeferredSignals> {
     defer(&ENDING)
 }
@@ -38,7 +38,7 @@ pub fn defer_signals() -> io::Result<DeferredSignals> {
 /// From here on this process hears of the end of its children, also if its parent did not want to hear of that of its own.
 ///
 /// # Errors
-/// Where the kernel refuses it.
+/// If the kernel refuses it.
 pub fn hear_of_children() -> io::Result<()> {
     // SAFETY: the default action runs no code of ours.
     unsafe { SignalAction::default().set(libc::SIGCHLD) }?;
@@ -70,7 +70,7 @@ pub struct BlockedSignals {
 /// takes effect after the call, or on another thread. Signals that end the program are not blocked.
 ///
 /// # Errors
-/// Where the kernel refuses it.
+/// If the kernel refuses it.
 pub fn block_signals() -> io::Result<BlockedSignals> {
     let before = SignalSet::blocked()?;
     let others = (1..=libc::SIGRTMAX()).filter(|signal| !ENDING.contains(signal));

@@ -19,7 +19,7 @@ fn ptrace(request: libc::c_uint, task: pid_t, data: usize) -> io::Result<()> {
     }
 }
 
-/// What has become of a traced task since it was last asked: the signal that it stops for, none where it has ended.
+/// What has become of a traced task since it was last asked: the signal that it stops for, none if it has ended.
 fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
     let mut status = 0;
     // SAFETY: `status` is ours.
@@ -81,7 +81,7 @@ impl Drop for Hold {
 /// Lets a stopped task (by its number here) run until `is_done`, for no longer than `timeout`. Returns whether that came.
 ///
 /// # Errors
-/// Where we may not control it, or it is gone.
+/// If we may not control it, or it is gone.
 pub fn run_until(task: u32, timeout: Duration, is_done: impl Fn() -> bool) -> io::Result<bool> {
     let deadline = Instant::now() + timeout;
     let mut hold = Hold::take(pid_t::try_from(task).map_err(io::Error::other)?)?;

@@ -45,7 +45,7 @@ impl Supervisor {
     /// Forks the supervisor. It starts nothing yet.
     ///
     /// # Errors
-    /// Where the kernel refuses something; a PID namespace is refused in many containers. Where /proc is of another one.
+    /// If the kernel refuses something; a PID namespace is refused in many containers. If /proc is of another one.
     pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Supervisor> {
         crate::own_proc::check()?;
         let (orders, control) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -88,7 +88,7 @@ impl Supervisor {
     /// The next report, if one comes within `timeout`.
     ///
     /// # Errors
-    /// Where the supervisor was killed.
+    /// If the supervisor was killed.
     pub fn report(&mut self, timeout: Duration) -> io::Result<Option<Report>> {
         let timeout = Timespec {
             tv_sec: timeout.as_secs().min(i32::MAX as u64) as i64,

@@ -64,7 +64,7 @@ fn die_with(parent: Pid) -> io::Result<()> {
 /// Asks the kernel to kill this process when `parent` ends, which must be the process that started it, and lives still.
 ///
 /// # Errors
-/// Where it does not.
+/// If it does not.
 pub fn end_with(parent: i32) -> io::Result<()> {
     die_with(Pid::from_raw(parent).ok_or_else(|| io::Error::other("no number of a process"))?)
 }
@@ -99,7 +99,7 @@ impl Drop for Forked {
     }
 }
 
-/// Forks; the child runs `body` and exits with 0, or with 1 where `body` fails or panics. Never returns in the child.
+/// Forks; the child runs `body` and exits with 0, or with 1 if `body` fails or panics. Never returns in the child.
 ///
 /// Refused in a process of several threads, whose locks the child would inherit in an unknown state.
 pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
@@ -158,7 +158,7 @@ impl FreshProcess {
     /// reaches the parent alone. Call it from the thread that outlives the process: the kernel ties it to that.
     ///
     /// It calls [`end_with`] by itself, with the number that follows `arguments`: whatever is to be done between fork and exec, the
-    /// standard library reports over a socket, and where that fails it waits for a process that waits for us.
+    /// standard library reports over a socket, and if that fails it waits for a process that waits for us.
     pub fn start(arguments: &[&str]) -> io::Result<FreshProcess> {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).arg(current_pid().to_string());
@@ -225,7 +225,7 @@ impl Drop for FreshProcess {
 /// A process that was killed is gone within this, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
-/// How a child has ended; none where it has not in time.
+/// How a child has ended; none if it has not in time.
 fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let (start, mut pause) = (Instant::now(), Duration::from_micros(50));
     loop {

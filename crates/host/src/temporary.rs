@@ -5,7 +5,7 @@
 //! and `files`, which is for everything else.
 //!
 //! A process of our own waits until the run is gone and removes the folder then ([`crate::cleanup`]). What that could not do, as
-//! where the power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and abandoned:
+//! if the power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and abandoned:
 //! it has the name and the lock, both belong to this user, and no process holds the lock. Symbolic links are not followed.
 
 pub(crate) mod abandoned_folder;
@@ -53,7 +53,7 @@ impl TemporaryFolder {
     /// Makes it within a folder that may be open to everybody, from which it first removes what dead runs have left.
     ///
     /// # Errors
-    /// Where it cannot be made there.
+    /// If it cannot be made there.
     pub fn create_in(within: &Path) -> io::Result<TemporaryFolder> {
         let within = std::path::absolute(within)?;
         sweep(&within);
@@ -106,7 +106,7 @@ pub fn is_noexec(folder: &Path) -> bool {
     facts.is_some_and(|facts| facts.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// None where the name is taken. A signal takes effect once the helper knows the folder.
+/// None if the name is taken. A signal takes effect once the helper knows the folder.
 fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     let _deferred = defer_signals()?;
     match DirBuilder::new().mode(0o700).create(&path) {

@@ -60,11 +60,11 @@ impl Used {
 
 impl Twin {
     /// Gives the command a process that is stopped before its first instruction. It has the CPUs of its caller, fixed addresses,
-    /// and under a real-time policy others of its own in turn; where `group` is the folder of a control group, it is in that, and where there
+    /// and under a real-time policy others of its own in turn; if `group` is the folder of a control group, it is in that, and if there
     /// is a `layer`, a folder for that, it has a copy of the working directory to itself.
     ///
     /// # Errors
-    /// Where there is no process to be had. That the program cannot be run shows as an end with code 127.
+    /// If there is no process to be had. That the program cannot be run shows as an end with code 127.
     pub fn start(
         mut command: Command,
         group: Option<&Path>,
@@ -110,7 +110,7 @@ impl Twin {
         self.signal(Signal::CONT)
     }
 
-    /// False where it has ended instead.
+    /// False if it has ended instead.
     fn is_stopped(&self) -> io::Result<bool> {
         loop {
             match waitpid(Some(self.group), WaitOptions::UNTRACED) {
@@ -138,7 +138,7 @@ impl Twin {
             .map_or_else(|| self.signal(Signal::CONT), TwinGroup::thaw)
     }
 
-    /// Moves it with all that it has started, where it has a control group.
+    /// Moves it with all that it has started, if it has a control group.
     pub fn place(&self, cpu: CpuId) -> io::Result<()> {
         self.control.as_ref().map_or_else(
             || Err(io::Error::other("found no control group to move")),
@@ -149,7 +149,7 @@ impl Twin {
     /// Stops it, as soon as the CPU is its own for a moment.
     ///
     /// # Errors
-    /// Where it is no longer in its process group.
+    /// If it is no longer in its process group.
     pub fn pause(&self) -> io::Result<()> {
         if let Some(control) = &self.control {
             return control.freeze();
@@ -206,7 +206,7 @@ impl Drop for Twin {
     }
 }
 
-/// As a shell ends where a program cannot be run.
+/// As a shell ends if a program cannot be run.
 const NOT_RUN: i32 = 127;
 
 /// In the child.

@@ -22,7 +22,7 @@ const LONGEST_LIST: usize = 1 << 16;
 /// Makes a group for each of two twins, below that of this process, as far as the kernel lets it. They go with the folder.
 ///
 /// # Errors
-/// Where there is no version 2, or it may not be changed.
+/// If there is no version 2, or it may not be changed.
 pub fn twin_groups(folder: &TemporaryFolder) -> io::Result<[PathBuf; 2]> {
     let within = own_folder_of_version_2(&Root::system()).ok_or_else(|| {
         io::Error::new(

@@ -5,12 +5,12 @@ use std::io;
 /// The highest level of perf_event_paranoid at which a user may count what others run on a CPU.
 pub(crate) const WHOLE_CPU: i32 = 0;
 
-/// Why an event cannot be counted, with what helps where something does.
+/// Why an event cannot be counted, with what helps if something does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// Why so many events cannot be counted together, where the kernel allows it up to this level of perf_event_paranoid.
+/// Why so many events cannot be counted together, if the kernel allows it up to this level of perf_event_paranoid.
 pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
     Unavailable(match error.raw_os_error() {
         Some(libc::EINVAL) if events > 1 => {
@@ -27,7 +27,7 @@ pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unava
     })
 }
 
-/// What to do about a kernel that refuses, where `needed` is the highest level at which it would not.
+/// What to do about a kernel that refuses, if `needed` is the highest level at which it would not.
 pub(crate) fn needs_level(needed: i32) -> String {
     refused(
         &std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default(),

@@ -86,7 +86,7 @@ fn usage_of(who: libc::c_int) -> libc::rusage {
 /// Waits for a child.
 ///
 /// # Errors
-/// Where it was waited for before.
+/// If it was waited for before.
 pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     // It may read until the end of its input.
     drop(child.stdin.take());

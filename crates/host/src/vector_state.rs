@@ -31,7 +31,7 @@ impl Vectors {
     /// Maps the area, and proves by XINUSE that loading it does what it is to.
     ///
     /// # Errors
-    /// Where the processor does not have the registers, or they are not as wanted afterwards.
+    /// If the processor does not have the registers, or they are not as wanted afterwards.
     pub fn new(state: VectorState) -> Result<Vectors, String> {
         let vectors = Vectors(processor::Area::new(state)?);
         vectors.load();
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// A larger state behind a smaller one leaves none of the smaller one's area in use, and is noticed if it goes.
+    /// A larger state after a smaller one leaves none of the smaller one's area in use, and is noticed if it goes.
     #[test]
     fn registers_that_went_back_to_their_initial_state_are_noticed() {
         let Some(widest) = available()

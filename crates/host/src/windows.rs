@@ -2,7 +2,7 @@
 //!
 //! Who takes the CPU away in the middle of a window, a neighbour of this machine or of the virtual one, lengthens the time
 //! and adds to the counts found in it, and never takes anything away. So a finding below the known answer is wrong at once.
-//! One above may be the neighbour's doing: another window is looked at, and the instrument is wrong where all are.
+//! One above may be the neighbour's doing: another window is looked at, and the instrument is wrong if all are.
 
 use std::ops::RangeInclusive;
 

@@ -41,7 +41,7 @@ impl Executor for ProcessExecutor {
     }
 }
 
-/// None where it was stopped.
+/// None if it was stopped.
 fn ask(
     order: &Order,
     should_stop: &dyn Fn() -> bool,

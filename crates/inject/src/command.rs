@@ -15,7 +15,7 @@ use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 use crate::fault::{Fault, LEAST_CPU};
 use crate::protocol::{Order, Outcome, Place};
 
-/// Variables that make programs of a language do the same each time; they are set where they are not.
+/// Variables that make programs of a language do the same each time; they are set if they are not.
 const SETTINGS: [(&str, &str); 3] = [
     ("PYTHONHASHSEED", "0"),
     ("PERL_HASH_SEED", "0"),
@@ -63,7 +63,7 @@ impl Subject {
     /// A command of these words. Files go below `folder`; outputs are in `outputs` at the end of a run, if anywhere.
     ///
     /// # Errors
-    /// Where it cannot be run.
+    /// If it cannot be run.
     pub fn new(
         words: Vec<OsString>,
         folder: &Path,
@@ -229,7 +229,7 @@ fn settings(of: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Our own standard input, where it is a file, and how far it was read.
+/// Our own standard input, if it is a file, and how far it was read.
 fn own_input() -> Option<(PathBuf, u64)> {
     let link = PathBuf::from("/proc/self/fd/0");
     let facts = fs::read_to_string("/proc/self/fdinfo/0").ok()?;

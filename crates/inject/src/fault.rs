@@ -8,7 +8,7 @@ pub(crate) const LEAST_CPU: Nanos = Nanos::millis(20);
 /// Why it may have had nothing to do.
 const OF_PIPES: &str = ". Its standard input is a pipe, which can be read but once: both copies find it empty; put it in a file, and give that: < FILE";
 
-/// Why a command cannot be measured. Reads well behind "failed to inject: ".
+/// Why a command cannot be measured. Reads well after "failed to inject: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// No words.

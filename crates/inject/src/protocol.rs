@@ -138,7 +138,7 @@ pub struct ServiceOrder {
     pub timings: Vec<Timing>,
     /// What is touched.
     pub footprints: Vec<Bytes>,
-    /// For how long as touching this one takes the preemptor spins where that is compared with not preempting, at the first period.
+    /// For how long as touching this one takes the preemptor spins if that is compared with not preempting, at the first period.
     pub against_idle: usize,
     /// Whether nothing is touched: it spins in both arms.
     pub touches_nothing: bool,

@@ -15,12 +15,12 @@ use crate::protocol::{Answer, Order, Outcome, Place};
 /// Below it there is no interval to speak of.
 const LEAST_RUNS: u64 = 6;
 
-/// A run under way may end behind the budget, unless all have by then taken twice the budget and this.
+/// A run under way may end after the budget, unless all have by then taken twice the budget and this.
 const OVERTIME: Nanos = Nanos::seconds(5);
 
 /// Runs two copies to their ends.
 pub trait Executor {
-    /// None where it was stopped.
+    /// None if it was stopped.
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer>;
 
     /// How long its runs were paused from outside so far.
@@ -69,10 +69,10 @@ impl Undisturbed {
     }
 }
 
-/// Runs both copies without preemption, to see whether the command can be measured; none where it was stopped.
+/// Runs both copies without preemption, to see whether the command can be measured; none if it was stopped.
 ///
 /// # Errors
-/// Where it cannot.
+/// If it cannot.
 pub fn undisturbed(
     subject: &Subject,
     instruments: &Instruments,
@@ -125,7 +125,7 @@ fn outcomes(answer: Answer, limit: Nanos) -> Result<[Outcome; 2], Fault> {
 /// Runs the plan of `header`, and hands every line to `sink` as soon as there is one. Returns whether it was stopped.
 ///
 /// # Errors
-/// The sink's, and where the command turns out not to be the same each time.
+/// The sink's, and if the command turns out not to be the same each time.
 pub fn inject<E: From<Fault>>(
     subject: &Subject,
     instruments: &Instruments,

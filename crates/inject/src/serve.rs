@@ -12,7 +12,7 @@ use crate::stage::perform;
 /// Serves one run, or preempts a service: reads what is asked for, does it, answers.
 ///
 /// # Errors
-/// Where the answer is not taken, or the order is none.
+/// If the answer is not taken, or the order is none.
 pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;

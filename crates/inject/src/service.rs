@@ -4,7 +4,7 @@
 //!  find ──> Placed (the thread on one CPU) ──> a fresh process: preempt ──> phases ──(Reply)──> follow
 //! ```
 //!
-//! The service is never stopped. Where this process is killed, the preemptor ends with it, and another process lets the thread run
+//! The service is never stopped. If this process is killed, the preemptor ends with it, and another process lets the thread run
 //! where it could before.
 
 mod fault;

@@ -52,7 +52,7 @@ pub(crate) enum TurnsEnd {
 const AT_ENDS: u32 = 4;
 
 impl Turns {
-    /// In how many parts a turn is cut where it is preempted.
+    /// In how many parts a turn is cut if it is preempted.
     fn parts(&self) -> u64 {
         (self.turn.0 / self.period.0.max(1)).max(2)
     }
@@ -168,7 +168,7 @@ mod tests {
 
     const COST: u64 = 10_000;
 
-    /// Two programs that need so much CPU time each, on a CPU of 1 tick a nanosecond where a preemption costs [`COST`], and a turn's
+    /// Two programs that need so much CPU time each, on a CPU of 1 tick a nanosecond if a preemption costs [`COST`], and a turn's
     /// beginning five times as much.
     struct Scripted {
         needs: [u64; 2],

@@ -18,7 +18,7 @@ const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
 /// The controls that the user left on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedControls {
-    /// The CPUs to run on; `None` where pinning is turned off.
+    /// The CPUs to run on; `None` if pinning is turned off.
     pub cpus: Option<Vec<CpuId>>,
     /// The policy asked for.
     pub policy: Policy,
@@ -197,7 +197,7 @@ pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String>
     })
 }
 
-/// A task's own array, touched and laid out; `None` where it has none of its own.
+/// A task's own array, touched and laid out; `None` if it has none of its own.
 pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory>, String> {
     if set.is_empty() || set.sharing == Sharing::Shared {
         return Ok(None);

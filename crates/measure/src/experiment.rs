@@ -30,7 +30,7 @@ impl Batch {
 pub(crate) struct Timed {
     /// Hand-offs in the timed part.
     pub(crate) handoffs: u64,
-    /// Their time, and that of the walks behind them.
+    /// Their time, and that of the walks after them.
     pub(crate) time: Split,
     /// Hand-offs from one task to another, the untimed ones too.
     pub(crate) switching_handoffs: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Timed {
     pub(crate) control_switches: u64,
     /// Switches that a user-level mechanism counted itself, the untimed ones too.
     pub(crate) user_switches: u64,
-    /// Hand-offs of which the tasks counted the switches themselves; none where they did not.
+    /// Hand-offs of which the tasks counted the switches themselves; none if they did not.
     pub(crate) counted: CountedHandoffs,
 }
 
@@ -109,7 +109,7 @@ pub(crate) trait Experiment {
     /// Runs one batch.
     fn run(&mut self, batch: Batch) -> io::Result<Timed>;
 
-    /// Rounds of a batch, where they do not depend on how long a round takes.
+    /// Rounds of a batch, if they do not depend on how long a round takes.
     fn fixed_rounds(&self, _arm: Arm) -> Option<u64> {
         None
     }
@@ -128,7 +128,7 @@ pub(crate) trait Experiment {
         None
     }
 
-    /// Times single hand-offs, as many as asked for; `None` where the mechanism has none to time.
+    /// Times single hand-offs, as many as asked for; `None` if the mechanism has none to time.
     fn single_handoffs(&mut self, _count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         Ok(None)
     }

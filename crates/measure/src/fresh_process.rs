@@ -102,7 +102,7 @@ fn converse(
     }
 }
 
-/// Has this thread, which sleeps but for a moment behind each window, and what it starts stay on the CPU of ordinary tasks. A control group
+/// Has this thread, which sleeps but for a moment after each window, and what it starts stay on the CPU of ordinary tasks. A control group
 /// (or autogroup) with tasks on two CPUs has its share divided between them anew at each switch (`calc_group_shares` in the kernel's
 /// sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would not let this thread run.
 fn stay_beside(order: &Order) -> Option<PinGuard> {

@@ -48,7 +48,7 @@ pub enum PlacementChoice {
 }
 
 impl PlacementChoice {
-    /// Those that it names; none where the scheduler chooses.
+    /// Those that it names; none if the scheduler chooses.
     pub fn cpus(&self) -> Vec<CpuId> {
         match self {
             PlacementChoice::One(cpu) => vec![*cpu],
@@ -70,7 +70,7 @@ pub struct Selection {
     pub runtimes: Vec<RuntimeSelection>,
     /// Whether arrays are walked by one hand-off of each runtime alone, and by the kernel's threads.
     pub is_ladder: bool,
-    /// Processes, threads; where a mechanism has no such variant it keeps its own.
+    /// Processes, threads; if a mechanism has no such variant it keeps its own.
     pub betweens: Vec<Between>,
     /// Tasks in the ring.
     pub tasks: Vec<u32>,

@@ -24,7 +24,7 @@ use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 /// The shortest time between two preemptions; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Preemptions of a batch: half a millisecond where nothing is walked, short beside changes of the core's speed.
+/// Preemptions of a batch: half a millisecond if nothing is walked, short beside changes of the core's speed.
 const ROUNDS: u64 = 4;
 
 /// A victim, the caller, and its preemptor.

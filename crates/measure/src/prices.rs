@@ -1,4 +1,4 @@
-//! What a line of an array costs more right behind a footprint: arrays that time themselves, without a switch between.
+//! What a line of an array costs more right after a footprint: arrays that time themselves, without a switch between.
 //!
 //! An experiment with a switch has the kernel's own way in it, which goes cold, too, and which is not the program's.
 
@@ -19,7 +19,7 @@ use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};
 
-/// An array is walked so often: behind the first time all of it is back, or was driven out once more by itself.
+/// An array is walked so often: after the first time all of it is back, or was driven out once more by itself.
 const PASSES: usize = 4;
 /// Rounds of one array.
 const FEWEST_ROUNDS: usize = 7;
@@ -37,7 +37,7 @@ pub type Rounds = BTreeMap<Point, Vec<Vec<f64>>>;
 /// is to stop, is left out.
 ///
 /// # Errors
-/// Where there is no memory for a footprint.
+/// If there is no memory for a footprint.
 pub fn price_points(
     grids: Vec<Vec<Point>>,
     arrays: usize,
@@ -78,7 +78,7 @@ pub fn price_points(
     Ok(rounds)
 }
 
-/// One array: how much longer a line took behind a footprint than right after that, round by round, in nanoseconds.
+/// One array: how much longer a line took after a footprint than right after that, round by round, in nanoseconds.
 fn price_rounds(
     kind: Kind,
     own: Bytes,

@@ -28,7 +28,7 @@ impl BatchRounds {
 pub struct Launch {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The version that was found, which it shall say itself; empty where that is not known.
+    /// The version that was found, which it shall say itself; empty if that is not known.
     pub version: String,
     /// Whether it runs in an environment and a folder of ours; else in the user's.
     pub is_in_own_environment: bool,

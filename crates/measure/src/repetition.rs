@@ -37,11 +37,11 @@ const WINDOW: Nanos = Nanos::millis(25);
 /// Batches that the length of one is found by.
 const CALIBRATION_BATCHES: u32 = 5;
 
-/// Walks behind a switch where the reload of a working set is measured. The last of them are taken for settled: three, since one
+/// Walks after a switch if the reload of a working set is measured. The last of them are taken for settled: three, since one
 /// alone would put its noise into each difference.
 const WALKS_A_VISIT: u32 = 8;
 
-/// The longer batch for counters is so many times as long as others, where these are not long already.
+/// The longer batch for counters is so many times as long as others, if these are not long already.
 const COUNTED_BATCHES: u64 = 16;
 
 /// Rounds of the longer batch at least, if nothing is walked: what begins a batch differs by some hundred instructions.
@@ -49,7 +49,7 @@ const LEAST_COUNTED_ROUNDS: u64 = 256;
 
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
-/// Errors: only where the order cannot be read or the answer is not read; what goes wrong with the experiment is an answer too.
+/// Errors: only if the order cannot be read or the answer is not read; what goes wrong with the experiment is an answer too.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     let order: Order = serde_json::from_reader(input)?;
     let mut messages = MessageWriter { output };
@@ -433,7 +433,7 @@ fn cpus_of(case: &Case) -> Vec<CpuId> {
     cpus
 }
 
-/// The counter of the core's cycles where there is one that was proven. On more than one CPU a task waits for the other, and a core
+/// The counter of the core's cycles if there is one that was proven. On more than one CPU a task waits for the other, and a core
 /// that waits may halt: its cycles are not the clock of the time then.
 fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
     let [cpu] = order.case.placement.cpus[..] else {
@@ -496,7 +496,7 @@ impl Taken {
         Ok(())
     }
 
-    /// Each walk behind a switch as a batch: the first in the switching arm, the others in the baseline.
+    /// Each walk after a switch as a batch: the first in the switching arm, the others in the baseline.
     fn visit(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment) -> io::Result<()> {
         let visit = experiment.visit(WALKS_A_VISIT, &mut || core.probe(&mut self.batches))?;
         let times = self.visited(visit);
@@ -571,7 +571,7 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
     batches
 }
 
-/// The walk behind a change of arm finds what the other arm left; without walks it is code and data of the kernel's that
+/// The walk after a change of arm finds what the other arm left; without walks it is code and data of the kernel's that
 /// come back within two rounds. What a baseline has left of the time slices of ordinary tasks takes longer: beside a loop on the same
 /// CPU, 2 rounds before each batch gave hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19, a ping-pong without baselines in
 /// between has 2.06 to 2.24 (Linux 6.18).
@@ -586,7 +586,7 @@ fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     }
 }
 
-/// Pairs of arms that are compared: without walks, and with them where the case has a working set.
+/// Pairs of arms that are compared: without walks, and with them if the case has a working set.
 fn levels(order: &Order) -> Vec<[Arm; 2]> {
     let (direct, total) = (
         [Arm::BaselineDirect, Arm::SwitchDirect],

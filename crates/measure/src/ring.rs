@@ -10,7 +10,7 @@
 //!  └────────────< link 0 <──────────┘       first       then         then
 //! ```
 //!
-//! For the reload of a working set task 0 walks several times behind one switch, handing the token to itself in between; only
+//! For the reload of a working set task 0 walks several times after one switch, handing the token to itself in between; only
 //! then the others have their turns again.
 
 use std::io;

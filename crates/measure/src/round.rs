@@ -1,4 +1,4 @@
-//! What comes before each timed batch where the user asks for it: caches emptied, a pause, as in the code of Li, Ding and Shen 2007.
+//! What comes before each timed batch if the user asks for it: caches emptied, a pause, as in the code of Li, Ding and Shen 2007.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use switchcost_record::Rounds;
 use switchcost_units::{Bytes, Nanos};
 use switchcost_workload::Pages;
 
-/// Memory that is written to before each batch, and how long nothing is done behind that.
+/// Memory that is written to before each batch, and how long nothing is done after that.
 pub(crate) struct Preparation {
     memory: Option<Memory>,
     pause: Option<Duration>,

@@ -108,7 +108,7 @@ pub struct Instruments {
     pub rate: TickRate,
     /// Whether to lock memory.
     pub locks_memory: bool,
-    /// What counts the core's cycles, where something has proven that it does.
+    /// What counts the core's cycles, if something has proven that it does.
     pub core_counter: Option<CycleEvent>,
     /// How the runtimes of the plan are started, by their names; or why one cannot be.
     pub runtimes: BTreeMap<String, Result<Launch, String>>,
@@ -161,7 +161,7 @@ pub fn measure<E>(
     run.run_to_the_end(executor, stop, sink)
 }
 
-/// What starts the runtime of a case; none of others, or where it cannot be started.
+/// What starts the runtime of a case; none of others, or if it cannot be started.
 fn launch<'a>(
     case: &Case,
     runtimes: &'a BTreeMap<String, Result<Launch, String>>,
@@ -174,7 +174,7 @@ fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
     planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
-/// How long the cycles of further repetitions take, where the first ones took so long all together: large arrays take long to make
+/// How long the cycles of further repetitions take, if the first ones took so long all together: large arrays take long to make
 /// present, and half of the time at least is to be spent on what is measured.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
@@ -289,7 +289,7 @@ impl Run<'_> {
         pass
     }
 
-    /// Runs one repetition of a case; false where it was stopped.
+    /// Runs one repetition of a case; false if it was stopped.
     fn repetition<E>(
         &mut self,
         case: usize,

@@ -96,7 +96,7 @@ struct Window {
     handoffs: u64,
     switches: Option<u64>,
     collections: Option<u64>,
-    /// The kernel's, of all its threads (getrusage), where it counts them.
+    /// The kernel's, of all its threads (getrusage), if it counts them.
     kernel_switches: Option<u64>,
 }
 
@@ -302,7 +302,7 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
 /// Lines of what a program printed that are reported.
 const LAST_LINES: usize = 4;
 
-/// What stands in the line that says what was wrong, where stacks of calls follow it.
+/// What stands in the line that says what was wrong, if stacks of calls follow it.
 const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
 
 /// The last lines, and of those before them the last one that says what was wrong.

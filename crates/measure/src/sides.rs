@@ -18,7 +18,7 @@ pub enum Side {
 pub struct Limits {
     /// Each side gets so many runs, however long they take.
     pub least_runs: u32,
-    /// No pair of runs begins that would end behind it.
+    /// No pair of runs begins that would end after it.
     pub budget: Nanos,
 }
 
@@ -41,7 +41,7 @@ pub trait Runs {
     /// Runs a side once.
     fn run(&mut self, side: Side) -> Result<(), Self::Error>;
 
-    /// Whether the runs so far are enough; asked behind each pair.
+    /// Whether the runs so far are enough; asked after each pair.
     fn is_enough(&mut self) -> Result<bool, Self::Error>;
 
     /// Time since the start.
@@ -68,7 +68,7 @@ pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
 /// Runs both sides in turns.
 ///
 /// # Errors
-/// Where a run fails.
+/// If a run fails.
 pub fn in_turns<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<Ended, R::Error> {
     for (done, pair) in (1..).zip(order(seed)) {
         for side in pair {
@@ -95,7 +95,7 @@ pub fn in_turns<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<Ende
 mod tests {
     use super::*;
 
-    /// Runs of a second each, enough or told to stop behind so many.
+    /// Runs of a second each, enough or told to stop after so many.
     #[derive(Default)]
     struct Script {
         done: Vec<Side>,

@@ -36,7 +36,7 @@ impl Turns {
     /// Checks that there are turns to be taken.
     ///
     /// # Errors
-    /// What was found and what is needed. Reads well behind "failed to make a trace of walks: ".
+    /// What was found and what is needed. Reads well after "failed to make a trace of walks: ".
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
         let family = mechanism.traits().family;
@@ -77,10 +77,10 @@ impl Turns {
     }
 }
 
-/// Takes the turns that are in JSON: stops this process before the first and behind the last one.
+/// Takes the turns that are in JSON: stops this process before the first and after the last one.
 ///
 /// # Errors
-/// Where they cannot be read, or the experiment cannot be set up or breaks off.
+/// If they cannot be read, or the experiment cannot be set up or breaks off.
 pub fn take_turns(json: &str) -> Result<(), String> {
     let turns: Turns =
         serde_json::from_str(json).map_err(|error| format!("found no turns in JSON ({error})"))?;

@@ -124,7 +124,7 @@ impl Bodies {
         );
     }
 
-    /// The same where the arm walks at all.
+    /// The same if the arm walks at all.
     fn walk_if_asked(&self, task: usize) {
         if self.walks.get() {
             self.walk(task);

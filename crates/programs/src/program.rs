@@ -27,7 +27,7 @@ pub struct MissingProgram {
     pub package: &'static str,
 }
 
-/// Why a set cannot be set up. Reads well behind "failed to set up the programs: ".
+/// Why a set cannot be set up. Reads well after "failed to set up the programs: ".
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     /// Programs are not installed.

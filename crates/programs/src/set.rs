@@ -48,7 +48,7 @@ impl Set {
     /// programs that others start by name, and what they read by themselves.
     ///
     /// # Errors
-    /// Where the compiler does not say what it uses.
+    /// If the compiler does not say what it uses.
     pub fn uses(self) -> Result<Vec<PathBuf>, PrepareError> {
         let parts: &[&[&str]] = match self {
             Set::Timesharing => &[magic::USES, scheme::USES, make::USES, interactive::USES],

@@ -5,8 +5,8 @@ use crate::{Arm, Evidence, KernelSwitches};
 
 /// Cycles of batches that were run one right after the other, raw: one window of a repetition.
 ///
-/// A cycle compares a switching arm with its baseline within some tens of microseconds, or a few walks where these are
-/// longer: one arm, the other for twice as long, and the first again, which of them at random; then, where there is a
+/// A cycle compares a switching arm with its baseline within some tens of microseconds, or a few walks if these are
+/// longer: one arm, the other for twice as long, and the first again, which of them at random; then, if there is a
 /// working set, the same with walks. Whatever changes more slowly than a cycle is in both arms alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycles {
@@ -26,7 +26,7 @@ pub struct Cycles {
     pub kernel_switches: KernelSwitches,
     /// Switches counted by the user-level mechanism itself, those outside the timed parts too.
     pub user_switches: u64,
-    /// Hand-offs of which the tasks counted the switches themselves; `None` where no token goes round between
+    /// Hand-offs of which the tasks counted the switches themselves; `None` if no token goes round between
     /// tasks of the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedHandoffs>,
@@ -37,7 +37,7 @@ pub struct Cycles {
     pub batches: Batches,
 }
 
-/// What the tasks counted while the token went round: each task its own switches (getrusage), from behind its first receive to behind its
+/// What the tasks counted while the token went round: each task its own switches (getrusage), from after its first receive to after its
 /// last one. None for a command to a task is among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedHandoffs {
@@ -56,13 +56,13 @@ pub struct Batches {
     pub handoffs: Vec<u32>,
     /// Time of these hand-offs together, without the walks: from before each send to after the receive.
     pub handoff_ticks: Vec<Ticks>,
-    /// Time of the walks behind them.
+    /// Time of the walks after them.
     pub walk_ticks: Vec<Ticks>,
     /// The core's clock before each batch, and after the last: time of a fixed chain of dependent multiplications.
     pub chain_ticks: Vec<Ticks>,
     /// Whether the core was shared, likewise: time of a fixed number of independent additions.
     pub addition_ticks: Vec<Ticks>,
-    /// The core's cycles from the probe before each batch to that after it, where the CPU's counter can be read; else empty.
+    /// The core's cycles from the probe before each batch to that after it, if the CPU's counter can be read; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_cycles: Vec<u64>,
     /// The time in which they were counted.
@@ -127,7 +127,7 @@ impl Batches {
         self.counted_ticks.push(ticks);
     }
 
-    /// Without what the CPU counted, where that is not known of every batch.
+    /// Without what the CPU counted, if that is not known of every batch.
     pub fn without_partial_counts(mut self) -> Batches {
         if self.counted_cycles.len() != self.len() {
             self.counted_cycles.clear();

@@ -16,7 +16,7 @@ pub enum Fact<T> {
 }
 
 impl<T> Fact<T> {
-    /// The value, where it is known.
+    /// The value, if it is known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Fact::Known(value) => Some(value),

@@ -51,7 +51,7 @@ pub struct MeasureRecord {
     pub runtime_runs: Vec<RuntimeRun>,
     /// Repetitions that could not be run.
     pub refusals: Vec<Refusal>,
-    /// The last line; `None` where the run was cut off.
+    /// The last line; `None` if the run was cut off.
     pub end: Option<End>,
     /// Whether the file ends inside a line, which is left out.
     pub has_cut_line: bool,

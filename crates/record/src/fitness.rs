@@ -31,7 +31,7 @@ pub struct Check {
     pub wanted: String,
     /// The judgement.
     pub severity: Severity,
-    /// What helps now; empty where nothing need be or can be done.
+    /// What helps now; empty if nothing need be or can be done.
     pub fix: String,
     /// What makes it last.
     pub lasting_fix: String,

@@ -134,7 +134,7 @@ pub struct Header {
     /// The runtimes of languages whose tasks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtimes: Vec<RuntimeFacts>,
-    /// What earlier runs differed by, where records of them were named.
+    /// What earlier runs differed by, if records of them were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierRuns>,
     /// What is to be measured.
@@ -151,7 +151,7 @@ pub struct Latency {
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
     /// The same chase, each time after other memory was walked that exceeds all caches together; none for sizes
-    /// beyond the last level, and where there was no such memory.
+    /// beyond the last level, and if there was no such memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
     /// The same with one load a page, so that each needs a translation, too.

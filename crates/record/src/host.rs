@@ -159,7 +159,7 @@ pub struct HostManifest {
     pub preemption: Fact<String>,
     /// The boot command line.
     pub kernel_command_line: Fact<String>,
-    /// Interrupt load per CPU; empty where no CPU is chosen (observations, simulations).
+    /// Interrupt load per CPU; empty if no CPU is chosen (observations, simulations).
     pub interrupts: Vec<InterruptLoad>,
     /// CPU quota of this process's control group, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]

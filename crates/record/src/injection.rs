@@ -30,7 +30,7 @@ pub struct Header {
     pub started_at: String,
     /// The command that was run as twins; of a service its name and, if it is an interpreter, its script; hostile text until escaped.
     pub command: Vec<String>,
-    /// The build ID of its program in hexadecimal; none where it has none.
+    /// The build ID of its program in hexadecimal; none if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
     /// Of an interpreter a digest of what says which script it ran, in hexadecimal.
@@ -48,7 +48,7 @@ pub struct Header {
     pub plan: Plan,
     /// One run before, in which neither twin was preempted.
     pub undisturbed: [TwinRun; 2],
-    /// The service that was preempted, where it was not a command.
+    /// The service that was preempted, if it was not a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
 }
@@ -255,7 +255,7 @@ pub enum Line {
     Run(Run),
     /// Four phases of a service.
     Group(Group),
-    /// The last, where all came to its end.
+    /// The last, if all came to its end.
     End(End),
 }
 
@@ -268,6 +268,6 @@ pub struct Injection {
     pub runs: Vec<Run>,
     /// All groups of a service's phases in their order.
     pub groups: Vec<Group>,
-    /// The last line; none where the writer was killed.
+    /// The last line; none if the writer was killed.
     pub end: Option<End>,
 }

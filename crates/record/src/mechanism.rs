@@ -137,7 +137,7 @@ pub struct Traits {
     pub betweens: &'static [Between],
     /// Whether a run without flags measures it.
     pub is_usual: bool,
-    /// Whether the baseline makes the same system calls as the switching arm. Where it does not, because no task waits and user space
+    /// Whether the baseline makes the same system calls as the switching arm. If it does not, because no task waits and user space
     /// alone suffices, the calls themselves are part of the direct cost.
     pub has_same_system_calls: bool,
     /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.

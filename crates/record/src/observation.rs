@@ -48,7 +48,7 @@ pub struct Observation {
     pub host: HostManifest,
     /// What was observed.
     pub subject: Subject,
-    /// Processes that the observed ones had started before, and which were not observed; none where there were none.
+    /// Processes that the observed ones had started before, and which were not observed; none if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_children: Option<OlderChildren>,
     /// Length of the window.
@@ -62,7 +62,7 @@ pub struct Observation {
     pub source: Source,
     /// Why no better source was used, one reason for each.
     pub not_counted_by: Vec<String>,
-    /// The known-answer tests of the hardware counters that were to be read at each switch; none where there is no such counter.
+    /// The known-answer tests of the hardware counters that were to be read at each switch; none if there is no such counter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counter_tests: Vec<SelfTest>,
     /// What each CPU did in the window; empty if the source does not show it.
@@ -269,7 +269,7 @@ pub struct Moment {
 pub struct OwnCost {
     /// Time of the BPF programs in `measured_ns`.
     pub kernel_ns: Nanos,
-    /// The part of the window in which it was measured; 0 where there are none.
+    /// The part of the window in which it was measured; 0 if there are none.
     pub measured_ns: Nanos,
     /// Switches on all CPUs in that part.
     pub switches: u64,

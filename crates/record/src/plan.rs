@@ -67,7 +67,7 @@ pub enum Relation {
     Unpinned,
 }
 
-/// Where the tasks run: task `i` on `cpus[i % cpus.len()]`, or anywhere where `cpus` is empty.
+/// Where the tasks run: task `i` on `cpus[i % cpus.len()]`, or anywhere if `cpus` is empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Placement {
     /// The CPUs, in the order of the tasks; empty means not pinned.
@@ -121,11 +121,11 @@ pub struct Case {
     pub tasks: u32,
     /// What each task touches between two switches.
     pub working_set: WorkingSet,
-    /// What each of the other tasks touches while the first is away, where the case is about how the first one's working set
-    /// comes back: several walks behind each switch. `None` where a switch is compared with none.
+    /// What each of the other tasks touches while the first is away, if the case is about how the first one's working set
+    /// comes back: several walks after each switch. `None` if a switch is compared with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
-    /// Vector registers that are in use whenever a task hands on the token; `None` where that is left to the program.
+    /// Vector registers that are in use whenever a task hands on the token; `None` if that is left to the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<VectorCase>,
     /// Where the tasks run.
@@ -135,7 +135,7 @@ pub struct Case {
     /// Of tasks of a language's runtime, which, and how they hand on the token; `None` of all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeCase>,
-    /// The switches that the kernel is expected to count; `None` where the count is reported but not judged,
+    /// The switches that the kernel is expected to count; `None` if the count is reported but not judged,
     /// because the tasks do not share one CPU.
     pub switches: Option<SwitchPlan>,
 }
@@ -192,7 +192,7 @@ impl Case {
 /// What a run set out to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The preset behind it: `default`, `quick`, `full`, `lmbench`, or `selected` where flags name the cases.
+    /// The preset behind it: `default`, `quick`, `full`, `lmbench`, or `selected` if flags name the cases.
     pub preset: String,
     /// What is measured. Samples name a case by its index here.
     pub cases: Vec<Case>,
@@ -214,7 +214,7 @@ pub struct Plan {
     pub synthetic_reload_ns: Nanos,
     /// Whether hardware and software counters were asked for.
     pub wants_counters: bool,
-    /// What a timed batch is, where that was asked for; absent where nothing was.
+    /// What a timed batch is, if that was asked for; absent if nothing was.
     #[serde(default, skip_serializing_if = "Rounds::is_usual")]
     pub rounds: Rounds,
 }

@@ -30,8 +30,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
-/// A file's name as one argument of a command that is to be copied into a shell: quoted where a shell would take it for something else, and
-/// behind `./` where a program would take it for a flag. Of one with characters that a terminal would obey, or with bytes that are no text,
+/// A file's name as one argument of a command that is to be copied into a shell: quoted if a shell would take it for something else, and
+/// behind `./` if a program would take it for a flag. Of one with characters that a terminal would obey, or with bytes that are no text,
 /// these are escaped inside `$'...'`, which bash, ksh and zsh read: it still names that file, and is safe to print.
 pub fn as_argument(name: impl AsRef<OsStr>) -> String {
     let name = name.as_ref().as_bytes();
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// What a shell makes of it as an argument; none where that shell is not there.
+    /// What a shell makes of it as an argument; none if that shell is not there.
     fn read_by(shell: &str, argument: &str) -> Option<Vec<u8>> {
         let script = format!("printf %s {argument}");
         let output = Command::new(shell).args(["-c", &script]).output().ok()?;

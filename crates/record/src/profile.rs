@@ -52,7 +52,7 @@ pub enum Kind {
     CodeAlone,
 }
 
-/// What of a program's lines is used again behind a cut, when, and how: all that the model needs of it.
+/// What of a program's lines is used again after a cut, when, and how: all that the model needs of it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Profile {
     /// Name and version of this form.
@@ -104,7 +104,7 @@ pub struct Spread {
     pub p90: f64,
 }
 
-/// Lines that were used before a cut and are used again behind it.
+/// Lines that were used before a cut and are used again after it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Reused {
     /// How they are asked for.

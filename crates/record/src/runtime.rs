@@ -75,7 +75,7 @@ pub struct RuntimeRun {
     pub start_ns: Nanos,
     /// The windows before those that count: how a just-in-time compiler warms up.
     pub warm_up: Vec<WarmUp>,
-    /// Garbage collections in the windows that count; `None` where the runtime does not count them.
+    /// Garbage collections in the windows that count; `None` if the runtime does not count them.
     pub collections: Option<u64>,
 }
 

@@ -108,7 +108,7 @@ pub struct Evidence {
     pub cpu_before: Option<CpuId>,
     /// The CPU of the first task when the window closed.
     pub cpu_after: Option<CpuId>,
-    /// Clock frequency of the measured CPU when the window opened, in kHz, where the machine shows it.
+    /// Clock frequency of the measured CPU when the window opened, in kHz, if the machine shows it.
     pub khz_before: Option<u64>,
     /// The same when the window closed.
     pub khz_after: Option<u64>,
@@ -143,10 +143,10 @@ pub struct Sample {
     pub user_switches: u64,
     /// What else happened.
     pub evidence: Evidence,
-    /// Counter readings, where this batch was run for them.
+    /// Counter readings, if this batch was run for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, u64>>,
-    /// Single hand-offs timed from before the send to after the receive, where this batch was run for them.
+    /// Single hand-offs timed from before the send to after the receive, if this batch was run for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoff_ticks: Vec<u32>,
 }

@@ -1,6 +1,6 @@
-//! Internal to switchcost: what is needed, and what to do, where the operating system refuses something.
+//! Internal to switchcost: what is needed, and what to do, if the operating system refuses something.
 //!
-//! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message behind what was found.
+//! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message after what was found.
 //! The number of the error decides: a full disk, one with faults and a limit on open files are distinguished here and nowhere else. Which
 //! limit on memory is in force is read from the kernel's files. No printing.
 
@@ -10,7 +10,7 @@ pub use memory::limits as memory_limits;
 
 use std::io::{self, ErrorKind};
 
-/// Where a file could not be created or written. `place` is what may be chosen instead, such as "another place with --record".
+/// If a file could not be created or written. `place` is what may be chosen instead, such as "another place with --record".
 pub fn write_remedy(error: &io::Error, place: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
         return remedy;
@@ -38,7 +38,7 @@ pub fn write_remedy(error: &io::Error, place: &str) -> String {
     }
 }
 
-/// Where a file could not be opened or read. `file` is what is needed where no more can be said, such as "a file written by
+/// If a file could not be opened or read. `file` is what is needed if no more can be said, such as "a file written by
 /// switchcost measure".
 pub fn read_remedy(error: &io::Error, file: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
@@ -55,7 +55,7 @@ pub fn read_remedy(error: &io::Error, file: &str) -> String {
     }
 }
 
-/// Where the channels of a ring of tasks over `mechanism` could not be made.
+/// If the channels of a ring of tasks over `mechanism` could not be made.
 pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     let without = format!("leave {mechanism} out of --mechanism");
     match (error.kind(), number(error)) {
@@ -83,7 +83,7 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     }
 }
 
-/// Where a process or a thread could not be started, or what it needs to work not be made. `otherwise` is what is needed where
+/// If a process or a thread could not be started, or what it needs to work not be made. `otherwise` is what is needed if
 /// no more can be said.
 pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
@@ -104,7 +104,7 @@ pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     }
 }
 
-/// The error's number, also where a library has wrapped it in a text of its own, as tempfile does.
+/// The error's number, also if a library has wrapped it in a text of its own, as tempfile does.
 fn number(error: &io::Error) -> Option<i32> {
     let in_text = || {
         error
@@ -119,7 +119,7 @@ fn number(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(in_text)
 }
 
-/// What the system has only so much of, whatever it was wanted for; none where it refuses for another reason.
+/// What the system has only so much of, whatever it was wanted for; none if it refuses for another reason.
 pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
@@ -136,7 +136,7 @@ pub fn limit_remedy(error: &io::Error) -> Option<String> {
     Some(remedy.to_owned())
 }
 
-/// Where there is no more memory to be had: names the limit that is in force.
+/// If there is no more memory to be had: names the limit that is in force.
 pub fn memory_remedy() -> String {
     memory::limits().unwrap_or_else(|| "need more free memory; close other programs".to_owned())
 }

@@ -2,7 +2,7 @@
 
 use std::fs::read_to_string;
 
-/// Says what limits memory here and how to raise that; `None` where nothing does but the memory that there is.
+/// Says what limits memory here and how to raise that; `None` if nothing does but the memory that there is.
 pub fn limits() -> Option<String> {
     let read = |path: &str| read_to_string(path).unwrap_or_default();
     describe(
@@ -39,7 +39,7 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.join("; or "))
 }
 
-/// In bytes; `None` where it is unlimited or not named.
+/// In bytes; `None` if it is unlimited or not named.
 fn soft_limit(limits: &str, title: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix(title))?;
     line.split_whitespace().next()?.parse().ok()

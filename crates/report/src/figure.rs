@@ -26,6 +26,6 @@ pub(crate) struct Figure {
     pub(crate) caption: String,
     /// What is drawn.
     pub(crate) drawing: Drawing,
-    /// The same in numbers; `None` where the table that follows has them.
+    /// The same in numbers; `None` if the table that follows has them.
     pub(crate) table: Option<Grid>,
 }

@@ -90,7 +90,7 @@ fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// A number, perhaps with words behind it (`-2.0 %`, `-312 to 402 ns`), or the mark for none.
+/// A number, perhaps with words after it (`-2.0 %`, `-312 to 402 ns`), or the mark for none.
 fn is_quantity(field: &str) -> bool {
     let mut words = field.split(' ');
     let is_word = |word: &str| word == "%" || word.bytes().all(|byte| byte.is_ascii_alphabetic());

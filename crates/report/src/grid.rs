@@ -139,7 +139,7 @@ impl Grid {
         column >= self.keys && !row[column].text.is_empty()
     }
 
-    /// Packs the columns from left to right, as many as fit behind the keys.
+    /// Packs the columns from left to right, as many as fit after the keys.
     fn blocks(&self, shown: &[usize], width: usize) -> Vec<Vec<usize>> {
         let (keys, rest): (Vec<usize>, Vec<usize>) =
             shown.iter().partition(|column| **column < self.keys);

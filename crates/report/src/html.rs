@@ -142,7 +142,7 @@ fn page(contents: &[Content], frame: &Frame) -> Markup {
     }
 }
 
-/// First of all, what the reader wants to know: of each record, with its name where there are several.
+/// First of all, what the reader wants to know: of each record, with its name if there are several.
 fn answers(contents: &[Content]) -> Markup {
     html! {
         div id="content" {

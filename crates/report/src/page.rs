@@ -11,7 +11,7 @@ use crate::plain::plain;
 pub(crate) enum Block {
     /// An empty line.
     Gap,
-    /// A title, and what stands behind it: a new part of the report begins.
+    /// A title, and what stands after it: a new part of the report begins.
     Heading { title: String, rest: String },
     /// Sentences.
     Paragraph(String),
@@ -95,7 +95,7 @@ impl Page {
         self.blocks
     }
 
-    /// An empty line, a title in bold, and what stands behind it, wrapped.
+    /// An empty line, a title in bold, and what stands after it, wrapped.
     pub(crate) fn heading(&mut self, title: &str, rest: &str) {
         self.blocks.push(Block::Heading {
             title: title.to_owned(),

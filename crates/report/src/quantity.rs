@@ -1,6 +1,6 @@
 use switchcost_analysis::Estimate;
 
-/// Stands where there is no number.
+/// Stands if there is no number.
 pub(crate) const NO_NUMBER: &str = "-";
 
 const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -28,7 +28,7 @@ impl Scale {
         }
     }
 
-    /// The scale of an estimate: with more digits where three do not distinguish the interval's ends from its centre.
+    /// The scale of an estimate: with more digits if three do not distinguish the interval's ends from its centre.
     fn scale_of_estimate(e: &Estimate) -> Self {
         let mut scale = Scale::of(e.estimate);
         let is_blurred = |scale: &Scale| {
@@ -112,7 +112,7 @@ pub(crate) fn cost(ns: f64) -> String {
     }
 }
 
-/// The centre where it is above or below 0 for sure, else the most that it may be.
+/// The centre if it is above or below 0 for sure, else the most that it may be.
 pub(crate) fn with_bound(e: &Estimate) -> String {
     match (
         e.is_distinguishable_from_zero(),
@@ -136,7 +136,7 @@ enum Claim {
     NoInterval,
     /// The interval covers 0.
     NotDistinguishable,
-    /// The interval lies below 0, where no cost can be.
+    /// The interval lies below 0, if no cost can be.
     BelowZero,
     /// A cost.
     Cost,
@@ -157,7 +157,7 @@ pub(crate) fn is_cost(e: &Estimate) -> bool {
     matches!(claim(e), Claim::Cost)
 }
 
-/// Whether the estimate lies below 0, where no cost can be.
+/// Whether the estimate lies below 0, if no cost can be.
 pub(crate) fn is_below_zero(e: &Estimate) -> bool {
     matches!(claim(e), Claim::BelowZero)
 }
@@ -167,7 +167,7 @@ fn ends(e: &Estimate) -> String {
     format!("{} {}", scale.range(e), scale.unit)
 }
 
-/// An estimate in words where it is none, its centre where it is one.
+/// An estimate in words if it is none, its centre if it is one.
 pub(crate) fn centre(e: &Estimate) -> String {
     match claim(e) {
         Claim::Nothing => NO_NUMBER.to_owned(),
@@ -192,7 +192,7 @@ pub(crate) fn interval(e: &Estimate) -> String {
     Scale::scale_of_estimate(e).range(e)
 }
 
-/// Half the interval's length in percent of the centre; nothing where the centre is not shown as a cost.
+/// Half the interval's length in percent of the centre; nothing if the centre is not shown as a cost.
 pub(crate) fn plus_minus(e: &Estimate) -> String {
     if !is_cost(e) {
         return String::new();

@@ -45,7 +45,7 @@ pub struct Command {
     /// The command line, as one would type it.
     #[serde(rename = "command")]
     pub line: String,
-    /// Why it left no record. `None` where it did.
+    /// Why it left no record. `None` if it did.
     pub missing: Option<String>,
 }
 
@@ -135,7 +135,7 @@ fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
     ));
 }
 
-/// Where nothing is judged.
+/// If nothing is judged.
 const ONLY_SHOWN: &str =
     "not judged; --quick shows that it works, with too few sizes and too little time for verdicts.";
 
@@ -148,7 +148,7 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     }
 }
 
-/// What chance alone does to so many verdicts, and what another result adds. Nothing where nothing is judged.
+/// What chance alone does to so many verdicts, and what another result adds. Nothing if nothing is judged.
 fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     if !reproduction.is_judged {
         return;

@@ -26,7 +26,7 @@ pub struct Arrival {
     pub instruction: u64,
     /// What the instruction does.
     pub access: Access,
-    /// Lines used since it was used last; none where it is new. Lines away for as long, or half of it, come from as far.
+    /// Lines used since it was used last; none if it is new. Lines away for as long, or half of it, come from as far.
     pub age: Option<u32>,
 }
 
@@ -34,7 +34,7 @@ pub struct Arrival {
 const UNDER_WAY: u64 = 64;
 /// Instructions that are remembered; a power of two.
 const INSTRUCTIONS: usize = 1 << 10;
-/// A step beyond that leaves the page, where nothing is fetched ahead.
+/// A step beyond that leaves the page, if nothing is fetched ahead.
 const LONGEST_STEP: u64 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,7 +88,7 @@ impl Classifier {
         }
     }
 
-    /// How many lines its instruction has gone on by, in either direction, where that was the same once more.
+    /// How many lines its instruction has gone on by, in either direction, if that was the same once more.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {

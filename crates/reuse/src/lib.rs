@@ -1,11 +1,11 @@
-//! Which lines of a traced program are used again behind a cut, when, and how: what it would have to bring back if others had taken
+//! Which lines of a traced program are used again after a cut, when, and how: what it would have to bring back if others had taken
 //! the caches at the cut.
 //!
 //! What comes in: the chunks of a trace, in their order. What goes out: a [`Profile`], a mean over all cuts, one each
 //! [`CUT`] instructions. One pass, and memory for [`MOST_LINES`] lines at most, whatever the length of the trace. Nothing about what
 //! a line costs, and no caches of a certain size. How a line is asked for is found by a [`Classifier`], which simulations ask, too.
 //!
-//! A line that is used in cut interval `t`, and before in `p`, is the first use of it behind each of the cuts `p+1 ..= t`. So sums over
+//! A line that is used in cut interval `t`, and before in `p`, is the first use of it after each of the cuts `p+1 ..= t`. So sums over
 //! all cuts come from one look at each such use (P. J. Denning, "The working set model for program behavior", 1968; X. Xiang et al.,
 //! "Linear-time modeling of program working set in shared cache", 2011).
 

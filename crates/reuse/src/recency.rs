@@ -11,7 +11,7 @@ use crate::tree::Tree;
 pub(crate) struct Use {
     /// The number of this interval.
     pub(crate) interval: u32,
-    /// The interval of its use before, and how many other lines were used since; none where it is new.
+    /// The interval of its use before, and how many other lines were used since; none if it is new.
     pub(crate) before: Option<(u32, u32)>,
 }
 
@@ -82,7 +82,7 @@ impl Recency {
         }
     }
 
-    /// Uses a line; what it is where this is the first use since the cut.
+    /// Uses a line; what it is if this is the first use since the cut.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> Option<Use> {
         self.late += 1;
@@ -170,7 +170,7 @@ impl Recency {
         self.tree.places() + self.lines.len()
     }
 
-    /// Moves all lines to the front of the order, but for the oldest, where there are too many with those that come.
+    /// Moves all lines to the front of the order, but for the oldest, if there are too many with those that come.
     fn close_ranks(&mut self, coming: usize) {
         let standing: Vec<u32> = (0..self.order.len())
             .filter(|place| {

@@ -1,4 +1,4 @@
-//! Lines that come one behind another, by whatever instructions: what hardware fetches ahead.
+//! Lines that come one after another, by whatever instructions: what hardware fetches ahead.
 
 /// Streams that are followed at a time: as many as the prefetchers of a core follow, about (Intel, "Optimization Reference Manual",
 /// on the streamer: 32, one a page).

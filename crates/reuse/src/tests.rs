@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 
 use super::*;
 
-/// What is counted, written out: for each cut and each time the lines that are used first behind it, by how many others were used since.
+/// What is counted, written out: for each cut and each time the lines that are used first after it, by how many others were used since.
 struct Oracle {
     /// Each use in its order: the interval, and the line.
     uses: Vec<(u64, u64)>,
@@ -28,7 +28,7 @@ impl Oracle {
         }
     }
 
-    /// Others between the last use before a cut and the first one behind it.
+    /// Others between the last use before a cut and the first one after it.
     fn others(&self, before: usize, at: usize) -> usize {
         self.uses[before + 1..at]
             .iter()

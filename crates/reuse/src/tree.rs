@@ -1,4 +1,4 @@
-//! How many marks stand behind a place (P. M. Fenwick, "A new data structure for cumulative frequency tables", 1994).
+//! How many marks stand after a place (P. M. Fenwick, "A new data structure for cumulative frequency tables", 1994).
 
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// Marks behind a place.
+    /// Marks after a place.
     pub(crate) fn count_after(&self, place: usize) -> u32 {
         let (mut at, mut until) = (place + 1, 0);
         while at > 0 {

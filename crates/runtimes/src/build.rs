@@ -1,4 +1,4 @@
-//! The program of a runtime, compiled where it has to be, in a folder that is kept from run to run.
+//! The program of a runtime, compiled if it has to be, in a folder that is kept from run to run.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use crate::row::{Sources, filled};
 use crate::tool::{Tool, environment, last_lines};
 use crate::{Missing, Row};
 
-/// A compiler is done within this, also where it downloads first what it compiles.
+/// A compiler is done within this, also if it downloads first what it compiles.
 const BUILT_WITHIN: Duration = Duration::from_secs(300);
 
 /// Lines of a compiler that are reported.
@@ -35,7 +35,7 @@ pub struct Prepared {
 /// Finds a runtime, and compiles its program below `cache` unless this was done before: a folder for each source and version.
 ///
 /// # Errors
-/// Where the runtime is missing or too old, or its compiler fails.
+/// If the runtime is missing or too old, or its compiler fails.
 pub fn prepare(
     row: &Row,
     cache: &Path,
@@ -66,7 +66,7 @@ pub fn prepare(
     })
 }
 
-/// Where what is compiled could not be started.
+/// If what is compiled could not be started.
 fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
     if row.build.is_empty() || !is_noexec(cache) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Internal to switchcost: the runtimes of languages whose tasks are measured.
 //!
 //! What comes in: a row of TOML for each runtime, with the source of a program in its language. What goes out: whether the runtime is
-//! here and new enough, and the command that starts the program, compiled where it has to be. The program speaks the protocol of
+//! here and new enough, and the command that starts the program, compiled if it has to be. The program speaks the protocol of
 //! `docs/method/runtimes.md`; what it says is for `measure` to hear. No measuring, no statistics, no printing.
 
 mod build;

@@ -24,7 +24,7 @@ pub struct Row {
     pub least: String,
     /// The sources, beside the row.
     pub files: Vec<String>,
-    /// What compiles them: the first command that succeeds; none where nothing is compiled.
+    /// What compiles them: the first command that succeeds; none if nothing is compiled.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
     /// What is added to the environment of these, and of what asks for the version.
@@ -73,7 +73,7 @@ pub struct Handoff {
     /// Whether the ladder has it with arrays, too: one hand-off of a runtime that walks them fast.
     #[serde(default)]
     pub walks: bool,
-    /// Whether it is measured only where its runtime is named.
+    /// Whether it is measured only if its runtime is named.
     #[serde(default)]
     pub aside: bool,
 }
@@ -90,7 +90,7 @@ pub(crate) enum Sources {
     Folder(PathBuf),
 }
 
-/// Why a row cannot be used. Reads well behind "failed to plan the measurement: ".
+/// Why a row cannot be used. Reads well after "failed to plan the measurement: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("found no row of a runtime in {} ({why}), need one as docs/method/runtimes.md has it", path.display())]
 pub struct RowError {
@@ -106,7 +106,7 @@ impl Row {
     /// Reads a user's row, whose sources lie beside it.
     ///
     /// # Errors
-    /// Where the file cannot be read or is no row.
+    /// If the file cannot be read or is no row.
     pub fn read(path: &Path) -> Result<Row, RowError> {
         let refused = |why: String| RowError {
             path: path.to_owned(),

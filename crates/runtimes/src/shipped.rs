@@ -36,7 +36,7 @@ const FOLDERS: &[Folder] = folders! {
 /// All of them.
 ///
 /// # Panics
-/// Where one is no row, which a test sees.
+/// If one is no row, which a test sees.
 pub fn shipped() -> Vec<Row> {
     let row = |folder: &Folder| {
         let row = Row::parse(folder.row).unwrap_or_else(|why| panic!("{why} in {}", folder.row));

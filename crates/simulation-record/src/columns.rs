@@ -57,7 +57,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    /// Its texts; `None` where an entry has none.
+    /// Its texts; `None` if an entry has none.
     pub(crate) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
         match self {
             Table::Designs => head

@@ -5,7 +5,7 @@ use switchcost_remedies::{read_remedy, write_remedy};
 
 use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Why the record of a simulation could not be written. Reads well behind "failed to write the record: ".
+/// Why the record of a simulation could not be written. Reads well after "failed to write the record: ".
 #[derive(Debug, thiserror::Error)]
 pub enum WriteSimulationError {
     /// The file exists.
@@ -62,7 +62,7 @@ pub enum WriteSimulationError {
     },
 }
 
-/// Why a file is not the record of a simulation that can be read. Reads well behind "failed to read the record: ".
+/// Why a file is not the record of a simulation that can be read. Reads well after "failed to read the record: ".
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
     /// The file cannot be read.

@@ -13,7 +13,7 @@ pub(crate) const FOOTER_LIMIT_BYTES: usize = 64 << 20;
 
 const MAGIC: [u8; 4] = *b"PAR1";
 
-/// Behind the footer: its length and the magic.
+/// After the footer: its length and the magic.
 const TAIL_BYTES: u64 = 8;
 
 /// Where the footer begins, and its bytes; or why this is no Parquet file.

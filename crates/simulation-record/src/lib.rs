@@ -5,7 +5,7 @@
 //! any of it is used. Nothing here knows how a number comes about, or what is made of it.
 #![doc = include_str!("../README.md")]
 
-/// What to choose where a record cannot be written.
+/// What to choose if a record cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
 mod checksum;
@@ -25,7 +25,7 @@ pub use error::{ReadSimulationError, WriteSimulationError};
 pub use read::{Intervals, SimulationRecord};
 pub use write::{Returned, SimulationWriter, Unwritten};
 
-/// Name of the format; the record carries it with [`SIMULATION_VERSION`] behind a slash.
+/// Name of the format; the record carries it with [`SIMULATION_VERSION`] after a slash.
 ///
 /// Version 1: the first.
 pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";

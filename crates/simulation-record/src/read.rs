@@ -225,7 +225,7 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
     Ok(())
 }
 
-/// The same where intervals may be without.
+/// The same if intervals may be without.
 fn fill_optional(
     reader: &mut ColumnReader,
     set: fn(&mut Interval, Option<u64>),

@@ -1,5 +1,5 @@
 //! Intervals on their way into the file. The names that their indices stand for are known only when the simulation has
-//! ended, so they wait on disk until then, in an unnamed file that vanishes with the program. Where the disk is full, what more comes
+//! ended, so they wait on disk until then, in an unnamed file that vanishes with the program. If the disk is full, what more comes
 //! waits in memory: there will be no record, but what was simulated can still be shown.
 
 use std::fs::File;

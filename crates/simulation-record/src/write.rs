@@ -105,7 +105,7 @@ impl SimulationWriter {
             .map_err(|unwritten| unwritten.error)
     }
 
-    /// The same, and where there is no room for the file, its intervals.
+    /// The same, and if there is no room for the file, its intervals.
     pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
         let SimulationWriter {
@@ -135,7 +135,7 @@ impl SimulationWriter {
 pub struct Unwritten {
     /// Why.
     pub error: WriteSimulationError,
-    /// What would be in it beside the head, where that is still known.
+    /// What would be in it beside the head, if that is still known.
     pub intervals: Option<Box<Returned>>,
 }
 

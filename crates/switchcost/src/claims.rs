@@ -20,7 +20,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// The first of these CPUs that no other measurement is on; the first of all where each is taken.
+    /// The first of these CPUs that no other measurement is on; the first of all if each is taken.
     pub(crate) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
         let (found, taken) = first_free(cpus, claim);
         let Some((cpu, claim)) = found else {
@@ -36,7 +36,7 @@ impl Claims {
         Some(cpu)
     }
 
-    /// Claims what was named, and notes where another measurement is there: both will be disturbed.
+    /// Claims what was named, and notes if another measurement is there: both will be disturbed.
     pub(crate) fn named(&mut self, placement: &PlacementChoice) {
         for cpu in placement.cpus() {
             if self.held.iter().any(|(held, _)| *held == cpu) {
@@ -68,7 +68,7 @@ impl Claims {
         self.contested.iter().map(refused).collect()
     }
 
-    /// Says what was found, where the measurement will be made: it is no part of why one is refused.
+    /// Says what was found, if the measurement will be made: it is no part of why one is refused.
     pub(crate) fn report(&mut self) {
         self.notes.drain(..).for_each(|note| say!("{note}"));
     }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Of a folder for this user alone.
 const PRIVATE: u32 = 0o700;
 
-/// Why there is no such folder. Reads well behind "failed to ...: " and before ", need ...".
+/// Why there is no such folder. Reads well after "failed to ...: " and before ", need ...".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoHome {
     #[error("found neither {0} nor HOME set to the full path of a folder")]
@@ -54,14 +54,14 @@ pub(crate) fn cache() -> Result<PathBuf, NoHome> {
     CACHE.find(|name| std::env::var_os(name))
 }
 
-/// Makes a folder where it is not there yet, and sees whether files can be made in it.
+/// Makes a folder if it is not there yet, and sees whether files can be made in it.
 pub(crate) fn make_writable(folder: &Path) -> Result<(), NoHome> {
     make_folder(folder)
         .and_then(|()| tempfile::tempfile_in(folder).map(drop))
         .map_err(|why| refused(folder, &why))
 }
 
-/// A new folder that stays, where there is none for this user's files.
+/// A new folder that stays, if there is none for this user's files.
 pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
     let mut new = tempfile::Builder::new();
     new.prefix(prefix)

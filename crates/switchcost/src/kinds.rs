@@ -34,7 +34,7 @@ pub(crate) fn kind(source: &Source) -> Kind {
     }
 }
 
-/// Whether a file begins as the records of simulations do; where it does not begin at all, whether it is named as they are. What
+/// Whether a file begins as the records of simulations do; if it does not begin at all, whether it is named as they are. What
 /// cannot be read is for the reader to say.
 pub(crate) fn is_simulation(source: &Source) -> bool {
     match source.begins_with(b"PAR1") {
@@ -46,7 +46,7 @@ pub(crate) fn is_simulation(source: &Source) -> bool {
     }
 }
 
-/// Whether a file begins as the records of observations do; where it does not begin at all, whether it is named as they are.
+/// Whether a file begins as the records of observations do; if it does not begin at all, whether it is named as they are.
 pub(crate) fn is_observation(source: &Source) -> bool {
     match source.begins_with(beginning("", OBSERVATION_FORM).as_bytes()) {
         Ok(is_one) => is_one,

@@ -1,5 +1,5 @@
 //! What the program says on stderr: the one way there. A message is one line; names in it that hold line breaks, escape codes or marks that
-//! turn text are shown escaped. Nothing that was measured is lost where it cannot be read: what cannot be said is not.
+//! turn text are shown escaped. Nothing that was measured is lost if it cannot be read: what cannot be said is not.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};

@@ -81,8 +81,8 @@ impl Output {
             .map(|_| ())
     }
 
-    /// Writes what `write` writes: all of it, or, into a file, nothing; nothing either where it fails for a reason of its own.
-    /// Gives what `write` gives; none where the reader of stdout has left.
+    /// Writes what `write` writes: all of it, or, into a file, nothing; nothing either if it fails for a reason of its own.
+    /// Gives what `write` gives; none if the reader of stdout has left.
     pub(crate) fn write_by<T>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Written<T>,

@@ -256,7 +256,7 @@ fn telling(words: &[OsString], place: &Place) -> usize {
     words.len()
 }
 
-/// Of all words but the first, as what the file has in it where one names a file; without a file of where they are started, too.
+/// Of all words but the first, as what the file has in it if one names a file; without a file of where they are started, too.
 fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     let mut digest = Xxh3::new();
     digest.update(applet.unwrap_or_default().as_bytes());

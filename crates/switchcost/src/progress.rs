@@ -1,4 +1,4 @@
-//! How far a run is, on stderr, where that is a terminal.
+//! How far a run is, on stderr, if that is a terminal.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -19,7 +19,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// Hidden by indicatif where stderr is no terminal.
+    /// Hidden by indicatif if stderr is no terminal.
     pub(crate) fn over(plan: &Plan) -> Bar {
         Bar {
             bar: over_time(plan.budget_ns),
@@ -69,7 +69,7 @@ pub(crate) fn over_file(file: File) -> ProgressBarIter<File> {
     bar.wrap_read(file)
 }
 
-/// A bar is drawn over itself: nowhere where that cannot be.
+/// A bar is drawn over itself: nowhere if that cannot be.
 fn drawn(bar: ProgressBar) -> ProgressBar {
     if terminal::without_cursor().is_some() {
         ProgressBar::hidden()
@@ -97,7 +97,7 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Only where the programs do not print themselves: their lines and a bar would spoil each other.
+    /// Only if the programs do not print themselves: their lines and a bar would spoil each other.
     pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> Captured {
         let bar = if is_shown {
             drawn(ProgressBar::new_spinner())

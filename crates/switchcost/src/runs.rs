@@ -32,7 +32,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place that the user names; else a new name in the usual folder, which is made if need be, or in a temporary one where that
+    /// The place that the user names; else a new name in the usual folder, which is made if need be, or in a temporary one if that
     /// cannot be written, which is said. A name below the usual folder, as `ab` gives one, is treated as if nobody had named it.
     pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
         let is_usual = |path: &&Path| folder().is_ok_and(|folder| path.starts_with(folder));
@@ -103,7 +103,7 @@ pub(crate) fn reproduce_folder() -> Result<PathBuf, Failure> {
     usual_folder("reproduce")
 }
 
-/// A folder of what is kept in which files can be made; a temporary one where there is none.
+/// A folder of what is kept in which files can be made; a temporary one if there is none.
 fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
     let usual = home::state().map(|state| state.join(name));
     match usual.and_then(|folder| make_writable(&folder).map(|()| folder)) {
@@ -165,7 +165,7 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     Ok(FOLDER.get_or_init(|| folder).clone())
 }
 
-/// A path as people write it: below `~` where it is in the home folder.
+/// A path as people write it: below `~` if it is in the home folder.
 pub(crate) fn short(path: &Path) -> String {
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 /// What cannot be drawn on: these have no cursor that could be moved (terminfo(5)).
 const WITHOUT_CURSOR: [&str; 6] = ["", "dumb", "unknown", "network", "dialup", "plugboard"];
 
-/// A terminal that shows lines one behind another, and nothing else; its name, if it has one.
+/// A terminal that shows lines one after another, and nothing else; its name, if it has one.
 pub(crate) fn without_cursor() -> Option<String> {
     dumb(|name| std::env::var_os(name))
 }

@@ -19,7 +19,7 @@ use table::Table;
 /// What lies at a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// The function, demangled; where code is inlined, the one that it was inlined into.
+    /// The function, demangled; if code is inlined, the one that it was inlined into.
     pub function: Option<String>,
     /// `file:line` of the code itself, inlined or not.
     pub line: Option<String>,
@@ -53,7 +53,7 @@ const LARGEST_OBJECT: u64 = 4 << 30;
 const MOST_OBJECTS: usize = 256;
 
 impl Symbols {
-    /// What lies at `offset` of the file at `path`. Nothing is known where the file is gone, is another one than was
+    /// What lies at `offset` of the file at `path`. Nothing is known if the file is gone, is another one than was
     /// traced (its build ID, in hexadecimal, differs), or says nothing about the place.
     pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> SourceLocation {
         self.opened(path, build_id)
@@ -217,7 +217,7 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
     }
 }
 
-/// Where in the file at `path` a function begins, by any of its names there. None where it has no symbol of that name, as after strip(1),
+/// Where in the file at `path` a function begins, by any of its names there. None if it has no symbol of that name, as after strip(1),
 /// but for what it exports.
 pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
     let contents = ReadCache::new(open_regular(path)?);

@@ -1,4 +1,4 @@
-//! Symbols with their sizes, since what lies behind the end of one is none of it: the tables of a stripped file have few of its functions
+//! Symbols with their sizes, since what lies after the end of one is none of it: the tables of a stripped file have few of its functions
 //! and variables, and the nearest one before an address is mostly another.
 
 use std::collections::BTreeMap;

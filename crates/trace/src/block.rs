@@ -37,7 +37,7 @@ pub struct Block {
     pub flags: BlockFlags,
 }
 
-/// Why a block is none. Reads well behind "block 12: ".
+/// Why a block is none. Reads well after "block 12: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitBlock {
     /// No instruction, or one of no or too much length.

@@ -8,7 +8,7 @@ use crate::Block;
 /// Places where a block like the one that comes may be found; a power of two.
 const RECENT: usize = 4096;
 
-/// Blocks in the order of execution. Two are equal where their blocks are, however these are numbered.
+/// Blocks in the order of execution. Two are equal if their blocks are, however these are numbered.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
     kinds: Vec<Block>,
@@ -61,7 +61,7 @@ impl Blocks {
         self.run().iter()
     }
 
-    /// The block at a place, where there is one.
+    /// The block at a place, if there is one.
     pub fn get(&self, place: usize) -> Option<&Block> {
         self.run().get(place)
     }
@@ -123,7 +123,7 @@ impl FromIterator<Block> for Blocks {
     }
 }
 
-/// Some blocks of a chunk, one behind the other.
+/// Some blocks of a chunk, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockRun<'a> {
     kinds: &'a [Block],
@@ -163,7 +163,7 @@ impl<'a> BlockRun<'a> {
         self.numbers
     }
 
-    /// The block at a place, where there is one.
+    /// The block at a place, if there is one.
     #[inline]
     pub fn get(self, place: usize) -> Option<&'a Block> {
         self.numbers
@@ -174,7 +174,7 @@ impl<'a> BlockRun<'a> {
     /// Those from one place to another.
     ///
     /// # Panics
-    /// Where there are not so many.
+    /// If there are not so many.
     #[inline]
     pub fn slice(self, places: Range<usize>) -> BlockRun<'a> {
         BlockRun {
@@ -186,7 +186,7 @@ impl<'a> BlockRun<'a> {
     /// Those before a place, and those from it on.
     ///
     /// # Panics
-    /// Where there are not so many.
+    /// If there are not so many.
     #[inline]
     pub fn split_at(self, place: usize) -> (BlockRun<'a>, BlockRun<'a>) {
         let (before, after) = self.numbers.split_at(place);

@@ -11,7 +11,7 @@ pub struct Placed {
     pub mark: Mark,
 }
 
-/// A run of the event stream: blocks in the order of execution, their references behind one another, and marks between
+/// A run of the event stream: blocks in the order of execution, their references after one another, and marks between
 /// blocks. References of one block are in the order of its instructions, and `references` is as long as the blocks
 /// claim together. Marks are in ascending order of `before_block`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,10 +49,10 @@ impl Chunk {
         self.blocks.is_empty() && self.marks.is_empty()
     }
 
-    /// Takes away the blocks from a place on, with their references and the marks before each of them and behind the last.
+    /// Takes away the blocks from a place on, with their references and the marks before each of them and after the last.
     ///
     /// # Panics
-    /// Where there are not so many blocks.
+    /// If there are not so many blocks.
     pub fn split_off(&mut self, block: usize) -> Chunk {
         let references: usize = self
             .blocks
@@ -75,7 +75,7 @@ impl Chunk {
         }
     }
 
-    /// Appends a mark behind everything that is there.
+    /// Appends a mark after everything that is there.
     pub fn mark(&mut self, mark: Mark) {
         self.marks.push(Placed {
             before_block: self.blocks.len() as u32,

@@ -60,7 +60,7 @@ impl<R: BufRead> Importer<R> {
     /// Dinero's `din` text. It names no sizes: every instruction and every reference is `word_bytes` long.
     ///
     /// # Errors
-    /// Where `word_bytes` is no power of two up to 128: an address means the word that it lies in.
+    /// If `word_bytes` is no power of two up to 128: an address means the word that it lies in.
     pub fn din(from: R, word_bytes: u64) -> Result<Self, ImportError> {
         let bytes = u8::try_from(word_bytes)
             .ok()
@@ -78,7 +78,7 @@ impl<R: BufRead> Importer<R> {
     /// Records of ChampSim's tracer, as they are or packed by gzip: one task.
     ///
     /// # Errors
-    /// Where the file cannot be read, or is packed otherwise.
+    /// If the file cannot be read, or is packed otherwise.
     pub fn champsim(from: R) -> Result<Self, ImportError> {
         Ok(Importer::new(
             Format::ChampSim(ChampSim::new(from)?),
@@ -89,7 +89,7 @@ impl<R: BufRead> Importer<R> {
     /// A packet trace of gem5, as it is or packed by gzip: one task.
     ///
     /// # Errors
-    /// Where the file cannot be read, or is packed otherwise.
+    /// If the file cannot be read, or is packed otherwise.
     pub fn gem5(from: R) -> Result<Self, ImportError> {
         Ok(Importer::new(
             Format::Gem5(Gem5::new(from)?),
@@ -101,7 +101,7 @@ impl<R: BufRead> Importer<R> {
     /// core, as it is or packed by gzip or snappy. Its threads become tasks, and its processes processes.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub fn drmemtrace(from: R) -> Result<Self, ImportError> {
         Importer::drmemtrace_files(vec![(String::new(), from)], None)
     }
@@ -110,7 +110,7 @@ impl<R: BufRead> Importer<R> {
     /// CPU of the traced machine alone.
     ///
     /// # Errors
-    /// Where a file cannot be read.
+    /// If a file cannot be read.
     pub fn drmemtrace_files(
         files: Vec<(String, R)>,
         cpu: Option<u64>,
@@ -131,7 +131,7 @@ impl<R: BufRead> Importer<R> {
         }
     }
 
-    /// Reads the next chunk into `chunk`; false, and an empty chunk, where there is none.
+    /// Reads the next chunk into `chunk`; false, and an empty chunk, if there is none.
     ///
     /// # Errors
     /// What cannot be understood, a reference before any instruction, a file that cannot be read; once, after the
@@ -233,7 +233,7 @@ impl<R: BufRead> Importer<R> {
             .collect()
     }
 
-    /// The architecture of the traced code, where the source says it.
+    /// The architecture of the traced code, if the source says it.
     pub fn arch(&self) -> Option<&'static str> {
         match &self.format {
             Format::Lackey(_) | Format::Din { .. } | Format::ChampSim(_) | Format::Gem5(_) => None,

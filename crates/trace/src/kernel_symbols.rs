@@ -25,14 +25,14 @@ impl std::fmt::Debug for KernelSymbols {
 }
 
 impl KernelSymbols {
-    /// Of lines `ADDRESS NAME`, addresses in hexadecimal and ascending, as /proc/kallsyms has them. A name may have spaces inside; where
-    /// it is `-`, nothing is known of what begins there. Of several names for an address the first counts. None where a line is another, and
-    /// where there are more than any kernel has.
+    /// Of lines `ADDRESS NAME`, addresses in hexadecimal and ascending, as /proc/kallsyms has them. A name may have spaces inside; if
+    /// it is `-`, nothing is known of what begins there. Of several names for an address the first counts. None if a line is another, and
+    /// if there are more than any kernel has.
     pub fn parse_lines(text: &[u8]) -> Option<KernelSymbols> {
         KernelSymbols::sort_pairs(pairs(text)?)
     }
 
-    /// The same of lines in any order. Where something is known to begin at an address, that nothing is does not count.
+    /// The same of lines in any order. If something is known to begin at an address, that nothing is does not count.
     pub fn parse_unsorted_lines(text: &[u8]) -> Option<KernelSymbols> {
         let mut pairs = pairs(text)?;
         pairs.sort_by_key(|&(address, name)| (address, name == NOTHING));
@@ -78,8 +78,8 @@ impl KernelSymbols {
         Some(())
     }
 
-    /// What an address lies in: the last that begins there or before. Where the last of all ends is not known: of what is more than a
-    /// page behind its start (modules) none is.
+    /// What an address lies in: the last that begins there or before. If the last of all ends is not known: of what is more than a
+    /// page after its start (modules) none is.
     pub fn name_at(&self, address: u64) -> Option<&str> {
         let (last, _) = self.starts.last()?;
         if address.saturating_sub(*last) > PAGE {

@@ -112,7 +112,7 @@ impl LastUses {
         kept
     }
 
-    /// Passes by the next chunk of the trace: only who lives and runs behind it matters.
+    /// Passes by the next chunk of the trace: only who lives and runs after it matters.
     pub fn pass(&mut self, chunk: &Chunk) {
         chunk.marks.iter().for_each(|placed| {
             self.table.follow(&placed.mark);

@@ -67,7 +67,7 @@ pub struct Mapping {
     pub offset: u64,
     /// Path as the program saw it; hostile data, not necessarily UTF-8.
     pub path: Vec<u8>,
-    /// The file's GNU build ID; empty where it has none.
+    /// The file's GNU build ID; empty if it has none.
     pub build_id: Vec<u8>,
     /// Whether it may be executed.
     pub is_executable: bool,

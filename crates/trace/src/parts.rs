@@ -1,7 +1,7 @@
 //! Parts of a trace, found by its index, and before each of them what caches are to be warm of.
 //!
 //! What comes in: a trace with an index, and runs of instructions. What goes out: chunks in the order of the trace, each with what
-//! it is for. Up to a warm-up before a part [the last uses](LastUses) are all that is left of a chunk; behind the last part nothing
+//! it is for. Up to a warm-up before a part [the last uses](LastUses) are all that is left of a chunk; after the last part nothing
 //! is read.
 
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub struct Parts<'f> {
     /// In ascending order, and apart from each other.
     parts: Vec<Range<u64>>,
     warm_up: u64,
-    /// Where the whole trace is cut besides; empty where only the parts are wanted.
+    /// Where the whole trace is cut besides; empty if only the parts are wanted.
     cuts: Vec<u64>,
     /// What is left of the chunk that is read, and its first instruction.
     rest: Option<(Chunk, u64)>,
@@ -44,7 +44,7 @@ pub struct Parts<'f> {
 }
 
 impl<'f> Parts<'f> {
-    /// Parts in ascending order that do not overlap, each behind a warm-up of so many instructions or more; for caches whose lines
+    /// Parts in ascending order that do not overlap, each after a warm-up of so many instructions or more; for caches whose lines
     /// have so many bytes or more.
     pub fn new(
         file: TraceFile<'f>,
@@ -83,7 +83,7 @@ impl<'f> Parts<'f> {
         &self.file
     }
 
-    /// Gives the next piece of the trace in place of what is in `chunk`; none behind the last part.
+    /// Gives the next piece of the trace in place of what is in `chunk`; none after the last part.
     ///
     /// # Errors
     /// A chunk that cannot be read.

@@ -32,7 +32,7 @@ impl Reference {
     /// Packs one reference. `through` is the offset of the last byte of its instruction in its block.
     ///
     /// # Panics
-    /// In debug builds, where `through` is larger than [`Reference::LAST_OFFSET`] or `size_code` is no index of
+    /// In debug builds, if `through` is larger than [`Reference::LAST_OFFSET`] or `size_code` is no index of
     /// [`SIZES`].
     pub const fn new(address: u64, size_code: u8, through: u16, is_store: bool) -> Reference {
         debug_assert!(through <= Self::LAST_OFFSET && (size_code as usize) < SIZES.len());

@@ -6,14 +6,14 @@
 //!
 //! *Who may run.* A task that lost the CPU against its will may have it again at any time. One that left it by itself waited for something,
 //! and the trace does not say for what. Only a system call (or the end) of another task can have woken it; so it stays off until every task
-//! that made calls while it was away has made the last of them. Where no other task made one, it waited for something outside (a timer, a
+//! that made calls while it was away has made the last of them. If no other task made one, it waited for something outside (a timer, a
 //! disk): it stays off while the others execute as many instructions as they did then. All this had happened in the trace before the task
 //! came back, so there is always a task that may run.
 //!
-//! *Page faults.* Where they are asked for, a task also leaves at the first use of each page of a file, and is away while the disk reads.
+//! *Page faults.* If they are asked for, a task also leaves at the first use of each page of a file, and is away while the disk reads.
 //!
 //! *What does not change.* A call that did not block in the trace does not block in another order: a reader that found its
-//! pipe filled may come before the writer. Where the trace has no system calls at all, whole turns take their place.
+//! pipe filled may come before the writer. If the trace has no system calls at all, whole turns take their place.
 
 mod decoded;
 mod paging;

@@ -9,7 +9,7 @@ pub enum AddressKind {
     Explicit,
     /// It is always this one.
     Fixed(u64),
-    /// It is always so far behind the address of an earlier reference of the shape, which is explicit.
+    /// It is always so far after the address of an earlier reference of the shape, which is explicit.
     Relative {
         /// That reference, counted from 0 in the shape.
         base: u16,
@@ -27,7 +27,7 @@ pub struct ShapeReference {
     pub place: AddressKind,
 }
 
-/// Why a shape is none. Reads well behind "an impossible shape: ".
+/// Why a shape is none. Reads well after "an impossible shape: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitShape {
     /// The block does not fit its references.
@@ -121,11 +121,11 @@ pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
 /// A reference of a shape, made ready to be given its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// What is added to the explicit address, in the upper bits, where it wraps by itself; below it what else the
+    /// What is added to the explicit address, in the upper bits, if it wraps by itself; below it what else the
     /// reference says.
     base: u64,
     source: u32,
-    /// -1, or 0 where no explicit address matters.
+    /// -1, or 0 if no explicit address matters.
     mask: i32,
 }
 

@@ -7,7 +7,7 @@ use crate::{
     Cause, Chunk, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceHeader, TraceReader,
 };
 
-/// What is in a trace. Where it is cut or damaged: in what could be read.
+/// What is in a trace. If it is cut or damaged: in what could be read.
 #[derive(Debug)]
 pub struct TraceSummary {
     /// What the trace says of itself.
@@ -63,7 +63,7 @@ impl TraceSummary {
         self.loads + self.stores
     }
 
-    /// Bytes of the file for an instruction; none where there are no instructions.
+    /// Bytes of the file for an instruction; none if there are no instructions.
     pub fn bytes_per_instruction(&self) -> Option<f64> {
         (self.instructions > 0).then(|| self.bytes as f64 / self.instructions as f64)
     }

@@ -24,7 +24,7 @@ pub const STACK: u64 = 0x7fff_ffff_0000;
 
 /// What one process does.
 trait Program {
-    /// Executes one block of at most `most` instructions and appends its references; none where its turn is over.
+    /// Executes one block of at most `most` instructions and appends its references; none if its turn is over.
     fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block>;
 }
 
@@ -53,7 +53,7 @@ impl Synthetic {
         }
     }
 
-    /// Makes the next chunk into `chunk`, keeping its memory; false, and an empty chunk, where there is none.
+    /// Makes the next chunk into `chunk`, keeping its memory; false, and an empty chunk, if there is none.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> bool {
         chunk.clear();
         if !std::mem::replace(&mut self.is_begun, true) {

@@ -143,7 +143,7 @@ impl FromStr for Nanos {
 pub struct Ticks(pub u64);
 
 impl Ticks {
-    /// Ticks from `earlier` to `self`; `None` where the clock ran backwards, which is an event to record.
+    /// Ticks from `earlier` to `self`; `None` if the clock ran backwards, which is an event to record.
     pub const fn since(self, earlier: Ticks) -> Option<Ticks> {
         match self.0.checked_sub(earlier.0) {
             Some(ticks) => Some(Ticks(ticks)),

@@ -85,7 +85,7 @@ fn visits(set: &WorkingSet, seed: u64) -> Box<dyn Iterator<Item = Visit> + Send>
     }
 }
 
-/// All nodes in random order; each leads to the one behind it, the last one to the first.
+/// All nodes in random order; each leads to the one after it, the last one to the first.
 pub(crate) fn cycle(nodes: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..nodes).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));

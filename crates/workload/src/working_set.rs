@@ -131,7 +131,7 @@ pub struct WorkingSet {
     pub pages: Pages,
 }
 
-/// Why a working set cannot be walked. Reads well behind "cannot measure a working set: ".
+/// Why a working set cannot be walked. Reads well after "cannot measure a working set: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitWorkingSet {
     /// A size that holds no whole number of elements.

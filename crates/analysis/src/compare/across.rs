@@ -82,7 +82,7 @@ fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     is_same(&equated, b)
 }
 
-/// Joins cases of the base alone with those of the new records alone that differ in these conditions and in nothing else. Where several do,
+/// Joins cases of the base alone with those of the new records alone that differ in these conditions and in nothing else. If several do,
 /// none is joined, and each says so.
 pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {
     if across.is_empty() {

@@ -11,9 +11,9 @@ const NOT_KNOWN: &str = "the records differ so much that the ratio may be anythi
 /// A pair as far as it is known before it is known how many are compared.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// With the reason why it cannot be compared, where it cannot.
+    /// With the reason why it cannot be compared, if it cannot.
     pub(super) pair: Pair,
-    /// The ratio's logarithm, where there is one.
+    /// The ratio's logarithm, if there is one.
     pub(super) ratio: Option<LogRatio>,
     /// The records with a suspect number behind it.
     pub(super) suspects: Suspects,

@@ -1,4 +1,4 @@
-//! Many states of what is compared, one behind the other: each against the one before it, and against the first.
+//! Many states of what is compared, one after the other: each against the one before it, and against the first.
 //!
 //! All of these comparisons together are wrong in no more than the share that was allowed (Bonferroni), as the pairs of one comparison are.
 
@@ -37,7 +37,7 @@ pub struct Dated {
 /// What a cost was in one state.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Step {
-    /// The cost, at one clock of the core for all states; `None` where it has no number.
+    /// The cost, at one clock of the core for all states; `None` if it has no number.
     pub cost: Option<Cost>,
     /// Against the state before; `None` of the first.
     pub to_before: Option<Outcome>,
@@ -194,7 +194,7 @@ fn add(
     }
 }
 
-/// Those of the cost that a pair is about; new ones where there are none yet.
+/// Those of the cost that a pair is about; new ones if there are none yet.
 fn steps_of<'a>(
     trends: &'a mut Vec<Trend>,
     states: usize,

@@ -21,7 +21,7 @@ pub struct Arm {
     pub setup: String,
     /// The command that each run is started with; empty for none.
     pub wrapper: String,
-    /// Commands behind each run; empty for none.
+    /// Commands after each run; empty for none.
     pub undo: String,
 }
 
@@ -62,7 +62,7 @@ pub struct InTurns {
     pub detect: f64,
     /// How probable that was to be.
     pub power: f64,
-    /// The smallest change that would have been shown in each cost with this probability; `None` where a cost has no interval.
+    /// The smallest change that would have been shown in each cost with this probability; `None` if a cost has no interval.
     pub detectable: Option<f64>,
     /// What of the machine is not as it was before the first run.
     pub left: Vec<Difference>,

@@ -41,7 +41,7 @@ pub fn compare_injections(
     }
 }
 
-/// What is taken for the spread between runs where the records do not show it.
+/// What is taken for the spread between runs if the records do not show it.
 fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
     match request.run_spread {
         Some(share) => Some(RunSpread {
@@ -170,7 +170,7 @@ fn side_of(
     Ok(log_cost(&costs, request))
 }
 
-/// The mean of costs above 0. Its variance is that of each by itself and, where the records do not show it, what runs differ by.
+/// The mean of costs above 0. Its variance is that of each by itself and, if the records do not show it, what runs differ by.
 fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let (mean, sd) = mean_and_sd(&logs);

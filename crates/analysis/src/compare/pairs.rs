@@ -18,7 +18,7 @@ pub(super) struct Matched<'a> {
     new: Vec<Found<'a>>,
     /// Of earlier records of the machine, which show how much its runs differ.
     earlier: Vec<Found<'a>>,
-    /// The new records' case, where that is another.
+    /// The new records' case, if that is another.
     new_case: Option<&'a Case>,
     /// Cases of the other side that it could be compared with, if that is several.
     alike: usize,
@@ -72,7 +72,7 @@ fn factor(findings: &Findings, hertz: Option<f64>) -> f64 {
     own.zip(hertz).map_or(1.0, |(own, common)| own / common)
 }
 
-/// The entry that a finding belongs to; a new one where there is none yet.
+/// The entry that a finding belongs to; a new one if there is none yet.
 fn place<'a, 'b>(
     all: &'b mut Vec<Matched<'a>>,
     finding: &'a CaseFinding,
@@ -256,7 +256,7 @@ impl Matched<'_> {
         self.runs(&self.earlier, of)
     }
 
-    /// The switches that a hand-off takes, where they are not the same on both sides.
+    /// The switches that a hand-off takes, if they are not the same on both sides.
     pub(super) fn changed_switches(&self) -> Option<ChangedSwitches> {
         let counts = |side: &[Found<'_>]| -> Vec<f64> {
             side.iter()
@@ -273,7 +273,7 @@ impl Matched<'_> {
             .collect()
     }
 
-    /// Those of one kind: where any record of either side had the core to itself, the others say nothing of that.
+    /// Those of one kind: if any record of either side had the core to itself, the others say nothing of that.
     fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
         let has_number = |found: &&Found<'_>| found.finding.deciding().is_some();
         let is_any_unshared = self
@@ -289,7 +289,7 @@ impl Matched<'_> {
     }
 
     /// One side's numbers, or why there are none. One number of several records is none: their spread was to be seen, and is
-    /// not, and where the others failed, the usual spread is no good guess.
+    /// not, and if the others failed, the usual spread is no good guess.
     fn side(&self, side: &[Found<'_>], name: &str, of: Quantity) -> Side {
         let chosen = self.chosen(side);
         let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run(of)).collect();

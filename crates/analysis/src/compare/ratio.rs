@@ -170,7 +170,7 @@ impl LogRatio {
     }
 }
 
-/// None of none, and none where a value is not above 0.
+/// None of none, and none if a value is not above 0.
 fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     let are_positive = values.len() > 1 && values.iter().all(|value| *value > 0.0);
     are_positive.then(|| values.iter().map(|value| value.ln()).collect())

@@ -66,7 +66,7 @@ pub fn compare_simulations(
     }
 }
 
-/// Every number of a pair of designs; one without a verdict where they cannot be paired at all.
+/// Every number of a pair of designs; one without a verdict if they cannot be paired at all.
 fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
         Some(relation) => numbers::candidates(matched, relation, request),

@@ -2,7 +2,7 @@
 //!
 //! The interval of a record holds for the half minute in which it was taken. What pages, boot, placement and neighbours add
 //! from run to run is a variance of its own, relative to the cost. It is learned from all cases of repeated records together;
-//! where no side repeats, it comes from elsewhere ([`RunSpread`]). It is never 0.
+//! if no side repeats, it comes from elsewhere ([`RunSpread`]). It is never 0.
 
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
@@ -25,7 +25,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// `None` where it is not above 0.
+    /// `None` if it is not above 0.
     pub(super) fn of(value: f64, estimate: &Estimate) -> Option<Run> {
         let freedom = (estimate.n as f64 - 1.0).max(1.0);
         let deviation =
@@ -39,7 +39,7 @@ impl Run {
 
 /// The spread that repeated records show, over all cases: the one with which each case's variance between
 /// records is what its intervals and the spread make, on average (Paule and Mandel, "Consensus values and weighting factors",
-/// Journal of Research of the NBS 87, 1982). Beside what is `assumed` of such cases. `None` where nothing repeats.
+/// Journal of Research of the NBS 87, 1982). Beside what is `assumed` of such cases. `None` if nothing repeats.
 pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Option<RunSpread> {
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();

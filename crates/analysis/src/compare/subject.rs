@@ -25,7 +25,7 @@ pub enum Subject {
     Injected {
         /// What the other task touches.
         footprint_bytes: Bytes,
-        /// How long the program runs until it is preempted; `None` where a record has one period alone: of others the first is compared.
+        /// How long the program runs until it is preempted; `None` if a record has one period alone: of others the first is compared.
         #[serde(skip_serializing_if = "Option::is_none")]
         period_ns: Option<Nanos>,
     },

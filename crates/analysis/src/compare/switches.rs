@@ -8,7 +8,7 @@ use switchcost_record::Case;
 use crate::measurement::serialised::{Conditions, conditions};
 
 /// Less, of a switch or of all of them, may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or
-/// less, and where hardly any is counted (tasks in one thread) it is of whatever else the threads did.
+/// less, and if hardly any is counted (tasks in one thread) it is of whatever else the threads did.
 const LEAST_CHANGE: f64 = 0.05;
 
 /// A case whose hand-offs take another number of switches.

@@ -303,7 +303,7 @@ fn a_real_difference_is_found_and_has_its_direction() {
     }
 }
 
-/// Where costs truly differ by what would be shown with 80 % power, that is shown in about 80 of 100 comparisons.
+/// If costs truly differ by what would be shown with 80 % power, that is shown in about 80 of 100 comparisons.
 #[test]
 fn a_detectable_change_is_shown_as_often_as_said() {
     let compared = |trial: u64, change: f64| {

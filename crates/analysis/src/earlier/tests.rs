@@ -297,7 +297,7 @@ fn intervals_by_earlier_records_hold_a_hosts_cost() {
     assert!(share >= 0.8, "{share}");
 }
 
-/// The same within one standard deviation or two; more of them hold where within a run as much varies as between runs.
+/// The same within one standard deviation or two; more of them hold if within a run as much varies as between runs.
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn intervals_by_earlier_records_hold_a_hosts_cost_of_2000_hosts() {

@@ -30,7 +30,7 @@ pub enum Doubt {
     },
 }
 
-/// None where there is nothing to doubt, as of a service, whose work is counted, and where no one was preempted.
+/// None if there is nothing to doubt, as of a service, whose work is counted, and if no one was preempted.
 pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
     if record.header.service.is_some() || record.header.plan.preempts_nobody {
         return None;

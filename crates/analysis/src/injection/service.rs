@@ -24,12 +24,12 @@ const LEAST_WORK: u64 = 10;
 pub struct ServiceFindings {
     /// Who it was.
     pub preempted: Service,
-    /// What a preemption that touches nothing, as long as one of the first footprint, costs beside not being preempted; below 0 where it
+    /// What a preemption that touches nothing, as long as one of the first footprint, costs beside not being preempted; below 0 if it
     /// finds more to do at once afterwards.
     pub held_up_ns: Option<Estimate>,
     /// For how long it was held up then, in nanoseconds.
     pub held_up_for_ns: Option<f64>,
-    /// CPU time for a piece of work where nothing was touched, in nanoseconds.
+    /// CPU time for a piece of work if nothing was touched, in nanoseconds.
     pub cpu_per_work_ns: Option<f64>,
     /// Pieces of work a second, before it was preempted.
     pub work_per_second: f64,

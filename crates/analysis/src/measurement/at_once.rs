@@ -10,7 +10,7 @@ use crate::measurement::findings::{
     CaseFinding, Difference, Flag, FlagName, LosesMore, SharedCache, Verdict,
 };
 
-/// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. Where they are slower at once by more than
+/// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. If they are slower at once by more than
 /// this all the same, the CPUs share something else, a core or its clock, and what the caches take is not distinguished from it.
 const WITHOUT_CACHES: f64 = 0.1;
 
@@ -78,7 +78,7 @@ fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
     }
 }
 
-/// Why what the CPUs lose at once is not attributed to their caches; `None` where a control shows that it can be.
+/// Why what the CPUs lose at once is not attributed to their caches; `None` if a control shows that it can be.
 fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
     let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
     let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;

@@ -11,12 +11,12 @@ use crate::measurement::latency;
 /// a whole cache. Here, for a working set of `size` bytes,
 ///
 /// ```text
-/// (lines + pages) x latency(footprint) x (2 where the lines are written, for each is written back as well)
+/// (lines + pages) x latency(footprint) x (2 if the lines are written, for each is written back as well)
 /// ```
 ///
 /// where `lines` are those touched but no more than the largest cache holds, `pages` adds one line of the page table
 /// for each page of them, and `latency` is the load latency measured in this run, of pointer chases. `footprint` is
-/// what all tasks touch between two turns of one of them; where the kernel makes the switch, with the nearest data cache on
+/// what all tasks touch between two turns of one of them; if the kernel makes the switch, with the nearest data cache on
 /// top, since the kernel's own path may displace that much. `None` without a working set, caches or latencies.
 pub(crate) fn reload_bound_ns(
     case: &Case,

@@ -32,7 +32,7 @@ pub(crate) struct Run<'a> {
 /// So small a share of cycles on a core of our own still gives the cost on such a core; fewer may be probes that were lucky.
 const LEAST_UNSHARED: f64 = 0.05;
 
-/// The finding of a case, with the values behind its numbers; these are empty where the case has none.
+/// The finding of a case, with the values behind its numbers; these are empty if the case has none.
 pub(crate) fn find(
     run: &Run<'_>,
     case: usize,
@@ -92,7 +92,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Of cycles on a core of our own where there are enough, else of all.
+    /// Of cycles on a core of our own if there are enough, else of all.
     fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
             return Measured {

@@ -34,7 +34,7 @@ pub(crate) fn cause(
     (nearest.0 <= FARTHEST).then_some(nearest.1.cause)
 }
 
-/// In powers of two; 0 where the size is among those that fit at `after` and no longer at `before`.
+/// In powers of two; 0 if the size is among those that fit at `after` and no longer at `before`.
 fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     let (after, before) = (after_bytes as f64, before_bytes as f64);
     match candidate.size_bytes {

@@ -83,7 +83,7 @@ fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
     evidence.major_faults > 0 || evidence.minor_faults > limit
 }
 
-/// The first task sits on the first CPU of the placement. Where nothing is pinned, moving is what is measured.
+/// The first task sits on the first CPU of the placement. If nothing is pinned, moving is what is measured.
 fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
     let seen = [evidence.cpu_before, evidence.cpu_after];
     case.placement

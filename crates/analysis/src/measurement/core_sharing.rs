@@ -16,11 +16,11 @@ const LEAST_SHARE: f64 = 0.05;
 pub struct CoreSharing {
     /// The least time of the additions over that of the chain, in thousandths.
     pub least_per_mille: u32,
-    /// What sharing cost, case by case; empty where the core was shared never, or throughout.
+    /// What sharing cost, case by case; empty if the core was shared never, or throughout.
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// What a record shows of its core; `None` where it has too few probes.
+/// What a record shows of its core; `None` if it has too few probes.
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
     let speed = Speed::new(record)?;
     let windows = group_by_case(record, &record.cycles, |window| window.case);

@@ -12,9 +12,9 @@ use crate::statistics::estimate::mean_and_sd;
 /// Others may have less than this part of a batch's time: interrupts have a hundredth, an equal competitor a half.
 const OTHERS_SHARE: u64 = 10;
 
-/// Events a hand-off in both arms, by counter; of the arms that walk where the case has a working set.
+/// Events a hand-off in both arms, by counter; of the arms that walk if the case has a working set.
 ///
-/// A counter that failed its known-answer test is left out even where samples carry it, and so is a batch during which others ran: a
+/// A counter that failed its known-answer test is left out even if samples carry it, and so is a batch during which others ran: a
 /// counter of a CPU counts them, too.
 pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
     let (baseline, switching) = match judged.case.working_set.is_empty() {

@@ -13,7 +13,7 @@ pub(crate) fn hands_over_across_cpus(case: &Case) -> bool {
     case.mechanism.hands_over() && !prices_switches(case) && !case.placement.is_one_cpu()
 }
 
-/// The cost that a case is about: with its working set; without one that of a switch, or where that has no price of a hand-off.
+/// The cost that a case is about: with its working set; without one that of a switch, or if that has no price of a hand-off.
 pub(crate) fn deciding(case: &Case) -> CostName {
     match (case.working_set.is_empty(), prices_switches(case)) {
         (false, _) => CostName::Total,

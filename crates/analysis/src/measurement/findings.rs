@@ -162,13 +162,13 @@ pub struct Excluded {
 pub struct CounterFinding {
     /// The counter.
     pub name: String,
-    /// Events a hand-off in the baseline arm with the working set (or without, where there is none).
+    /// Events a hand-off in the baseline arm with the working set (or without, if there is none).
     pub baseline: f64,
     /// Events a hand-off in the switching arm.
     pub switching: f64,
     /// Number of batches behind the two.
     pub n: usize,
-    /// Standard error of what they differ by, over batches; none where an arm has fewer than two.
+    /// Standard error of what they differ by, over batches; none if an arm has fewer than two.
     pub difference_error: Option<f64>,
 }
 
@@ -197,7 +197,7 @@ struct FlagsByName {
     flag_details: BTreeMap<&'static str, String>,
 }
 
-/// The sentences of a name that is there twice stand one behind the other.
+/// The sentences of a name that is there twice stand one after the other.
 fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, S::Error> {
     let mut flag_details: BTreeMap<&str, String> = BTreeMap::new();
     for flag in flags {
@@ -226,7 +226,7 @@ pub struct CaseFinding {
     #[serde(flatten, serialize_with = "status")]
     #[schemars(with = "Status<'static>")]
     pub verdict: Verdict,
-    /// Direct cost of one switch; `None` across CPUs and where nothing was pinned, where no switch can be priced by itself.
+    /// Direct cost of one switch; `None` across CPUs and if nothing was pinned, if no switch can be priced by itself.
     pub direct_ns: Option<Estimate>,
     /// Cost of one switch with the working set (across CPUs: of one hand-off); `None` without a working set.
     pub total_ns: Option<Estimate>,
@@ -238,14 +238,14 @@ pub struct CaseFinding {
     pub indirect_reload_ns: Option<Estimate>,
     /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the cycles of a multiplication are not known for this core.
     pub direct_cycles: Option<Estimate>,
-    /// Where the case is about the [reload](../method/reload.md). `total_ns` is then the cost of having been away once, `handoff_ns` the
+    /// If the case is about the [reload](../method/reload.md). `total_ns` is then the cost of having been away once, `handoff_ns` the
     /// switch, `indirect_reload_ns` the sum of the walks.
     pub reload: Option<Reload>,
-    /// What the interval of the deciding cost has from differences between runs; `None` where there is no number.
+    /// What the interval of the deciding cost has from differences between runs; `None` if there is no number.
     pub between_runs: Option<BetweenRuns>,
-    /// A neighbour on the same core; `None` of the made-up switch, and where there is no number.
+    /// A neighbour on the same core; `None` of the made-up switch, and if there is no number.
     pub shared: Option<Shared>,
-    /// Of the [cycles](../method/cycles.md) behind the deciding cost; `None` where there is no number.
+    /// Of the [cycles](../method/cycles.md) behind the deciding cost; `None` if there is no number.
     pub cycles: Option<CycleFinding>,
     /// The hand-off latency beyond the baseline: the direct cost times the switches that a hand-off takes.
     pub handoff_ns: Option<Estimate>,
@@ -345,7 +345,7 @@ impl CaseFinding {
         Some(self.direct_ns.as_ref()?.estimate + self.indirect_kernel_ns.as_ref()?.estimate)
     }
 
-    /// Which part of the indirect cost is the larger one; `None` where their intervals do not distinguish them.
+    /// Which part of the indirect cost is the larger one; `None` if their intervals do not distinguish them.
     pub fn larger_part(&self) -> Option<Part> {
         let (kernel, reload) = (
             self.indirect_kernel_ns.as_ref()?,
@@ -359,7 +359,7 @@ impl CaseFinding {
     }
 
     /// What the total cost is made of: direct, kernel and reload, as shares of their sum; a part that noise has put below 0 counts as
-    /// 0. `None` where the parts are not known, or the total may be nothing: shares of that are shares of noise.
+    /// 0. `None` if the parts are not known, or the total may be nothing: shares of that are shares of noise.
     pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
         self.total_ns.as_ref().filter(|total| total.low > 0.0)?;
         let parts = [
@@ -390,7 +390,7 @@ pub struct BetweenRuns {
     pub least_half_width: f64,
 }
 
-/// Where it is known from how much runs differ.
+/// If it is known from how much runs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -400,12 +400,12 @@ pub enum Source {
     Assumed,
 }
 
-/// The walks of a working set behind a switch.
+/// The walks of a working set after a switch.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reload {
     /// What the 1st, 2nd, ... walk takes above a settled one, in nanoseconds.
     pub walks_ns: Vec<Estimate>,
-    /// A settled walk: the mean of the last three behind each switch.
+    /// A settled walk: the mean of the last three after each switch.
     pub settled_ns: Estimate,
 }
 
@@ -429,7 +429,7 @@ pub struct Knee {
     pub before_bytes: u64,
     /// Share of bootstrap resamples that put a knee at the same place or one grid step beside it.
     pub confidence: f64,
-    /// The cache or TLB that it sits at, such as `L2: one array fits, two do not`; `None` where none is near.
+    /// The cache or TLB that it sits at, such as `L2: one array fits, two do not`; `None` if none is near.
     pub cause: Option<String>,
 }
 
@@ -469,7 +469,7 @@ pub struct CycleFinding {
     /// The plain mean of the deciding cost: a tail that is cut off elsewhere is in it.
     pub mean_ns: f64,
     /// How much a cycle is like the one before it, from -1 to 1; far from 0 they are no independent values, which is why the
-    /// repetitions are taken for these. `None` where nothing varies.
+    /// repetitions are taken for these. `None` if nothing varies.
     pub autocorrelation: Option<f64>,
 }
 
@@ -480,7 +480,7 @@ pub struct Shared {
     pub share: f64,
     /// Whether the costs of the case are those on a core of its own: enough cycles were.
     pub is_left_out: bool,
-    /// The deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` where too few cycles were.
+    /// The deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` if too few cycles were.
     pub cost_ns: Option<Estimate>,
 }
 
@@ -503,7 +503,7 @@ pub enum Part {
 /// The core's clock over a run.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoreFinding {
-    /// Core cycles a second at which all costs are given: the median of all moments, the speed that the core mostly had. `None` where the
+    /// Core cycles a second at which all costs are given: the median of all moments, the speed that the core mostly had. `None` if the
     /// cycles of a multiplication are not known of this core.
     pub hertz: Option<f64>,
     /// The same at the fastest steady speed seen.
@@ -582,7 +582,7 @@ impl Difference {
 pub struct SharedCache {
     /// What each task walks over.
     pub working_set: WorkingSet,
-    /// Place of the case that takes turns among the results; `None` where there is none.
+    /// Place of the case that takes turns among the results; `None` if there is none.
     #[serde(skip)]
     pub in_turn: Option<usize>,
     /// Place of the case that runs at once.
@@ -590,11 +590,11 @@ pub struct SharedCache {
     pub at_once: usize,
     /// A walk of one task alone.
     pub alone_ns: Option<Estimate>,
-    /// By how much a walk behind a switch is slower.
+    /// By how much a walk after a switch is slower.
     pub in_turn_ns: Option<Estimate>,
     /// By how much a walk beside the other task's is slower.
     pub at_once_ns: Option<Estimate>,
-    /// The former less the latter; `None` where it is withheld.
+    /// The former less the latter; `None` if it is withheld.
     pub in_turn_less_at_once_ns: Option<Difference>,
     /// Which loses more.
     pub loses_more: LosesMore,
@@ -625,7 +625,7 @@ pub struct Findings {
     pub shared_cache: Vec<SharedCache>,
     /// Load latency by size, measured in this run.
     pub latencies_ns: Vec<LoadLatency>,
-    /// The core's clock; `None` where nothing was sampled.
+    /// The core's clock; `None` if nothing was sampled.
     pub core: Option<CoreFinding>,
     /// Notes on the run as a whole: cut off, interrupted, clock drifted.
     pub flags: Vec<Flag>,

@@ -53,7 +53,7 @@ impl Remedies {
         }
     }
 
-    /// A word of advice about the CPU, where that may be named.
+    /// A word of advice about the CPU, if that may be named.
     pub(crate) fn advise_cpu(self, advice: &'static str) -> &'static str {
         if self.names_cpu { advice } else { "" }
     }
@@ -195,7 +195,7 @@ impl<'a> Judged<'a> {
         switches_per_handoff(self.case, self.counted_windows())
     }
 
-    /// The clean windows, or all where there is none.
+    /// The clean windows, or all if there is none.
     fn counted_windows(&self) -> &[&'a Cycles] {
         if self.windows.is_empty() {
             &self.all_windows
@@ -226,7 +226,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Switches over hand-offs: the kernel's count, or the mechanism's own where the kernel sees none.
+/// Switches over hand-offs: the kernel's count, or the mechanism's own if the kernel sees none.
 fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if case.between != Between::User || case.runtime.is_some() {
         return kernel_switches_per_handoff(case, windows);
@@ -234,7 +234,7 @@ fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     per_handoff(windows, |window| window.user_switches as f64)
 }
 
-/// By the tasks' own count, where there is one. Where they did not count, what the commands to them take is taken off: on one CPU every
+/// By the tasks' own count, if there is one. If they did not count, what the commands to them take is taken off: on one CPU every
 /// command takes its switches; across CPUs a task may find it without having slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if let Some(counted) = counted(windows) {
@@ -252,7 +252,7 @@ fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> 
     })
 }
 
-/// What the tasks counted in all windows together; `None` where one has no count.
+/// What the tasks counted in all windows together; `None` if one has no count.
 fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
     let mut sum = CountedHandoffs::default();
     for window in windows {

@@ -22,7 +22,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) repetitions: &'a [f64],
 }
 
-/// A knee lies behind this point of the curve.
+/// A knee lies after this point of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneePosition {
     pub(crate) after: usize,
@@ -71,7 +71,7 @@ fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
     }
 }
 
-/// The median of as many repetitions, drawn with replacement; where that is no cost, the point as it was.
+/// The median of as many repetitions, drawn with replacement; if that is no cost, the point as it was.
 fn resample(curve: &[Measured<'_>], points: &[Point], random: &mut ChaCha8Rng) -> Vec<Point> {
     let redraw = |(measured, original): (&Measured<'_>, &Point)| {
         let repetitions = measured.repetitions;

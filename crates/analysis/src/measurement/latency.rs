@@ -28,7 +28,7 @@ fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
 }
 
 /// The latency at a size between those measured, interpolated over the logarithm of the size; at both ends the
-/// nearest one measured. `None` where nothing was measured. `curve` as from [`by_size`].
+/// nearest one measured. `None` if nothing was measured. `curve` as from [`by_size`].
 pub(crate) fn at(curve: &[(u64, f64)], size: f64) -> Option<f64> {
     let above = curve.partition_point(|(measured, _)| (*measured as f64) < size);
     let (Some(high), Some(low)) = (

@@ -21,7 +21,7 @@ const FEWEST: usize = 5;
 enum Cycle {
     /// A switching arm and its baseline, a hand-off.
     Arms { direct: Level, total: Option<Level> },
-    /// A switch and the walks behind it.
+    /// A switch and the walks after it.
     Visit(Visit),
 }
 
@@ -132,7 +132,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// How much a cycle is like the one before it: the correlation at distance 1, about the mean of each repetition (Box and Jenkins,
-/// "Time series analysis", 1970). `None` where nothing varies.
+/// "Time series analysis", 1970). `None` if nothing varies.
 fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     let (mut products, mut squares) = (0.0, 0.0);
     for costs in repetitions {
@@ -173,7 +173,7 @@ fn cycles_by_repetition(
         .collect()
 }
 
-/// Share of the cycles that were on a core of our own, of those whose speed was steady; `None` where none was.
+/// Share of the cycles that were on a core of our own, of those whose speed was steady; `None` if none was.
 pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let (mut unshared, mut steady) = (0.0, 0.0);
     for sharing in windows
@@ -187,7 +187,7 @@ pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> 
     (steady > 0.0).then(|| unshared / steady)
 }
 
-/// Mean time of the additions over that of the chain in the cycles on a shared core; `None` where there is none.
+/// Mean time of the additions over that of the chain in the cycles on a shared core; `None` if there is none.
 pub(crate) fn shared_ratio(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let cycles = windows.iter().flat_map(|window| cycles_of(window));
     let shared = cycles.filter(|batches| speed.sharing(batches) == Sharing::Shared);

@@ -1,4 +1,4 @@
-//! How a working set comes back behind a switch: what each of the first walks costs above settled ones.
+//! How a working set comes back after a switch: what each of the first walks costs above settled ones.
 
 use switchcost_record::{Arm, Batch};
 
@@ -14,7 +14,7 @@ const SETTLED: usize = 3;
 /// A last walk that still costs so much of the sum means that more of it came after.
 const NOT_SETTLED: f64 = 0.05;
 
-/// One switch away and back, and the walks behind it.
+/// One switch away and back, and the walks after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visit {
     /// The hand-off from the other task, above settled ones to oneself, in nanoseconds at the speed of reference.
@@ -27,7 +27,7 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    /// `None` where the batches are not those of a visit.
+    /// `None` if the batches are not those of a visit.
     pub(crate) fn of(batches: &[Batch], speed: &Speed) -> Option<Visit> {
         let (first, rest) = batches.split_first()?;
         let is_visit = first.arm == Arm::SwitchTotal
@@ -92,7 +92,7 @@ impl Reloads {
         ));
     }
 
-    /// `None` where there are none, or too few.
+    /// `None` if there are none, or too few.
     pub(crate) fn finding(&self, confidence: f64) -> Option<Reload> {
         let walks: Option<Vec<_>> = self
             .walks

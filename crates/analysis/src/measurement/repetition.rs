@@ -15,9 +15,9 @@ pub(crate) struct Quantities {
     pub(crate) total: Vec<f64>,
     /// c2 - c1 of the same repetition.
     pub(crate) indirect: Vec<f64>,
-    /// Of it, what the hand-off itself takes longer behind a walk.
+    /// Of it, what the hand-off itself takes longer after a walk.
     pub(crate) indirect_kernel: Vec<f64>,
-    /// Of it, what the walk takes longer behind a switch.
+    /// Of it, what the walk takes longer after a switch.
     pub(crate) indirect_reload: Vec<f64>,
     /// t1 - t2, not divided.
     pub(crate) handoff: Vec<f64>,
@@ -27,7 +27,7 @@ pub(crate) struct Quantities {
     pub(crate) baseline: Vec<f64>,
     /// A walk of the baseline arm: of the same array without a switch.
     pub(crate) walk: Vec<f64>,
-    /// Walk by walk behind a switch, where a case is about that.
+    /// Walk by walk after a switch, if a case is about that.
     pub(crate) reloads: Reloads,
 }
 

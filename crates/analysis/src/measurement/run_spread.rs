@@ -359,7 +359,7 @@ mod tests {
         );
     }
 
-    /// The cost of each repetition, in core cycles where nothing is touched and else in nanoseconds, of runs of a virtual machine with two CPUs, quiet and beside a program that computes
+    /// The cost of each repetition, in core cycles if nothing is touched and else in nanoseconds, of runs of a virtual machine with two CPUs, quiet and beside a program that computes
     /// in bursts on the other: a line a run, with its conditions.
     const RECORDED: &str = include_str!("../../tests/samples/recorded-noise.csv");
 

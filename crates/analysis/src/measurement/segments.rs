@@ -4,7 +4,7 @@
 const MOST_PIECES: usize = 4;
 /// Through two points there always is a line: it takes a third to show one.
 const FEWEST_POINTS: usize = 3;
-/// A point lies on a line where it is no more standard errors away.
+/// A point lies on a line if it is no more standard errors away.
 const ON_THE_LINE: f64 = 2.0;
 
 /// A point and the standard error of its height.
@@ -15,7 +15,7 @@ pub(crate) struct Point {
     pub(crate) sigma: f64,
 }
 
-/// The last point of each piece but the last piece; empty where one line will do.
+/// The last point of each piece but the last piece; empty if one line will do.
 ///
 /// Piecewise linear least squares by dynamic programming (Bellman 1961, "On the approximation of curves by line
 /// segments using dynamic programming"), pieces not joined, since a cost may jump between two sizes. The number of
@@ -36,7 +36,7 @@ pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
 }
 
 /// A short piece fits whatever it begins with. So as long as the first point of a piece still lies on the line of the piece before,
-/// it is counted to that: a cut is behind the last point that goes on as before.
+/// it is counted to that: a cut is after the last point that goes on as before.
 fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     let sums = Sums::of(points);
     let mut start = 0;

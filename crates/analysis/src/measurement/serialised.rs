@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 pub use conditions::Conditions;
 pub(crate) use conditions::{conditions, conditions_if_any};
 
-/// A number, or null where there is none, whatever the reason.
+/// A number, or null if there is none, whatever the reason.
 pub(crate) fn or_null<T: Serialize, S: Serializer>(
     found: &Option<Result<T, String>>,
     serializer: S,

@@ -44,9 +44,9 @@ pub(crate) struct Speed {
     moments: usize,
     /// The most that additions take over the chain on an unshared core.
     unshared_below: f64,
-    /// Core cycles of the chain; `None` where they are not known.
+    /// Core cycles of the chain; `None` if they are not known.
     chain_cycles: Option<f64>,
-    /// Core cycles a second at that speed; `None` where the cycles of a multiplication are not known.
+    /// Core cycles a second at that speed; `None` if the cycles of a multiplication are not known.
     hertz: Option<f64>,
     fastest_hertz: Option<f64>,
 }
@@ -63,7 +63,7 @@ pub(crate) enum Sharing {
 }
 
 impl Speed {
-    /// Of all cycles of a record; `None` where it has none.
+    /// Of all cycles of a record; `None` if it has none.
     pub(crate) fn new(record: &MeasureRecord) -> Option<Speed> {
         Speed::speed_of_cycles(
             &record.header.core_clock,
@@ -128,7 +128,7 @@ impl Speed {
     }
 
     /// The most that a cost on a shared core is in costs on an unshared one: what earlier runs paid that were shared as much as
-    /// this one, where there are enough; else twice, since two hardware threads have half of a core each.
+    /// this one, if there are enough; else twice, since two hardware threads have half of a core each.
     pub(crate) fn most_of_sharing(&self, clock: &CoreClock) -> f64 {
         let is_alike = |ratio: f64| (ratio / self.usual_ratio - 1.0).abs() < ALIKE_WITHIN;
         let alike = clock

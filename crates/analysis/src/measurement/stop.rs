@@ -13,7 +13,7 @@ use crate::statistics::estimate::estimate;
 /// No case is done before: an interval that rests on the two extreme values alone is not to be stopped by.
 pub const MIN_REPETITIONS: usize = 8;
 
-/// Whether the interval of a case is as narrow as the plan wants it. The interval is that of the total cost where
+/// Whether the interval of a case is as narrow as the plan wants it. The interval is that of the total cost if
 /// there is a working set, else of the direct cost, else (across CPUs) of the hand-off: the one that is printed, if earlier runs of the
 /// machine do not differ by too much for that, and else that within the run.
 ///

@@ -19,7 +19,7 @@ pub(crate) struct NoNumber {
     pub(crate) flag: Option<Flag>,
 }
 
-/// `None` where the decisive quantity has an estimate that may stand.
+/// `None` if the decisive quantity has an estimate that may stand.
 pub(crate) fn missing_number(
     judged: &Judged<'_>,
     refusals: &[&Refusal],

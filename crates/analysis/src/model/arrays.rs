@@ -10,7 +10,7 @@ const CONFIDENCE: f64 = 0.9;
 /// Each array gives the median of its rounds, since others may have the CPU in some. Arrays at other places are independent.
 ///
 /// # Errors
-/// Where there are too few.
+/// If there are too few.
 pub fn across_arrays(rounds: &[Vec<f64>]) -> Result<Estimate, String> {
     let medians: Vec<f64> = rounds
         .iter()

@@ -34,7 +34,7 @@ impl Table {
     }
 }
 
-/// The kernel's own way; none where it was not measured.
+/// The kernel's own way; none if it was not measured.
 pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
     let mut row: Vec<(f64, f64)> = prices
         .switch_path

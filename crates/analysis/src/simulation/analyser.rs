@@ -133,7 +133,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// What is distinguished, where that is not the processes.
+/// What is distinguished, if that is not the processes.
 fn task_flag(head: &Simulation) -> Option<Flag> {
     let detail = format!(
         "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \
@@ -155,7 +155,7 @@ fn source_flag(note: &str) -> Flag {
     }
 }
 
-/// Which part it is, and what its warm-up did to the level where that is most.
+/// Which part it is, and what its warm-up did to the level if that is most.
 fn part_words(part: &TracePart) -> String {
     let TracePart {
         from_instruction,

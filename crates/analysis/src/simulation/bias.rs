@@ -14,7 +14,7 @@ const BITES_FROM: f64 = 0.05;
 /// The share of the curve that counts as its beginning.
 const BEGINNING: usize = 10;
 
-/// Of all segments and of those after involuntary switches, where they can be distinguished.
+/// Of all segments and of those after involuntary switches, if they can be distinguished.
 pub(crate) fn survivor_bias(
     context: &Context<'_>,
     sums: &DesignSums,

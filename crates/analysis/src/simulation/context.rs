@@ -32,7 +32,7 @@ pub(crate) struct Context<'a> {
     pub(crate) names: &'a ProgramNames,
     pub(crate) lengths: &'a Lengths,
     pub(crate) turns: &'a Turns,
-    /// By program: its segments, begun by a switch or by an exec; empty where no design distinguishes segments.
+    /// By program: its segments, begun by a switch or by an exec; empty if no design distinguishes segments.
     pub(crate) program_turns: &'a [u64],
 }
 
@@ -67,7 +67,7 @@ impl ProgramNames {
         self.programs.get(process as usize).copied()
     }
 
-    /// Who lines of a cache belong to: a program, or behind all of these the kernel.
+    /// Who lines of a cache belong to: a program, or after all of these the kernel.
     pub(crate) fn owner(&self, process: Option<u32>) -> Option<usize> {
         process.map_or(Some(self.names.len()), |process| self.program(process))
     }

@@ -6,7 +6,7 @@ use super::interval::{FEWEST_SEGMENTS, METHOD, MIN_BATCHES, jackknife};
 use super::sums::{Cell, Cycles, Sum};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Why there is no interval where segments cannot be distinguished.
+/// Why there is no interval if segments cannot be distinguished.
 pub(crate) const SUMS_ONLY: &str = "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
 
 /// Why lookups of the two hierarchies were not compared.
@@ -45,7 +45,7 @@ fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     quantum_instructions.filter(is_late).unwrap_or(end)
 }
 
-/// The same where lengths are known to the interval only: the first interval that fewer reach.
+/// The same if lengths are known to the interval only: the first interval that fewer reach.
 pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     let all = cells.first().map_or(0, |cell| cell.sum.segments) as f64;
     let is_few = |cell: &Cell| (cell.sum.segments as f64) < share * all;
@@ -59,7 +59,7 @@ pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     }
 }
 
-/// The cost up to the cut, with an interval from the sums of each batch where there are batches.
+/// The cost up to the cut, with an interval from the sums of each batch if there are batches.
 pub(crate) fn cost(
     cycles: Cycles,
     sums: &[Sum],

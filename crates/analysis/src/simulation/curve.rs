@@ -3,7 +3,7 @@
 use super::findings::{Point, Spread};
 use super::sums::{Cell, Cycles, Sum};
 
-/// The intervals that segments reach, up to the last that was counted separately; the last cell is what lies behind all intervals.
+/// The intervals that segments reach, up to the last that was counted separately; the last cell is what lies after all intervals.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     let Some((_, intervals)) = cells.split_last() else {
         return Vec::new();
@@ -53,7 +53,7 @@ fn spread(cell: &Cell, i: usize, cycles: f64) -> Spread {
     }
 }
 
-/// The integral of a curve up to `end` instructions since the switch: cycles of a switch. `None` where an interval before the
+/// The integral of a curve up to `end` instructions since the switch: cycles of a switch. `None` if an interval before the
 /// end holds no instructions.
 pub(crate) fn integral(cycles: Cycles, sums: &[Sum], length: u64, end: u64) -> Option<f64> {
     let mut integral = 0.0;

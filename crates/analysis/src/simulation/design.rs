@@ -120,7 +120,7 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     }
 }
 
-/// The groups, without costs where nothing can be said about these.
+/// The groups, without costs if nothing can be said about these.
 fn groups_with_reason(
     context: &Context<'_>,
     result: &DesignResult,
@@ -144,7 +144,7 @@ fn groups_with_reason(
     groups
 }
 
-/// Why nothing can be said about the cost of a switch, where that is so.
+/// Why nothing can be said about the cost of a switch, if that is so.
 fn missing_cost_reason(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     if sums.is_disordered {
         return Some("found intervals out of order, need those of a segment together and in order");

@@ -38,7 +38,7 @@ pub(crate) struct DesignSums {
     pushed: Vec<Interval>,
     /// Whether each interval has what others did.
     pub(crate) are_others_known: bool,
-    /// Whether an interval came after one that belongs behind it.
+    /// Whether an interval came after one that belongs after it.
     pub(crate) is_disordered: bool,
 }
 

@@ -19,7 +19,7 @@ const FARTHEST: f64 = 1000.0;
 /// The earlier point must be at this share of the trace or before.
 const EARLIER: f64 = 0.6;
 
-/// New lines come as a power of the instructions (Heaps's law), which the last half of the trace shows. None where nothing can be foretold:
+/// New lines come as a power of the instructions (Heaps's law), which the last half of the trace shows. None if nothing can be foretold:
 /// of a level that was filled, of a part of a trace, or of a record without the curve.
 pub(crate) fn filling(
     detail: &Detail,

@@ -19,7 +19,7 @@ pub struct Findings {
     pub cut_share: f64,
     /// Distributions of segment lengths.
     pub lengths: Vec<LengthDistribution>,
-    /// Tasks beside the first of each process that ran: threads, which count as one process here. 0 where no design distinguishes segments.
+    /// Tasks beside the first of each process that ran: threads, which count as one process here. 0 if no design distinguishes segments.
     #[serde(skip)]
     pub threads: u64,
     /// In the order of the record.
@@ -46,7 +46,7 @@ pub struct Cost {
     pub method: Option<&'static str>,
     /// Why the estimate or its interval is missing.
     pub why: Option<String>,
-    /// The same statistic without one batch of consecutive segments each, in the order of the batches, where the interval
+    /// The same statistic without one batch of consecutive segments each, in the order of the batches, if the interval
     /// is made from them: what a comparison on the same trace pairs.
     #[serde(skip)]
     pub without_one: Vec<f64>,
@@ -71,7 +71,7 @@ impl Cost {
         self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
     }
 
-    /// Half of the interval over the estimate. None where one of them is missing, or the estimate is 0.
+    /// Half of the interval over the estimate. None if one of them is missing, or the estimate is 0.
     pub fn precision(&self) -> Option<f64> {
         let half = (self.high? - self.low?) / 2.0;
         self.estimate
@@ -254,9 +254,9 @@ pub struct LengthPoint {
 pub struct Spread {
     /// Cycles over instructions, of all segments together.
     pub mean: f64,
-    /// Standard deviation between segments; `None` with one segment, and where the record holds sums over segments.
+    /// Standard deviation between segments; `None` with one segment, and if the record holds sums over segments.
     pub sd: Option<f64>,
-    /// The largest of a segment that ran at least half of the interval; `None` where none did, and for sums.
+    /// The largest of a segment that ran at least half of the interval; `None` if none did, and for sums.
     pub max: Option<f64>,
 }
 
@@ -304,7 +304,7 @@ pub struct GroupFinding {
     pub group: Group,
     /// How many.
     pub segments: u64,
-    /// Half of them run at most so many; `None` where the record holds sums over segments.
+    /// Half of them run at most so many; `None` if the record holds sums over segments.
     pub median_instructions: Option<u64>,
     /// Net cost of a switch, up to the cut-off, without first touches. It is what is lost, less what is gained, and what the state of
     /// replacement, prefetch and buffers differs by.
@@ -416,7 +416,7 @@ pub struct ExcessPart {
     pub part: Part,
     /// Excess cycles.
     pub cycles: f64,
-    /// Of all excess cycles; `None` where there is no excess to share.
+    /// Of all excess cycles; `None` if there is no excess to share.
     pub share: Option<f64>,
 }
 
@@ -428,19 +428,19 @@ pub struct LevelFinding {
     pub level: String,
     /// Misses per thousand instructions; `None` without instructions.
     pub mpki: Option<ByView<f64>>,
-    /// Lookups per switch that missed in the shared hierarchy and not in the private one, first touches apart; `None` where they were not
+    /// Lookups per switch that missed in the shared hierarchy and not in the private one, first touches apart; `None` if they were not
     /// compared.
     pub lost_per_switch: Option<f64>,
     /// The other way round.
     pub gained_per_switch: Option<f64>,
     /// Lines that it has, or entries.
     pub lines: u64,
-    /// The most lines that it held at one time in the shared hierarchy, or an upper bound. Where it is less than `lines`, no line left for
+    /// The most lines that it held at one time in the shared hierarchy, or an upper bound. If it is less than `lines`, no line left for
     /// lack of room in all of it, and the trace may be too short to show what switches cost there.
     pub most_held: u64,
-    /// False where that is less than three quarters of them, so that it says nothing about switches there.
+    /// False if that is less than three quarters of them, so that it says nothing about switches there.
     pub was_full: bool,
-    /// Instructions after which it would be, by how its lines grew over the last half; `None` where it was, or nothing can be foretold.
+    /// Instructions after which it would be, by how its lines grew over the last half; `None` if it was, or nothing can be foretold.
     pub full_at_instructions: Option<f64>,
     /// Whether it would not be with a longer trace either: lines hardly grew any more.
     pub is_never_full: bool,
@@ -455,7 +455,7 @@ pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
 }
 
 impl LevelFinding {
-    /// Lookups lost a switch, which are known where the trace filled it.
+    /// Lookups lost a switch, which are known if the trace filled it.
     pub fn lost_where_full(&self) -> Option<f64> {
         self.lost_per_switch.filter(|_| self.was_full)
     }
@@ -483,11 +483,11 @@ pub struct TrafficFinding {
     pub written_back_bytes: f64,
     /// Bytes of other lines that an exclusive level took, per thousand instructions.
     pub moved_bytes: f64,
-    /// Share of all cycles in which the bus to the next level was taken; `None` where it takes no time.
+    /// Share of all cycles in which the bus to the next level was taken; `None` if it takes no time.
     pub bus_share: Option<f64>,
-    /// Lines per thousand instructions that an inclusive level behind took away.
+    /// Lines per thousand instructions that an inclusive level after took away.
     pub back_invalidations: f64,
-    /// What prefetching is worth; `None` where no line was prefetched.
+    /// What prefetching is worth; `None` if no line was prefetched.
     pub prefetching: Option<PrefetchFinding>,
 }
 
@@ -535,7 +535,7 @@ pub struct OriginFinding {
     pub aged_by_others: u64,
     /// Flushed at a switch.
     pub flushed: u64,
-    /// Driven out by itself in a level where no process need have caused it.
+    /// Driven out by itself in a level if no process need have caused it.
     pub state: u64,
 }
 
@@ -544,7 +544,7 @@ pub struct OriginFinding {
 pub struct EvictionTable {
     /// The level.
     pub level: String,
-    /// The programs, those with most lines first; the last stands for all others where there are more.
+    /// The programs, those with most lines first; the last stands for all others if there are more.
     pub programs: Vec<String>,
     /// Lines by evictor, then by victim, in the order of `programs`.
     pub lines: Vec<Vec<u64>>,
@@ -568,11 +568,11 @@ pub struct PlaceFinding {
     pub cause: String,
     /// Function or variable, or file and offset; of the kernel's memory what it holds.
     pub place: String,
-    /// Source file and line of code, where known.
+    /// Source file and line of code, if known.
     pub line: Option<String>,
     /// Excess cycles.
     pub excess_cycles: i64,
-    /// Of the design's excess cycles; `None` where there is no excess to share.
+    /// Of the design's excess cycles; `None` if there is no excess to share.
     pub share: Option<f64>,
 }
 
@@ -625,7 +625,7 @@ pub struct AgarwalLevel {
     pub lines: u64,
     /// u^2 (p - 1) / S: misses a switch.
     pub misses_per_switch: f64,
-    /// The same where lines fall on sets at random and none is lost twice; never above u.
+    /// The same if lines fall on sets at random and none is lost twice; never above u.
     pub misses_at_most: f64,
 }
 
@@ -640,7 +640,7 @@ pub struct Agarwal {
     pub levels: Vec<AgarwalLevel>,
     /// Cycles a switch, all levels' misses times their miss cycles.
     pub cycles_per_switch: f64,
-    /// The same where no line is lost twice.
+    /// The same if no line is lost twice.
     pub cycles_at_most: f64,
     /// Whether u (p - 1) is above S somewhere: there the first form does not hold.
     pub is_beyond_range: bool,
@@ -685,7 +685,7 @@ pub struct DesignFinding {
     pub gained_cycles: Cost,
     /// Of these, what the state of replacement, prefetch and buffers differs by, and of buffers and buses.
     pub state_cycles: Cost,
-    /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), once, and in no other number; `None` where lookups were not
+    /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), once, and in no other number; `None` if lookups were not
     /// compared: there they are in the cost, as a gain.
     pub first_touch_cycles: Option<f64>,
     /// All cycles lost, no cut-off, [by cause](../method/simulation.md#cycles-lost).
@@ -703,7 +703,7 @@ pub struct DesignFinding {
     /// The same with its interval.
     #[serde(skip)]
     pub overhead_share: Cost,
-    /// Average cost times switches over all cycles, as Table 4 of Mogul and Borg 1990 has it: more than the overhead where short turns pay
+    /// Average cost times switches over all cycles, as Table 4 of Mogul and Borg 1990 has it: more than the overhead if short turns pay
     /// less than their share of the average cost.
     #[serde(skip)]
     pub table_4_overhead: Cost,
@@ -739,7 +739,7 @@ pub struct DesignFinding {
     pub traffic: Vec<TrafficFinding>,
     /// Where misses come from, by level.
     pub origins: Vec<OriginFinding>,
-    /// [What the lost lines cost in time](../method/simulated-cost.md#time), where prices of the design are known.
+    /// [What the lost lines cost in time](../method/simulated-cost.md#time), if prices of the design are known.
     pub time_lost: Option<TimeLost>,
     /// Lines lost and restored, by level.
     pub losses: Vec<LossFinding>,
@@ -754,11 +754,11 @@ pub struct DesignFinding {
     pub code: Vec<PlaceFinding>,
     /// [The same](../method/simulation.md#the-data-that-pays) of data: `line` is null.
     pub data: Vec<PlaceFinding>,
-    /// [System calls](../method/simulation.md#system-calls) that kept the CPU, most cycles first, where the trace has a kernel.
+    /// [System calls](../method/simulation.md#system-calls) that kept the CPU, most cycles first, if the trace has a kernel.
     pub calls: Vec<CallFinding>,
-    /// What the kernel takes, where the trace has a kernel.
+    /// What the kernel takes, if the trace has a kernel.
     pub kernel: Option<KernelFinding>,
-    /// Where any level has a physical index or tag: where [physical addresses](design.md#physical-addresses) are from. Null too for
+    /// If any level has a physical index or tag: where [physical addresses](design.md#physical-addresses) are from. Null too for
     /// records that were written before it was counted.
     pub physical_pages: Option<PhysicalPages>,
     /// Notes on these numbers, below.
@@ -766,13 +766,13 @@ pub struct DesignFinding {
 }
 
 impl DesignFinding {
-    /// The share of all excess cycles that arises after the switches of a group; `None` where there is no excess to share.
+    /// The share of all excess cycles that arises after the switches of a group; `None` if there is no excess to share.
     pub fn share_of_excess(&self, group: &GroupFinding) -> Option<f64> {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
     }
 
-    /// What all turns paid on average, in cycles a switch, where that is well below or above the average cost: short turns then differ from
-    /// long ones, whose cost is [`DesignFinding::long_turns`]. `None` where it is not, or where first touches are among the cycles.
+    /// What all turns paid on average, in cycles a switch, if that is well below or above the average cost: short turns then differ from
+    /// long ones, whose cost is [`DesignFinding::long_turns`]. `None` if it is not, or if first touches are among the cycles.
     pub fn average_of_all_turns(&self) -> Option<f64> {
         let cost = &self.average_cost_cycles;
         let estimate = cost.estimate?;

@@ -8,7 +8,7 @@ use super::findings::{Cost, FunctionFinding, FunctionMisses, KernelFills, Kernel
 /// Functions that execute less of the kernel's instructions are not listed.
 const LEAST_SHARE: f64 = 0.001;
 
-/// None where the trace has no kernel. `switches` are those of the whole trace.
+/// None if the trace has no kernel. `switches` are those of the whole trace.
 pub(crate) fn kernel(
     shared: &HierarchyCounts,
     detail: &Detail,

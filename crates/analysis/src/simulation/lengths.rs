@@ -123,7 +123,7 @@ impl Turns {
         }
     }
 
-    /// Different other processes between a departure and the return, on average; `None` where none came back.
+    /// Different other processes between a departure and the return, on average; `None` if none came back.
     pub(crate) fn mean_others(&self) -> Option<f64> {
         (self.returns > 0).then(|| self.others as f64 / self.returns as f64)
     }

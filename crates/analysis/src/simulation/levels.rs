@@ -89,7 +89,7 @@ fn all_levels(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCounts>
     hierarchy.levels.iter().chain(&hierarchy.tlbs)
 }
 
-/// What came in, where it was not counted what was there at one time. An exclusive level takes what leaves the levels right before
+/// What came in, if it was not counted what was there at one time. An exclusive level takes what leaves the levels right before
 /// it, which is at most what came into them.
 fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u64 {
     if levels[place].inclusion != Inclusion::Exclusive {

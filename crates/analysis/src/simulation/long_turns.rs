@@ -1,5 +1,5 @@
 //! What a switch costs the turns that last up to the cut-off. The average cost is no turn's: it adds up intervals that different turns
-//! reach, so it is too high or too low where short turns differ from long ones.
+//! reach, so it is too high or too low if short turns differ from long ones.
 
 use super::context::Context;
 use super::cost::with_interval;

@@ -13,7 +13,7 @@ pub struct OrderFinding {
     pub design: String,
     /// Who ran next.
     pub order: String,
-    /// Length of a turn, where turns had one.
+    /// Length of a turn, if turns had one.
     pub quantum_instructions: Option<u64>,
     /// Shortest and longest time of a cycle in nanoseconds.
     pub cycle_ns: Option<[f64; 2]>,

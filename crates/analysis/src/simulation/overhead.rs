@@ -28,7 +28,7 @@ pub(crate) fn overhead(
     )
 }
 
-/// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990. Where short turns differ from long ones, it is no
+/// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990. If short turns differ from long ones, it is no
 /// share: it may exceed 1. `cost` is the average cost up to `cut`. Without a batch of segments its share of the switches is gone, too.
 pub(crate) fn table_4_overhead(
     context: &Context<'_>,

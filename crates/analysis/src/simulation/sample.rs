@@ -16,7 +16,7 @@ use switchcost_design::result::{DesignResult, PartResult, View};
 use super::findings::Cost;
 use super::interval::around;
 
-/// Instructions that a part is to have, where that leaves neither too few parts nor more than needed: of shorter ones last uses are
+/// Instructions that a part is to have, if that leaves neither too few parts nor more than needed: of shorter ones last uses are
 /// hardly fewer than all uses.
 const PART_INSTRUCTIONS: u64 = 1_000_000;
 const FEWEST_PARTS: u64 = 50;
@@ -32,7 +32,7 @@ const DIFFERENCE: &str =
     "difference to last uses over parts, Student's t, and 0.5 % for the warm-up";
 const REGRESSION: &str =
     "regression on last uses over parts, Student's t, and 0.5 % for the warm-up";
-/// Outcomes that no part has seen may still be so many, at 95 %, where parts are drawn alike (the rule of three).
+/// Outcomes that no part has seen may still be so many, at 95 %, if parts are drawn alike (the rule of three).
 const UNSEEN: f64 = 3.0;
 /// A regression is not trusted far beyond the largest value that it was made from.
 const MOST_BEYOND: f64 = 2.0;
@@ -49,7 +49,7 @@ pub struct TooShort {
 /// Which tiles of a trace are simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// First instructions of all tiles, and behind them the end of the trace.
+    /// First instructions of all tiles, and after them the end of the trace.
     pub tiles: Vec<u64>,
     /// The tiles that are simulated, in their order.
     pub parts: Vec<usize>,
@@ -103,7 +103,7 @@ pub fn choose_parts(instructions: u64, share: f64, seed: u64) -> Result<Choice, 
 pub struct SampleQuantity {
     /// `misses`, `cycles`, `excess_cycles` (shared less private, first touches apart), `lost_cycles`, `gained_cycles`.
     pub what: &'static str,
-    /// Of which hierarchy, where it is of one.
+    /// Of which hierarchy, if it is of one.
     pub view: Option<View>,
     /// In which cache or TLB, for misses.
     pub level: Option<String>,
@@ -304,7 +304,7 @@ impl Seen {
         }
     }
 
-    /// In proportion to instructions and to last uses, by least squares; none where these are one.
+    /// In proportion to instructions and to last uses, by least squares; none if these are one.
     fn regression(&self, all: &[f64], instructions: f64) -> Option<Fit> {
         let product = |one: &[f64], other: &[f64]| {
             one.iter()
@@ -347,7 +347,7 @@ impl Seen {
             .map(|(value, known)| value - known)
     }
 
-    /// Where few parts differ from what is known, their spread says little: what others may have that none of these has, or lack of what
+    /// If few parts differ from what is known, their spread says little: what others may have that none of these has, or lack of what
     /// is known of them.
     fn unseen(&self, all: &[f64]) -> f64 {
         let differing = self.beyond().filter(|beyond| *beyond != 0.0).count();

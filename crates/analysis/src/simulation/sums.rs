@@ -13,7 +13,7 @@ pub(crate) struct Sum {
     pub(crate) shared: u64,
     pub(crate) private: u64,
     pub(crate) flushed: u64,
-    /// 0 where they are not known.
+    /// 0 if they are not known.
     pub(crate) of_others: OfOthers,
 }
 
@@ -49,7 +49,7 @@ impl Sum {
         }
     }
 
-    /// Shared less private, without what first touches gained; negative where the shared hierarchy was faster.
+    /// Shared less private, without what first touches gained; negative if the shared hierarchy was faster.
     pub(crate) fn excess(&self) -> f64 {
         difference(
             self.shared.saturating_add(self.of_others.first_touches),
@@ -98,7 +98,7 @@ pub(crate) struct Cell {
     pub(crate) sum: Sum,
     /// Shared, private, excess.
     pub(crate) squares: [f64; 3],
-    /// The same; `-inf` where no segment ran half of the interval.
+    /// The same; `-inf` if no segment ran half of the interval.
     pub(crate) largest: Largest,
     /// Whether an interval is a sum over several segments, so that they cannot be distinguished.
     pub(crate) is_mixed: bool,

@@ -125,7 +125,7 @@ pub(crate) fn head(depth: DetailLevel) -> Simulation {
     }
 }
 
-/// A record under construction: segments are added one behind the other.
+/// A record under construction: segments are added one after the other.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) head: Simulation,

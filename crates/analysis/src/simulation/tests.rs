@@ -117,7 +117,7 @@ fn lost_less_gained_is_the_cost() {
     assert_eq!(design.average_cost_cycles.estimate, Some(100_000.0));
 }
 
-/// What an exec divides, and what lies behind the curve, are added up as cycles are.
+/// What an exec divides, and what lies after the curve, are added up as cycles are.
 #[test]
 fn divided_intervals_lose_together() {
     let mut run = Run::new();

@@ -46,11 +46,11 @@ pub struct PricedLines {
     pub kind: Kind,
     /// How many, for a switch.
     pub lines: f64,
-    /// Low, likely and high price of one; none where none was measured.
+    /// Low, likely and high price of one; none if none was measured.
     pub line_ns: Option<[f64; 3]>,
 }
 
-/// None where the prices are not of this design, or lines were not counted.
+/// None if the prices are not of this design, or lines were not counted.
 pub(super) fn time_lost(
     prices: Option<&DesignPrices>,
     number: usize,
@@ -100,8 +100,8 @@ fn lost_ns(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
     lost.to_others() as f64 * f64::midpoint(shortest, longest)
 }
 
-/// An array of the machine's that is found and lost in the same levels: its size, and that of the footprint behind which prices hold. None
-/// where no level of the machine answers to one of these, lines are of another size, or nothing so large was touched.
+/// An array of the machine's that is found and lost in the same levels: its size, and that of the footprint after which prices hold. None
+/// if no level of the machine answers to one of these, lines are of another size, or nothing so large was touched.
 fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
     let is_code = matches!(lost.kind, Kind::Code | Kind::CodeAlone);
     let place = |name: &str| {
@@ -163,7 +163,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
 
-    /// 32 KiB, 1 MiB and 16 MiB; a line of 512 KiB costs 8 ns behind 4 MiB and a chase, and 0.5 ns if it is fetched ahead.
+    /// 32 KiB, 1 MiB and 16 MiB; a line of 512 KiB costs 8 ns after 4 MiB and a chase, and 0.5 ns if it is fetched ahead.
     fn prices() -> Prices {
         let cache = |level, kind, size| Cache {
             level,

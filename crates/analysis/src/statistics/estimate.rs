@@ -51,7 +51,7 @@ impl Estimate {
         }
     }
 
-    /// The same where what it is made of took at most `most` times as long on a shared core, down to what it may be on a core of
+    /// The same if what it is made of took at most `most` times as long on a shared core, down to what it may be on a core of
     /// one's own.
     pub(crate) fn down_to_unshared(&self, most: f64) -> Estimate {
         Estimate {
@@ -61,7 +61,7 @@ impl Estimate {
         }
     }
 
-    /// What so many a second take of one CPU, in percent, where this is nanoseconds.
+    /// What so many a second take of one CPU, in percent, if this is nanoseconds.
     pub fn percent_of_a_cpu(&self, a_second: f64) -> f64 {
         self.estimate * a_second / 1e7
     }

@@ -25,7 +25,7 @@ pub(crate) struct CriticalRank {
 }
 
 /// The rank for `n` values, by the definition of R's `wilcox.test(conf.int = TRUE)`: the smallest q with
-/// P(V <= q) >= (1 - confidence) / 2. `None` where even the whole range of the values lacks the confidence.
+/// P(V <= q) >= (1 - confidence) / 2. `None` if even the whole range of the values lacks the confidence.
 pub(crate) fn critical_rank(n: usize, confidence: f64) -> Option<CriticalRank> {
     if n < smallest_n(confidence) {
         return None;

@@ -13,7 +13,7 @@ pub(super) enum Kind {
 pub(super) struct Found {
     pub(super) kind: Kind,
     pub(super) span: Range<usize>,
-    /// With its key, where it has one.
+    /// With its key, if it has one.
     pub(super) member: Range<usize>,
     /// Keys and numbers from the outermost on, each with a slash before it.
     pub(super) path: String,
@@ -93,7 +93,7 @@ impl Scanner<'_> {
         Kind::Other
     }
 
-    /// A key, and the colon behind it.
+    /// A key, and the colon after it.
     fn key(&mut self) -> String {
         let start = self.at + 1;
         self.word();

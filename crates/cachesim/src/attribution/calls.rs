@@ -1,4 +1,4 @@
-//! What system calls take in the shared view, where the trace has the kernel's instructions.
+//! What system calls take in the shared view, if the trace has the kernel's instructions.
 
 use std::collections::BTreeMap;
 

@@ -39,7 +39,7 @@ impl KernelBatches {
         }
     }
 
-    /// All batches that are over: what runs behind the last beginning is no whole one.
+    /// All batches that are over: what runs after the last beginning is no whole one.
     pub(crate) fn batches(&self) -> Vec<KernelBatch> {
         let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
         let pairs = self.seen.iter().zip(self.seen.iter().skip(1));

@@ -1,4 +1,4 @@
-//! What the kernel takes, where the trace has its instructions: by system call, and by batches of switches.
+//! What the kernel takes, if the trace has its instructions: by system call, and by batches of switches.
 
 use switchcost_design::result::{Detail, KernelBatch};
 

@@ -8,7 +8,7 @@ use crate::mappings::Mappings;
 
 /// Addresses whose sums are added up before their place is looked up; a power of two.
 const SLOTS: usize = 1024;
-/// Bounds the memory: where there are more places, the half with the least sums becomes one.
+/// Bounds the memory: if there are more places, the half with the least sums becomes one.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
 /// Stands for all those.
@@ -31,16 +31,16 @@ struct Slot<C> {
     context: C,
 }
 
-/// A file that lies behind addresses.
+/// A file that is mapped at some addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
     /// Its path; hostile data.
     pub path: String,
-    /// Its GNU build ID in hexadecimal, where it has one.
+    /// Its GNU build ID in hexadecimal, if it has one.
     pub build_id: Option<String>,
 }
 
-/// Gives the name of what lies at an offset of a file, or at an address without one; none where that is not known.
+/// Gives the name of what lies at an offset of a file, or at an address without one; none if that is not known.
 pub type Names<'n> = dyn FnMut(Option<&Object>, u64) -> Option<String> + 'n;
 
 /// What is added up at one place.

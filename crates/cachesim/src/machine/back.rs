@@ -1,4 +1,4 @@
-//! Levels behind others that are simulated elsewhere: they are asked by one view at a time, for one line.
+//! Levels after others that are simulated elsewhere: they are asked by one view at a time, for one line.
 
 use switchcost_design::{Design, Inclusion};
 

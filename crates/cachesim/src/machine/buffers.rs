@@ -1,4 +1,4 @@
-//! What stands beside a level: its victim cache, its stream buffers, its write buffers, the bus behind it.
+//! What stands beside a level: its victim cache, its stream buffers, its write buffers, the bus after it.
 
 use std::collections::VecDeque;
 
@@ -67,7 +67,7 @@ pub(super) struct Prefetched {
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) lines: VecDeque<Prefetched>,
-    /// Start of the line behind the last one.
+    /// Start of the line after the last one.
     pub(super) next: Address,
     /// When it was last given to a stream or hit.
     pub(super) used: u64,
@@ -112,7 +112,7 @@ impl Streams {
         Some((number, head.arrives))
     }
 
-    /// A line was filled; `next` is the one behind it in the same page. Whether a stream begins there.
+    /// A line was filled; `next` is the one after it in the same page. Whether a stream begins there.
     pub(super) fn begins(&mut self, key: u64, next: Option<u64>) -> bool {
         self.runs.is_long_enough(key, next)
     }
@@ -156,7 +156,7 @@ impl Streams {
     }
 }
 
-/// Fills of lines one behind the other that are too few for a stream so far.
+/// Fills of lines one after the other that are too few for a stream so far.
 #[derive(Debug, Default)]
 struct Runs {
     most: usize,
@@ -191,7 +191,7 @@ impl Runs {
 /// What carries lines between a level and the next, one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Bus {
-    /// How long it is taken by each line; 0 where it never is.
+    /// How long it is taken by each line; 0 if it never is.
     cycles: u64,
     free: u64,
 }

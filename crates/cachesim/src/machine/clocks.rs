@@ -18,7 +18,7 @@ pub(super) struct Clocks {
     /// By how much lookups took longer in the shared view than in the private one for what others did, and less.
     lost: u64,
     gained: u64,
-    /// By how much less they took where the process asked for the first time.
+    /// By how much less they took if the process asked for the first time.
     first_touches: u64,
 }
 

@@ -3,11 +3,11 @@
 //! With LRU, what a view holds in a set is a stack, the line used last on top (Mattson, Gecsei, Slutz and Traiger 1970). As
 //! long as all three views look up the same, the tops of their stacks are the same lines in the same order. They are listed
 //! here, with all that is to be known of them and the slots that they take in each view. A line of the list is found by every
-//! view, and only the list changes. Where it is as long as a set has ways, a line that is not in it is missed by every view and
+//! view, and only the list changes. If it is as long as a set has ways, a line that is not in it is missed by every view and
 //! takes the place of the same line in all. Before one view is looked up by itself, the list of that set
 //! [is handed](CommonLines::take_all) to all three, which know nothing of it until then.
 //!
-//! Where there is no such top (another replacement policy, or lines that come in without a lookup), only the line of a set
+//! If there is no such top (another replacement policy, or lines that come in without a lookup), only the line of a set
 //! that was looked up last is remembered: to look it up once more changes nothing.
 //!
 //! First levels are asked by virtual address, and mostly for a line that was looked up a moment ago. It is
@@ -42,7 +42,7 @@ pub(super) struct CommonLines {
     is_list: bool,
     /// Slots that are filled, by set: a fully associative level may have more than 65,535.
     lengths: Vec<u32>,
-    /// By slot. The first four are empty where there is no list.
+    /// By slot. The first four are empty if there is no list.
     keys: Vec<u64>,
     modified: Vec<ViewSet>,
     requesters: Vec<Requester>,
@@ -136,7 +136,7 @@ impl CommonLines {
         self.now = now;
     }
 
-    /// The virtual line of an address is in a slot; where it is `stored`, another store to it changes nothing.
+    /// The virtual line of an address is in a slot; if it is `stored`, another store to it changes nothing.
     pub(super) fn predict(&mut self, slot: usize, address: u64, is_stored: bool) {
         self.predictions.put(slot, address, is_stored);
     }
@@ -207,7 +207,7 @@ impl CommonLines {
         slot
     }
 
-    /// The same where the list is full, in place of the line used longest ago, which is given, too.
+    /// The same if the list is full, in place of the line used longest ago, which is given, too.
     #[inline]
     pub(super) fn replace_oldest(&mut self, set: usize, held: CommonLine) -> (usize, CommonLine) {
         let start = set * self.ways;

@@ -96,7 +96,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         line.process() != self.lookup.requester.process()
     }
 
-    /// A lookup misses in a level behind another one.
+    /// A lookup misses in a level after another one.
     #[inline]
     pub(super) fn compare_misses(&mut self, at: usize, missed: ViewSet) {
         if L::COMPARES {
@@ -105,7 +105,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A line is brought into the shared level on demand, before it comes in; `note` is that on the private copy, where there is one.
+    /// A line is brought into the shared level on demand, before it comes in; `note` is that on the private copy, if there is one.
     #[inline]
     pub(super) fn filled(&mut self, at: usize, note: Option<u64>) {
         let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::decode_note);

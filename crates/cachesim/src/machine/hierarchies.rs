@@ -1,6 +1,6 @@
 //! The three views of a design while one process runs: lookups in all of them at once.
 //!
-//! Where the lines that all views used last are known, one step stands for all three; else each view is
+//! If the lines that all views used last are known, one step stands for all three; else each view is
 //! [walked by itself](super::walk).
 
 use super::common_lines::CommonLine;
@@ -47,7 +47,7 @@ struct Outcome {
     missed: ViewSet,
     /// Modified state that comes with a line taken out of an exclusive level.
     modified: ViewSet,
-    /// Where the line is in the list of those used last; no slot, where it need not be in it.
+    /// Where the line is in the list of those used last; no slot, if it need not be in it.
     slot: usize,
 }
 
@@ -375,7 +375,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// The same where every view holds the lines of a full list: one leaves all of them.
+    /// The same if every view holds the lines of a full list: one leaves all of them.
     fn replace_oldest(&mut self, at: usize, set: usize, line: CommonLine) -> usize {
         let level = &self.plan.levels[at];
         let (slot, old) = self.levels[at].common_lines.replace_oldest(set, line);
@@ -411,7 +411,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// A line that leaves modified in all views is given to the next level in one step, where that is known to hold it in all of them.
+    /// A line that leaves modified in all views is given to the next level in one step, if that is known to hold it in all of them.
     /// Gives whether it was.
     fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
         let Some(next) = self.plan.levels[at].next_for_lines else {

@@ -21,7 +21,7 @@ pub(super) struct Level {
     writes_alike_at: Option<[u64; VIEWS]>,
     /// What all views count alike.
     pub(super) common: Counts,
-    /// Bits of the ways that the running process may fill, where that is not all of them to everybody.
+    /// Bits of the ways that the running process may fill, if that is not all of them to everybody.
     pub(super) open_ways: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Level {
         }
     }
 
-    /// A line comes on top in every view, and into the set in those that do not hold it, where the list is not full.
+    /// A line comes on top in every view, and into the set in those that do not hold it, if the list is not full.
     #[inline]
     pub(super) fn promote(
         &mut self,

@@ -94,20 +94,20 @@ enum Touched {
 #[derive(Debug)]
 pub(super) struct Lines {
     ways: usize,
-    /// 0 where no line is.
+    /// 0 if no line is.
     keys: Vec<u64>,
     is_modified: Vec<bool>,
     addresses: Vec<Address>,
     requesters: Vec<Requester>,
     /// Notes on private copies; 0 is none.
     notes: Vec<u64>,
-    /// Whether a line was prefetched and not looked up since; empty where none is.
+    /// Whether a line was prefetched and not looked up since; empty if none is.
     is_unused: Vec<bool>,
     touched: Touched,
     pub(super) order: Order,
     pub(super) victims: Victims,
     pub(super) streams: Streams,
-    /// Those that follow requests; none where there are none.
+    /// Those that follow requests; none if there are none.
     pub(super) prefetchers: Option<Box<Prefetchers>>,
     pub(super) writes: WriteQueue,
     pub(super) bus: Bus,
@@ -159,7 +159,7 @@ impl Lines {
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
 
-    /// Something of all that is looked at where a line is looked for, and brought in.
+    /// Something of all that is looked at if a line is looked for, and brought in.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let (first, last) = (set * self.ways, (set + 1) * self.ways - 1);
@@ -300,7 +300,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// The same where only some ways are open.
+    /// The same if only some ways are open.
     pub(super) fn make_room_within(
         &mut self,
         plan: &LevelPlan,
@@ -316,7 +316,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Empties a slot; gives its line and key, where there was one.
+    /// Empties a slot; gives its line and key, if there was one.
     #[inline]
     pub(super) fn take(&mut self, plan: &LevelPlan, slot: usize) -> Option<(u64, Line)> {
         let key = std::mem::take(&mut self.keys[slot]);
@@ -344,7 +344,7 @@ impl Lines {
         ))
     }
 
-    /// All slots that may hold a line, ascending where that is cheap; starts anew.
+    /// All slots that may hold a line, ascending if that is cheap; starts anew.
     pub(super) fn take_touched(&mut self) -> Vec<u32> {
         match &mut self.touched {
             Touched::Some(slots) => std::mem::take(slots),

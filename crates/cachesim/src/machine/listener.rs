@@ -2,7 +2,7 @@
 //!
 //! The machine calls its listener as things happen, in this order. A lookup that all three hierarchies are known to find makes no
 //! event. Any other makes, of the shared hierarchy, `filled`, `left`, `came` and `exchanged` as often as they happen, at first and
-//! later levels, and then `took` if it differs from the private one; where a first level was missed, `reference_missed` follows when all lines of the reference
+//! later levels, and then `took` if it differs from the private one; if a first level was missed, `reference_missed` follows when all lines of the reference
 //! were looked up, and `ran` at the end of a block that took longer or less. Between the lookups of two processes stand
 //! `switched_out`, the lines that leave flushed levels, and `switched_in`.
 //!
@@ -20,7 +20,7 @@ use crate::mappings::Mappings;
 
 /// No process runs: a switch is under way.
 pub(crate) const NO_PROCESS: u32 = KERNEL - 1;
-/// Set where an address of the kernel is asked for. Processes are numbered as they appear: none has so high a number.
+/// Set if an address of the kernel is asked for. Processes are numbered as they appear: none has so high a number.
 const OF_KERNEL: u32 = 1 << 31;
 const _: () = assert!(KERNEL == u32::MAX);
 
@@ -87,7 +87,7 @@ pub(crate) struct Lookup<'a> {
     pub(crate) address: u64,
     pub(crate) is_code: bool,
     pub(crate) is_store: bool,
-    /// The last byte of the instruction whose load or store it is, where an instruction is known.
+    /// The last byte of the instruction whose load or store it is, if an instruction is known.
     pub(crate) instruction: Option<u64>,
     /// The first level.
     pub(crate) level: usize,
@@ -101,7 +101,7 @@ pub(crate) struct LevelRequest {
     pub(crate) views: ViewSet,
     pub(crate) level: usize,
     pub(crate) key: u64,
-    /// None where a modified line is given to the level.
+    /// None if a modified line is given to the level.
     pub(crate) kind: Option<Kind>,
     pub(crate) is_demand: bool,
     pub(crate) address: Address,
@@ -234,7 +234,7 @@ pub(crate) struct Levels {
 
 macro_rules! listener {
     ($($(#[$doc:meta])* fn $event:ident($($argument:ident: $type:ty),*);)+) => {
-        /// The listeners; see the head of this file for the order. Levels are numbers, TLBs behind caches.
+        /// The listeners; see the head of this file for the order. Levels are numbers, TLBs after caches.
         pub(crate) trait Listener: Debug {
             /// Whether it wants to know how the shared and the private hierarchy differ, which takes time to find out.
             const COMPARES: bool = false;
@@ -282,7 +282,7 @@ listener! {
     fn switched_out(requester: Requester);
     /// A process comes to the CPU.
     fn switched_in(process: u32);
-    /// A line is brought in on demand; where others took it from the process, that was in `turn`.
+    /// A line is brought in on demand; if others took it from the process, that was in `turn`.
     fn filled(lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32);
     /// A line came into the sets of a level.
     fn came(level: usize, line: Requester);
@@ -312,6 +312,6 @@ listener! {
     fn instructions_doubled(instructions: u64);
     /// The first part of the trace begins: what cannot be subtracted is counted anew.
     fn parts_begin();
-    /// Says what it has counted so far; the names are those of all levels, TLBs behind caches.
+    /// Says what it has counted so far; the names are those of all levels, TLBs after caches.
     fn report(levels: &[String], detail: &mut Detail);
 }

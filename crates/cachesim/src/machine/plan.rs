@@ -34,7 +34,7 @@ pub(super) struct LevelPlan {
     pub(super) is_of_several: bool,
     /// It is known who brought a line in, and why the shared view lost it.
     pub(super) is_compared: bool,
-    /// Lines keep their whole address, as a level behind this one needs more than the tag says.
+    /// Lines keep their whole address, as a level after this one needs more than the tag says.
     pub(super) carries_addresses: bool,
     pub(super) policy: Policy,
     pub(super) seed: u64,
@@ -86,7 +86,7 @@ pub(super) struct Plan {
     /// First levels of fetches, and of loads and stores.
     pub(super) first_caches: [Option<usize>; 2],
     pub(super) first_tlbs: [Option<usize>; 2],
-    /// How frames are given to pages, where any level wants physical addresses.
+    /// How frames are given to pages, if any level wants physical addresses.
     pub(super) pages: Option<PageAllocation>,
     /// Some level finds a line that another address space brought in.
     pub(super) finds_lines_of_others: bool,
@@ -434,7 +434,7 @@ impl LevelPlan {
         }
     }
 
-    /// The process of a key; none where several may have the line.
+    /// The process of a key; none if several may have the line.
     #[inline]
     pub(super) fn process_of(&self, key: u64) -> Option<u32> {
         (!self.is_of_several).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)

@@ -14,7 +14,7 @@ pub(super) struct Prefetchers {
 }
 
 impl Prefetchers {
-    /// Nothing where the level has none.
+    /// Nothing if the level has none.
     pub(super) fn new(plan: &LevelPlan) -> Option<Box<Prefetchers>> {
         let most = |entries: Option<u32>| entries.unwrap_or(0) as usize;
         plan.trains.then(|| {
@@ -32,7 +32,7 @@ impl Prefetchers {
         })
     }
 
-    /// A load or store; gives its distance from the one before where that is the same as the last time.
+    /// A load or store; gives its distance from the one before if that is the same as the last time.
     pub(super) fn stride(
         &mut self,
         settings: StridePrefetcher,
@@ -192,7 +192,7 @@ impl Page {
     }
 }
 
-/// Puts an entry behind all others, the first of which makes room where there are enough.
+/// Puts an entry after all others, the first of which makes room if there are enough.
 fn put<T>(entries: &mut VecDeque<T>, most: usize, entry: T) {
     if entries.len() >= most {
         entries.pop_front();

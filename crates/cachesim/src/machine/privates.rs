@@ -57,7 +57,7 @@ impl Privates {
         self.running
     }
 
-    /// The hierarchy of a process, for the levels: a fresh one where it has none.
+    /// The hierarchy of a process, for the levels: a fresh one if it has none.
     pub(super) fn take_to_run(&mut self, process: u32, plan: &Plan) -> Box<Private> {
         let place = process as usize;
         if self.all.len() <= place {

@@ -115,7 +115,7 @@ impl Order {
         }
     }
 
-    /// What is known of a slot, where anything is.
+    /// What is known of a slot, if anything is.
     #[inline]
     pub(super) fn read_ahead(&self, slot: usize) -> u64 {
         self.ranks.get(slot).copied().unwrap_or(0)

@@ -26,7 +26,7 @@ pub(super) struct Entry {
     page_bits: u32,
     /// How long loads and stores take that are found there.
     data_hit_cycles: [u64; 2],
-    /// Fetches have to be made between the loads and stores of their block, even where all of them are found.
+    /// Fetches have to be made between the loads and stores of their block, even if all of them are found.
     is_ordered: bool,
     /// No store is done with the first cache of data.
     writes_through: bool,
@@ -75,7 +75,7 @@ struct Run<'a, L> {
     difference: u64,
 }
 
-/// Blocks whose code is looked up ahead: more, and those behind a loss are looked up in vain.
+/// Blocks whose code is looked up ahead: more, and those after a loss are looked up in vain.
 const MOST_AHEAD: usize = 64;
 
 impl<L: Listener> Lookups for Run<'_, L> {
@@ -232,7 +232,7 @@ impl CodePredictors<'_> {
         }
     }
 
-    /// Whether the code of a block is known to be found; it is used then. `know` is called where it is to be remembered.
+    /// Whether the code of a block is known to be found; it is used then. `know` is called if it is to be remembered.
     #[inline(never)]
     fn finds(&mut self, block: &Block, know: impl FnOnce(CodeSlots)) -> bool {
         let (first, last) = (block.address, last_byte(block));
@@ -249,7 +249,7 @@ impl CodePredictors<'_> {
         finds(&mut self.tlb) && finds(&mut self.cache)
     }
 
-    /// Where it is within one page, and few lines.
+    /// If it is within one page, and few lines.
     #[inline]
     fn slots_of(&self, first: u64, last: u64) -> Option<CodeSlots> {
         let page = match &self.tlb {

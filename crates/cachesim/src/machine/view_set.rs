@@ -33,7 +33,7 @@ impl ViewSet {
         ViewSet(!self.0 & ViewSet::ALL.0)
     }
 
-    /// Where one of the shared and the private view is in alone: whether it is the shared one.
+    /// If one of the shared and the private view is in alone: whether it is the shared one.
     #[inline]
     pub(crate) fn is_shared_alone(self) -> Option<bool> {
         (self.has(SHARED) != self.has(PRIVATE)).then(|| self.has(SHARED))

@@ -1,4 +1,4 @@
-//! One view by itself: what a lookup does in a level, and in all behind it. This is always right.
+//! One view by itself: what a lookup does in a level, and in all after it. This is always right.
 
 mod leave;
 mod prefetch;
@@ -65,7 +65,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// One lookup in a level; counts what happens there and behind it, but not the lookup itself.
+    /// One lookup in a level; counts what happens there and after it, but not the lookup itself.
     pub(super) fn look_up_alone(&mut self, request: Request<'_>) -> Answer {
         let answer = self.answer_alone(request);
         if self.plan_of(request.at).trains && request.is_demand {
@@ -122,7 +122,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// A level is asked: where others are to answer, too, they hear of it.
+    /// A level is asked: if others are to answer, too, they hear of it.
     #[inline]
     pub(super) fn note_request(&mut self, views: ViewSet, request: Request<'_>) {
         let Request {
@@ -293,7 +293,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// A line that was asked for comes in, and is stored to where a store asked.
+    /// A line that was asked for comes in, and is stored to if a store asked.
     fn arrive(
         &mut self,
         request: Request<'_>,

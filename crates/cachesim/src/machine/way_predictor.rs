@@ -6,7 +6,7 @@
 //! | bits | of a prediction |
 //! |---|---|
 //! | 0 to 15 | slot |
-//! | 16 | set where a store to the line changes something |
+//! | 16 | set if a store to the line changes something |
 //! | 17 | set, so that 0 is none |
 //! | 18 to 63 | number of the virtual line |
 
@@ -88,7 +88,7 @@ impl Predictions {
         line as usize & (self.all.len() - 1)
     }
 
-    /// The line of an address is in a slot; where it is `stored`, another store to it changes nothing. Gives whether that was known
+    /// The line of an address is in a slot; if it is `stored`, another store to it changes nothing. Gives whether that was known
     /// but for the store.
     pub(super) fn put(&mut self, slot: usize, address: u64, is_stored: bool) -> bool {
         if slot >= self.places.len() {
@@ -146,7 +146,7 @@ pub(super) struct WayPredictor<'a> {
 }
 
 impl<'a> WayPredictor<'a> {
-    /// `now`: later than all stamps. None where there are no predictions.
+    /// `now`: later than all stamps. None if there are no predictions.
     #[inline(always)]
     pub(super) fn new(
         predictions: &'a Predictions,
@@ -170,7 +170,7 @@ impl<'a> WayPredictor<'a> {
         self.now
     }
 
-    /// The slot in which all views are known to find the line of an address, where a store, if it is one, changes nothing.
+    /// The slot in which all views are known to find the line of an address, if a store, if it is one, changes nothing.
     #[inline(always)]
     pub(super) fn slot_of(&self, address: u64, is_store: bool) -> Option<u16> {
         let line = line_of(address, self.line_bits);
@@ -206,7 +206,7 @@ impl<'a> WayPredictor<'a> {
         self.finds_while(references, |_| true)
     }
 
-    /// The same with the TLB before it, which finds nothing where pages are shorter than lines.
+    /// The same with the TLB before it, which finds nothing if pages are shorter than lines.
     #[inline(never)]
     pub(super) fn finds_data_behind(
         &mut self,
@@ -270,7 +270,7 @@ impl<'a> WayPredictor<'a> {
         are_found
     }
 
-    /// The slots of the lines from one address to another, where all are known to be found, and are no more than
+    /// The slots of the lines from one address to another, if all are known to be found, and are no more than
     /// [`MOST_KNOWN`]: the last one again in place of those that there are not.
     #[inline]
     pub(super) fn slots_of(&self, first: u64, last: u64) -> Option<Slots> {

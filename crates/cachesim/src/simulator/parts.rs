@@ -7,7 +7,7 @@ use switchcost_trace::Purpose;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fed {
     pub(super) purpose: Purpose,
-    /// Instructions of the segment under way before the chunk, where not all of them were seen.
+    /// Instructions of the segment under way before the chunk, if not all of them were seen.
     pub(super) since_switch: Option<u64>,
 }
 

@@ -14,7 +14,7 @@ use crate::processes::{Change, Processes, Running};
 
 /// Blocks that are taken at once: no more than what is counted in one word.
 const SLICE_BLOCKS: usize = 2048;
-/// Blocks that are counted without a look at where the interval ends, where they all lie before that.
+/// Blocks that are counted without a look at where the interval ends, if they all lie before that.
 const GROUP_BLOCKS: usize = 64;
 
 /// What a pass comes to in the end.
@@ -30,7 +30,7 @@ pub(super) struct PassResult {
     pub(super) kernel_blocks: KernelBlocks,
     /// Those that had not been taken.
     pub(super) intervals: Vec<Interval>,
-    /// Parts of the trace, where it was not simulated as a whole.
+    /// Parts of the trace, if it was not simulated as a whole.
     pub(super) parts: Vec<Part>,
 }
 
@@ -48,9 +48,9 @@ pub(super) struct Pass {
     runner: Runner,
     /// Of each kind of block in the chunk.
     weights: Vec<u64>,
-    /// The kernel's instructions in each kind of block in the chunk; empty where there are none.
+    /// The kernel's instructions in each kind of block in the chunk; empty if there are none.
     kernel_weights: Vec<u64>,
-    /// How often each kind of block in the chunk was executed, where the chunk has the kernel's.
+    /// How often each kind of block in the chunk was executed, if the chunk has the kernel's.
     kernel_runs: Vec<u64>,
     /// The kernel's instructions so far.
     kernel_instructions: u64,
@@ -65,9 +65,9 @@ pub(super) struct Pass {
     doubled_at: u64,
     /// Intervals of segments that have ended in the chunk.
     intervals: Vec<Interval>,
-    /// The part under way, none where caches are warmed up: the whole trace is one.
+    /// The part under way, none if caches are warmed up: the whole trace is one.
     part: Option<usize>,
-    /// What had been counted when the first part began; none where that was with the trace.
+    /// What had been counted when the first part began; none if that was with the trace.
     before_all: Option<Before>,
     /// The same of the part under way.
     before: Option<Before>,
@@ -152,7 +152,7 @@ impl Pass {
         }
     }
 
-    /// Opens the interval that the next block belongs to, where it is not open. Gives the instructions that are left for it.
+    /// Opens the interval that the next block belongs to, if it is not open. Gives the instructions that are left for it.
     fn open_interval(&mut self) -> u64 {
         self.begin();
         let process = self.processes.running().process;

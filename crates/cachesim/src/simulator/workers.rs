@@ -176,7 +176,7 @@ struct TurnState {
     waiting: BTreeSet<(usize, usize)>,
 }
 
-/// Stands for the number of a chunk behind the last one.
+/// Stands for the number of a chunk after the last one.
 const END: usize = usize::MAX;
 
 /// Ends when it is dropped.
@@ -199,7 +199,7 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// None where the chunk is left out.
+    /// None if the chunk is left out.
     fn wait(&self, chunk: usize, worker: usize) -> Option<Turn<'_>> {
         let own = (chunk, worker);
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! What lies behind the level of one member.
+//! What lies after the level of one member.
 
 use switchcost_design::Design;
 
@@ -18,7 +18,7 @@ pub(super) struct Back {
     cycles: [u64; VIEWS],
     /// Modified lines that left the level.
     pub(super) write_backs: [u64; VIEWS],
-    /// Others that the level behind took.
+    /// Others that the level after took.
     pub(super) moves: [u64; VIEWS],
     /// Whether [`Cold`] may stand for its flushed view, and does.
     may_be_cold: bool,

@@ -8,7 +8,7 @@ use super::depths::Depths;
 use super::grid::Grid;
 use super::shape::Shape;
 
-/// Last levels, behind first ones that are the same in all members.
+/// Last levels, after first ones that are the same in all members.
 #[derive(Debug)]
 pub(super) struct Behind {
     levels: Vec<BehindLevel>,

@@ -1,6 +1,6 @@
-//! The flushed view of levels behind a swept one, as it is for every member that has let no line go since the last flush.
+//! The flushed view of levels after a swept one, as it is for every member that has let no line go since the last flush.
 //!
-//! Such a member's level holds all that was asked for since then. So it has asked the levels behind for each line once, as have all
+//! Such a member's level holds all that was asked for since then. So it has asked the levels after for each line once, as have all
 //! others like it: one machine answers for all of them. Who lets a line go has its own levels make up for what they have missed.
 
 use switchcost_design::Design;

@@ -17,7 +17,7 @@ pub(super) struct Depths {
     demand: Vec<u64>,
     /// Stores to lines that were modified only beyond so many ways.
     modified: Vec<i64>,
-    /// Lines that end modified, by the fewest ways where that is so.
+    /// Lines that end modified, by the fewest ways if that is so.
     kept: Vec<u64>,
 }
 

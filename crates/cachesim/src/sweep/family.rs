@@ -26,7 +26,7 @@ pub(crate) struct Family {
     /// The newest row of counters, and whether there may be a newer one.
     row: Vec<u64>,
     is_stale: bool,
-    /// The row at the start of the open interval, and behind its last block where something came after that.
+    /// The row at the start of the open interval, and after its last block if something came after that.
     opened: Option<Vec<u64>>,
     closed: Option<Vec<u64>>,
     intervals: Intervals,
@@ -209,7 +209,7 @@ impl Family {
         });
     }
 
-    /// By view: lookups by level, misses by column, and cycles of the levels behind by member, as they stand.
+    /// By view: lookups by level, misses by column, and cycles of the levels after by member, as they stand.
     fn counted(&mut self) -> &[u64] {
         if std::mem::take(&mut self.is_stale) {
             let (entries, _) = self.row.as_chunks_mut();

@@ -71,14 +71,14 @@ impl Feed {
         either!(self, depths(level, grid))
     }
 
-    /// Cycles in the levels behind, by member, where there are any.
+    /// Cycles in the levels after, by member, if there are any.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
         if let Feed::Through(through) = self {
             through.cycles_behind(into);
         }
     }
 
-    /// Modified lines that left a member's level in a view, and others that a level behind took.
+    /// Modified lines that left a member's level in a view, and others that a level after took.
     pub(super) fn given(
         &self,
         member: usize,
@@ -103,7 +103,7 @@ impl Feed {
         }
     }
 
-    /// What the levels behind count, by member; none where there are none.
+    /// What the levels after count, by member; none if there are none.
     pub(super) fn results_behind(&mut self) -> Vec<DesignResult> {
         match self {
             Feed::Behind(_) => Vec::new(),

@@ -18,7 +18,7 @@ pub(super) enum Position {
     Between,
 }
 
-/// Designs that are alike but for the size, ways and cycles of some levels, and perhaps all behind these.
+/// Designs that are alike but for the size, ways and cycles of some levels, and perhaps all after these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Places in the list of designs, ascending.
@@ -127,14 +127,14 @@ fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
         .any(|&number| shape(number) != shape(group.members[0]))
 }
 
-/// What all members of a group have in common whose levels behind one are each member's own.
+/// What all members of a group have in common whose levels after one are each member's own.
 fn name_common_levels(design: &Design, level: usize) -> String {
     let mut common = design.clone();
     common.levels.truncate(level + 1);
     likeness(&common, &[level])
 }
 
-/// Whether a level can be swept with all behind it simulated for each member: it asks them, and they change nothing before them.
+/// Whether a level can be swept with all after it simulated for each member: it asks them, and they change nothing before them.
 fn is_between(design: &Design, at: usize) -> bool {
     let levels = &design.levels;
     let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else {
@@ -182,7 +182,7 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     (!swept.is_empty()).then_some((swept, Position::Last))
 }
 
-/// The time that stores wait in buffers, and lines on a bus, depends on all levels behind, and is no sum over misses.
+/// The time that stores wait in buffers, and lines on a bus, depends on all levels after, and is no sum over misses.
 fn is_untimed(levels: &[Level]) -> bool {
     !levels
         .iter()

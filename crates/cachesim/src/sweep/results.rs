@@ -17,7 +17,7 @@ pub(super) struct Member {
     pub(super) design: Design,
     /// By swept level.
     pub(super) places: Vec<GridSlot>,
-    /// Where a row has the cycles of its levels behind.
+    /// Where a row has the cycles of its levels after.
     pub(super) cycles_behind: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view
     place.hit_cycles * (lookups - misses) + place.miss_cycles * misses
 }
 
-/// Cycles that all swept levels take, of which there are so many, and those behind.
+/// Cycles that all swept levels take, of which there are so many, and those after.
 pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: usize) -> u64 {
     let places = member.places.iter().enumerate();
     let swept: u64 = places
@@ -45,7 +45,7 @@ pub(super) struct Results<'a> {
     pub(super) row: &'a [u64],
     pub(super) shapes: &'a [Shape],
     pub(super) feed: &'a Feed,
-    /// Of the levels behind, by member.
+    /// Of the levels after, by member.
     pub(super) behind: &'a [DesignResult],
     /// Misses by column of all processes that ran.
     pub(super) by_process: &'a [ProcessMisses],

@@ -51,7 +51,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.lengths[set] = self.turn << LENGTH_BITS | length as u32;
     }
 
-    /// Something of all that is read where a line is looked for.
+    /// Something of all that is read if a line is looked for.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let start = set * self.ways;
@@ -95,7 +95,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[start] = mark;
     }
 
-    /// The line at a depth, where the stack is so deep, and its mark.
+    /// The line at a depth, if the stack is so deep, and its mark.
     #[inline]
     pub(super) fn line_at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
         let place = set * self.ways + depth;

@@ -1,7 +1,7 @@
-//! A level of many sizes that has levels behind it: it is simulated once for all of its sizes, what lies behind once for each member.
+//! A level of many sizes that has levels after it: it is simulated once for all of its sizes, what lies after once for each member.
 //!
 //! A member's level holds the first lines of each stack. So each lookup shows at once which members miss, and which line leaves the
-//! level of each: that is all that the levels behind it see.
+//! level of each: that is all that the levels after it see.
 
 use std::hint::black_box;
 
@@ -181,7 +181,7 @@ impl Through {
         &self.grids[grid].depths
     }
 
-    /// Cycles behind the level, by member and view.
+    /// Cycles after the level, by member and view.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
         self.grids
             .iter()
@@ -189,14 +189,14 @@ impl Through {
             .for_each(|back| into[back.member] = back.cycles(&self.cold));
     }
 
-    /// Modified lines that left a member's level, and others that the level behind took.
+    /// Modified lines that left a member's level, and others that the level after took.
     pub(super) fn given(&self, member: usize, view: usize) -> [u64; 2] {
         let mut all = self.grids.iter().flat_map(|grid| &grid.backs);
         all.find(|back| back.member == member)
             .map_or([0; 2], |back| [back.write_backs[view], back.moves[view]])
     }
 
-    /// What the levels behind count, by member.
+    /// What the levels after count, by member.
     pub(super) fn results(&mut self) -> Vec<DesignResult> {
         self.share_counts();
         let backs = self.grids.iter_mut().flat_map(|grid| &mut grid.backs);
@@ -287,7 +287,7 @@ impl ThroughGrid {
         false
     }
 
-    /// A modified line goes to the levels that hold it, and of other members to those behind.
+    /// A modified line goes to the levels that hold it, and of other members to those after.
     fn give(&mut self, view: usize, request: &LevelRequest, cold: &Cold) {
         let set = self.set_of(request.key);
         let stacks = &mut self.stacks.views[view];
@@ -308,7 +308,7 @@ impl ThroughGrid {
         }
     }
 
-    /// All lines leave, those that are modified to the levels behind; to those that are alike only if these are given.
+    /// All lines leave, those that are modified to the levels after; to those that are alike only if these are given.
     fn flush(&mut self, view: usize, format: KeyFormat, mut cold: Option<&mut Cold>) {
         let stacks = &mut self.stacks.views[view];
         for (depth, key, modified) in stacks.lines().filter(|(_, _, modified)| *modified != 0) {

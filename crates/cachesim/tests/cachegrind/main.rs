@@ -1,4 +1,4 @@
-//! The same program, the same caches: what Cachegrind counts, to the last digit where the definitions coincide. Where they
+//! The same program, the same caches: what Cachegrind counts, to the last digit if the definitions coincide. If they
 //! do not is described in `README.md`.
 
 mod valgrind;

@@ -35,7 +35,7 @@ pub(crate) struct Workshop(TempDir);
 const LONGEST_RUN_SECONDS: &str = "600";
 
 impl Workshop {
-    /// None where a tool is missing, which is said.
+    /// None if a tool is missing, which is said.
     pub(crate) fn open() -> Option<Workshop> {
         for tool in ["valgrind", "cc", "setarch", "timeout"] {
             if Command::new(tool)

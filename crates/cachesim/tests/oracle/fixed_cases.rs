@@ -42,7 +42,7 @@ fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
         .push(Reference::new(data, 3, 3, is_store));
 }
 
-/// A store that gives the page of the running code another frame: what of the block comes behind it is looked up there.
+/// A store that gives the page of the running code another frame: what of the block comes after it is looked up there.
 #[test]
 fn code_that_is_stored_to_goes_on_in_another_frame() {
     let physical = |level: Level| Level {
@@ -191,7 +191,7 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
     assert_eq!(origins.aged_by_others, 0);
 }
 
-/// Write buffers that look the same in all views no longer do where a store takes longer in one of them, further back, though nothing waits
+/// Write buffers that look the same in all views no longer do if a store takes longer in one of them, further back, though nothing waits
 /// for it.
 #[test]
 fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {

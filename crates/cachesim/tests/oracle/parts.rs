@@ -1,4 +1,4 @@
-//! A part of a trace behind a warm-up, held against the whole trace and what comes before the part.
+//! A part of a trace after a warm-up, held against the whole trace and what comes before the part.
 
 use proptest::prelude::*;
 use switchcost_cachesim::{Options, Outcome, Simulator};

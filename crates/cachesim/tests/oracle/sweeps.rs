@@ -16,7 +16,7 @@ fn swept(options: &Options) -> Options {
     }
 }
 
-/// Which designs everything is reported of: the first, where they are one family.
+/// Which designs everything is reported of: the first, if they are one family.
 fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     let deep: Vec<bool> = together
         .designs

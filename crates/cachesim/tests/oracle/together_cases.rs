@@ -1,4 +1,4 @@
-//! Direct-mapped designs that go through a stream side by side, where stores pass the first level.
+//! Direct-mapped designs that go through a stream side by side, if stores pass the first level.
 
 use switchcost_cachesim::Options;
 use switchcost_design::{Design, Level, Ways, WriteBuffers, WritePolicy};
@@ -66,7 +66,7 @@ fn a_line_that_only_the_larger_one_holds_still_is_a_miss_in_the_smaller_one() {
     assert_eq!(misses, [4, 2]);
 }
 
-/// Else the load behind it would be taken for a hit.
+/// Else the load after it would be taken for a hit.
 #[test]
 fn a_store_brings_no_line_in() {
     let mut program = Program::new(1);

@@ -75,7 +75,7 @@ impl<'a> TaskMonitor<'a> {
         }
     }
 
-    /// Frees the slots of the dead where nothing refers to them.
+    /// Frees the slots of the dead if nothing refers to them.
     pub(crate) fn release(&mut self) {
         let first = |slot| self.ring.slot(slot).get(slot::PROCESS_SLOT);
         let needed: Vec<u32> = self.living().map(first).collect();

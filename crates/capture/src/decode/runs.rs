@@ -46,7 +46,7 @@ impl<T: Take> Decoder<'_, T> {
         self.slots.id(slot.into()).unwrap_or(TaskId::NONE)
     }
 
-    /// Decodes the birth that stands at a word, and returns its length; 0 where none stands there.
+    /// Decodes the birth that stands at a word, and returns its length; 0 if none stands there.
     pub(crate) fn birth_at(
         &mut self,
         order: u64,
@@ -70,7 +70,7 @@ impl<T: Take> Decoder<'_, T> {
         Ok(length)
     }
 
-    /// The task in slot `to` runs from here; where a switch is given, the mark says so.
+    /// The task in slot `to` runs from here; if a switch is given, the mark says so.
     pub(crate) fn run_in(
         &mut self,
         from: TaskId,

@@ -11,7 +11,7 @@ use crate::protocol::{KERNEL_BIT, how};
 /// More translations than any program has; the bound of memory for one address space.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// Set in the number of a shape where some of its references may not happen. More than [`Take`] has shapes: the loop over simple
+/// Set in the number of a shape if some of its references may not happen. More than [`Take`] has shapes: the loop over simple
 /// blocks stops at such a one as at one that is not defined, and looks for neither.
 const GUARDED: u32 = 1 << 31;
 
@@ -25,7 +25,7 @@ pub(super) struct Guarded {
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    /// Those of [`Take`], by the number in this address space; 0 where there is none.
+    /// Those of [`Take`], by the number in this address space; 0 if there is none.
     numbers: Vec<u32>,
     guarded: HashMap<u32, Arc<Guarded>>,
 }
@@ -36,7 +36,7 @@ impl Shapes {
         &self.numbers
     }
 
-    /// The shape of a number, where it is defined and the same each time.
+    /// The shape of a number, if it is defined and the same each time.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
         self.numbers
             .get(id as usize)

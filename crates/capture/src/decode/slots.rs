@@ -1,4 +1,4 @@
-//! Tasks and address spaces behind the slots: who gets which number.
+//! Tasks and address spaces after the slots: who gets which number.
 //!
 //! A trace is followed by `switchcost_trace::ProcessTable`; here its numbers are given, out of words that any program may have sent, before
 //! there is a mark to follow. Slots are used again, tasks are expected before they are made, and shapes are inherited: none of that is in a
@@ -217,7 +217,7 @@ impl Slots {
             .and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
-    /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or where that is its own slot, in a
+    /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or if that is its own slot, in a
     /// copy of its parent's. It has the name in the record; or its parent's, and a command the next of those known.
     pub(super) fn born(
         &mut self,
@@ -286,7 +286,7 @@ impl Slots {
         Ok((task, self.spaces[space].process))
     }
 
-    /// The task in `slot` has ended; none where that was known, or where it was expected and is not made.
+    /// The task in `slot` has ended; none if that was known, or if it was expected and is not made.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.expected.remove(&slot).is_some() {
             return Ok(None);

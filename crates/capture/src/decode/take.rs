@@ -26,10 +26,10 @@ pub(crate) trait Take {
         numbers: &[u32],
     ) -> Result<usize, Self::Error>;
 
-    /// Takes a mark behind all blocks so far.
+    /// Takes a mark after all blocks so far.
     fn mark(&mut self, mark: Mark) -> Result<(), Self::Error>;
 
-    /// Does something of what there is to do beside, where there is nothing to take. Returns whether it has.
+    /// Does something of what there is to do beside, if there is nothing to take. Returns whether it has.
     fn use_time(&mut self) -> bool {
         false
     }
@@ -135,7 +135,7 @@ impl<'s> Chunks<'s> {
         }
     }
 
-    /// The shape that ran next, and its explicit addresses; none where the words are no shape's, or not those of the one that
+    /// The shape that ran next, and its explicit addresses; none if the words are no shape's, or not those of the one that
     /// they name.
     #[inline]
     fn next<'a, R: ReadWords>(

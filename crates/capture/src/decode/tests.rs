@@ -247,7 +247,7 @@ fn derived_addresses_are_worked_out() {
 }
 
 /// A shape of so many blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from an explicit address, the others so
-/// many times 8 behind it; the last one stores to another explicit one.
+/// many times 8 after it; the last one stores to another explicit one.
 fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
     let form = |references: u64| 7 | 2 << 16 | 3 << 32 | references << 48;
     let heads = (0..blocks).flat_map(|block| {

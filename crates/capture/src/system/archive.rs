@@ -58,7 +58,7 @@ impl Archive {
         self.entries.contains_key(path)
     }
 
-    /// With the folders that it is in, where nothing is known of these.
+    /// With the folders that it is in, if nothing is known of these.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>, entry: Entry) {
         let path = path.into();
         for folder in path

@@ -29,7 +29,7 @@ pub struct Package {
 /// The newest image in the folders `vmlinuz*` of which are looked for, or else in /boot.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is none.
 pub fn find_kernel(folders: &[PathBuf]) -> Result<Kernel, GuestError> {
     let boot = PathBuf::from("/boot");
     let places = || folders.iter().chain([&boot]);
@@ -71,7 +71,7 @@ fn numbers(path: &Path) -> Vec<u64> {
 /// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or takes the one that an earlier call has kept.
 ///
 /// # Errors
-/// Where the package manager has no such package, or there is none.
+/// If the package manager has no such package, or there is none.
 pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     let refuse = |why: String| GuestError::Package {
         name: package.name.clone(),

@@ -15,7 +15,7 @@ const FOLDER: &str = "qemu";
 /// Where they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The folder with the plugins; and with kernels, where some were fetched.
+    /// The folder with the plugins; and with kernels, if some were fetched.
     pub folder: PathBuf,
     /// The first process.
     pub init: PathBuf,
@@ -34,7 +34,7 @@ impl Parts {
     /// (`../libexec/switchcost`), and where they are built (`../qemu`, `./qemu`, and for tests a folder further up).
     ///
     /// # Errors
-    /// Where they are nowhere, or there are none for this processor.
+    /// If they are nowhere, or there are none for this processor.
     pub fn find() -> Result<Parts, GuestError> {
         check_processor(std::env::consts::ARCH)?;
         let named = std::env::var_os("SWITCHCOST_QEMU_DIR").filter(|folder| !folder.is_empty());

@@ -27,7 +27,7 @@ pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, Gue
     program_for(archive, path, MOST_INTERPRETERS)
 }
 
-/// The same, where so many interpreters may stand behind each other.
+/// The same, if so many interpreters may stand after each other.
 fn program_for(
     archive: &mut Archive,
     path: &Path,
@@ -95,7 +95,7 @@ fn find_in_script(path: &Path) -> Vec<String> {
     }
 }
 
-/// A program that is found in `PATH`, which the guest then looks through in the same folder; none where there is no such program.
+/// A program that is found in `PATH`, which the guest then looks through in the same folder; none if there is no such program.
 fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, GuestError> {
     let Ok(path) = Command::new([name]).program() else {
         return Ok(None);

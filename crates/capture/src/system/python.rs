@@ -11,7 +11,7 @@ use switchcost_host::own_environment::tool;
 /// What an interpreter says of itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Python {
-    /// The program behind the name: not a script of `pyenv` or the like, which chooses one.
+    /// The program after the name: not a script of `pyenv` or the like, which chooses one.
     pub(super) program: PathBuf,
     /// Folders of its standard library.
     libraries: Vec<PathBuf>,

@@ -131,7 +131,7 @@ impl Machine {
         })
     }
 
-    /// Its kernel's symbols; none where it has not come to its programs.
+    /// Its kernel's symbols; none if it has not come to its programs.
     pub(super) fn symbols(&self) -> KernelSymbols {
         let said = fs::read(self.report.path()).unwrap_or_default();
         let words = self.memory.u64s();
@@ -144,7 +144,7 @@ impl Machine {
         Report::symbols(&said, word)
     }
 
-    /// What preemption its kernel offers; none where it has not come to its programs.
+    /// What preemption its kernel offers; none if it has not come to its programs.
     pub(super) fn preemption(&self) -> Option<String> {
         Report::preemption(&fs::read(self.report.path()).unwrap_or_default())
     }
@@ -166,7 +166,7 @@ impl Machine {
     }
 }
 
-/// Of a console: why the kernel gave up and the lines behind that, or else the last ones.
+/// Of a console: why the kernel gave up and the lines after that, or else the last ones.
 fn last_words(console: &str) -> String {
     let lines: Vec<&str> = console
         .lines()
@@ -217,7 +217,7 @@ fn version(said: &str) -> Option<Version> {
 }
 
 /// Where in the file of the guest's memory a physical address is. QEMU's pc keeps the last addresses below 4 GiB for devices: of 3.5 GiB or
-/// more, what is behind 3 GiB lies from 4 GiB on (hw/i386/pc_piix.c).
+/// more, what is after 3 GiB lies from 4 GiB on (hw/i386/pc_piix.c).
 fn place_of(address: u64, size: u64) -> Option<u64> {
     const GIBIBYTE: u64 = 1024 * MEBIBYTE;
     let gap = if size < 7 * GIBIBYTE / 2 {

@@ -10,7 +10,7 @@ use crate::guest_error::GuestError;
 /// How it went, by the guest itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Switches that its kernel counted while they were recorded, where it could be asked at the very end.
+    /// Switches that its kernel counted while they were recorded, if it could be asked at the very end.
     pub(super) switches: Option<u64>,
     /// Of the guest's time while they were recorded: by QEMU's count of instructions, and what all tasks slept.
     pub(super) nanoseconds: u64,
@@ -42,7 +42,7 @@ impl Listed {
         }
     }
 
-    /// Reads them, a word of memory at a time, each by its physical address; none where they are not there any more.
+    /// Reads them, a word of memory at a time, each by its physical address; none if they are not there any more.
     fn read(&self, word: impl Fn(u64) -> Option<u64>) -> Option<Vec<u8>> {
         if self.frames.len() != self.bytes.div_ceil(PAGE) {
             return None;
@@ -59,7 +59,7 @@ impl Listed {
     }
 }
 
-/// What stands behind `what` in the lines before the guest is ready.
+/// What stands after `what` in the lines before the guest is ready.
 fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = bytes
         .split(|&byte| byte == b'\n')
@@ -96,14 +96,14 @@ impl Report {
         KernelSymbols::parse_unsorted_lines(&text).unwrap_or_default()
     }
 
-    /// What preemption the kernel offers, with the one that it has in brackets: `none (voluntary) full`. Empty where it cannot be chosen.
+    /// What preemption the kernel offers, with the one that it has in brackets: `none (voluntary) full`. Empty if it cannot be chosen.
     pub(super) fn preemption(bytes: &[u8]) -> Option<String> {
         said_before(bytes, "preempt ")
             .next()
             .map(|said| said.trim_end().to_owned())
     }
 
-    /// None where it is not whole.
+    /// None if it is not whole.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<Report>, GuestError> {
         let mut report = Report::default();
         let (mut rest, mut is_unready) = (bytes, false);

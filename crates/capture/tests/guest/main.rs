@@ -21,7 +21,7 @@ const AROUND: u64 = 16;
 /// Three short programs take some two million each. To gather randomness takes the kernel a second of the guest's time, 1,000 million.
 const MOST_FOR_THREE: u64 = 20_000_000;
 
-/// None, and why, where this machine has no guest to offer.
+/// None, and why, if this machine has no guest to offer.
 fn system() -> Option<System> {
     let made = || -> Result<System, GuestError> {
         let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/qemu");
@@ -436,7 +436,7 @@ impl Known {
     }
 }
 
-/// Beside what is known a task leaves the CPU where the timer takes it away: by an interrupt, never in one of these calls.
+/// Beside what is known a task leaves the CPU if the timer takes it away: by an interrupt, never in one of these calls.
 #[test]
 fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let Some(mut system) = system() else { return };

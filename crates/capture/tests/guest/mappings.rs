@@ -1,4 +1,4 @@
-//! What files lie behind the addresses of a program: the marks say the same as the guest's own /proc/self/maps.
+//! Which files are mapped at the addresses of a program: the marks say the same as the guest's own /proc/self/maps.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use switchcost_trace::{Chunk, Event, Mark, ProcessId, ProcessTable, TraceReader,
 use crate::{record, system};
 
 const PAGE: u64 = 4096;
-/// As Linux maps all memory, and its own image, where neither is moved (Documentation/arch/x86/x86_64/mm.rst).
+/// As Linux maps all memory, and its own image, if neither is moved (Documentation/arch/x86/x86_64/mm.rst).
 const DIRECT_MAP: std::ops::Range<u64> = 0xffff_8880_0000_0000..0xffff_c880_0000_0000;
 const IMAGE: std::ops::Range<u64> = 0xffff_ffff_8000_0000..0xffff_ffff_a000_0000;
 

@@ -9,7 +9,7 @@ use switchcost_trace::{Chunk, Reference};
 
 use super::support::{FRAME, ROUNDS, compiled_with, options};
 
-/// Some 9 million superblocks; the first are made longer behind four.
+/// Some 9 million superblocks; the first are made longer after four.
 const LONG: u32 = 1_500_000;
 const SHORT: u32 = 100_000;
 

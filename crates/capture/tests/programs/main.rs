@@ -1,4 +1,4 @@
-//! Real programs under the real tool. Fails where Valgrind or a compiler is missing: nothing here is skipped.
+//! Real programs under the real tool. Fails if Valgrind or a compiler is missing: nothing here is skipped.
 
 mod as_run;
 mod building;

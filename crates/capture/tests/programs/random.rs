@@ -175,7 +175,7 @@ impl Writer {
         self.line(format!("3: fistpl {to}"));
     }
 
-    /// Ends behind the last round, on a way that changes the flags or on one that leaves them.
+    /// Ends after the last round, on a way that changes the flags or on one that leaves them.
     fn count(&mut self) {
         let plain: &[&str] = &["subq $1, %r12", "je out"];
         let kept: &[&str] = &[

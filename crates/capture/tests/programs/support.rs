@@ -82,7 +82,7 @@ pub(crate) fn recorded(
     (summary, trace)
 }
 
-/// Sets the flag where the time is over, so that a capture that would not end fails its test.
+/// Sets the flag if the time is over, so that a capture that would not end fails its test.
 pub(crate) fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
     let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -218,7 +218,7 @@ int main(void)
 }
 "#;
 
-/// Walks over memory twice, the second time with a handler that lets it go on behind each fault, and ends with 0 where that
+/// Walks over memory twice, the second time with a handler that lets it go on after each fault, and ends with 0 if that
 /// made no difference.
 pub(crate) const FAULTS: &str = r"
 #include <signal.h>

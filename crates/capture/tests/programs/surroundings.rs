@@ -134,7 +134,7 @@ fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
     }
 }
 
-/// Ends with 0 where neither it nor its child may trace the other.
+/// Ends with 0 if neither it nor its child may trace the other.
 const DEBUGGER: &str = r"
 #include <errno.h>
 #include <signal.h>
@@ -225,7 +225,7 @@ fn no_folder_for_temporary_files_is_needed() {
     }
 }
 
-/// Ends with 0 where it gets no PID namespace, neither for a child nor by the number of one, but others.
+/// Ends with 0 if it gets no PID namespace, neither for a child nor by the number of one, but others.
 const NAMESPACED: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -300,7 +300,7 @@ fn a_program_with_its_callers_own_rights_is_traced_and_one_with_others_is_refuse
     }
 }
 
-/// Bars the processor's time stamps, as far as it may, and ends with 0 where it comes to its end.
+/// Bars the processor's time stamps, as far as it may, and ends with 0 if it comes to its end.
 const TIMELESS: &str = r"
 #include <errno.h>
 #include <signal.h>
@@ -325,7 +325,7 @@ fn a_program_that_bars_time_stamps_leaves_those_of_the_capture() {
     }
 }
 
-/// Ends with 0 where it may run on one CPU, and knows of all.
+/// Ends with 0 if it may run on one CPU, and knows of all.
 const CPUS: &str = r"
 #define _GNU_SOURCE
 #include <sched.h>

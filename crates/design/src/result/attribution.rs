@@ -125,18 +125,18 @@ pub struct PlaceCost {
     pub program: String,
     /// Why the task had left the CPU before the segment in which they arise; an index into [`crate::result::Simulation::causes`].
     pub cause: u32,
-    /// Path of the file that lies behind the address, where one is mapped there; hostile data.
+    /// Path of the file that is mapped at the address, if any; hostile data.
     pub object: Option<String>,
-    /// That file's GNU build ID in hexadecimal, where it has one.
+    /// That file's GNU build ID in hexadecimal, if it has one.
     pub build_id: Option<String>,
-    /// Offset in that file; the virtual address where no file is known. 0 is all data of programs behind which there is no file: stack,
+    /// Offset in that file; the virtual address if no file is known. 0 is all data of programs behind which there is no file: stack,
     /// heap, other anonymous memory.
     pub offset: u64,
-    /// Function or variable, where known; of the kernel's memory what it holds.
+    /// Function or variable, if known; of the kernel's memory what it holds.
     pub symbol: Option<String>,
-    /// Source file and line of code, where known.
+    /// Source file and line of code, if known.
     pub line: Option<String>,
-    /// Excess cycles; negative where the shared hierarchy was faster (another process had brought the line in).
+    /// Excess cycles; negative if the shared hierarchy was faster (another process had brought the line in).
     pub excess_cycles: i64,
 }
 
@@ -182,7 +182,7 @@ pub struct CallCost {
     pub driven_out: Vec<u64>,
 }
 
-/// What consecutive switches took on the shared hierarchy, where the trace has the kernel's instructions: all that ran from the first of
+/// What consecutive switches took on the shared hierarchy, if the trace has the kernel's instructions: all that ran from the first of
 /// them to the first of the next batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelBatch {

@@ -125,7 +125,7 @@ impl HierarchyCounts {
     }
 }
 
-/// What was counted since `before`. Every field stands here: the first ones stay, those behind the semicolon are counted.
+/// What was counted since `before`. Every field stands here: the first ones stay, those after the semicolon are counted.
 macro_rules! since {
     ($($kind:ident { $($kept:ident),*; $($counted:ident),+ $(,)? })+) => {$(
         impl $kind {

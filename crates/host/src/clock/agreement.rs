@@ -10,7 +10,7 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 use super::{Clock, monotonic};
 use crate::control::pin;
 
-/// Questions asked: takes a millisecond where both CPUs are free.
+/// Questions asked: takes a millisecond if both CPUs are free.
 const QUESTIONS: u64 = 2_000;
 
 /// Beyond this a CPU had no time for it.
@@ -23,7 +23,7 @@ const END: u64 = u64::MAX;
 /// never are; clocks further apart than a question takes always are.
 ///
 /// # Errors
-/// Where a CPU is not ours, or had no time, or no thread can be had.
+/// If a CPU is not ours, or had no time, or no thread can be had.
 pub(super) fn disagree(clock: Clock, [one, other]: [CpuId; 2]) -> io::Result<bool> {
     let (asked, answered, answer) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {

@@ -23,7 +23,7 @@ use switchcost_units::Nanos;
 use super::machine::{Machine, address_of};
 use super::timer::{SignalTimer, is_of_a_timer, require_deliverable};
 
-/// The scheduler that the signal belongs to; null where there is none.
+/// The scheduler that the signal belongs to; null if there is none.
 static RUNNING: AtomicPtr<Scheduler> = AtomicPtr::new(std::ptr::null_mut());
 
 /// What a thread does when it has the CPU, again and again.
@@ -51,7 +51,7 @@ pub struct Scheduler {
 impl Green {
     /// Threads 1 to `threads - 1` call `turn` for ever, each with its number, whenever they have the CPU.
     ///
-    /// Errors where another set lives in this process, there is no memory for the stacks, or the calling thread blocks
+    /// Errors if another set lives in this process, there is no memory for the stacks, or the calling thread blocks
     /// the timer's signal, which every thread would inherit.
     pub fn new(threads: usize, turn: Turn) -> io::Result<Green> {
         require_deliverable()?;
@@ -85,7 +85,7 @@ impl Green {
 
     /// Runs `body` as thread 0 while the timer takes the CPU from the running thread, once a `period`.
     ///
-    /// Errors where the period is zero or there is no timer to be had.
+    /// Errors if the period is zero or there is no timer to be had.
     pub fn preempting<T>(
         &self,
         period: Nanos,
@@ -138,7 +138,7 @@ impl Drop for Green {
 }
 
 impl Scheduler {
-    /// Goes to the end of the run queue; returns at once where it is empty.
+    /// Goes to the end of the run queue; returns at once if it is empty.
     pub fn yield_now(&self) {
         self.is_busy.store(true, SeqCst);
         self.switch_to_next(&self.yields);

@@ -1,5 +1,5 @@
-//! The core's cycles as the CPU itself counts them, where it can be asked: by its performance counters or, free of those, by APERF. A
-//! counter that gives the known number of cycles for the probe's chain is the core's clock; and where that number is not known of a core,
+//! The core's cycles as the CPU itself counts them, if it can be asked: by its performance counters or, free of those, by APERF. A
+//! counter that gives the known number of cycles for the probe's chain is the core's clock; and if that number is not known of a core,
 //! the counter gives it.
 
 use std::fmt;
@@ -51,7 +51,7 @@ pub trait CycleSource {
 
 /// A counter that goes on while it is read.
 pub trait RunningCounter {
-    /// What it has counted so far; `None` where it did not count all the time.
+    /// What it has counted so far; `None` if it did not count all the time.
     fn count(&mut self) -> Option<u64>;
 }
 
@@ -81,7 +81,7 @@ fn register(name: &str) -> io::Result<Dynamic> {
     builder.build().map_err(missing)
 }
 
-/// Registers can leave nothing out, and are refused where they are asked to.
+/// Registers can leave nothing out, and are refused if they are asked to.
 fn running(mut builder: Builder<'static>, is_hardware: bool, cpu: CpuId) -> io::Result<Counter> {
     builder
         .any_pid()
@@ -119,7 +119,7 @@ impl Count {
     }
 }
 
-/// Asks the counters for the cycles of the probe's chain, and takes the first that gives the known answer into `clock`; where none
+/// Asks the counters for the cycles of the probe's chain, and takes the first that gives the known answer into `clock`; if none
 /// is known of this core, a whole number of cycles for each multiplication.
 pub fn prove(
     source: &dyn CycleSource,

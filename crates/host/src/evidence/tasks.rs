@@ -65,7 +65,7 @@ impl TaskId {
 pub struct TaskCounts {
     /// Switches by kind.
     pub switches: KernelSwitches,
-    /// Time spent ready and waiting, where the kernel keeps account of it (CONFIG_SCHED_INFO).
+    /// Time spent ready and waiting, if the kernel keeps account of it (CONFIG_SCHED_INFO).
     pub run_delay: Option<Nanos>,
     /// Page faults without I/O.
     pub minor_faults: u64,
@@ -173,7 +173,7 @@ pub(crate) fn parse_switches(status: &str) -> Option<KernelSwitches> {
 /// What one tick of /proc/PID/stat is on every Linux machine (USER_HZ is 100).
 const TICK: Nanos = Nanos::millis(10);
 
-/// Two fields of /proc/PID/stat by their numbers in proc(5), counted behind the name, which may hold anything.
+/// Two fields of /proc/PID/stat by their numbers in proc(5), counted after the name, which may hold anything.
 fn parse_fields(stat: &str, numbers: [usize; 2]) -> Option<(u64, u64)> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     let field = |number: usize| behind_name.split_whitespace().nth(number - 3)?.parse().ok();

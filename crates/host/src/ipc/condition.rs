@@ -133,7 +133,7 @@ impl Channel for Turn {
 mod tests {
     use super::*;
 
-    /// As in the blog post: the lock is held from before the first hand-off until behind the last.
+    /// As in the blog post: the lock is held from before the first hand-off until after the last.
     #[test]
     fn whose_turn_it_is_holds_the_lock() {
         let turns = Turns::new().expect("a monitor");

@@ -44,7 +44,7 @@ impl Seen {
         )
     }
 
-    /// Fields of proc(5), counted behind the name, which may hold anything. Who has ended is not there.
+    /// Fields of proc(5), counted after the name, which may hold anything. Who has ended is not there.
     fn parse(stat: &str, process: u32, thread: u32, used: Nanos) -> Option<Seen> {
         let (before, behind) = stat.rsplit_once(") ")?;
         let name = before.split_once(" (")?.1.to_owned();

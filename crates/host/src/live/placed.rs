@@ -12,7 +12,7 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::control::cpu_set;
 use switchcost_facts::Root;
 
-/// On one CPU until it is dropped; then, and where this process is killed, it may run where it could before.
+/// On one CPU until it is dropped; then, and if this process is killed, it may run where it could before.
 #[derive(Debug)]
 pub struct Placed {
     order: Option<PutBack>,
@@ -34,7 +34,7 @@ impl Placed {
     /// Lets a thread run on that CPU alone.
     ///
     /// # Errors
-    /// Where the kernel refuses it, or there is no process that puts it back.
+    /// If the kernel refuses it, or there is no process that puts it back.
     pub fn place(id: ThreadId, cpu: CpuId) -> io::Result<Placed> {
         let allowed = allowed_cpus(id.thread)?;
         if allowed == [cpu] {
@@ -124,7 +124,7 @@ impl PutBack {
     }
 }
 
-/// What a process does that was started to put a thread back where its run is killed.
+/// What a process does that was started to put a thread back if its run is killed.
 pub(crate) fn put_back(words: &[String]) {
     PutBack::parse(words).iter().for_each(PutBack::perform);
 }
@@ -138,7 +138,7 @@ fn ticks_since_boot() -> u64 {
 /// The CPUs that a thread may run on.
 ///
 /// # Errors
-/// Where there is none of that number.
+/// If there is none of that number.
 pub fn allowed_cpus(thread: u32) -> io::Result<Vec<CpuId>> {
     let set = sched_getaffinity(pid(thread))?;
     Ok((0..CpuSet::MAX_CPU as u32)
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(PutBack::parse(&order.words()[1..]), None);
     }
 
-    /// Where there is one CPU alone nothing is to be put back.
+    /// If there is one CPU alone nothing is to be put back.
     #[test]
     fn who_was_placed_is_put_back_and_who_was_moved_since_is_left() {
         let sleeper = Sleeper::start();

@@ -35,7 +35,7 @@ impl LiveThread {
     /// Opens them.
     ///
     /// # Errors
-    /// Where there is no such thread, or the kernel keeps no account.
+    /// If there is no such thread, or the kernel keeps no account.
     pub fn open(id: ThreadId) -> io::Result<LiveThread> {
         let open =
             |name: &str| File::open(format!("/proc/{}/task/{}/{name}", id.process, id.thread));
@@ -46,10 +46,10 @@ impl LiveThread {
         })
     }
 
-    /// CPU time so far; exact where it does not run at this moment, as while the caller is on its CPU.
+    /// CPU time so far; exact if it does not run at this moment, as while the caller is on its CPU.
     ///
     /// # Errors
-    /// Where it has ended.
+    /// If it has ended.
     pub fn cpu_time(&mut self) -> io::Result<Nanos> {
         let text = read_text(Some(&self.schedstat), &mut self.text).ok_or_else(ended)?;
         text.split_ascii_whitespace()
@@ -62,7 +62,7 @@ impl LiveThread {
     /// Switches so far.
     ///
     /// # Errors
-    /// Where it has ended.
+    /// If it has ended.
     pub fn switches(&mut self) -> io::Result<KernelSwitches> {
         read_text(Some(&self.status), &mut self.text)
             .and_then(parse_switches)

@@ -31,7 +31,7 @@ enum Expected {
 
 /// Tests every event as [`prove`] does. Gives those that may be used, and the outcome of each test.
 ///
-/// Takes a few milliseconds, and up to half a second where the CPU's counters of far caches are there to be tested.
+/// Takes a few milliseconds, and up to half a second if the CPU's counters of far caches are there to be tested.
 pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec<SelfTest>) {
     let events: Vec<Event> = Event::iter().collect();
     let tests = prove(source, &events, cpu);

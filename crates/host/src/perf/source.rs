@@ -17,7 +17,7 @@ pub struct Reading {
     pub values: Vec<u64>,
     /// How long the group was asked to count.
     pub enabled: Duration,
-    /// How long it did: less where the CPU has fewer counters than were asked for.
+    /// How long it did: less if the CPU has fewer counters than were asked for.
     pub running: Duration,
 }
 
@@ -101,7 +101,7 @@ impl CounterSource for System {
     }
 }
 
-/// The first event leads the group. A task clock has to: behind another leader Linux 6.18 reads it as it was at the last
+/// The first event leads the group. A task clock has to: after another leader Linux 6.18 reads it as it was at the last
 /// timer tick, which the known-answer test has shown.
 pub(super) fn open(
     events: &[Event],

@@ -85,7 +85,7 @@ impl SwitchRecords {
     /// Records what this thread and those that it starts from here on do, on all these CPUs.
     ///
     /// # Errors
-    /// Where the kernel refuses.
+    /// If the kernel refuses.
     pub fn open_for_own_children(cpus: &[CpuId]) -> Result<SwitchRecords, Unavailable> {
         let ring = |&cpu: &CpuId| {
             let mut counting = event(0, cpu);
@@ -110,7 +110,7 @@ impl SwitchRecords {
     /// Records what another thread and those that it starts from here on do.
     ///
     /// # Errors
-    /// Where the kernel refuses.
+    /// If the kernel refuses.
     pub fn add(&mut self, thread: u32) -> Result<(), Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         for (cpu, ring) in &self.rings {

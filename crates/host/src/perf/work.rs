@@ -40,7 +40,7 @@ impl CallCounter {
     /// Of one thread, and not of those that it starts.
     ///
     /// # Errors
-    /// Where the kernel refuses it, with what helps.
+    /// If the kernel refuses it, with what helps.
     pub fn open(called: &Called, thread: u32) -> Result<CallCounter, Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         match called {

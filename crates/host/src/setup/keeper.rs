@@ -21,10 +21,10 @@ const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 /// Exit code of commands that failed before the program was started, unless they have one of their own.
 const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"\n";
 
-/// Runs the program of these words behind commands and wrapper, and undoes what they did: commands, wrapper, undoing, program, arguments.
+/// Runs the program of these words after commands and wrapper, and undoes what they did: commands, wrapper, undoing, program, arguments.
 ///
 /// # Errors
-/// Where it could not be started, or no one reads what came of it.
+/// If it could not be started, or no one reads what came of it.
 pub fn keep(words: &[OsString]) -> io::Result<()> {
     let [commands, wrapper, undo, program @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -50,7 +50,7 @@ pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> io::R
     }
 }
 
-/// Returns only where something is refused.
+/// Returns only if something is refused.
 fn become_program(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> Errno {
     if let Err(error) = prepare(state, ready, supervisor) {
         return error;

@@ -126,7 +126,7 @@ impl PidNamespace {
         Step::Clone.refused(error)
     }
 
-    /// [`PidNamespace::enter`], and where that is refused, what of it.
+    /// [`PidNamespace::enter`], and if that is refused, what of it.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.enter().map_err(|(step, error)| step.refused(error))
     }

@@ -114,7 +114,7 @@ fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-/// False where there is no order and will be none.
+/// False if there is no order and will be none.
 fn take_order(state: &mut State<'_>) -> rustix::io::Result<bool> {
     let mut bytes = [0; 4];
     if rustix::io::read(&state.orders, &mut bytes)? != bytes.len() {
@@ -143,7 +143,7 @@ fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> rustix::io::Resul
     reports::send(&state.report_to, ENDED, program as u32, status)
 }
 
-/// The number and the raw status of a child that has ended; none where none has, an error where none is left.
+/// The number and the raw status of a child that has ended; none if none has, an error if none is left.
 fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     match wait(WaitOptions::NOHANG) {
         Err(Errno::INTR) => Ok(None),

@@ -33,7 +33,7 @@ impl Program {
     /// A program by its words, of which the first is a path or a name in PATH.
     ///
     /// # Errors
-    /// Where there is none of that name, or a word holds a zero.
+    /// If there is none of that name, or a word holds a zero.
     pub fn new(
         words: impl IntoIterator<Item = impl Into<OsString>>,
         environment: Variables,
@@ -69,7 +69,7 @@ impl Program {
     /// A command for the shell, in our environment.
     ///
     /// # Errors
-    /// Where it holds a zero.
+    /// If it holds a zero.
     pub fn shell(command: &OsStr, arguments: &[OsString]) -> io::Result<Program> {
         let first: [OsString; 4] = ["/bin/sh".into(), "-c".into(), command.into(), "sh".into()];
         Program::new(
@@ -150,7 +150,7 @@ pub enum Report {
     Launched {
         /// Which program.
         program: u32,
-        /// The number of its process, in the PID namespace of the programs, where they have one.
+        /// The number of its process, in the PID namespace of the programs, if they have one.
         pid: i32,
     },
     /// The kernel refused to start it.

@@ -13,7 +13,7 @@ use rustix::process::Pid;
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     folder: Arc<OwnedFd>,
-    /// The first of the PID namespace whose numbers these are; none where they are ours.
+    /// The first of the PID namespace whose numbers these are; none if they are ours.
     first: Option<Pid>,
 }
 
@@ -46,7 +46,7 @@ impl TaskFiles {
     /// The file `name` about a task.
     ///
     /// # Errors
-    /// Where there is no such task, or we may not look.
+    /// If there is no such task, or we may not look.
     pub fn open(&self, pid: u32, tid: u32, name: &str) -> io::Result<File> {
         let path = format!("{pid}/task/{tid}/{name}");
         Ok(openat(
@@ -61,7 +61,7 @@ impl TaskFiles {
     /// The number that a task has in our own namespace: this reads files of all processes.
     ///
     /// # Errors
-    /// Where there is no such task, or none that we see.
+    /// If there is no such task, or none that we see.
     pub fn number_here(&self, pid: u32, tid: u32) -> io::Result<u32> {
         let Some(first) = self.first else {
             return Ok(tid);

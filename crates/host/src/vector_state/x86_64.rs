@@ -41,7 +41,7 @@ fn components(state: VectorState) -> u64 {
 /// Offset and size of a component beyond the header, in bytes.
 type Place = (u32, usize, usize);
 
-/// The extended components that the kernel lets programs use; none without XSAVE, or where XINUSE cannot be read.
+/// The extended components that the kernel lets programs use; none without XSAVE, or if XINUSE cannot be read.
 fn places() -> Option<Vec<Place>> {
     if !std::arch::is_x86_feature_detected!("xsave") {
         return None;
@@ -62,7 +62,7 @@ fn places() -> Option<Vec<Place>> {
     )
 }
 
-/// What XSAVE writes of a state; none where it cannot be had.
+/// What XSAVE writes of a state; none if it cannot be had.
 pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     let (wanted, places) = (components(state), places()?);
     let there = places
@@ -91,7 +91,7 @@ fn extended_control(number: u32) -> u64 {
 pub(super) struct Area {
     memory: Memory,
     wanted: u64,
-    /// Those that are loaded or initialised: vector registers alone, and tiles only where they are asked for.
+    /// Those that are loaded or initialised: vector registers alone, and tiles only if they are asked for.
     touched: u64,
 }
 

@@ -9,7 +9,7 @@ pub(crate) const LOOK: Nanos = Nanos::seconds(1);
 /// Who has less of a CPU is hardly ever preempted.
 pub(crate) const LEAST_SHARE: f64 = 0.02;
 
-/// Why a service cannot be measured. Reads well behind "failed to inject: ".
+/// Why a service cannot be measured. Reads well after "failed to inject: ".
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceFault {
     /// Nothing has that number.

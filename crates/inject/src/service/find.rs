@@ -70,7 +70,7 @@ impl Found {
 /// how the user has it.
 ///
 /// # Errors
-/// Where there is none, it does nothing, or its work cannot be counted.
+/// If there is none, it does nothing, or its work cannot be counted.
 pub fn find(
     number: u32,
     counted: &Work,

@@ -14,7 +14,7 @@ use crate::run::{Progress, Stop};
 
 /// Reports what comes of an order, reply by reply.
 pub trait Follower {
-    /// The next reply; none where it was stopped.
+    /// The next reply; none if it was stopped.
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
 }
 
@@ -30,7 +30,7 @@ pub struct Followed {
 /// Hands every group to `sink`, until it is over.
 ///
 /// # Errors
-/// The sink's, and where it cannot be done.
+/// The sink's, and if it cannot be done.
 pub fn follow<E: From<ServiceFault>>(
     follower: &mut dyn Follower,
     stop: &mut dyn Stop<Group>,
@@ -76,7 +76,7 @@ impl ProcessFollower {
     /// Starts it.
     ///
     /// # Errors
-    /// Where there is no process to be had.
+    /// If there is no process to be had.
     pub fn start(order: ServiceOrder) -> Result<ProcessFollower, ServiceFault> {
         // The last group may begin right before the end.
         let phase = order

@@ -125,7 +125,7 @@ impl Tally {
         self.chains += cpu.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
     }
 
-    /// As a harmonic mean over CPU time; 0 where there was none.
+    /// As a harmonic mean over CPU time; 0 if there was none.
     fn chain_ps(&self, rate: TickRate) -> u64 {
         let ticks = if self.chains > 0.0 {
             self.cpu as f64 / self.chains

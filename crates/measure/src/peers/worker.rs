@@ -19,12 +19,12 @@ use crate::experiment::Split;
 /// What a task reports of the rounds in which it handed the token on.
 pub(crate) struct Passed {
     pub(crate) time: Split,
-    /// Its switches up to the first receive; `None` where that was timed.
+    /// Its switches up to the first receive; `None` if that was timed.
     first: Option<KernelSwitches>,
 }
 
 impl Passed {
-    /// To be asked behind the receive that follows the last round.
+    /// To be asked after the receive that follows the last round.
     pub(crate) fn switches_since(&self) -> KernelSwitches {
         self.first
             .map(|first| usage::own_switches().since(first))
@@ -71,7 +71,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Whether the registers are still in use behind the last hand-off.
+    /// Whether the registers are still in use after the last hand-off.
     fn check(self) -> io::Result<()> {
         match self.vectors.filter(|vectors| !vectors.are_in_use()) {
             None => Ok(()),
@@ -204,8 +204,8 @@ impl Worker {
         }
     }
 
-    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. The switches are counted from behind the
-    /// first receive, where that is not timed.
+    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. The switches are counted from after the
+    /// first receive, if that is not timed.
     pub(crate) fn pass_on(
         &self,
         shared: &Shared,
@@ -294,7 +294,7 @@ fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64)
 }
 
 /// The one loop of every task in both arms: takes the token, walks, hands it on; each hand-off is timed from before the
-/// send, by whichever task, to after the receive, and each walk by itself. Notes single hand-offs where asked to.
+/// send, by whichever task, to after the receive, and each walk by itself. Notes single hand-offs if asked to.
 #[inline(never)]
 pub(crate) fn pass_on(
     shared: &Shared,

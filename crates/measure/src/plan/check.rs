@@ -19,7 +19,7 @@ const WALKED_PER_NS: u64 = 100;
 /// Walks of a repetition, at the very least: two arms, two batches of each, a round to warm up and a timed one.
 const WALKS: u64 = 8;
 
-/// Why a plan cannot be run. Reads well behind "failed to plan the measurement: ".
+/// Why a plan cannot be run. Reads well after "failed to plan the measurement: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A working set that cannot be walked.
@@ -68,7 +68,7 @@ pub enum PlanError {
         /// The mechanism.
         mechanism: Mechanism,
     },
-    /// Tasks that run at once, where they share nothing.
+    /// Tasks that run at once, if they share nothing.
     #[error(
         "found {found} for tasks that run at once, need {needed}; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
     )]
@@ -83,7 +83,7 @@ pub enum PlanError {
         "found a --size of 0 for the reload of a working set, need some, such as --size 64KiB,1MiB"
     )]
     NothingToReload,
-    /// A reload where no task can keep the token without a switch.
+    /// A reload if no task can keep the token without a switch.
     #[error(
         "found {what} for the reload of a working set, need a token that a task can hand to itself on one CPU, over memory of its          own: --mechanism pipe, eventfd, futex and the like, --sharing private, one CPU"
     )]
@@ -91,7 +91,7 @@ pub enum PlanError {
         /// What it was to be measured over.
         what: String,
     },
-    /// Vector registers where no task of ours hands a token on right behind loading them.
+    /// Vector registers if no task of ours hands a token on right after loading them.
     #[error(
         "found {mechanism} with --vector-state, need a token that tasks of the kernel hand on: --mechanism pipe, eventfd, futex and the like"
     )]
@@ -157,7 +157,7 @@ pub enum PlanError {
         size: Bytes,
         /// Repetitions that the interval takes at least.
         repetitions: u32,
-        /// The other cases, where there are any.
+        /// The other cases, if there are any.
         and_others: String,
         /// What all of them together may walk over, if all cases shrank alike.
         fits: Bytes,
@@ -322,7 +322,7 @@ fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
 
 /// Refuses a plan whose arrays cannot be prepared and walked as often as an interval takes at least, however fast the
 /// machine. Repetitions are spread over all cases alike until each has enough, so a budget that is too short for all of
-/// them leaves next to none with a number. The last repetition may end behind the budget.
+/// them leaves next to none with a number. The last repetition may end after the budget.
 pub(super) fn check_time(
     cases: &[Case],
     budget: Nanos,
@@ -352,7 +352,7 @@ pub(super) fn check_time(
 }
 
 /// Refuses a plan whose pauses alone take longer than its budget: there is one before each batch, and a repetition has a batch of either
-/// arm at the least. The last repetition may end behind the budget.
+/// arm at the least. The last repetition may end after the budget.
 pub(super) fn check_pauses(
     pause: Option<Nanos>,
     cases: usize,

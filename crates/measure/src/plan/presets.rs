@@ -76,7 +76,7 @@ fn direct_drafts(is_first_only: bool) -> Vec<Draft> {
     Mechanism::real().flat_map(variants).collect()
 }
 
-/// The pipe under the ordinary scheduler, too: what programs pay, where real-time priority is there to measure well.
+/// The pipe under the ordinary scheduler, too: what programs pay, if real-time priority is there to measure well.
 fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     betweens.iter().map(|between| Draft {
         policy: Some(Policy::Other),
@@ -210,7 +210,7 @@ fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
     control.into_iter().chain(named).collect()
 }
 
-/// The mechanisms that are named, or the pipe; and walks at once where they are asked for.
+/// The mechanisms that are named, or the pipe; and walks at once if they are asked for.
 fn mechanisms(selection: &Selection) -> Vec<Mechanism> {
     let named = if selection.mechanisms.is_empty() {
         vec![Mechanism::Pipe]
@@ -308,7 +308,7 @@ const BESIDE_RUNTIMES: [(Mechanism, Between); 3] = [
     (Mechanism::Pipe, Between::Process),
 ];
 
-/// What the others touch while a task with an array of this size is away, where its reload is asked for.
+/// What the others touch while a task with an array of this size is away, if its reload is asked for.
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     match selection.away.as_slice() {
         [] if selection.reload => vec![Some(size)],
@@ -325,7 +325,7 @@ fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     }
 }
 
-/// The wanted variants of a mechanism; its usual one where none is named.
+/// The wanted variants of a mechanism; its usual one if none is named.
 fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
     let own = mechanism.betweens();
     let chosen: Vec<Between> = own

@@ -197,7 +197,7 @@ pub struct LatencyPlan {
     pub sizes: Vec<Bytes>,
     /// The largest cache: no larger memory comes back from caches.
     pub last_level: Bytes,
-    /// Memory that all caches together do not hold, to empty them; none where there is not so much.
+    /// Memory that all caches together do not hold, to empty them; none if there is not so much.
     pub flush: Option<Bytes>,
 }
 

@@ -15,10 +15,10 @@ use switchcost_workload::Pages;
 pub(super) const LINE: usize = 8;
 /// 5 lines: farther than the next ones that are fetched in any case.
 const STRIDE: usize = 5;
-/// Of so many lines one is touched where none beside it are: those would be fetched with it. A power of two.
+/// Of so many lines one is touched if none beside it are: those would be fetched with it. A power of two.
 const SPREAD: usize = 8;
 
-/// Turns of a loop, 50 instructions: with as many still to run a core does not fetch what comes behind them.
+/// Turns of a loop, 50 instructions: with as many still to run a core does not fetch what comes after them.
 const TURNS: u32 = 24;
 
 pub(super) enum Array {

@@ -28,7 +28,7 @@ impl Tasks {
         })
     }
 
-    /// All tasks in turn; returns how often one gave the thread to the executor and got it back, and the part behind the warm-up.
+    /// All tasks in turn; returns how often one gave the thread to the executor and got it back, and the part after the warm-up.
     fn together(&self, batch: Batch) -> (u64, Part) {
         let set = LocalSet::new();
         let switches = Rc::new(Cell::new(0));

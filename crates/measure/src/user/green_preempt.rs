@@ -21,7 +21,7 @@ use crate::experiment::{Batch, Experiment, Split, Timed};
 /// The shortest time between two signals; a walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Signals of a batch: half a millisecond where nothing is walked, short beside changes of the core's speed.
+/// Signals of a batch: half a millisecond if nothing is walked, short beside changes of the core's speed.
 const SIGNALS: u64 = 4;
 
 pub(super) struct PreemptedGreens {
@@ -68,7 +68,7 @@ impl Gaps {
         self.left.load(SeqCst) == 0
     }
 
-    /// The gaps as hand-offs, and the walks behind them.
+    /// The gaps as hand-offs, and the walks after them.
     fn time(&self) -> Split {
         Split {
             handoffs: Ticks(self.gaps.load(SeqCst)),
@@ -76,7 +76,7 @@ impl Gaps {
         }
     }
 
-    /// One signal less to wait for. Two threads may come here for the last one, where the next signal takes the CPU from
+    /// One signal less to wait for. Two threads may come here for the last one, if the next signal takes the CPU from
     /// the first before it has counted: below zero there is nothing to count.
     fn count_one(&self) {
         let _ = self

@@ -1,5 +1,5 @@
 //! A made-up switch: the switching arm burns a known time at each hand-off, and a known time more at each walk.
-//! What the instrument makes of it is known before it is measured. Where both times are 0 the switching arm runs the
+//! What the instrument makes of it is known before it is measured. If both times are 0 the switching arm runs the
 //! baseline's own code: two arms without any difference (an A/A run).
 
 use std::io;
@@ -53,7 +53,7 @@ struct Burner {
     clock: Clock,
     /// What a burn costs beyond the distance of its first and last reading; calibrated, not assumed.
     overhead: i64,
-    /// Still to be burnt; negative where too much was.
+    /// Still to be burnt; negative if too much was.
     owed: i64,
 }
 

@@ -23,10 +23,10 @@ pub struct KnownReload {
     pub name: String,
     /// What a switch costs, by what others touched meanwhile and by how long the program then ran; in this order, smallest first.
     pub points: Vec<KnownPoint>,
-    /// What a preemption costs it whose preemptor touches nothing, with the timer's interrupt; none where that is not known.
+    /// What a preemption costs it whose preemptor touches nothing, with the timer's interrupt; none if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<Cost>,
-    /// How many lines it uses at most until it is switched from, by how long that takes, shortest first; empty where that is not known.
+    /// How many lines it uses at most until it is switched from, by how long that takes, shortest first; empty if that is not known.
     pub most_lines: Vec<KnownLines>,
 }
 
@@ -65,7 +65,7 @@ pub enum KnownBy {
     Profile,
 }
 
-/// What bringing back costs behind one switch.
+/// What bringing back costs after one switch.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KnownPoint {
     /// What others touched meanwhile.

@@ -21,7 +21,7 @@ pub struct SampledStacks {
 pub struct Module {
     /// Its path in the process's own view of files, or the kernel's word in brackets; hostile text until escaped.
     pub path: String,
-    /// Its inode; 0 where it is no file.
+    /// Its inode; 0 if it is no file.
     pub inode: u64,
 }
 
@@ -50,7 +50,7 @@ pub struct UserStack {
     pub samples: u64,
     /// Switches that these samples represent.
     pub switches: u64,
-    /// Indices of its frames, the innermost first; empty where there is no stack, as at the end of a task.
+    /// Indices of its frames, the innermost first; empty if there is no stack, as at the end of a task.
     pub frames: Vec<u32>,
 }
 

@@ -19,7 +19,7 @@ pub struct Prices {
     pub program_version: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// The model of the processor, where it is known.
+    /// The model of the processor, if it is known.
     pub cpu_model: Option<String>,
     /// Its caches.
     pub caches: Vec<Cache>,
@@ -27,11 +27,11 @@ pub struct Prices {
     pub line_bytes: Bytes,
     /// Of each kind, size and footprint.
     pub lines: Vec<Price>,
-    /// What the kernel's own way through a switch takes longer behind each footprint; empty where it was not measured.
+    /// What the kernel's own way through a switch takes longer after each footprint; empty if it was not measured.
     pub switch_path: Vec<SwitchPath>,
 }
 
-/// What a line of an array costs more right behind a footprint than without.
+/// What a line of an array costs more right after a footprint than without.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Price {
     /// How the array is walked.
@@ -50,7 +50,7 @@ pub struct Price {
     pub n: usize,
 }
 
-/// What the kernel's own way through a switch takes longer behind a footprint: of a loop without data.
+/// What the kernel's own way through a switch takes longer after a footprint: of a loop without data.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SwitchPath {
     /// What the other task touches.

@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// What stands before the checksum. A line is a JSON object, so this is its last field.
 const FIELD: &[u8] = b",\"check\":\"";
 
-/// What stands behind it.
+/// What stands after it.
 const CLOSE: &[u8] = b"\"}";
 
 /// Hexadecimal digits of a checksum.
@@ -58,10 +58,10 @@ impl Chain {
         Chain(check)
     }
 
-    /// Takes the checksum off a line where it is right, and gives the chain up to this line.
+    /// Takes the checksum off a line if it is right, and gives the chain up to this line.
     ///
     /// # Errors
-    /// Where it has none, or that of something else.
+    /// If it has none, or that of something else.
     pub fn open(self, line: &mut Vec<u8>) -> Result<Chain, BrokenChain> {
         let body = line
             .len()

@@ -14,7 +14,7 @@ use crate::{as_argument, printable};
 /// What to choose if a record cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
-/// Why a record could not be written. Reads well behind "failed to write the record: ".
+/// Why a record could not be written. Reads well after "failed to write the record: ".
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
     /// The file exists.
@@ -60,7 +60,7 @@ impl WriteRecordError {
     }
 }
 
-/// Why a file is not a record that can be read. Reads well behind "failed to read the record: ".
+/// Why a file is not a record that can be read. Reads well after "failed to read the record: ".
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
     /// The file cannot be read.

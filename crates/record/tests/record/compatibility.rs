@@ -145,7 +145,7 @@ fn fields_of_later_programs_are_passed_over() {
     assert_eq!(read(&written(&values)).expect("still a record"), expected);
 }
 
-/// Fields that may be missing: where nothing is known, or where the batch was not run for it.
+/// Fields that may be missing: if nothing is known, or if the batch was not run for it.
 const OPTIONAL: [&str; 15] = [
     "switches",
     "multiplication_cycles",

@@ -1,4 +1,4 @@
-//! A record that was cut off anywhere behind its header is read up to its last whole line.
+//! A record that was cut off anywhere after its header is read up to its last whole line.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -7,7 +7,7 @@ use switchcost_record::{MeasureRecord, ReadRecordError};
 use crate::arbitrary::record;
 use crate::{Folder, SAMPLE, read, written};
 
-/// Lines behind the header.
+/// Lines after the header.
 fn count(record: &MeasureRecord) -> usize {
     let end = usize::from(record.end.is_some());
     let samples = record.samples.len() + record.cycles.len() + record.runtime_runs.len();

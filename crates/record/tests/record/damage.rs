@@ -7,7 +7,7 @@ use switchcost_record::{MeasureRecord, ReadRecordError};
 
 use crate::{Folder, SAMPLE, bodies, damage, joined, read, sealed};
 
-/// Whether a reader says the right thing of a line of the sample with another byte, sealed anew behind the header: what only the parser
+/// Whether a reader says the right thing of a line of the sample with another byte, sealed anew after the header: what only the parser
 /// sees.
 fn is_named_or_harmless(folder: &Folder, line: &str, at: usize, byte: u8) -> Result<(), String> {
     let header = bodies().swap_remove(0).into_bytes();

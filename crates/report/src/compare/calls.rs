@@ -45,7 +45,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     }
 }
 
-/// What is shown of them; nothing where no difference is.
+/// What is shown of them; nothing if no difference is.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let calls: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).collect();
     match calls[..] {

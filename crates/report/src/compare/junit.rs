@@ -1,6 +1,6 @@
 //! A comparison as JUnit's XML, which CI systems show as tests: a test for each number that was asked for.
 //!
-//! A test fails where its number has grown by more than the limit, and is an error where it could not be compared.
+//! A test fails if its number has grown by more than the limit, and is an error if it could not be compared.
 
 use std::fmt::Write as _;
 

@@ -107,7 +107,7 @@ pub(super) fn basis(comparison: &Comparison) -> String {
     }
 }
 
-/// What ratios of costs are about; nothing where no cost is compared.
+/// What ratios of costs are about; nothing if no cost is compared.
 pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     let is_cost = |pair: &Pair| {
         matches!(

@@ -1,5 +1,5 @@
 //! One screen: the answer, what differs around the two sides, the costs that changed most, and on what that stands. Everything
-//! else is behind `--details` and in the page.
+//! else is under `--details` and in the page.
 
 use std::cmp::Ordering;
 
@@ -68,7 +68,7 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
     page.items_up_to(MOST_LINES, &notes);
 }
 
-/// Nothing where nothing differs.
+/// Nothing if nothing differs.
 fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     if facts.is_empty() {
         return;

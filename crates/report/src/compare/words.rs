@@ -43,7 +43,7 @@ pub(super) fn across(pair: &Pair) -> String {
     differing(base, new).into_iter().map(one).collect()
 }
 
-/// What the other task of a preemption touches, and how often it comes where that differs.
+/// What the other task of a preemption touches, and how often it comes if that differs.
 pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
     let touched = if size.0 == 0 {
         "nothing touched".to_owned()
@@ -65,7 +65,7 @@ pub(super) fn who(who: &Who) -> String {
     }
 }
 
-/// The design; where the sides call it otherwise, both names.
+/// The design; if the sides call it otherwise, both names.
 pub(super) fn design(place: &Place) -> String {
     match (&place.base_design, &place.new_design) {
         (Some(base), Some(new)) if base != new => format!("{base} to {new}"),
@@ -152,7 +152,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
     }
 }
 
-/// The same with its interval, where it has one.
+/// The same with its interval, if it has one.
 pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     let Some((low, high)) = cost.interval else {
         return value(cost, unit);

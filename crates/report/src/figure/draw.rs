@@ -41,7 +41,7 @@ const SYMBOLS: [MarkerSymbol; 4] = [
     MarkerSymbol::TriangleUpOpen,
 ];
 
-/// Bands behind points, and what was left out.
+/// Bands after points, and what was left out.
 const BAND: &str = "rgba(128,128,128,0.3)";
 const LEFT_OUT: &str = "#B3261E";
 
@@ -182,7 +182,7 @@ impl Plane<'_> {
         }
     }
 
-    /// The points where they are drawn, with what a pointer shows; a gap where there is nothing.
+    /// The points where they are drawn, with what a pointer shows; a gap if there is nothing.
     fn scatter(
         &self,
         series: &Series,

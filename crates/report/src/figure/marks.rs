@@ -67,7 +67,7 @@ pub(super) fn upright(x: f64) -> Shape {
         .line(ShapeLine::new().color(GREY).width(1.0).dash(DashType::Dot))
 }
 
-/// Names of marked places in a row at the top of a figure, on lower rows where they would overlap.
+/// Names of marked places in a row at the top of a figure, on lower rows if they would overlap.
 pub(super) fn names_at_marks(
     marks: &[Mark],
     [first, last]: [f64; 2],

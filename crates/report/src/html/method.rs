@@ -6,7 +6,7 @@ macro_rules! pages {
     };
 }
 
-/// The pages of `docs/method`, by name: a report is read where there is no source, and years later.
+/// The pages of `docs/method`, by name: a report is read if there is no source, and years later.
 const PAGES: &[(&str, &str)] = pages![
     "direct-cost",
     "total-and-indirect-cost",

@@ -144,7 +144,7 @@ impl Content {
         )
     }
 
-    /// What only several simulations together say; nothing where there are none.
+    /// What only several simulations together say; nothing if there are none.
     pub(super) fn of_all(parts: &[Part<'_>]) -> Option<Self> {
         let simulations: Vec<_> = parts
             .iter()

@@ -3,7 +3,7 @@ use plotly::Plot;
 
 use crate::figure::Figure;
 
-/// plotly.js as the plotly crate carries it, without the typesetter for formulas that stands behind it there.
+/// plotly.js as the plotly crate carries it, without the typesetter for formulas that stands after it there.
 fn plotly_js() -> String {
     let mut sources = Plot::offline_js_sources();
     let start = sources.find('>').map_or(0, |place| place + 1);

@@ -5,7 +5,7 @@ use crate::for_programs::csv;
 use crate::grid::Grid;
 use crate::plain::plain;
 
-/// A table with the columns that hold something. It scrolls by itself where it is too wide, with the keyboard too.
+/// A table with the columns that hold something. It scrolls by itself if it is too wide, with the keyboard too.
 pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     let columns = grid.shown_columns();
     html! {
@@ -24,7 +24,7 @@ pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     }
 }
 
-/// A heading; a cell where there is none, since a heading without words says nothing to who hears the page.
+/// A heading; a cell if there is none, since a heading without words says nothing to who hears the page.
 fn heading(name: &str, side: Side) -> Markup {
     html! {
         @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (plain(name)) } }

@@ -62,7 +62,7 @@ impl Row<'_> {
     }
 }
 
-/// A row for each footprint, of each period where there are several, and one for moves.
+/// A row for each footprint, of each period if there are several, and one for moves.
 pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
     let first = record.header.plan.period_ns;
     let mut rows: Vec<Row<'_>> = findings

@@ -21,13 +21,13 @@ pub(crate) struct Report<'a> {
     plan: &'a Plan,
     /// Whether it came to its end.
     is_complete: bool,
-    /// Why the result cannot be; null where nothing speaks against it.
+    /// Why the result cannot be; null if nothing speaks against it.
     doubt: Option<Doubt>,
     #[serde(flatten)]
     findings: &'a Findings,
     /// As in the record.
     runs: &'a [Run],
-    /// The service that was preempted where it runs; null where it was a command.
+    /// The service that was preempted where it runs; null if it was a command.
     service: Option<&'a ServiceFindings>,
     /// As in the record, of a service.
     groups: &'a [Group],

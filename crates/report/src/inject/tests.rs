@@ -352,7 +352,7 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
     assert_eq!(json["footprints"][2]["cost_ns"], serde_json::Value::Null);
 }
 
-/// The same at another period, where cold caches cost 3 us more.
+/// The same at another period, if cold caches cost 3 us more.
 fn at_two_periods() -> Injection {
     let mut record = small();
     record.header.plan.further = vec![Timing {

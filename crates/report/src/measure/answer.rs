@@ -10,7 +10,7 @@ use crate::quantity::{centre, interval, is_cost, number, percent, with_interval}
 /// Switches a second whose share of a CPU is given: what a busy server makes on each.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
 
-/// The size that speaks for working sets, where it was measured: that of a second-level cache or so.
+/// The size that speaks for working sets, if it was measured: that of a second-level cache or so.
 pub(super) const TYPICAL_SIZE: Bytes = Bytes::mib(1);
 
 /// Up to so many switches a hand-off takes one.
@@ -58,7 +58,7 @@ fn answer(findings: &Findings) -> String {
         .join(" ")
 }
 
-/// What is to be said against the headline. Flags of what its data cost stand beside that cost, where it is named.
+/// What is to be said against the headline. Flags of what its data cost stand beside that cost, if it is named.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
     let what = if finding.direct_ns.is_some() {
@@ -171,7 +171,7 @@ fn rounded(cycles: f64) -> String {
     }
 }
 
-/// The cheapest switch of user space, where the headline is one of the kernel's.
+/// The cheapest switch of user space, if the headline is one of the kernel's.
 fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     let user = |f: &&CaseFinding| {
         f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic
@@ -256,7 +256,7 @@ fn indirect<'a>(
         .collect()
 }
 
-/// That of 1 MiB where it was measured, else the largest.
+/// That of 1 MiB if it was measured, else the largest.
 fn typical<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,
@@ -303,7 +303,7 @@ fn reason(finding: &CaseFinding) -> &'static str {
     }
 }
 
-/// The largest of all sizes tried, where it is another than the typical one.
+/// The largest of all sizes tried, if it is another than the typical one.
 fn largest(
     findings: &Findings,
     headline: &CaseFinding,

@@ -2,7 +2,7 @@ use switchcost_record::{Case, Policy, Relation};
 use switchcost_units::format_cpu_list;
 use switchcost_workload::WorkingSet;
 
-/// One condition of a case: a column where it varies, a phrase in the caption where it does not.
+/// One condition of a case: a column if it varies, a phrase in the caption if it does not.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
     /// The column's name.

@@ -29,7 +29,7 @@ const QUANTITIES: [Quantity; 15] = [
     ("settled_walk", |f| Some(&f.reload.as_ref()?.settled_ns)),
 ];
 
-/// What is written of each quantity, behind the quantity's name.
+/// What is written of each quantity, after the quantity's name.
 const PARTS: [Column<Estimate>; 5] = [
     ("_ns", |e| float(Some(e.estimate))),
     ("_low_ns", |e| float(Some(e.low))),

@@ -12,7 +12,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Stands for a point that a logarithmic scale does not hold.
 const NO_POINT: char = '·';
 
-/// The figure that says most: the first curve, where there is one.
+/// The figure that says most: the first curve, if there is one.
 pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if let Some(curve) = findings.curves.first() {
         page.figure(|| figures::sizes(&record.header.host, findings, curve, 0));

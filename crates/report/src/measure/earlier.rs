@@ -8,7 +8,7 @@ use crate::quantity::number;
 /// Reasons why records were left out that are named.
 const REASONS: usize = 2;
 
-/// `None` where no earlier records were named.
+/// `None` if no earlier records were named.
 pub(super) fn in_words(header: &Header, findings: &Findings) -> Option<String> {
     let earlier = header.earlier.as_ref()?;
     let costs: Vec<(&CaseFinding, &BetweenRuns)> = findings
@@ -114,7 +114,7 @@ fn records(earlier: &EarlierRuns) -> String {
     )
 }
 
-/// What can be reached, where runs differ by too much for what was asked for.
+/// What can be reached, if runs differ by too much for what was asked for.
 fn out_of_reach(own: &[(&CaseFinding, &BetweenRuns)], wanted: f64) -> String {
     let beyond: Vec<f64> = own
         .iter()

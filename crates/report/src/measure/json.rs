@@ -20,10 +20,10 @@ pub(crate) struct Report<'a> {
     host: &'a HostManifest,
     /// The clock.
     clock: &'a ClockFacts,
-    /// Of runtimes of languages the versions, and what their hand-offs are; not there where none was measured.
+    /// Of runtimes of languages the versions, and what their hand-offs are; not there if none was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     runtimes: Option<&'a [RuntimeFacts]>,
-    /// Which earlier runs of the machine there were (`--history`), and by how much they differ; not there where none were named.
+    /// Which earlier runs of the machine there were (`--history`), and by how much they differ; not there if none were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<&'a EarlierRuns>,
     /// What was controlled, and whether that was possible.

@@ -48,7 +48,7 @@ fn is_at(finding: &CaseFinding, (tasks, kib): (u32, u64)) -> bool {
     finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib)
 }
 
-/// The seven cases on the CPU, under the policy and with the walk of `like`; `None` where one was not asked for.
+/// The seven cases on the CPU, under the policy and with the walk of `like`; `None` if one was not asked for.
 fn seven<'a>(pipes: &[&'a CaseFinding], like: &CaseFinding) -> Option<Vec<&'a CaseFinding>> {
     let run = |f: &CaseFinding| (f.case.placement.clone(), f.case.policy);
     let walk = |f: &CaseFinding| WorkingSet {

@@ -78,7 +78,7 @@ fn core(findings: &Findings) -> String {
     })
 }
 
-/// The CPUs and the policy, where all cases share them.
+/// The CPUs and the policy, if all cases share them.
 fn conditions(plan: &Plan) -> String {
     let cases: Vec<_> = plan.cases.iter().collect();
     let (varying, mut phrases) = split(&RUN[1..], &cases);

@@ -1,4 +1,4 @@
-//! How working sets come back behind a switch, walk by walk.
+//! How working sets come back after a switch, walk by walk.
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_units::Bytes;

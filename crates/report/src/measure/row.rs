@@ -20,7 +20,7 @@ pub(super) fn has_numbers(finding: &CaseFinding) -> bool {
     !matches!(finding.verdict, Verdict::NotMeasured { .. })
 }
 
-/// A cell with an estimate, or a dash where the result has none.
+/// A cell with an estimate, or a dash if the result has none.
 pub(super) fn estimate(
     finding: &CaseFinding,
     estimate: Option<&Estimate>,
@@ -34,7 +34,7 @@ pub(super) fn excluded(finding: &CaseFinding) -> String {
     format!("{}/{}", finding.excluded.total, finding.excluded.of)
 }
 
-/// A text with a star where the result is suspect: colour alone does not reach every reader.
+/// A text with a star if the result is suspect: colour alone does not reach every reader.
 pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
     if finding.verdict == Verdict::Suspect {
         format!("{text} *")

@@ -11,7 +11,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, number, time, with_bound, with_interval};
 
-/// The sentences that come first: which loses more, at which sizes; and by how much where it is most.
+/// The sentences that come first: which loses more, at which sizes; and by how much if it is most.
 pub(super) fn in_words(findings: &Findings) -> Option<String> {
     let all = &findings.shared_cache;
     if all.is_empty() {
@@ -218,7 +218,7 @@ fn signed(difference: Difference) -> String {
     )
 }
 
-/// So many walks a turn make both lose alike; only where both are clear of nothing.
+/// So many walks a turn make both lose alike; only if both are clear of nothing.
 fn even_at(one: &SharedCache) -> Option<String> {
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
     let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;

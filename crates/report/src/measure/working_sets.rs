@@ -40,7 +40,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_star_legend(page, rows.into_iter());
 }
 
-/// Conditions of the task stand before the size, conditions of its walk behind it.
+/// Conditions of the task stand before the size, conditions of its walk after it.
 fn grid(
     findings: &[&CaseFinding],
     before: &[Condition],

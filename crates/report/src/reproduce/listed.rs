@@ -42,7 +42,7 @@ impl Listed {
         }
     }
 
-    /// The first paper of what [`super::render`] wrote as JSON; none where that is of another version.
+    /// The first paper of what [`super::render`] wrote as JSON; none if that is of another version.
     pub fn read(json: &str) -> Option<Listed> {
         serde_json::from_str::<Report>(json)
             .ok()?

@@ -1,4 +1,4 @@
-//! One screen: how many claims of each paper are reproduced, the figure that a paper stands for, and which are not. Reasons, tables and commands are behind
+//! One screen: how many claims of each paper are reproduced, the figure that a paper stands for, and which are not. Reasons, tables and commands are under
 //! `--details` and in the site.
 
 mod figure;
@@ -84,7 +84,7 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     }
 }
 
-/// What was claimed; where it is not reproduced, what was found instead and the reason, or what is missing.
+/// What was claimed; if it is not reproduced, what was found instead and the reason, or what is missing.
 fn line(place: &str, claim: &Claim) -> String {
     let statement = &claim.entry.statement;
     match (&claim.missing, claim.verdict) {

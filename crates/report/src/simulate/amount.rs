@@ -34,7 +34,7 @@ fn reported(cost: &Cost) -> Option<Shown> {
     })
 }
 
-/// The centre where the interval does not cover 0, else the most that the cost may be.
+/// The centre if the interval does not cover 0, else the most that the cost may be.
 pub(super) fn with_bound(cost: &Cost) -> String {
     match reported(cost) {
         None => NO_NUMBER.to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn with_bound(cost: &Cost) -> String {
     }
 }
 
-/// The same; nothing where it was not counted.
+/// The same; nothing if it was not counted.
 pub(super) fn known(cost: &Cost) -> String {
     cost.estimate.map(|_| with_bound(cost)).unwrap_or_default()
 }
@@ -84,7 +84,7 @@ pub(super) fn cycles(cost: &Cost) -> String {
     }
 }
 
-/// The ends of a cost's interval; nothing where it has none.
+/// The ends of a cost's interval; nothing if it has none.
 pub(super) fn ends(cost: &Cost) -> String {
     match (cost.low, cost.high) {
         (Some(low), Some(high)) => format!("{} to {}", rounded(low), rounded(high)),
@@ -106,7 +106,7 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     }
 }
 
-/// What that time leaves out, where a core of the design is one that overlaps and prefetches: those of a gigahertz and more do. The ratios
+/// What that time leaves out, if a core of the design is one that overlaps and prefetches: those of a gigahertz and more do. The ratios
 /// are of docs/method/model.md, "The simulator beside time".
 pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,

@@ -123,7 +123,7 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     ))
 }
 
-/// Of the quantum as it is, so many turns; where there is none, or more of the trace is one program alone, all instructions are divided.
+/// Of the quantum as it is, so many turns; if there is none, or more of the trace is one program alone, all instructions are divided.
 fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     let of_all = trace.instructions / WANTED_TURNS;
     let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;
@@ -264,7 +264,7 @@ fn sentence(design: &DesignFinding) -> String {
     )
 }
 
-/// What all turns paid on average, where the cost is that of long ones.
+/// What all turns paid on average, if the cost is that of long ones.
 fn average_words(mean: f64) -> String {
     format!(
         " where the turn is long, {} on average of all turns",
@@ -276,7 +276,7 @@ fn share_of_all(design: &DesignFinding) -> String {
     format!("{} of all cycles", share(design.excess_share.map(f64::abs)))
 }
 
-/// What the cost is made of, where it is known.
+/// What the cost is made of, if it is known.
 fn parties(design: &DesignFinding) -> String {
     let (lost, gained, state) = (
         &design.lost_cycles,
@@ -335,7 +335,7 @@ fn costliest_code(design: &DesignFinding) -> String {
     )
 }
 
-/// Who took what is lost, where the trace has a kernel.
+/// Who took what is lost, if the trace has a kernel.
 fn lost_to(design: &DesignFinding) -> String {
     let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else {
         return String::new();

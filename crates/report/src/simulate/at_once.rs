@@ -26,9 +26,9 @@ pub struct AtOnce {
 pub(crate) struct Report<'a> {
     /// The trace.
     source: &'a str,
-    /// Instructions of a turn, where processes take turns.
+    /// Instructions of a turn, if processes take turns.
     in_turn_instructions: u64,
-    /// The same where they run at once.
+    /// The same if they run at once.
     at_once_instructions: u64,
     /// Each design's last level in both.
     designs: &'a [AtOnce],

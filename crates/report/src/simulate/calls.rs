@@ -1,4 +1,4 @@
-//! What system calls take in the kernel, where the trace has its instructions.
+//! What system calls take in the kernel, if the trace has its instructions.
 
 use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
 

@@ -83,7 +83,7 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
     ]
 }
 
-/// The time of a cycle, where nothing else says what reloads take in time.
+/// The time of a cycle, if nothing else says what reloads take in time.
 pub(super) fn as_if_in_order(design: &DesignFinding) -> Option<[f64; 2]> {
     design.cycle_ns.filter(|_| design.time_lost.is_none())
 }

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
 
-/// Programs of each design where there is room.
+/// Programs of each design if there is room.
 const ALL_PROGRAMS: usize = 32;
 
 /// Every level of every program on every design, in all three hierarchies.
@@ -71,7 +71,7 @@ impl<'a> Levels<'a> {
         Levels { names, grid }
     }
 
-    /// Nothing where no level has a number.
+    /// Nothing if no level has a number.
     fn keyed(&mut self, keys: &[&str], of_level: impl Fn(&str) -> Option<String>) {
         let cells: Vec<Option<String>> = self.names.iter().map(|level| of_level(level)).collect();
         if cells.iter().any(Option::is_some) {

@@ -110,7 +110,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     details::add(page, head);
 }
 
-/// Designs with all of their levels, where there is room; more are a sweep, which has a table of its own.
+/// Designs with all of their levels, if there is room; more are a sweep, which has a table of its own.
 const COMPARED: usize = 32;
 
 /// The designs whose levels are shown.

@@ -53,7 +53,7 @@ impl InEveryFormat for Orders<'_> {
     }
 }
 
-/// What one of several records of the same work differs in; its file behind it.
+/// What one of several records of the same work differs in; its file after it.
 pub(crate) fn title(head: &Simulation, name: &str) -> String {
     let trace = &head.trace;
     let quantum = trace

@@ -31,7 +31,7 @@ impl Number {
     }
 }
 
-/// Two axes of a sweep, where all others have one value each.
+/// Two axes of a sweep, if all others have one value each.
 pub(super) struct Plane<'a> {
     pub(super) rows: &'a Axis,
     pub(super) columns: &'a Axis,

@@ -1,4 +1,4 @@
-//! One screen: the cost in words, the trace, one table, and what to know, worst first. Everything else is behind `--details` and in
+//! One screen: the cost in words, the trace, one table, and what to know, worst first. Everything else is under `--details` and in
 //! the page.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};

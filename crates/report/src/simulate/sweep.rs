@@ -17,7 +17,7 @@ const BESIDE_ROWS: usize = 6;
 const MOST_ROWS: usize = 9;
 const MOST_COLUMNS: usize = 12;
 
-/// Tables of all sweeps, each with its figure, up to so many lines of the page, where these are limited. Gives whether there are any.
+/// Tables of all sweeps, each with its figure, up to so many lines of the page, if these are limited. Gives whether there are any.
 pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize>) -> bool {
     let sweeps = sweeps(&findings.designs);
     for (number, sweep) in sweeps.iter().enumerate() {
@@ -29,7 +29,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize
     !sweeps.is_empty()
 }
 
-/// What stands above the names of designs, and a name of each: where all are variants of one, fields and their values.
+/// What stands above the names of designs, and a name of each: if all are variants of one, fields and their values.
 pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     match &sweeps(&findings.designs)[..] {
         [sweep] if sweep.members.len() == findings.designs.len() => {
@@ -169,7 +169,7 @@ fn add_planes(
     page.method(&["sweep"]);
 }
 
-/// One for each combination of the values of axes behind the first two.
+/// One for each combination of the values of axes after the first two.
 fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
     let mut planes: Vec<(&[usize], Plane<'a>)> = Vec::new();
     for (values, design) in &sweep.members {

@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{rounded, share, time};
 
-/// A sentence behind the cycles; none where no prices are known.
+/// A sentence after the cycles; none if no prices are known.
 pub(super) fn sentence(design: &DesignFinding) -> String {
     let Some(lost) = &design.time_lost else {
         return String::new();

@@ -16,7 +16,7 @@ pub(crate) fn read(json: impl AsRef<[u8]>) -> Value {
     value
 }
 
-/// Panics where a report is not as its schema says.
+/// Panics if a report is not as its schema says.
 pub(crate) fn conforms(value: &Value) {
     let name = value["schema"]
         .as_str()

@@ -8,7 +8,7 @@ use super::trap;
 /// The kernel follows no more (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// What a name for a result leads to, behind all links.
+/// What a name for a result leads to, after all links.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// This program's own standard output.

@@ -126,7 +126,7 @@ fn path() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("core-sharing.json"))
 }
 
-/// An empty one where there is none yet.
+/// An empty one if there is none yet.
 fn read(path: &Path) -> io::Result<History> {
     let file = match open_found(path) {
         Ok(file) => file,

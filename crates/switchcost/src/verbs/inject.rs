@@ -73,7 +73,7 @@ fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit
     )
 }
 
-/// Injects, and reports where the record is; none where it was stopped before there was one.
+/// Injects, and reports where the record is; none if it was stopped before there was one.
 pub(super) fn recorded(
     arguments: &InjectArguments,
     interrupt: &Interrupt,
@@ -292,7 +292,7 @@ fn check_rights(cpu: CpuId) -> Result<(), Failure> {
     refused.map_or(Ok(()), Err)
 }
 
-/// Tries the command, and leaves every run in the record; none where it was stopped before there was one.
+/// Tries the command, and leaves every run in the record; none if it was stopped before there was one.
 fn record(
     arguments: &InjectArguments,
     subject: (Subject, &TemporaryFolder),
@@ -363,7 +363,7 @@ fn record(
     Ok(Some(()))
 }
 
-/// One run without preemption, its copies held by signals. Where these do not reach all that it starts, or it is to be moved, by control groups:
+/// One run without preemption, its copies held by signals. If these do not reach all that it starts, or it is to be moved, by control groups:
 /// to freeze and thaw them takes longer, and not always as long, so that runs differ more.
 fn tried(
     (subject, folder): (Subject, &TemporaryFolder),
@@ -418,7 +418,7 @@ fn announce(found: &Undisturbed, plan: &Plan) {
     );
 }
 
-/// The CPUs for all else: where there are no others, those that are taken now and then.
+/// The CPUs for all else: if there are no others, those that are taken now and then.
 fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
         host.cpus_allowed

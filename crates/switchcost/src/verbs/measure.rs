@@ -127,7 +127,7 @@ fn longest(preset: Preset) -> Option<Nanos> {
     }
 }
 
-/// The policy asked for; of the real-time ones only where it was neither turned off nor refused.
+/// The policy asked for; of the real-time ones only if it was neither turned off nor refused.
 fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy {
     let is_applied = controls.iter().any(|control| {
         control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied

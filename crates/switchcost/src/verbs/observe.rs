@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     traced.map(|()| failed.unwrap_or(exit))
 }
 
-/// What was observed; and how the command ended, where it has failed.
+/// What was observed; and how the command ended, if it has failed.
 fn observe(
     arguments: &ObserveArguments,
     target: Target,

@@ -104,7 +104,7 @@ pub(super) fn show_text(
     output.write(&text)
 }
 
-/// What a record says, and behind one screen of it where the rest is.
+/// What a record says, and after one screen of it where the rest is.
 fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let text = loaded.text(format, style);
     if format != Format::Table || style.is_detailed {

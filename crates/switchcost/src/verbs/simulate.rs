@@ -124,12 +124,12 @@ fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failu
     Ok(if is_whole { shown } else { Exit::Record })
 }
 
-/// What is to be known of all numbers from a trace; where a table has no room for it.
+/// What is to be known of all numbers from a trace; if a table has no room for it.
 fn print_notes(header: &TraceHeader) {
     header.notes.iter().for_each(|note| say!("{note}"));
 }
 
-/// Simulates a trace: what is left of that, and whether it is of all of the trace; none where there is nothing in it.
+/// Simulates a trace: what is left of that, and whether it is of all of the trace; none if there is nothing in it.
 fn simulate(
     path: &Path,
     arguments: &DesignArguments,
@@ -157,7 +157,7 @@ fn simulate(
     Ok(Some((ended, incomplete.is_none())))
 }
 
-/// Simulates what comes until it ends; gives the reason where that is not the end of the trace.
+/// Simulates what comes until it ends; gives the reason if that is not the end of the trace.
 fn feed(
     run: &mut Run,
     path: &Path,
@@ -190,7 +190,7 @@ pub(crate) struct Stretch {
     pub(crate) skipped_switches: u64,
 }
 
-/// Captures and simulates at the same time; the trace is kept only where a place for it is named.
+/// Captures and simulates at the same time; the trace is kept only if a place for it is named.
 pub(crate) fn live(
     programs: impl Live,
     arguments: &DesignArguments,

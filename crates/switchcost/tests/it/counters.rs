@@ -1,4 +1,4 @@
-//! Hardware counters, where this machine has none: in an emulated one, which knows how many instructions it has executed.
+//! Hardware counters, if this machine has none: in an emulated one, which knows how many instructions it has executed.
 
 use std::path::Path;
 use std::process::Command;

@@ -247,7 +247,7 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     assert!(screen.contains(said), "{screen}");
 }
 
-/// A run beside earlier records, and its record; `None` where another program has begun or ended to use perf or BPF since those were made,
+/// A run beside earlier records, and its record; `None` if another program has begun or ended to use perf or BPF since those were made,
 /// as a test that runs meanwhile: that is another setting.
 fn measured_beside(history: &History) -> Option<(Value, PathBuf)> {
     let new = history.folder.join("new.jsonl");

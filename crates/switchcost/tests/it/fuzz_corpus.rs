@@ -74,7 +74,7 @@ fn each_target_begins_with_a_mutant_of_each_kind() {
     }
 }
 
-/// Of a file, the verb that reads it; none where it takes another program to get there.
+/// Of a file, the verb that reads it; none if it takes another program to get there.
 fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
     let out = place.path("out.sct");
     let _ = fs::remove_file(&out);

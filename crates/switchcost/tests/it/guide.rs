@@ -15,7 +15,7 @@ const LONGEST_BUDGET: &str = "1s";
 /// And the default, of a measurement of everything, to this: with 10 s there were too few repetitions for a number.
 const LONGEST_DEFAULT: &str = "18s";
 
-/// Columns that are there only where there is something to say.
+/// Columns that are there only if there is something to say.
 const OPTIONAL: [&str; 3] = ["notes", "+-", "directly"];
 
 /// A command line of a page, and the output that the page shows.
@@ -65,7 +65,7 @@ fn examples(page: &str) -> Vec<Example> {
 }
 
 /// Titles of tables, and the words of their headings: what stands above each line of `─`, back to an empty line. What is
-/// wrapped goes on behind spaces. The second half of a table that was too wide has the title of the first.
+/// wrapped goes on after spaces. The second half of a table that was too wide has the title of the first.
 fn tables(output: &str) -> Vec<(String, BTreeSet<String>)> {
     let lines: Vec<&str> = output.lines().collect();
     let is_rule = |line: &str| line.starts_with('─') && line.chars().all(|c| c == '─');

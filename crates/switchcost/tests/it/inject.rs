@@ -23,7 +23,7 @@ fn inject(place: &Place, arguments: &[&str]) -> Ran {
     place.run(&[&["inject", "--footprint", "0", "--only-cpu"][..], arguments].concat())
 }
 
-/// None where the rights are not there, which is reported.
+/// None if the rights are not there, which is reported.
 fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = inject(place, arguments);
     let lacks = ["sched_setscheduler", "PID namespace"]
@@ -391,7 +391,7 @@ impl Drop for Server {
     }
 }
 
-/// None where the rights are not there, or the kernel counts no calls, which is reported.
+/// None if the rights are not there, or the kernel counts no calls, which is reported.
 fn served(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = injected(place, arguments)?;
     let lacks = ["tracepoints of system calls", "right to count calls"]

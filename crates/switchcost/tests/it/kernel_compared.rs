@@ -19,11 +19,11 @@ const LINE: u64 = 16;
 const MISS: f64 = 15.0;
 const GETPPID: u16 = 39;
 const ARRAY: u64 = 0x1000_0000;
-/// In the places behind the arrays of both tasks.
+/// In the places after the arrays of both tasks.
 const BEHIND: u64 = 0x8000;
 const OF_KERNEL: u64 = 0xffff_8880_0000_0000;
 
-/// What happens in a turn. The first task walks an array, and behind it as many lines as the kernel touches; the second calls the kernel, which
+/// What happens in a turn. The first task walks an array, and after it as many lines as the kernel touches; the second calls the kernel, which
 /// touches its lines, and then walks an array in the places of the first one's.
 struct Made {
     /// Lines of an array.

@@ -252,7 +252,7 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
     nothing_is_left(&place, &room);
 }
 
-/// A browser that never comes to an end, and makes its folders again where they are missing.
+/// A browser that never comes to an end, and makes its folders again if they are missing.
 fn endless_browser(place: &Place, begun: &Path) -> PathBuf {
     let folder = place.path("bin");
     fs::create_dir_all(&folder).expect("a folder");

@@ -1,4 +1,4 @@
-//! What the program says on stderr: nothing is lost where it cannot be read, and no name in it commands a terminal.
+//! What the program says on stderr: nothing is lost if it cannot be read, and no name in it commands a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};

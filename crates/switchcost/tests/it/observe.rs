@@ -17,7 +17,7 @@ fn observe(place: &Place, arguments: &[&str]) -> Ran {
     place.run(&[&["observe", "--no-calibration"][..], arguments].concat())
 }
 
-/// What is found of a command in the kernel; none where the kernel takes no programs, which is said.
+/// What is found of a command in the kernel; none if the kernel takes no programs, which is said.
 fn found(place: &Place, command: &[&str]) -> Option<Value> {
     let record = text(&place.path("o.json")).to_owned();
     let json = observe(

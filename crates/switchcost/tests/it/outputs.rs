@@ -28,7 +28,7 @@ fn walks(place: &Place) -> String {
     text(&path).to_owned()
 }
 
-/// A character device of this kind of the memory driver; none where this user may make or use none.
+/// A character device of this kind of the memory driver; none if this user may make or use none.
 fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
     let path = place.path(name);
     let everybody = Mode::from_raw_mode(0o666);

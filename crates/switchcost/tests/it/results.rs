@@ -20,7 +20,7 @@ fn json(name: &str) -> Value {
 
 const SCHEMA: &str = "switchcost.reproduce/3";
 
-/// The results of a paper; none, which is said, where they were never made or are older than the table of claims.
+/// The results of a paper; none, which is said, if they were never made or are older than the table of claims.
 fn stored(paper: Paper) -> Option<Value> {
     let name = format!("{paper}.json");
     if !folder().join(&name).exists() {
@@ -44,7 +44,7 @@ fn stored(paper: Paper) -> Option<Value> {
     Some(found)
 }
 
-/// A claim of the table that the results were made without. A bound of one that they have is not moved behind them.
+/// A claim of the table that the results were made without. A bound of one that they have is not moved after them.
 fn newer_claim(paper: Paper, found: &Value) -> Option<String> {
     let has = |entry: &Entry| claims(found).any(|claim| claim["id"] == entry.id.as_str());
     entries(paper, found)
@@ -62,7 +62,7 @@ const OF_A_GUEST: [&str; 5] = [
     "The kernel's part by miss penalty",
 ];
 
-/// The claims that results are to have: those of a guest where they were made with one, which is said.
+/// The claims that results are to have: those of a guest if they were made with one, which is said.
 fn entries(paper: Paper, found: &Value) -> Vec<Entry> {
     let mut entries: Vec<Entry> = table(paper);
     for name in OF_A_GUEST {

@@ -1,4 +1,4 @@
-//! `trace --system` where there is no guest to be had: what is said, and that nothing is left. QEMU is played by scripts. A real guest is
+//! `trace --system` if there is no guest to be had: what is said, and that nothing is left. QEMU is played by scripts. A real guest is
 //! run by the tests of `capture`; and here to compare its programs with those that Valgrind runs.
 
 use std::collections::HashMap;
@@ -265,7 +265,7 @@ fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
 /// A guest that boots waits for fractions of seconds of its own time, in which it executes instructions: here only so many millions a second.
 const SHORT_BOOT: &str = "62.5";
 
-/// Levels with physical addresses have the guest's own, where the trace says them, and none that is assigned.
+/// Levels with physical addresses have the guest's own, if the trace says them, and none that is assigned.
 #[test]
 fn where_pages_lie_is_recorded_and_simulated() {
     let place = Place::new();

@@ -71,10 +71,10 @@ impl Slot {
 }
 
 /// Explicit references of one shape that are encoded at once: as many addresses as a vector register of AVX2 holds. A shape of more
-/// is encoded outside of the fast loop, so that who makes shapes gives them no more where that can be.
+/// is encoded outside of the fast loop, so that who makes shapes gives them no more if that can be.
 pub const LANES: usize = 4;
 
-/// What is known of some explicit references of one shape that stand one behind the other: what so many [`Slot`]s know, side by
+/// What is known of some explicit references of one shape that stand one after the other: what so many [`Slot`]s know, side by
 /// side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
@@ -84,7 +84,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// How far each address lies behind the expected one, in the upper bits. Of the addresses only the lower 48 bits count.
+    /// How far each address lies after the expected one, in the upper bits. Of the addresses only the lower 48 bits count.
     /// Without a branch: whether an address was expected is as hard to foresee for a machine as it was for us.
     #[inline(always)]
     pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
@@ -113,7 +113,7 @@ impl Row {
     }
 }
 
-/// What is left to say of addresses, by how far they lie behind the expected ones.
+/// What is left to say of addresses, by how far they lie after the expected ones.
 #[inline(always)]
 pub(super) fn residuals_of(differences: [u64; LANES]) -> [u64; LANES] {
     differences.map(|difference| (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)

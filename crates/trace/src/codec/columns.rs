@@ -5,7 +5,7 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::limits;
 use crate::UnfitShape;
 
-/// Why the body of a chunk is none, although its checksum may fit. Reads well behind "the chunk cannot be decoded: ".
+/// Why the body of a chunk is none, although its checksum may fit. Reads well after "the chunk cannot be decoded: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadBody {
     #[error("it ends inside its head")]
@@ -89,7 +89,7 @@ pub(super) struct Packer {
     made: Vec<u8>,
 }
 
-/// The body of a record, in parts that stand one behind the other. Columns that are not packed stay where they are: they are
+/// The body of a record, in parts that stand one after the other. Columns that are not packed stay where they are: they are
 /// most of a capture, and to copy them takes as long as to write them.
 pub(crate) struct Body<'a>(Vec<&'a [u8]>);
 
@@ -118,7 +118,7 @@ impl Packer {
     }
 
     /// The body of a chunk: its head, the directory, and the columns, of each whether it is to be packed. It stays as it is
-    /// where that makes it no shorter.
+    /// if that makes it no shorter.
     pub(super) fn body<'a>(
         &'a mut self,
         head: &[u8],

@@ -143,7 +143,7 @@ impl ChunkDecoder {
         })
     }
 
-    /// Decodes a whole body in place of what is in `chunk`, which is empty where this fails.
+    /// Decodes a whole body in place of what is in `chunk`, which is empty if this fails.
     pub(crate) fn decode(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         chunk.marks.clear();
         let outcome = self.decode_parts(body, chunk);

@@ -78,10 +78,10 @@ impl Sums {
 pub(super) struct Hot {
     /// Of the first explicit references. The loop holds on to the shape before while it changes this of the next.
     pub(super) row: Cell<Row>,
-    /// The predicted successors: the shapes that were mispredicted behind it, the last one first. All are different, but for
+    /// The predicted successors: the shapes that were mispredicted after it, the last one first. All are different, but for
     /// those that are none.
     pub(super) predictor: [u32; SUCCESSORS],
-    /// How many explicit references it has; more than any head can say where they do not fit a row.
+    /// How many explicit references it has; more than any head can say if they do not fit a row.
     pub(super) explicit: u64,
     pub(super) sums: Sums,
 }
@@ -166,7 +166,7 @@ impl Cold {
     }
 }
 
-/// What the encoder knows of shapes, by their ids. Number 0 is none: what a chunk begins behind.
+/// What the encoder knows of shapes, by their ids. Number 0 is none: what a chunk begins after.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) hot: Vec<Hot>,

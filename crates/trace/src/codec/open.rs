@@ -44,7 +44,7 @@ impl Counts {
     }
 }
 
-/// Columns that grow where a shape is new or was mispredicted.
+/// Columns that grow if a shape is new or was mispredicted.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) count: u32,

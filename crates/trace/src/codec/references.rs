@@ -124,7 +124,7 @@ fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
         .fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// Puts the references of some shapes together; gives how many. There is room behind them for what is written too much.
+/// Puts the references of some shapes together; gives how many. There is room after them for what is written too much.
 #[inline(never)]
 pub(super) fn put_together(
     shapes: &[Shape],

@@ -1,4 +1,4 @@
-//! From how far addresses lie behind the expected ones to the two columns that say it: widths and residuals.
+//! From how far addresses lie after the expected ones to the two columns that say it: widths and residuals.
 
 use super::addresses::{FAR, FAR_BYTES, LANES, bytes_of, code_of, is_far, residuals_of};
 use super::open::{Counts, Open, RESIDUALS, WIDTHS, zeroed};
@@ -107,7 +107,7 @@ fn far(residual: u64) -> [u8; FAR_BYTES] {
     bytes
 }
 
-/// A group whose bytes stand one behind the other, half of it in each part.
+/// A group whose bytes stand one after the other, half of it in each part.
 struct Packed {
     codes: u8,
     parts: [[u8; 16]; 2],
@@ -137,7 +137,7 @@ impl Packed {
     }
 }
 
-/// Packs a group at once, where the machine can, and where none of it is far.
+/// Packs a group at once, if the machine can, and if none of it is far.
 #[inline(always)]
 fn pack(wide: Wide, group: [u64; LANES]) -> Option<Packed> {
     #[cfg(target_arch = "x86_64")]

@@ -69,9 +69,9 @@ impl<'a> SequenceReader<'a> {
     }
 
     /// The shapes that ran next, as many as fit, the numbers of their blocks, and which slot each of their explicit references
-    /// has. There is room behind the numbers of the chunk's blocks for what is written too much.
+    /// has. There is room after the numbers of the chunk's blocks for what is written too much.
     ///
-    /// A function of its own, as are the two steps behind it: each needs all registers.
+    /// A function of its own, as are the two steps after it: each needs all registers.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -138,7 +138,7 @@ impl<'a> SequenceReader<'a> {
         })
     }
 
-    /// Behind the last block.
+    /// After the last block.
     pub(super) fn end(self) -> Result<Sums, BadBody> {
         if self.next_misprediction != usize::MAX {
             return Err(BadBody::Misprediction {
@@ -170,7 +170,7 @@ impl<'a> SequenceReader<'a> {
         Ok(())
     }
 
-    /// The place of the next misprediction; that of none where there are no more.
+    /// The place of the next misprediction; that of none if there are no more.
     fn next_misprediction(&mut self, last: usize) -> Result<usize, BadBody> {
         if self.mispredictions.rest().is_empty() {
             return Ok(usize::MAX);

@@ -6,7 +6,7 @@ use super::varint::{Numbers, put, unzigzag, zigzag};
 use crate::shape::{self, AddressKind, ShapeReference};
 use crate::{Block, BlockFlags, Reference};
 
-/// No shape: what nothing has run behind yet.
+/// No shape: what nothing has run after yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
 /// Beside the flags of a block: it belongs to the same shape as the block before.

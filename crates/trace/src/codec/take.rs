@@ -19,7 +19,7 @@ pub trait ReadWords {
     /// A word as a number.
     fn one(word: &Self::Word) -> u64;
 
-    /// The same of four that stand one behind the other.
+    /// The same of four that stand one after the other.
     fn four(words: &[Self::Word; 4]) -> [u64; 4];
 }
 
@@ -41,16 +41,16 @@ impl ReadWords for OwnWords {
     }
 }
 
-/// Shapes as they ran, one behind the other: of each its head and then its explicit addresses, of which the lower 48 bits
+/// Shapes as they ran, one after the other: of each its head and then its explicit addresses, of which the lower 48 bits
 /// count. The lower half of a head gives the shape, by `numbers`; the upper half is how many addresses follow.
 pub(super) struct Ran<'a, R: ReadWords> {
     pub(super) words: &'a [R::Word],
-    /// 0, or a number that no shape has, where there is none.
+    /// 0, or a number that no shape has, if there is none.
     pub(super) numbers: &'a [u32],
 }
 
 impl<'a, R: ReadWords> Ran<'a, R> {
-    /// The next shape and its explicit addresses; none where the words end, or are no shape's.
+    /// The next shape and its explicit addresses; none if the words end, or are no shape's.
     #[inline(always)]
     fn next(&self) -> Option<(u32, &'a [R::Word])> {
         let (head, rest) = self.words.split_first()?;
@@ -186,7 +186,7 @@ fn take_predicted<R: ReadWords>(
     taken == most
 }
 
-/// Takes the next shape, whatever it is. False where it is none, or does not fit what is known of it.
+/// Takes the next shape, whatever it is. False if it is none, or does not fit what is known of it.
 #[inline(always)]
 fn take_any<R: ReadWords>(
     known: &mut Known,
@@ -287,7 +287,7 @@ fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     addresses
 }
 
-/// So many shapes fit at least, of which none is larger; none where the chunk should end here.
+/// So many shapes fit at least, of which none is larger; none if the chunk should end here.
 #[cold]
 #[inline(never)]
 fn room_for(largest: Totals, counts: &mut Counts) -> usize {

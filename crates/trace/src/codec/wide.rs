@@ -1,4 +1,4 @@
-//! Machine instructions that work on four numbers at once, where the machine has them: looked for once, then used where
+//! Machine instructions that work on four numbers at once, if the machine has them: looked for once, then used where
 //! it matters.
 
 #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,7 @@
 //!
 //! A block says how long it is, not how long each of its instructions is, and a reference may be longer than a word; so
 //! the lines are pieces. A cache of code, or of data, whose lines are pieces or larger sees the same lines in the same
-//! order as in the trace, with repetitions; where they are exactly as large, without any, and so does a cache of both.
+//! order as in the trace, with repetitions; if they are exactly as large, without any, and so does a cache of both.
 //! Switches, sizes and instruction counts are lost.
 
 use std::io::{self, Write};

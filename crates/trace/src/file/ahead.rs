@@ -12,7 +12,7 @@ use crate::Chunk;
 /// Chunks that wait at most: one to take while the next is decoded, and one for slack.
 const WAITING: usize = 2;
 
-/// How much nicer the decoder is than the user of its chunks. Where all CPUs simulate, it runs on the one that waits for another then, and
+/// How much nicer the decoder is than the user of its chunks. If all CPUs simulate, it runs on the one that waits for another then, and
 /// not in the way of the one that is waited for: two designs on two CPUs take 6 % less.
 const NICENESS: i32 = 10;
 

@@ -24,7 +24,7 @@ pub(super) struct Appender<W> {
 /// What a finished trace holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Chunks in the file: more than were given, where long ones were divided.
+    /// Chunks in the file: more than were given, if long ones were divided.
     pub chunks: u64,
     /// Instructions.
     pub instructions: u64,

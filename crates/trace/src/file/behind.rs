@@ -44,7 +44,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<W: Write> Shared<W> {
-    /// Writes the next chunk; false where there is none.
+    /// Writes the next chunk; false if there is none.
     fn write_next(&self, mut appender: MutexGuard<'_, Option<Appender<W>>>) -> bool {
         let Some(appender) = appender.as_mut() else {
             return false;
@@ -109,10 +109,10 @@ impl<W: Write + Send + 'static> Behind<W> {
         })
     }
 
-    /// Memory for the next chunk and its marks. Writes one where too many are not written yet.
+    /// Memory for the next chunk and its marks. Writes one if too many are not written yet.
     ///
     /// # Errors
-    /// Where a chunk before could not be written.
+    /// If a chunk before could not be written.
     pub(super) fn spare(&mut self) -> Result<(Open, Vec<Placed>), WriteTraceError> {
         loop {
             let mut queue = locked(&self.shared.queue);

@@ -5,7 +5,7 @@ use switchcost_remedies::{read_remedy, start_remedy, write_remedy};
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;
 
-/// Why a trace could not be written. Reads well behind "failed to write the trace: ".
+/// Why a trace could not be written. Reads well after "failed to write the trace: ".
 #[derive(Debug, thiserror::Error)]
 pub enum WriteTraceError {
     /// A record could not be appended; the chunks before it are whole.
@@ -44,7 +44,7 @@ pub enum WriteTraceError {
         /// How many there should be.
         need: u64,
     },
-    /// A mark stands before the one in front of it, or behind the last block.
+    /// A mark stands before the one in front of it, or after the last block.
     #[error(
         "found mark {mark} before block {found}, need one between {least} and {most}; mend its source"
     )]
@@ -80,7 +80,7 @@ pub enum WriteTraceError {
     Header(String),
 }
 
-/// Why a trace could not be read on. Reads well behind "failed to read the trace: ".
+/// Why a trace could not be read on. Reads well after "failed to read the trace: ".
 ///
 /// [`is_loss`](Self::is_loss) distinguishes those before which everything that was read is whole and right.
 #[derive(Debug, thiserror::Error)]
@@ -137,7 +137,7 @@ pub enum ReadTraceError {
         "found no index that can be used ({0}), need one to begin in the middle; read the trace from its start"
     )]
     NoIndex(String),
-    /// The names behind the index are damaged.
+    /// The names after the index are damaged.
     #[error(
         "found symbols of the kernel that cannot be read ({0}), need them as switchcost trace --system writes them; trace again to have \
          them, all else can be used without"

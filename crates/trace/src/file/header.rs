@@ -30,13 +30,13 @@ pub struct TraceHeader {
     pub source: String,
     /// How the order of the tasks came about.
     pub order: TraceOrder,
-    /// Length of a turn, where turns were given.
+    /// Length of a turn, if turns were given.
     pub quantum_instructions: Option<u64>,
     /// The commands that were traced, each with its arguments.
     pub commands: Vec<Vec<String>>,
     /// Architecture of the traced code, as the kernel calls it: `x86_64`, `aarch64`.
     pub arch: String,
-    /// The guest that ran, where a whole system was traced.
+    /// The guest that ran, if a whole system was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
     /// What to know of every number from it: what its source left out, or had to make up. A sentence each; hostile data.

@@ -77,7 +77,7 @@ impl<R: Read> TraceReader<R> {
     /// `chunk` is empty then and on errors.
     ///
     /// # Errors
-    /// Once, behind the last whole chunk of a cut or damaged trace. Every call after that gives `Ok(false)`.
+    /// Once, after the last whole chunk of a cut or damaged trace. Every call after that gives `Ok(false)`.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         let outcome = if self.is_over {
             Ok(false)
@@ -163,7 +163,7 @@ impl<R: Read> TraceReader<R> {
         Ok(())
     }
 
-    /// Behind the footer there must be nothing.
+    /// After the footer there must be nothing.
     fn end(&mut self) -> Result<(), ReadTraceError> {
         let offset = self.offset;
         match self.fill(1)? {

@@ -97,7 +97,7 @@ impl Head {
     }
 }
 
-/// Writes records one behind the other.
+/// Writes records one after the other.
 pub(super) struct Records<W> {
     into: W,
     number: u32,

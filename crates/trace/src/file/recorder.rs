@@ -60,15 +60,15 @@ impl<W: Write + Send + 'static> Recorder<W> {
         (self.encoder.shapes(), self.encoder.forms())
     }
 
-    /// Appends what ran, and returns how many words that was. Shapes stand one behind the other: of each its head, and then its
+    /// Appends what ran, and returns how many words that was. Shapes stand one after the other: of each its head, and then its
     /// explicit addresses, of which the lower 48 bits count. The lower half of a head is a number that the caller has for the
     /// shape, its upper half how many addresses follow. Stops before what is no shape, or does not fit the one that it names.
     /// Cuts chunks where they are full.
     ///
-    /// `numbers` holds [`ShapeId::number`] by the caller's own number, and 0, or a number that no shape has, where there is none.
+    /// `numbers` holds [`ShapeId::number`] by the caller's own number, and 0, or a number that no shape has, if there is none.
     ///
     /// # Errors
-    /// Where a chunk before could not be written.
+    /// If a chunk before could not be written.
     pub fn take<R: ReadWords>(
         &mut self,
         words: &[R::Word],
@@ -87,7 +87,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
         }
     }
 
-    /// Appends a mark behind all blocks so far.
+    /// Appends a mark after all blocks so far.
     pub fn mark(&mut self, mark: Mark) -> Result<(), WriteTraceError> {
         if let Some(found) = codec::oversized(&mark) {
             return Err(WriteTraceError::Text {
@@ -112,7 +112,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
     /// Ends the open chunk, if there is anything in it.
     ///
     /// # Errors
-    /// Where a chunk before could not be written; the open one is lost then.
+    /// If a chunk before could not be written; the open one is lost then.
     pub fn cut(&mut self) -> Result<(), WriteTraceError> {
         if self.encoder.blocks() > 0 || !self.marks.is_empty() {
             let (spare, no_marks) = self.behind.spare()?;

@@ -65,12 +65,12 @@ impl<'f> TraceFile<'f> {
         Ok(self.index.chunks[number])
     }
 
-    /// Goes to a chunk by its number in the file: [`next_into`](Self::next_into) gives it next, and nothing behind the last.
+    /// Goes to a chunk by its number in the file: [`next_into`](Self::next_into) gives it next, and nothing after the last.
     pub fn go_to(&mut self, number: usize) {
         self.next = number;
     }
 
-    /// Reads the next chunk in place of what is in `chunk`. False behind the last; `chunk` is empty then and on errors.
+    /// Reads the next chunk in place of what is in `chunk`. False after the last; `chunk` is empty then and on errors.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<ChunkPlace>, ReadTraceError> {
         chunk.clear();
         let number = self.next;
@@ -145,10 +145,10 @@ impl<'f> TraceFile<'f> {
     }
 }
 
-/// The kernel's symbols that a whole trace names; none where it names none.
+/// The kernel's symbols that a whole trace names; none if it names none.
 ///
 /// # Errors
-/// Where the trace does not end with an index, or the names are damaged.
+/// If the trace does not end with an index, or the names are damaged.
 pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, ReadTraceError> {
     let mut body = Vec::new();
     read_index(file, &mut body)?;

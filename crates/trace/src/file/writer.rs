@@ -23,7 +23,7 @@ impl<W: Write> TraceWriter<W> {
         })
     }
 
-    /// Appends a chunk, in several records where it is long. An empty one is nothing.
+    /// Appends a chunk, in several records if it is long. An empty one is nothing.
     pub fn write(&mut self, chunk: &Chunk) -> Result<(), WriteTraceError> {
         check(chunk)?;
         let mut rest = Rest {
@@ -116,7 +116,7 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// As much as fits one record: at least one block or mark. A mark goes with the blocks before it where it can.
+    /// As much as fits one record: at least one block or mark. A mark goes with the blocks before it if it can.
     fn next_piece(&mut self) -> Option<Piece<'a>> {
         let (_, blocks) = self.chunk.blocks.run().split_at(self.block);
         let marks = &self.chunk.marks[self.mark..];
@@ -163,7 +163,7 @@ fn marks_that_fit(marks: &[Placed]) -> usize {
         .count()
 }
 
-/// How many blocks fit, at least one where there is one, and the references in them.
+/// How many blocks fit, at least one if there is one, and the references in them.
 fn blocks_that_fit(blocks: BlockRun<'_>) -> (usize, usize) {
     let (mut count, mut references) = (0, 0);
     for block in blocks.iter().take(Chunk::BLOCKS) {

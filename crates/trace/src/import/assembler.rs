@@ -53,7 +53,7 @@ impl Assembler {
         assembler
     }
 
-    /// Puts a mark behind everything so far.
+    /// Puts a mark after everything so far.
     pub(super) fn mark(&mut self, mark: Mark) {
         self.end();
         self.chunk.mark(mark);
@@ -100,7 +100,7 @@ impl Assembler {
         });
     }
 
-    /// Where no instruction came so far, makes one up for the data that comes.
+    /// If no instruction came so far, makes one up for the data that comes.
     pub(super) fn make_up_instruction(&mut self) {
         if !self.has_instructions {
             self.begins_with_data = true;

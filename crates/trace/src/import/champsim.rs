@@ -1,6 +1,6 @@
 //! ChampSim's records of 64 bytes, little-endian, one an instruction (`inc/trace_instruction.h` there): its address (8 bytes), whether it
 //! is a branch and whether that is taken (1 each), registers written (2) and read (4), addresses of memory written (2 of 8) and read (4
-//! of 8), 0 where there is none. Others write records that are longer, as that of CloudSuite (96 bytes, with four addresses written), which
+//! of 8), 0 if there is none. Others write records that are longer, as that of CloudSuite (96 bytes, with four addresses written), which
 //! say nothing of it: they are told by where each record begins.
 
 use std::io::BufRead;

@@ -82,7 +82,7 @@ impl<R: BufRead> Drmemtrace<R> {
             .collect()
     }
 
-    /// The architecture, where it is said.
+    /// The architecture, if it is said.
     pub(super) fn arch(&self) -> Option<&'static str> {
         self.file_type.and_then(FileType::arch)
     }
@@ -313,7 +313,7 @@ impl<R: BufRead> Drmemtrace<R> {
         self.cpus.extend(cpu);
     }
 
-    /// Goes on with the file whose records come first; false where all have been read.
+    /// Goes on with the file whose records come first; false if all have been read.
     fn choose(&mut self, into: &mut Assembler) -> bool {
         let unread = self
             .files

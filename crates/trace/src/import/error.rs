@@ -18,7 +18,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a foreign trace cannot be read on. Reads well behind "failed to import the trace: ".
+/// Why a foreign trace cannot be read on. Reads well after "failed to import the trace: ".
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A line or record that the format does not have.

@@ -1,5 +1,5 @@
 //! gem5's packet traces (`src/proto/packet.proto` there), as `CommMonitor` and `MemTraceProbe` write them: the word `gem5`, then messages
-//! of protobuf, each behind its length: a header, and a packet for each request.
+//! of protobuf, each after its length: a header, and a packet for each request.
 
 use std::io::BufRead;
 
@@ -212,7 +212,7 @@ fn unknown(place: Location, found: &str) -> ImportError {
     }
 }
 
-/// Numbers of a message's fields with their values, 0 for those that are no integers; none where it is no message.
+/// Numbers of a message's fields with their values, 0 for those that are no integers; none if it is no message.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -261,7 +261,7 @@ mod tests {
         bytes.push(value as u8);
     }
 
-    /// Fields of integers, by number, behind the message's length.
+    /// Fields of integers, by number, after the message's length.
     fn message(fields: &[(u64, u64)]) -> Vec<u8> {
         let mut body = Vec::new();
         for &(number, value) in fields {

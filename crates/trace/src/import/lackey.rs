@@ -37,7 +37,7 @@ fn is_meant(line: &[u8]) -> bool {
     matches!(line.get(..3), Some(b"I  " | b" L " | b" S " | b" M "))
 }
 
-/// Something with a comma inside or behind a number, or an address as long as lackey writes it, whose size is missing.
+/// Something with a comma inside or after a number, or an address as long as lackey writes it, whose size is missing.
 fn looks_meant(word: &[u8]) -> bool {
     match word.iter().position(|&byte| byte == b',') {
         Some(comma) => comma + 1 < word.len() || word.iter().any(u8::is_ascii_digit),

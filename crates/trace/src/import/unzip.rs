@@ -1,4 +1,4 @@
-//! What the members of a zip file hold, one behind another, as one stream: drmemtrace cuts a trace into members so that a reader can
+//! What the members of a zip file hold, one after another, as one stream: drmemtrace cuts a trace into members so that a reader can
 //! begin in the middle.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
@@ -39,7 +39,7 @@ impl<F: Read + Seek> Unzipped<F> {
     /// Reads the list of members.
     ///
     /// # Errors
-    /// Where it is no zip file, or has a member that is encrypted or packed in another way than by deflate.
+    /// If it is no zip file, or has a member that is encrypted or packed in another way than by deflate.
     pub fn new(file: F) -> io::Result<Self> {
         let mut archive = ZipArchive::new(file)?;
         let numbers = (0..archive.len()).rev();

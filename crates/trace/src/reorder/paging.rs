@@ -89,7 +89,7 @@ impl Paging {
         }
     }
 
-    /// One by one where they are few: programs map and unmap a lot of little.
+    /// One by one if they are few: programs map and unmap a lot of little.
     fn forget(&mut self, process: ProcessId, pages: RangeInclusive<u64>) {
         if pages.end() - pages.start() < self.present.len() as u64 {
             for page in pages {

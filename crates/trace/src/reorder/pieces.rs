@@ -18,12 +18,12 @@ pub(super) struct Piece {
     pub(super) calls: u64,
     /// Instructions of the whole trace before it, and up to its end.
     pub(super) instructions: Range<u64>,
-    /// Whether the task left the CPU behind it by itself, and why; none where the next chunk has more of the turn.
+    /// Whether the task left the CPU after it by itself, and why; none if the next chunk has more of the turn.
     pub(super) switch: Option<(bool, Cause)>,
 }
 
 impl Piece {
-    /// Why the task left the CPU behind it, where it did so by itself.
+    /// Why the task left the CPU after it, if it did so by itself.
     pub(super) fn left(&self) -> Option<Cause> {
         self.switch
             .and_then(|(is_voluntary, cause)| is_voluntary.then_some(cause))
@@ -114,7 +114,7 @@ impl<'f> StreamsReader<'f> {
         }
     }
 
-    /// Takes the next chunk apart; false behind the last.
+    /// Takes the next chunk apart; false after the last.
     ///
     /// # Errors
     /// A chunk that cannot be read: the streams end before it.

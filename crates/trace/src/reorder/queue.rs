@@ -18,7 +18,7 @@ struct Ready {
 pub(super) struct Queue {
     schedule: Schedule,
     ready: VecDeque<Ready>,
-    /// The tasks that take turns, where they are limited.
+    /// The tasks that take turns, if they are limited.
     batch: Vec<usize>,
     /// When each process had the CPU last, counted in turns.
     ran: HashMap<ProcessId, u64>,

@@ -57,7 +57,7 @@ pub struct Reordered<'f> {
     quantum_left: u64,
     left: Option<Left>,
     is_begun: bool,
-    /// Which pages are to be read; none where no page fault waits.
+    /// Which pages are to be read; none if no page fault waits.
     paging: Option<Paging>,
 }
 
@@ -93,7 +93,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// The same where a task that uses a page of a file for the first time waits for a disk, as long as others execute so many
+    /// The same if a task that uses a page of a file for the first time waits for a disk, as long as others execute so many
     /// instructions. The page is then in memory for everybody.
     #[must_use]
     pub fn wait_for_page_faults(self, instructions: u64) -> Self {
@@ -317,7 +317,7 @@ impl<'f> Reordered<'f> {
         self.release(|waiting| waiting.due.is_some_and(|due| due <= clock));
     }
 
-    /// The task leaves the CPU by itself, behind a piece.
+    /// The task leaves the CPU by itself, after a piece.
     fn block(&mut self, task: usize, piece: usize, cause: Cause) {
         self.leave(task, true, cause);
         self.queue.leave(task);

@@ -271,7 +271,7 @@ fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
     );
 }
 
-/// Without the first switch behind the births: who made it up says differently how voluntary it was.
+/// Without the first switch after the births: who made it up says differently how voluntary it was.
 fn but_for_the_beginning(events: &[Event], births: usize) -> Vec<Event> {
     assert!(matches!(
         events[births],

@@ -15,7 +15,7 @@ pub(super) enum Wait {
 }
 
 impl Streams {
-    /// What a task waits for behind a piece; nothing behind its last.
+    /// What a task waits for after a piece; nothing after its last.
     pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
         let pieces = &self.tasks[task].pieces;
         let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);
@@ -31,7 +31,7 @@ impl Streams {
         })
     }
 
-    /// How many calls a task had made by its last one between two turns; `None` where it made none there.
+    /// How many calls a task had made by its last one between two turns; `None` if it made none there.
     fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
         let stream = &self.tasks[task];
         if stream

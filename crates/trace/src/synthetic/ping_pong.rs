@@ -11,7 +11,7 @@ const EIGHT_BYTES: u8 = 7;
 /// be calculated.
 ///
 /// An instruction is 4 bytes. A block is four of them, or what is left of the loop or the turn; its first one loads 8
-/// bytes, `stride_bytes` behind those that the block before loaded, from the start again where they would not fit into
+/// bytes, `stride_bytes` after those that the block before loaded, from the start again if they would not fit into
 /// the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong {

@@ -1,5 +1,5 @@
 //! What ran, recorded shape by shape: shapes of several blocks, with references of which some are explicit, some are fixed, and
-//! some stand behind an explicit one of the same shape.
+//! some stand after an explicit one of the same shape.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -63,7 +63,7 @@ impl Shape {
             .count()
     }
 
-    /// Its references where these are the explicit addresses, the plain way.
+    /// Its references if these are the explicit addresses, the plain way.
     fn references(&self, explicit: &[u64]) -> Vec<Reference> {
         let mut explicit = explicit.iter();
         let mut addresses: Vec<u64> = Vec::new();

@@ -201,7 +201,7 @@ fn a_header_of_megabytes_is_refused() {
 /// More than may wait to be written.
 const RECORDED: u64 = 12;
 
-/// Chunks of one block each, written behind; some before there is time for it.
+/// Chunks of one block each, written after; some before there is time for it.
 fn record(
     into: Disk,
 ) -> (

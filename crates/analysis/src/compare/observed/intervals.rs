@@ -51,7 +51,7 @@ pub(super) fn ratio(
     })
 }
 
-/// What is shown of a side; where a number is 0 the plain mean.
+/// What is shown of a side; if a number is 0 the plain mean.
 pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost> {
     let values: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     if values.is_empty() {

@@ -52,7 +52,7 @@ impl Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
-    /// The events that it counts; none where it counts none.
+    /// The events that it counts; none if it counts none.
     pub(super) events: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl Record {
         self.has_lost
     }
 
-    /// The number, where it was counted.
+    /// The number, if it was counted.
     pub(super) fn number(&self, key: &Key) -> Option<Number> {
         match &key.who {
             Who::All if key.quantity == Quantity::Throttled => Some(self.throttled),

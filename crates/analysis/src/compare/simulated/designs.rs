@@ -23,7 +23,7 @@ pub(super) struct Record<'a> {
     pub(super) has_notes: bool,
 }
 
-/// A design of each side; none where a side has no such design.
+/// A design of each side; none if a side has no such design.
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
     pub(super) base_name: Option<&'a str>,
@@ -32,7 +32,7 @@ pub(super) struct Matched<'a> {
     pub(super) new: Vec<Record<'a>>,
 }
 
-/// All designs of either side: by name, or whatever their names where each side has one.
+/// All designs of either side: by name, or whatever their names if each side has one.
 pub(super) fn matched<'a>(base: &[Simulated<'a>], new: &[Simulated<'a>]) -> Vec<Matched<'a>> {
     let (base_names, new_names) = (names(base), names(new));
     let pair = |base_name: Option<&'a str>, new_name: Option<&'a str>| Matched {
@@ -82,7 +82,7 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
 }
 
 impl<'a> Matched<'a> {
-    /// How the traces of the two sides belong together; none where the designs cannot be paired.
+    /// How the traces of the two sides belong together; none if the designs cannot be paired.
     pub(super) fn relation(&self) -> Option<Relation> {
         let are_there = !self.base.is_empty() && !self.new.is_empty();
         let traces = |side: &[Record<'a>]| {
@@ -168,7 +168,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Up to the first point at or behind the cut-off.
+/// Up to the first point at or after the cut-off.
 fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
     let Some(all) = finding
         .groups

@@ -38,7 +38,7 @@ const SUSPECT: [FlagName; 2] = [FlagName::CutEarly, FlagName::Disorder];
 /// A number of one record.
 type Number = (Part, Quantity, simulation::Cost);
 
-/// A number of one side: of each record, where it has one.
+/// A number of one side: of each record, if it has one.
 type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
 
 /// Everything that either side has a number for, in the order of the base and then of the new.
@@ -261,7 +261,7 @@ fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbe
     side.iter().map(of_record).collect()
 }
 
-/// Why there is nothing to compare, where a side has no number above 0.
+/// Why there is nothing to compare, if a side has no number above 0.
 fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
     let what = match part {
         Part::All => "number",
@@ -312,7 +312,7 @@ fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     }
 }
 
-/// The ratio of what was counted on the same traces; none where a side counted nothing.
+/// The ratio of what was counted on the same traces; none if a side counted nothing.
 fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option<f64> {
     let Relation::Same(partners) = relation else {
         return None;

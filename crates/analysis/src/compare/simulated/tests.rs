@@ -184,7 +184,7 @@ fn sets_of_traces_that_are_the_same_in_truth_seldom_differ() {
     }
 }
 
-/// Where traces differ by the luck of their switches alone, one of them shows it.
+/// If traces differ by the luck of their switches alone, one of them shows it.
 #[test]
 fn single_traces_that_are_the_same_in_truth_seldom_differ() {
     let alarms = false_alarms(1, 0.0);

@@ -116,7 +116,7 @@ fn how_the_run_ended_is_reported() {
     );
 }
 
-/// Costs behind emptied caches are never compared, nor taken for prices, without a word.
+/// Costs after emptied caches are never compared, nor taken for prices, without a word.
 #[test]
 fn unusual_rounds_are_said_and_are_no_prices() {
     let mut record = fake_record(vec![FakeCase::pipe()], 5);

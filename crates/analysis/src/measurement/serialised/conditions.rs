@@ -39,7 +39,7 @@ pub struct Conditions<'a> {
     policy: Policy,
     /// What the other tasks touch while the first task is away, if the case is about the reload.
     away_bytes: Option<Bytes>,
-    /// Vector registers that are in use whenever a task hands on the token, where that was asked for.
+    /// Vector registers that are in use whenever a task hands on the token, if that was asked for.
     vector_state: Option<VectorState>,
     /// What XSAVE writes of them.
     xsave_bytes: Option<Bytes>,

@@ -8,7 +8,7 @@ const MOST: u8 = 7;
 /// An instruction of which nothing is known brings in lines that are found again.
 const UNKNOWN: u8 = 1;
 
-/// The signature history counter table, and what it remembers of each line. Empty where no policy asks.
+/// The signature history counter table, and what it remembers of each line. Empty if no policy asks.
 #[derive(Debug)]
 pub(super) struct Signatures {
     counters: Vec<u8>,

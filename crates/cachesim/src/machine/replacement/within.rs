@@ -1,4 +1,4 @@
-//! Which line leaves where the one that comes in may not take each way.
+//! Which line leaves if the one that comes in may not take each way.
 
 use rand_chacha::rand_core::RngCore;
 

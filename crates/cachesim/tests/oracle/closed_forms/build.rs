@@ -26,7 +26,7 @@ pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
     )
 }
 
-/// The levels behind an instruction cache whose misses cost nothing.
+/// The levels after an instruction cache whose misses cost nothing.
 pub(crate) fn behind_free_fetches(levels: Vec<Level>) -> Design {
     let free = Level {
         name: "I".to_owned(),
@@ -139,7 +139,7 @@ pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
     simulated_by(PrivateBy::Process, design, program)
 }
 
-/// The same, where so is who has a private hierarchy.
+/// The same, if so is who has a private hierarchy.
 pub(crate) fn simulated_by(private_by: PrivateBy, design: &Design, program: &Program) -> Simulated {
     let designs = std::slice::from_ref(design);
     let chunks = std::slice::from_ref(&program.chunk);

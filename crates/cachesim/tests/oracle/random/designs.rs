@@ -247,7 +247,7 @@ struct RawSplit {
     next: Option<RawNext>,
 }
 
-/// The level behind the first ones: how much longer its lines are, and powers of two of sets and ways.
+/// The level after the first ones: how much longer its lines are, and powers of two of sets and ways.
 #[derive(Clone, Debug)]
 struct RawNext {
     longer: u32,
@@ -349,7 +349,7 @@ type Member = Vec<(u32, u32, u32, u32)>;
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) designs: Vec<Design>,
-    /// Stores bring lines into the last levels. Where they do not, members must not be swept though they look alike.
+    /// Stores bring lines into the last levels. If they do not, members must not be swept though they look alike.
     pub(crate) allocates: bool,
 }
 
@@ -422,7 +422,7 @@ fn resized(base: &Design, sizes: &Member) -> Design {
     checked(member)
 }
 
-/// Any first levels with a level behind them that differs between members, and levels behind this that each member has for itself.
+/// Any first levels with a level after them that differs between members, and levels after this that each member has for itself.
 pub(crate) fn family_between() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let behind = prop::collection::vec(raw_level(), 1..3);
@@ -519,7 +519,7 @@ fn untime(level: &mut Level) {
     });
 }
 
-/// Where nothing is learned from instructions.
+/// If nothing is learned from instructions.
 fn forget_instructions(level: &mut Level) {
     if level.replacement == Replacement::Ship {
         level.replacement = Replacement::Srrip;

@@ -450,7 +450,7 @@ impl Writer {
         });
     }
 
-    /// The running one, or any other; none where that is not alive.
+    /// The running one, or any other; none if that is not alive.
     fn chosen(&self, of_running: bool, task: usize) -> Option<TaskId> {
         let running = self.running_process().map(|_| self.running);
         if of_running {
@@ -480,7 +480,7 @@ impl Writer {
         });
     }
 
-    /// A task ends; what runs until the next switch, where it was the running one, is the kernel's work for it.
+    /// A task ends; what runs until the next switch, if it was the running one, is the kernel's work for it.
     fn exit(&mut self, of_running: bool, task: usize) {
         let Some(ended) = self.chosen(of_running, task) else {
             return;

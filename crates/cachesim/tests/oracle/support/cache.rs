@@ -234,7 +234,7 @@ impl Cache {
         }
     }
 
-    /// Whether a set takes BRRIP, and what that says of it where it leads.
+    /// Whether a set takes BRRIP, and what that says of it if it leads.
     fn is_bimodal(&mut self, set: usize) -> bool {
         let sets = self.shape.sets as usize;
         let period = if sets < 8 { sets } else { (sets / 32).max(8) };
@@ -247,7 +247,7 @@ impl Cache {
         set % period == 1
     }
 
-    /// Of a set that is full where lines may come in.
+    /// Of a set that is full if lines may come in.
     fn leaving_way(&mut self, set: usize) -> usize {
         let open: Vec<usize> = (0..self.shape.ways)
             .filter(|&way| self.is_open(way))

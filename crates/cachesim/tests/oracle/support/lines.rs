@@ -148,7 +148,7 @@ impl Stack {
             .any(|kind| self.is_on_path(one, kind) && self.is_on_path(other, kind))
     }
 
-    /// A line goes over the bus behind a level; says how long it waits for those before it.
+    /// A line goes over the bus after a level; says how long it waits for those before it.
     pub(crate) fn use_bus(&mut self, level: usize, time: u64) -> u64 {
         let cache = &mut self.levels[level];
         if cache.shape.bus_cycles == 0 {

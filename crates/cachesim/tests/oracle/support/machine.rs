@@ -256,7 +256,7 @@ impl Machine {
         }
     }
 
-    /// One lookup, with what it does behind the first level. Gives whether it missed there, in the shared and in the private
+    /// One lookup, with what it does after the first level. Gives whether it missed there, in the shared and in the private
     /// view, how much longer it took in the shared one, and whether it gained by a first touch.
     fn compared(&mut self, step: Step, first: usize) -> ([bool; 2], i64, bool) {
         let state = |machine: &Machine| {

@@ -1,4 +1,4 @@
-//! What files lie behind the addresses of each process: the last change that fits counts.
+//! Which files are mapped at the addresses of each process: the last change that fits counts.
 
 use std::collections::HashMap;
 

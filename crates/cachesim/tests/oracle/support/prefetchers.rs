@@ -71,7 +71,7 @@ impl Stack {
         }
     }
 
-    /// The distance from the reference before, where that is what it was the last time.
+    /// The distance from the reference before, if that is what it was the last time.
     fn kept_stride(&mut self, level: usize, key: u64, now: u64, most: usize) -> Option<i128> {
         let seen = &mut self.levels[level].strides;
         let Some(at) = seen.iter().position(|seen| seen.key == key) else {

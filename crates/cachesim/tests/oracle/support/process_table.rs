@@ -16,7 +16,7 @@ pub(crate) struct CodePlace {
     pub(crate) offset: u64,
 }
 
-/// A process; with the task, where each has a private hierarchy.
+/// A process; with the task, if each has a private hierarchy.
 pub(crate) type Who = (u32, Option<u32>);
 
 /// What has no task left: the number of a process, and the address space.
@@ -141,7 +141,7 @@ impl ProcessTable {
         self.left_because.insert(self.task, cause);
     }
 
-    /// Whose memory the process of a newborn task is a copy of: where it is a new one and the parent lives.
+    /// Whose memory the process of a newborn task is a copy of: if it is a new one and the parent lives.
     pub(crate) fn forked_from(&self, process: u32, parent: u32) -> Option<u32> {
         let is_known = self.processes.iter().any(|facts| facts.process == process);
         if is_known {
@@ -167,7 +167,7 @@ impl ProcessTable {
         old.map_or(Gone::default(), |old| self.gone(old, task))
     }
 
-    /// What is no more where a task has left an address space, or come to the same again.
+    /// What is no more if a task has left an address space, or come to the same again.
     fn gone(&self, old: u32, task: u32) -> Gone {
         let space = self.is_empty(old).then_some(old);
         let is_gone = if self.tells_tasks_apart {

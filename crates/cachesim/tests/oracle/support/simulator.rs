@@ -38,7 +38,7 @@ pub(crate) struct FoundInterval {
     pub(crate) instructions: u64,
     /// Shared, private, flushed.
     pub(crate) cycles: [u64; 3],
-    /// Lost, gained, first touches; `None` where segments are added up.
+    /// Lost, gained, first touches; `None` if segments are added up.
     pub(crate) of_others: Option<[u64; 3]>,
 }
 

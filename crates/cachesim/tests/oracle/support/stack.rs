@@ -60,7 +60,7 @@ pub(crate) struct Run<'a> {
     pub(crate) owner: u32,
     /// The process that runs.
     pub(crate) process: u32,
-    /// The last byte of the instruction that loads or stores, where there is one.
+    /// The last byte of the instruction that loads or stores, if there is one.
     pub(crate) instruction: Option<u64>,
     /// Of the instruction that loads, stores or is fetched.
     pub(crate) signature: u64,
@@ -177,7 +177,7 @@ impl Stack {
         )
     }
 
-    /// One look-up by the level before, or nothing where there is only memory.
+    /// One look-up by the level before, or nothing if there is only memory.
     fn request(&mut self, run: &mut Run<'_>, from: usize, ask: Ask) -> Reply {
         let Some(level) = self.next(from, ask.kind) else {
             self.note(
@@ -386,7 +386,7 @@ impl Stack {
         )
     }
 
-    /// A store that misses where lines are allocated is a load below; TLBs know loads and stores by name only.
+    /// A store that misses if lines are allocated is a load below; TLBs know loads and stores by name only.
     fn kind_below(&self, kind: Kind) -> Kind {
         match kind {
             Kind::Store if !self.is_tlb => Kind::Load,
@@ -502,7 +502,7 @@ impl Stack {
         .0
     }
 
-    /// The next line, where it lies in the same page.
+    /// The next line, if it lies in the same page.
     fn behind(&self, level: usize, address: Address) -> Option<Address> {
         let line = self.levels[level].shape.line;
         let virt = address.virt.checked_add(line)?;

@@ -36,7 +36,7 @@ fn rate() -> u64 {
 }
 
 /// Between two ISBs: the first keeps the counter from being read before the instructions ahead have finished, the second what comes
-/// behind from starting before it was (the same manual, "Counter-timer Virtual Count Register").
+/// after from starting before it was (the same manual, "Counter-timer Virtual Count Register").
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     let ticks: u64;

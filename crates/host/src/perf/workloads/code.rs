@@ -58,7 +58,7 @@ impl JumpChain {
 #[cfg(target_arch = "x86_64")]
 fn show_to_fetches(_: &[u8]) {}
 
-/// The same, where caches of instructions do not follow those of data (Arm Architecture Reference Manual, "Caches and memory hierarchy":
+/// The same, if caches of instructions do not follow those of data (Arm Architecture Reference Manual, "Caches and memory hierarchy":
 /// the steps in this order). No line is shorter than 16 bytes.
 #[cfg(target_arch = "aarch64")]
 fn show_to_fetches(written: &[u8]) {

@@ -8,7 +8,7 @@ use crate::measure::figures;
 use crate::page::Page;
 use crate::quantity::time;
 
-/// A hand-off is settled from the window on behind which all are within this share of the last tenth's median.
+/// A hand-off is settled from the window on after which all are within this share of the last tenth's median.
 const SETTLED_WITHIN: f64 = 0.25;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord) {

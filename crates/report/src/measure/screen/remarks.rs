@@ -6,7 +6,7 @@ use switchcost_record::{ControlOutcome, Header};
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
-/// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands where an interval
+/// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands if an interval
 /// covers 0, and half its length beside each number.
 const FLAGS: [(FlagName, &str); 10] = [
     (

@@ -12,7 +12,7 @@ use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
 use crate::quantity::{is_cost, plus_minus, time, with_bound};
 
-/// Sizes that are shown at the least and at most where not all fit on the screen.
+/// Sizes that are shown at the least and at most if not all fit on the screen.
 const ROWS: RangeInclusive<usize> = 4..=7;
 
 /// Lines of the table before the first size: one empty, the heading, the names of the columns and a rule.
@@ -176,7 +176,7 @@ fn total(finding: &CaseFinding) -> Option<&Estimate> {
         .filter(|total| has_numbers(finding) && total.estimate.is_finite())
 }
 
-/// From the least total by the logarithm: to the largest, or further where that is near.
+/// From the least total by the logarithm: to the largest, or further if that is near.
 fn bar(total: &Estimate, low: f64, high: f64) -> String {
     if !is_cost(total) || high <= low {
         return String::new();

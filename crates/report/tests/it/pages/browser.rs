@@ -16,7 +16,7 @@ const LISTEN: &str = "<script>window.probeErrors = [];\
     for (const kind of ['error', 'warn']) { const old = console[kind];\
     console[kind] = (...words) => { probeErrors.push(kind + ': ' + words.join(' ')); old(...words); }; }</script>";
 
-/// A browser, or nothing where there is none; then it says so.
+/// A browser, or nothing if there is none; then it says so.
 pub(crate) fn find() -> Option<Browser> {
     let found = Browser::find();
     if found.is_none() {
@@ -34,7 +34,7 @@ pub(crate) fn artefacts(name: &str) -> PathBuf {
     folder
 }
 
-/// axe-core, which looks for what keeps readers out, or nothing where there is none; then it says so.
+/// axe-core, which looks for what keeps readers out, or nothing if there is none; then it says so.
 pub(crate) fn axe() -> Option<String> {
     let place =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join("../axe/node_modules/axe-core/axe.min.js");

@@ -130,7 +130,7 @@ fn one_of_each_kind() -> [(&'static str, Html); 3] {
     ]
 }
 
-/// Drawn, with a tooltip that says something, and with a zoom that does something where there are axes.
+/// Drawn, with a tooltip that says something, and with a zoom that does something if there are axes.
 fn assert_works(outcome: &Value, html: &Html) {
     assert_eq!(
         outcome["errors"],

@@ -122,7 +122,7 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     );
 }
 
-/// As where most turns end before they have loaded again what they lost.
+/// As if most turns end before they have loaded again what they lost.
 #[test]
 fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_ones_pay() {
     let (head, mut findings) = whole();

@@ -106,7 +106,7 @@ impl Flags {
         &self.words
     }
 
-    /// What a run is given for its measurement, where that is known.
+    /// What a run is given for its measurement, if that is known.
     pub(super) fn budget(&self) -> Option<Nanos> {
         self.budget
     }

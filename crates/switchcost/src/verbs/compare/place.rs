@@ -14,7 +14,7 @@ use crate::verbs::report::{self as verb, pictures};
 
 /// Claimed before the records are read.
 pub(super) struct Place {
-    /// None where figures alone are wanted.
+    /// None if figures alone are wanted.
     output: Option<Output>,
     is_page: bool,
     figures: Option<PathBuf>,

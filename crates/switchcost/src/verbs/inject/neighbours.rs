@@ -37,7 +37,7 @@ impl Neighbours {
         }
     }
 
-    /// Looks, where it is time to.
+    /// Looks, if it is time to.
     pub(super) fn look(&mut self) {
         let now = monotonic();
         if now.saturating_sub(self.looked_at) < EACH {

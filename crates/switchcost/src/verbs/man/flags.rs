@@ -61,7 +61,7 @@ struct Argument {
     several: Option<&'static str>,
     /// The flag may stand without its value.
     is_value_optional: bool,
-    /// What counts where it is not given, if that is one value.
+    /// What counts if it is not given, if that is one value.
     default: Option<String>,
     /// The heading of the help that it is below.
     heading: Option<String>,
@@ -183,7 +183,7 @@ fn is<T: 'static>(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<T>()
 }
 
-/// The whole list, where a value is of a closed one.
+/// The whole list, if a value is of a closed one.
 fn names(argument: &Arg) -> Vec<String> {
     let reported = argument
         .get_possible_values()

@@ -86,7 +86,7 @@ fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failu
         .ok_or_else(Failure::no_cpu)
 }
 
-/// None where it was stopped.
+/// None if it was stopped.
 fn lines(
     host: &HostManifest,
     cpu: CpuId,

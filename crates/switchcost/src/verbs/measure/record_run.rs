@@ -37,7 +37,7 @@ pub(super) struct RunToRecord {
     pub(super) history: Option<Folder>,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
-    /// Whether batches for the kernel's own counters are worth their time, where the CPU has none.
+    /// Whether batches for the kernel's own counters are worth their time, if the CPU has none.
     pub(super) counts_in_software: bool,
     pub(super) redaction: Redaction,
 }

@@ -207,7 +207,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
     Ok(vec![row])
 }
 
-/// Without the hand-offs that are measured only where the runtime is named.
+/// Without the hand-offs that are measured only if the runtime is named.
 fn usual_handoffs(mut row: Row) -> Row {
     row.handoffs.retain(|handoff| !handoff.aside);
     row

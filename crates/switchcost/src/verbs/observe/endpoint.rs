@@ -121,7 +121,7 @@ impl Endpoint {
         })
     }
 
-    /// Hands over what was counted so far, where it is wanted. To be called several times a second.
+    /// Hands over what was counted so far, if it is wanted. To be called several times a second.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         let began = Instant::now();
         let is_wanted = {

@@ -42,7 +42,7 @@ impl Kept {
         &self.place.path
     }
 
-    /// Writes what was counted so far, where it is time. What cannot be written now is tried again.
+    /// Writes what was counted so far, if it is time. What cannot be written now is tried again.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         if Instant::now() < self.next_at {
             return;

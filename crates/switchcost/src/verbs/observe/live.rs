@@ -82,7 +82,7 @@ pub(super) fn check_terminal() -> Result<(), Failure> {
 /// Holds the terminal: as it was again when dropped.
 pub(super) struct Live {
     terminal: DefaultTerminal,
-    /// Does the same where we are killed.
+    /// Does the same if we are killed.
     _helper: Option<CleanupHelper>,
     order: Order,
     is_paused: bool,
@@ -120,7 +120,7 @@ impl Live {
         self.is_left
     }
 
-    /// Takes what was typed, and draws where it is time.
+    /// Takes what was typed, and draws if it is time.
     pub(super) fn tick(
         &mut self,
         so_far: impl FnOnce() -> Result<Observation, NoBpf>,

@@ -79,7 +79,7 @@ impl Loaded {
         }
     }
 
-    /// The same with what earlier runs of the machine differ by, where a folder of their records is named.
+    /// The same with what earlier runs of the machine differ by, if a folder of their records is named.
     pub(super) fn beside(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
         let Some(earlier) = earlier else {
             return Ok(self);
@@ -99,7 +99,7 @@ impl Loaded {
         }
     }
 
-    /// The same, where it is of an observation with a first table by that.
+    /// The same, if it is of an observation with a first table by that.
     pub(crate) fn by(mut self, wanted: By) -> Self {
         if let Content::Observed { by, .. } = &mut self.content {
             *by = wanted;
@@ -111,7 +111,7 @@ impl Loaded {
         &self.name
     }
 
-    /// The measurement, where it is of that, and what it comes to.
+    /// The measurement, if it is of that, and what it comes to.
     pub(crate) fn measurement(&self) -> Option<(&MeasureRecord, &Findings)> {
         match &self.content {
             Content::Measured {
@@ -127,7 +127,7 @@ impl Loaded {
         Some((record, switchcost_analysis::core_sharing(record, findings)?))
     }
 
-    /// What was observed, where it is of that.
+    /// What was observed, if it is of that.
     pub(super) fn observation(&self) -> Option<&Observation> {
         let Content::Observed { record, .. } = &self.content else {
             return None;

@@ -17,7 +17,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes it where it is not there yet.
+    /// Makes it if it is not there yet.
     pub(super) fn open(path: Option<&Path>) -> Result<Folder, Failure> {
         type Make = fn(&Path) -> std::io::Result<()>;
         let (path, make): (_, Make) = match path {
@@ -43,7 +43,7 @@ impl Folder {
         self.path.join("records")
     }
 
-    /// The CPU that a measurement of this site was taken on, where there is one already.
+    /// The CPU that a measurement of this site was taken on, if there is one already.
     pub(super) fn measured_cpu(&self) -> Option<CpuId> {
         let entries = std::fs::read_dir(self.records()).ok()?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -40,7 +40,7 @@ pub(super) fn line(step: &Step) -> String {
     words.join(" ")
 }
 
-/// What a step's record is made by: its command line, behind that of the trace that it reads.
+/// What a step's record is made by: its command line, after that of the trace that it reads.
 fn made_by(step: &Step, steps: &[Step]) -> String {
     let trace = steps
         .iter()

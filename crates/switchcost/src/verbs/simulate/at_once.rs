@@ -77,7 +77,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// What each design's last level is asked and misses in turns of so many instructions; none where the run was stopped.
+/// What each design's last level is asked and misses in turns of so many instructions; none if the run was stopped.
 fn simulate(
     path: &Path,
     streams: &Arc<Streams>,

@@ -1,4 +1,4 @@
-//! What is left of a simulation: its record, or where that could not be written what would be in it.
+//! What is left of a simulation: its record, or if that could not be written what would be in it.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ impl Several {
         Ok(several)
     }
 
-    /// Where the curves are, behind a table; nothing where no record has them.
+    /// Where the curves are, after a table; nothing if no record has them.
     pub(super) fn curves(&self) -> String {
         if self.records.is_empty() {
             return String::new();

@@ -28,12 +28,12 @@ use crate::verbs::trace::look;
 pub(super) struct Order {
     schedule: Schedule,
     pub(super) quantum_instructions: u64,
-    /// Instructions in which a disk reads a page, where page faults wait.
+    /// Instructions in which a disk reads a page, if page faults wait.
     page_faults: Option<u64>,
 }
 
 impl Order {
-    /// The quantum, where it ends turns.
+    /// The quantum, if it ends turns.
     fn quantum(self) -> Option<u64> {
         (self.schedule != Schedule::LongestQuantum).then_some(self.quantum_instructions)
     }
@@ -144,7 +144,7 @@ fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     first.ok_or_else(|| refused("no time of a cycle in the designs"))
 }
 
-/// Simulates each order, and shows them beside each other where there are several.
+/// Simulates each order, and shows them beside each other if there are several.
 pub(super) fn run(
     path: &Path,
     orders: &[Order],
@@ -188,7 +188,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The streams of all tasks; none where the run was stopped.
+/// The streams of all tasks; none if the run was stopped.
 pub(super) fn take_apart(
     path: &Path,
     interrupt: &Interrupt,

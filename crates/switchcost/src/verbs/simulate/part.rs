@@ -1,4 +1,4 @@
-//! A part of a trace, behind a warm-up.
+//! A part of a trace, after a warm-up.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::signals::Interrupt;
 
-/// Where the last uses before it are known, first levels are right at once, and those behind them soon.
+/// If the last uses before it are known, first levels are right at once, and those after them soon.
 const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
 
 pub(super) fn run(
@@ -120,8 +120,8 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Hands on what the parts and what is before them are made of, each with what it is for and, where something was left out before it,
-/// how long the running task has been running. Gives false where it was interrupted.
+/// Hands on what the parts and what is before them are made of, each with what it is for and, if something was left out before it,
+/// how long the running task has been running. Gives false if it was interrupted.
 pub(super) fn feed(
     parts: &mut Parts<'_>,
     interrupt: &Interrupt,
@@ -145,7 +145,7 @@ pub(super) fn feed(
     Ok(true)
 }
 
-/// The start of the part once more, behind last uses alone.
+/// The start of the part once more, after last uses alone.
 struct WithoutWarmUps {
     simulator: Simulator,
     last_uses: LastUses,

@@ -8,14 +8,14 @@ use switchcost_record::trust::open_listed;
 use switchcost_symbols::Symbols;
 use switchcost_trace::KernelSymbols;
 
-/// The kernel's symbols that a trace has; none where it has none, or is no whole trace.
+/// The kernel's symbols that a trace has; none if it has none, or is no whole trace.
 pub(super) fn symbols_of(trace: &Path) -> KernelSymbols {
     let file = open_listed(trace).ok();
     file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok())
         .unwrap_or_default()
 }
 
-/// Names of what lies where: in the kernel by its own table, in files where those that were traced are still there and say it.
+/// Names of what lies where: in the kernel by its own table, in files if those that were traced are still there and say it.
 pub(super) struct Names {
     kernel: KernelSymbols,
     of_files: Symbols,

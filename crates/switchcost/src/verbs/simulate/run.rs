@@ -42,13 +42,13 @@ pub(super) struct Run {
     source: String,
     header: TraceHeader,
     is_redacted: bool,
-    /// Who ran next and for how long, where that is not the order of the trace.
+    /// Who ran next and for how long, if that is not the order of the trace.
     order: Option<(String, Option<u64>)>,
-    /// What of the trace it is, and what came of the start of that behind last uses alone; none where it is all.
+    /// What of the trace it is, and what came of the start of that after last uses alone; none if it is all.
     part: Option<(TracePart, Vec<PartResult>)>,
     is_user_only: bool,
     has_blocks: bool,
-    /// Those that were named; none where the usual ones are taken.
+    /// Those that were named; none if the usual ones are taken.
     prices: Option<Prices>,
     /// Of the kernel; of a trace they are read from its end.
     symbols: Option<KernelSymbols>,
@@ -185,7 +185,7 @@ impl Run {
         self.keep_intervals()
     }
 
-    /// Takes the kernel's blocks and references out of a chunk where only programs are simulated.
+    /// Takes the kernel's blocks and references out of a chunk if only programs are simulated.
     pub(super) fn leave_kernel_out(&self, chunk: &mut Chunk) {
         if self.is_user_only {
             *chunk = without_kernel(chunk);
@@ -206,7 +206,7 @@ impl Run {
         self.keep_intervals()
     }
 
-    /// It is a part of the trace that was simulated; `without` is what came of its start behind last uses alone.
+    /// It is a part of the trace that was simulated; `without` is what came of its start after last uses alone.
     pub(super) fn of_part(self, part: TracePart, without: Option<Vec<PartResult>>) -> Run {
         Run {
             part: Some((part, without.unwrap_or_default())),

@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::signals::Interrupt;
 
-/// With it 18 of 20 intervals hold the truth, where parts are few and unlike each other, too.
+/// With it 18 of 20 intervals hold the truth, if parts are few and unlike each other, too.
 const CONFIDENCE: f64 = 0.95;
 
 pub(super) fn run(
@@ -92,7 +92,7 @@ struct Both {
 }
 
 impl Both {
-    /// What each part came to, and what the last uses of each tile did; none where the run was stopped.
+    /// What each part came to, and what the last uses of each tile did; none if the run was stopped.
     fn simulate(
         mut self,
         path: &Path,

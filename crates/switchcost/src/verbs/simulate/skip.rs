@@ -27,7 +27,7 @@ impl Skip {
         self.switches > 0
     }
 
-    /// Takes away what counts of a chunk in which counting begins: from the first switch behind those skipped on.
+    /// Takes away what counts of a chunk in which counting begins: from the first switch after those skipped on.
     pub(super) fn split(&self, chunk: &mut Chunk) -> Option<Chunk> {
         let left = self
             .switches
@@ -38,7 +38,7 @@ impl Skip {
         Some(chunk.split_off(first))
     }
 
-    /// What the next chunk is for: it counts where as many switches lie before it.
+    /// What the next chunk is for: it counts if as many switches lie before it.
     pub(super) fn purpose(&mut self, chunk: &Chunk) -> Purpose {
         let counts = self.seen >= self.switches;
         if counts {
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// A block of ten instructions behind each switch.
+    /// A block of ten instructions after each switch.
     fn chunk(switches: u32) -> Chunk {
         let switch = |number: u32| Mark::Switch {
             from: TaskId(number % 2 + 1),

@@ -2,7 +2,7 @@
 
 use switchcost_design::result::{DesignResult, LevelCounts, PartResult, View, WithoutWarmUp};
 
-/// The first of these parts is the start of what was wanted, `without` the same behind last uses alone.
+/// The first of these parts is the start of what was wanted, `without` the same after last uses alone.
 pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<WithoutWarmUp> {
     let (Some(first), Some(without)) = (parts.first(), without.first()) else {
         return Vec::new();

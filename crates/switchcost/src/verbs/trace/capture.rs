@@ -303,7 +303,7 @@ impl Session {
         })
     }
 
-    /// Captures. This thread and those of the capture stay off the traced CPU where there is another.
+    /// Captures. This thread and those of the capture stay off the traced CPU if there is another.
     fn watch(
         self,
         capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>,
@@ -364,7 +364,7 @@ pub(super) fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// What is said where the traced programs have the process numbers of the machine.
+/// What is said if the traced programs have the process numbers of the machine.
 fn seen_numbers(reason: &str) -> String {
     format!(
         "found no way to give the traced programs process numbers of their own ({reason}), so that two traces of them may \

@@ -52,7 +52,7 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     })
 }
 
-/// What stands behind the index; only a file can be read again.
+/// What stands after the index; only a file can be read again.
 fn check_symbols(path: &Path) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());

@@ -112,7 +112,7 @@ fn a_working_set_comes_back_behind_a_switch() {
     assert!(walk(0) > 2.0 * walk(1), "what is back is back: {evicted}");
 }
 
-/// Where batches are of one round, what is counted must be what was timed: a walk too few looks like a gain of half a walk.
+/// If batches are of one round, what is counted must be what was timed: a walk too few looks like a gain of half a walk.
 #[test]
 fn a_task_of_an_executor_walks_as_long_as_any_other() {
     let place = Place::alone();

@@ -59,7 +59,7 @@ fn switches_are_priced_by_what_was_measured_here() {
     );
 }
 
-/// What is known of `sh` is found by its build ID, once there are prices of this processor, and is refused where it is no profile.
+/// What is known of `sh` is found by its build ID, once there are prices of this processor, and is refused if it is no profile.
 fn profiled(place: &Place, observed: &Value) {
     if observed["source"] != "bpf" {
         println!("skipped: {}", observed["not_counted_by"]);

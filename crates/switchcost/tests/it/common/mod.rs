@@ -168,7 +168,7 @@ impl Place {
             .json()
     }
 
-    /// Measures again, up to four times, until a neighbour has left a number of each case. `None` where it never has, which
+    /// Measures again, up to four times, until a neighbour has left a number of each case. `None` if it never has, which
     /// is said: there is nothing to be tested then.
     pub(crate) fn measure_undisturbed(&self, arguments: &[&str]) -> Option<Value> {
         let mut last = String::new();

@@ -17,7 +17,7 @@ const UNDER_LOAD: &str = concat!(
 /// A user without rights that every Debian has: PostgreSQL does not run as root.
 const NOBODY: &str = "65534";
 
-/// Where the packages are unpacked; none where they are not, which is said.
+/// Where the packages are unpacked; none if they are not, which is said.
 fn packages() -> Option<PathBuf> {
     let folder = std::env::var_os("SWITCHCOST_SERVICES").map(PathBuf::from);
     if folder.is_none() {
@@ -44,7 +44,7 @@ fn libraries(packages: &Path) -> PathBuf {
     packages.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH))
 }
 
-/// What is found of a service under load, all of whose processes begin and end under observation; none where the kernel takes no
+/// What is found of a service under load, all of whose processes begin and end under observation; none if the kernel takes no
 /// programs, which is said. It works in a folder, as the owner of it.
 fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Option<Value> {
     let record = text(&place.path("o.json")).to_owned();

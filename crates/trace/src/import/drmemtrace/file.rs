@@ -40,8 +40,8 @@ impl<R: BufRead> File<R> {
         })
     }
 
-    /// The next record, where it may stand there; none at the end, where that is one. In the trace of a core each thread that ends
-    /// has a footer, and others go on behind it.
+    /// The next record, if it may stand there; none at the end, if that is one. In the trace of a core each thread that ends
+    /// has a footer, and others go on after it.
     pub(super) fn next_record(&mut self, is_core: bool) -> Result<Option<Record>, ImportError> {
         let (place, is_first) = (self.records.place(), self.records.is_at_start());
         let Some(record) = self.records.next()? else {

@@ -20,7 +20,7 @@ const LATER: &str = "the trace has a file type that this version does not know: 
 /// When a trace was filtered whose filter ended.
 pub(super) const FIRST_PART: &str = "for the first part of the time that";
 
-/// The type of a file, where its records can be read for what they are.
+/// The type of a file, if its records can be read for what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileType(u64);
 
@@ -69,7 +69,7 @@ impl FileType {
         }
     }
 
-    /// The architecture, where it is said.
+    /// The architecture, if it is said.
     pub(super) fn arch(self) -> Option<&'static str> {
         [(REGDEPS, "regdeps"), (X86_64, "x86_64")]
             .into_iter()

@@ -183,7 +183,7 @@ fn threads_become_tasks_and_switches() {
 }
 
 /// Its other threads run on other cores; a process that is recorded as ended would find its caches empty. DynamoRIO's own simulator finds
-/// 130 misses of instructions and 258 of data where a core runs four such threads one after the other; as four processes they had 295 and
+/// 130 misses of instructions and 258 of data if a core runs four such threads one after the other; as four processes they had 295 and
 /// 318.
 #[test]
 fn a_process_does_not_end_with_its_last_thread() {

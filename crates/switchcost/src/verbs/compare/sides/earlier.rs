@@ -12,7 +12,7 @@ const MOST: usize = 12;
 /// Two runs show a difference, and no spread to speak of.
 const FEWEST: usize = 4;
 
-/// Those of the machine of both records, which are not among them; none where there are too few to learn from, or the two are of
+/// Those of the machine of both records, which are not among them; none if there are too few to learn from, or the two are of
 /// different machines. What cannot be read says nothing.
 pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Findings)> {
     let [base, new] = compared.map(|record| &record.header);

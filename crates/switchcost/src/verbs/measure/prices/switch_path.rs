@@ -1,4 +1,4 @@
-//! What the kernel's own way through a switch takes longer behind a footprint: preemptions injected into a loop without data.
+//! What the kernel's own way through a switch takes longer after a footprint: preemptions injected into a loop without data.
 
 use std::path::Path;
 

@@ -46,7 +46,7 @@ pub(super) enum Refused {
     Slow,
 }
 
-/// What the bytes so far come to; none where the head is not whole.
+/// What the bytes so far come to; none if the head is not whole.
 pub(super) fn read(bytes: &[u8], own: SocketAddr) -> Option<Result<Asked, Refused>> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);

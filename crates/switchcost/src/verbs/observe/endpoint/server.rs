@@ -174,7 +174,7 @@ impl Server {
         }
     }
 
-    /// From a young snapshot, or where it is late from any; none where it is worth to wait.
+    /// From a young snapshot, or if it is late from any; none if it is worth to wait.
     fn metrics(&mut self, asked: Asked, now: Instant, is_late: bool) -> Option<Answer> {
         let snapshot = {
             let mut state = self.shared.lock();

@@ -79,7 +79,7 @@ struct Costs {
     points: Vec<KnownPoint>,
 }
 
-/// None where that was not found, is of a run that did not come to its end, or cannot be.
+/// None if that was not found, is of a run that did not come to its end, or cannot be.
 fn costs(record: &Injection) -> Option<Costs> {
     let is_whole = record.end.as_ref().is_some_and(|end| !end.is_interrupted);
     let findings = analyse(record);

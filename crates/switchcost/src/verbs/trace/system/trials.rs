@@ -62,7 +62,7 @@ pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestE
     })
 }
 
-/// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take where the user says nothing
+/// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take if the user says nothing
 /// of it.
 pub(super) fn one(arguments: &GuestArguments, usual: IcountShift) -> Result<System, GuestError> {
     one_of(
