@@ -20,14 +20,13 @@ pub struct Cycles {
     pub batches_per_cycle: u32,
     /// Hand-offs between tasks in the window, those outside the timed parts too.
     pub switching_handoffs: u64,
-    /// Planned switches for commands to tasks.
+    /// Planned switches of tasks that get a command.
     pub control_switches: u64,
     /// Switches counted by the kernel in the window.
     pub kernel_switches: KernelSwitches,
     /// Switches counted by the user-level mechanism itself, those outside the timed parts too.
     pub user_switches: u64,
-    /// Hand-offs of which the tasks counted the switches themselves; `None` if no token goes round between
-    /// tasks of the kernel.
+    /// Hand-offs for which the tasks counted switches themselves; `None` if no token goes round between kernel tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedHandoffs>,
     /// What else happened in the window.
@@ -37,35 +36,35 @@ pub struct Cycles {
     pub batches: Batches,
 }
 
-/// What the tasks counted while the token went round: each task its own switches (getrusage), from after its first receive to after its
-/// last one. None for a command to a task is among them.
+/// Switches that the tasks counted while the token went round: each task its own (getrusage), from after its first receive to after its
+/// last. A command to a task adds none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedHandoffs {
-    /// Hand-offs, the untimed ones too.
+    /// Hand-offs, untimed ones included.
     pub handoffs: u64,
-    /// The switches of all tasks meanwhile.
+    /// Switches of all tasks during these hand-offs.
     pub switches: KernelSwitches,
 }
 
 /// Batches as columns, in the order in which they were run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batches {
-    /// Which arm, as a number: 0 to 3 in the order of [`Arm`].
+    /// Arm of each batch, as a number: 0 to 3 in the order of [`Arm`].
     pub arm: Vec<u8>,
     /// Hand-offs timed, of a task to another or to itself.
     pub handoffs: Vec<u32>,
-    /// Time of these hand-offs together, without the walks: from before each send to after the receive.
+    /// Time of all hand-offs of each batch together, without the walks: from before each send to after the receive.
     pub handoff_ticks: Vec<Ticks>,
-    /// Time of the walks after them.
+    /// Time of the walks after these hand-offs.
     pub walk_ticks: Vec<Ticks>,
-    /// The core's clock before each batch, and after the last: time of a fixed chain of dependent multiplications.
+    /// The core's clock before each batch, and after the last: the time of a fixed chain of dependent multiplications.
     pub chain_ticks: Vec<Ticks>,
-    /// Whether the core was shared, likewise: time of a fixed number of independent additions.
+    /// Probe for a shared core before each batch, and after the last: the time of a fixed number of independent additions.
     pub addition_ticks: Vec<Ticks>,
-    /// The core's cycles from the probe before each batch to that after it, if the CPU's counter can be read; else empty.
+    /// The core's cycles from the probe before each batch to the probe after it; empty if the CPU's counter cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_cycles: Vec<u64>,
-    /// The time in which they were counted.
+    /// Time over which `counted_cycles` were counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_ticks: Vec<Ticks>,
 }
@@ -73,19 +72,19 @@ pub struct Batches {
 /// One batch of [`Batches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Which arm.
+    /// The arm that was run.
     pub arm: Arm,
-    /// Hand-offs timed.
+    /// Number of hand-offs timed.
     pub handoffs: u32,
-    /// Time of them.
+    /// Time of these hand-offs, without walks.
     pub handoff_ticks: Ticks,
     /// Time of the walks.
     pub walk_ticks: Ticks,
-    /// The chain before and after.
+    /// Time of the multiplication chain before and after the batch.
     pub chain_ticks: (Ticks, Ticks),
-    /// The additions before and after.
+    /// Time of the additions before and after the batch.
     pub addition_ticks: (Ticks, Ticks),
-    /// Cycles of the core counted from the one probe to the other, and in what time.
+    /// Cycles of the core from the probe before the batch to the probe after it, and the time between these probes.
     pub counted: Option<(u64, Ticks)>,
 }
 
@@ -97,12 +96,12 @@ const ARMS: [Arm; 4] = [
 ];
 
 impl Batches {
-    /// How many there are.
+    /// Number of batches.
     pub fn len(&self) -> usize {
         self.arm.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no batches.
     pub fn is_empty(&self) -> bool {
         self.arm.is_empty()
     }
@@ -113,7 +112,7 @@ impl Batches {
         self.addition_ticks.push(additions);
     }
 
-    /// Adds a batch, whose probe came before.
+    /// Adds a batch. Its probe must have been added before.
     pub fn push(&mut self, arm: Arm, handoffs: u32, handoff_ticks: Ticks, walk_ticks: Ticks) {
         self.arm.push(arm as u8);
         self.handoffs.push(handoffs);
@@ -121,13 +120,13 @@ impl Batches {
         self.walk_ticks.push(walk_ticks);
     }
 
-    /// Adds what the CPU counted from the probe before the last to the last one.
+    /// Adds the CPU's cycles between the last two probes.
     pub fn push_count(&mut self, cycles: u64, ticks: Ticks) {
         self.counted_cycles.push(cycles);
         self.counted_ticks.push(ticks);
     }
 
-    /// Without what the CPU counted, if that is not known of every batch.
+    /// Drops the CPU's cycle counts unless every batch has one.
     pub fn without_partial_counts(mut self) -> Batches {
         if self.counted_cycles.len() != self.len() {
             self.counted_cycles.clear();

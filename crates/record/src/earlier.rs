@@ -4,43 +4,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
-/// What earlier runs of this machine differed by, as their records show it that were named for this run. Which of them count is in
-/// `docs/method/statistics.md`.
+/// How much earlier runs of this machine differ, by the records that were named for this run. `docs/method/statistics.md` says which
+/// records count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierRuns {
-    /// Records that were there, without this run's own.
+    /// Number of records found, without this run's own.
     pub found: u32,
-    /// Those of them that count for no case, by why not.
+    /// Number of records that count for no case, by the reason.
     pub left_out: BTreeMap<String, u32>,
-    /// The cases of the plan for which some count.
+    /// The cases of the plan for which some records count.
     pub cases: Vec<EarlierCase>,
 }
 
-/// What earlier runs say of one case.
+/// How much earlier runs of one case differ.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierCase {
-    /// Its index in the plan.
+    /// The case's index in the plan.
     pub case: u32,
-    /// Runs that count: an hour or more lies between any two of them.
+    /// Number of runs that count. Any two of them are at least an hour apart.
     pub runs: u32,
-    /// When the first of them was begun (RFC 3339, UTC).
+    /// Start of the first run (RFC 3339, UTC).
     pub since: String,
-    /// When the last of them was begun.
+    /// Start of the last run (RFC 3339, UTC).
     pub until: String,
-    /// Repetitions of the case in one of them, on average.
+    /// Repetitions of the case in one run, on average.
     pub repetitions: u32,
-    /// Of each cost that all of them have above 0; none of a single run.
+    /// Spread of each cost that is above 0 in all runs; empty if there is only one run.
     pub spreads: Vec<Spread>,
 }
 
 /// How much a cost differed between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
-    /// Which cost.
+    /// The cost.
     pub cost: CostName,
-    /// Standard deviation of its logarithms between runs, at one clock of the core, in millionths.
+    /// Standard deviation between runs of the cost's logarithm, at one core clock, in millionths.
     pub between_ppm: u64,
-    /// Standard deviation of such a logarithm by what varies within a run (root mean square of all runs), in millionths.
+    /// Standard deviation within a run of the cost's logarithm (root mean square of all runs), in millionths.
     pub within_ppm: u64,
 }
 
@@ -51,22 +51,22 @@ pub struct Spread {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum CostName {
-    /// A switch.
+    /// Cost of a switch without data.
     Direct,
-    /// A switch with a working set.
+    /// Cost of a switch with a working set.
     Total,
-    /// Total less direct.
+    /// Total cost minus direct cost.
     Indirect,
-    /// Of it, what the hand-off takes longer.
+    /// Part of the indirect cost by which the hand-off takes longer.
     IndirectKernel,
-    /// Of it, what the walk takes longer.
+    /// Part of the indirect cost by which the walk takes longer.
     IndirectReload,
-    /// A hand-off less the baseline.
+    /// Time of a hand-off minus the baseline.
     Handoff,
-    /// One round trip.
+    /// Time of one round trip.
     RoundTrip,
-    /// A task that hands the token to itself.
+    /// Time of a task that hands the token to itself.
     Baseline,
-    /// A walk without a switch.
+    /// Time of a walk without a switch.
     Walk,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 #[serde(untagged)]
 pub enum Fact<T> {
-    /// The value.
+    /// The value that the machine reports.
     Known(T),
     /// Not reported.
     Unknown {
@@ -24,7 +24,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// A fact that could not be had.
+    /// A fact that is not known, with the reason.
     pub fn unknown(why: impl Into<String>) -> Self {
         Fact::Unknown {
             unknown: why.into(),

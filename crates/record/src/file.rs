@@ -34,12 +34,12 @@ impl LogLine for Line {
     }
 }
 
-/// A record read back.
+/// A record of a measurement, read back from its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasureRecord {
-    /// Its first line.
+    /// The first line of the record.
     pub header: Header,
-    /// Known-answer tests.
+    /// Known-answer tests of clocks and counters.
     pub self_tests: Vec<SelfTest>,
     /// Load latencies.
     pub latencies: Vec<Latency>,
@@ -88,7 +88,11 @@ impl MeasureRecord {
         Ok(record)
     }
 
-    /// Reads its first line alone.
+    /// Reads only the first line of a record.
+    ///
+    /// # Errors
+    ///
+    /// As [`MeasureRecord::read`].
     ///
     /// # Errors
     /// As of [`MeasureRecord::read`].

@@ -12,39 +12,39 @@ pub const DOCTOR_SCHEMA: &str = "switchcost.doctor/1";
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
-    /// As wanted.
+    /// The condition is as wanted.
     Fit,
-    /// Measurable, with something to know.
+    /// The machine can be measured, with a caveat.
     Caveat,
-    /// Not measurable as it is.
+    /// The machine cannot be measured in this state.
     Unfit,
 }
 
 /// One line of the machine's check-up.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Check {
-    /// What is looked at.
+    /// Name of the condition.
     pub name: String,
-    /// What was found.
+    /// State of the condition.
     pub found: String,
-    /// What is wanted for measuring.
+    /// State that is wanted for measuring.
     pub wanted: String,
-    /// The judgement.
+    /// Judgement of the condition.
     pub severity: Severity,
-    /// What helps now; empty if nothing need be or can be done.
+    /// A command or action that helps now; empty if there is none.
     pub fix: String,
-    /// What makes it last.
+    /// A command or action that helps permanently; empty if there is none.
     pub lasting_fix: String,
 }
 
-/// The whole check-up.
+/// All checks of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Fitness {
-    /// Name and version of this form.
+    /// Name and version of this JSON format.
     pub schema: String,
-    /// The worst of the checks.
+    /// The worst severity of the checks.
     pub verdict: Severity,
-    /// In the order in which they are shown.
+    /// The checks, in the order in which they are shown.
     pub checks: Vec<Check>,
 }
 

@@ -11,12 +11,12 @@ use crate::{
 /// Version 1 was never released: its lines had no checksums, and its batches no cycles. Version 2: the first.
 pub const MEASURE_FORM: &str = "switchcost.record.measure/2";
 
-/// The clock that ticks are readings of.
+/// The clock that gives the readings in ticks.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ClockFacts {
     /// `tsc` (x86-64), `cntvct` (arm64) or `monotonic-raw` (CLOCK_MONOTONIC_RAW).
     pub source: String,
-    /// Why this one.
+    /// Reason why this clock was chosen.
     pub reason: String,
     /// Ticks a second, calibrated against CLOCK_MONOTONIC_RAW before the run.
     pub ticks_per_second: TickRate,
@@ -29,7 +29,7 @@ pub struct ClockFacts {
 pub struct CoreClock {
     /// Multiplications in the chain.
     pub chain_length: u32,
-    /// Core cycles of each; `None` if not known for this core: then no cost is given in cycles.
+    /// Core cycles of one multiplication; `None` if not known for this core. Then no cost is given in cycles.
     pub multiplication_cycles: Option<u32>,
     /// Additions in the probe for a shared core.
     pub additions: u32,
@@ -41,12 +41,12 @@ pub struct CoreClock {
     /// perf's name of the counter of core cycles; `None` if none gave the known answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counter: Option<String>,
-    /// What sharing the core cost in earlier runs on this machine; empty if not known.
+    /// Cost of sharing the core in earlier runs on this machine; empty if not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// What sharing the core cost in one case of one run, some of whose cycles were on a shared core.
+/// Cost of sharing the core, in one case of one run with cycles on a shared and on an unshared core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SharedCost {
     /// Time of the additions over that of the chain while the core was shared, in thousandths.
@@ -82,9 +82,9 @@ impl CoreClock {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ControlOutcome {
-    /// In force for every arm.
+    /// The control was in force for every arm.
     Applied,
-    /// Turned off by a flag.
+    /// A flag turned the control off.
     TurnedOff,
     /// Not available.
     Refused {
@@ -104,70 +104,70 @@ pub enum ControlOutcome {
 pub struct Control {
     /// `affinity`, `real-time-priority`, `locked-memory` or `fresh-processes`.
     pub name: String,
-    /// What was asked for.
+    /// What the control was asked to set.
     pub wanted: String,
-    /// Its outcome.
+    /// Outcome of the control.
     pub outcome: ControlOutcome,
 }
 
-/// First line of a record.
+/// The first line of a record of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`MEASURE_FORM`]; a writer puts in the version that it writes.
+    /// Name and version of the format, [`MEASURE_FORM`].
     pub schema: String,
     /// Version of the program that wrote it.
     pub program_version: String,
-    /// RFC 3339, UTC.
+    /// Start of the run (RFC 3339, UTC).
     pub started_at: String,
-    /// The command line.
+    /// The command line, program included.
     pub command: Vec<String>,
     /// Seed of the interleaving and of every random pattern.
     pub seed: u64,
-    /// The machine.
+    /// The machine on which the run was made.
     pub host: HostManifest,
-    /// The clock.
+    /// The clock of the run.
     pub clock: ClockFacts,
-    /// The core's clock.
+    /// The core's own clock.
     pub core_clock: CoreClock,
-    /// The controls.
+    /// Controls of the environment and their outcomes.
     pub controls: Vec<Control>,
-    /// The runtimes of languages whose tasks are measured.
+    /// Language runtimes whose tasks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtimes: Vec<RuntimeFacts>,
-    /// What earlier runs differed by, if records of them were named.
+    /// How much earlier runs differ, if records of them were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierRuns>,
-    /// What is to be measured.
+    /// The cases to be measured.
     pub plan: Plan,
 }
 
-/// Raw result of a pointer chase through memory of one size: the load latency of whatever holds it.
+/// Raw result of a pointer chase through memory of one size, which gives the load latency of the cache or memory that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Memory walked over.
+    /// Size of the memory walked over.
     pub size_bytes: Bytes,
     /// Loads in each timed walk.
     pub loads: u64,
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
-    /// The same chase, each time after other memory was walked that exceeds all caches together; none for sizes
-    /// beyond the last level, and if there was no such memory.
+    /// Walks of the same chase, each after walking other memory that exceeds all caches together; `None` for sizes beyond the last
+    /// level, and if such memory could not be had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
-    /// The same with one load a page, so that each needs a translation, too.
+    /// Walks after emptied caches with one load a page, so that each load also needs a translation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied_by_page: Option<Walks>,
-    /// Independent loads in order, one a line: as fast as lines arrive.
+    /// Walks of independent loads in order, one a line: as fast as lines arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_order: Option<Walks>,
 }
 
-/// Timed walks over one memory.
+/// Timed walks over one piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walks {
-    /// Loads in each.
+    /// Loads in each walk.
     pub loads: u64,
-    /// Time of each.
+    /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
 }
 
@@ -196,11 +196,11 @@ pub enum SelfTestOutcome {
 /// A known-answer test of one clock or counter.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SelfTest {
-    /// The instrument.
+    /// Name of the clock or counter.
     pub instrument: String,
     /// The workload whose answer is known.
     pub known_answer: String,
-    /// How it ended.
+    /// Outcome of the test.
     pub outcome: SelfTestOutcome,
 }
 
@@ -209,9 +209,9 @@ pub struct SelfTest {
 pub struct Refusal {
     /// Index into the plan's cases.
     pub case: u32,
-    /// Which repetition.
+    /// Number of the repetition.
     pub repetition: u32,
-    /// Why, with what to do about it.
+    /// The reason, and what to do about it.
     pub why: String,
 }
 
@@ -228,13 +228,13 @@ pub enum EndReason {
 /// Last line of a record that was not cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Why.
+    /// Why the run ended.
     pub reason: EndReason,
     /// How long the run took.
     pub elapsed_ns: Nanos,
     /// The tick rate over the whole run, to show that the first calibration held.
     pub ticks_per_second: TickRate,
-    /// Switches of this program and of all that it started and waited for, from their beginnings; absent in older records.
+    /// Switches of this program and of all processes that it started and waited for, over their whole lives; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<KernelSwitches>,
 }
@@ -243,7 +243,7 @@ pub struct End {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {
-    /// Always the first.
+    /// Header of the record, always the first line.
     Header(Box<Header>),
     /// A known-answer test.
     SelfTest(SelfTest),
@@ -257,6 +257,6 @@ pub enum Line {
     Runtime(Box<RuntimeRun>),
     /// A repetition that could not be run.
     Refusal(Refusal),
-    /// The last, if the run ended by itself.
+    /// Last line, if the run ended by itself.
     End(End),
 }

@@ -16,24 +16,24 @@ pub enum CacheKind {
     Data,
     /// Instructions only.
     Instruction,
-    /// Both.
+    /// Both data and instructions.
     Unified,
 }
 
 /// One cache as seen from one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Cache {
-    /// 1 is nearest.
+    /// Level of the cache; 1 is nearest to the core.
     pub level: u32,
-    /// What it holds.
+    /// What the cache holds.
     pub kind: CacheKind,
-    /// Capacity.
+    /// Capacity of the cache.
     pub size_bytes: Bytes,
     /// Line size.
     pub line_bytes: Bytes,
-    /// Associativity; none if unknown.
+    /// Associativity; `None` if unknown.
     pub ways: Option<u32>,
-    /// The CPUs that share it.
+    /// CPUs that share the cache.
     pub shared_by: Vec<CpuId>,
 }
 
@@ -46,18 +46,18 @@ pub enum TlbKind {
     Data,
     /// Instruction fetches.
     Instruction,
-    /// Both.
+    /// Loads, stores and instruction fetches.
     Unified,
 }
 
 /// One TLB for one page size.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Tlb {
-    /// 1 is nearest.
+    /// Level of the TLB; 1 is nearest to the core.
     pub level: u32,
-    /// What it translates.
+    /// Kind of accesses that the TLB translates.
     pub kind: TlbKind,
-    /// Number of translations it holds.
+    /// Number of translations in the TLB.
     pub entries: u32,
     /// Page size of these translations.
     pub page_bytes: Bytes,
@@ -69,7 +69,7 @@ pub struct Tlb {
 const FEWEST_SECOND_LEVEL: u32 = 512;
 
 impl Tlb {
-    /// How much memory it translates at once.
+    /// Amount of memory that the TLB translates at once.
     pub fn reach(&self) -> Bytes {
         Bytes(u64::from(self.entries).saturating_mul(self.page_bytes.0))
     }
@@ -78,15 +78,15 @@ impl Tlb {
 /// How many interrupts a CPU served.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InterruptLoad {
-    /// Which CPU.
+    /// The CPU.
     pub cpu: CpuId,
     /// Device and inter-processor interrupts since boot, without the CPU's own timer.
     pub since_boot: u64,
     /// All interrupts during `observed_ms` before the run.
     pub observed: u64,
-    /// Length of that time, in milliseconds.
+    /// Length of the observed time before the run, in milliseconds.
     pub observed_ms: u64,
-    /// Share of that time in which the CPU was not idle, in thousandths; none if the kernel does not report it.
+    /// Share of the observed time in which the CPU was not idle, in thousandths; `None` if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_per_mille: Option<u64>,
 }
@@ -130,7 +130,7 @@ pub struct HostManifest {
     pub page_bytes: Bytes,
     /// Size of a transparent huge page, and when it is used: `2 MiB (always)`.
     pub huge_pages: Fact<String>,
-    /// All memory.
+    /// Size of all memory.
     pub memory_bytes: Bytes,
     /// Memory available at the start.
     pub memory_available_bytes: Bytes,
@@ -159,7 +159,7 @@ pub struct HostManifest {
     pub preemption: Fact<String>,
     /// The boot command line.
     pub kernel_command_line: Fact<String>,
-    /// Interrupt load per CPU; empty if no CPU is chosen (observations, simulations).
+    /// Interrupt load of each CPU; empty if no CPU is chosen (observations, simulations).
     pub interrupts: Vec<InterruptLoad>,
     /// CPU quota of this process's control group, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,13 +167,13 @@ pub struct HostManifest {
     /// Features of the scheduler, as far as they could be probed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
-    /// What acts on a switch beside the kernel itself; of measurements only.
+    /// Conditions besides the kernel that affect a switch; only in measurements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch_path: Option<SwitchPath>,
 }
 
 impl HostManifest {
-    /// The same without host name, kernel command line and name of the control group.
+    /// Returns the manifest without host name, kernel command line and name of the control group.
     pub fn redacted(self) -> Self {
         HostManifest {
             hostname: LEFT_OUT.to_owned(),
@@ -183,7 +183,7 @@ impl HostManifest {
         }
     }
 
-    /// The TLBs that the core can have: without a second level that the hypervisor must have made up.
+    /// The TLBs that a core can have: without a second level that a hypervisor must have invented.
     pub fn plausible_tlbs(&self) -> Vec<&Tlb> {
         let has_real_second_level = self.doubted_tlb().is_none();
         let all = self.tlbs.known().into_iter().flatten();
@@ -191,7 +191,7 @@ impl HostManifest {
             .collect()
     }
 
-    /// A second level smaller than that of any core that a hypervisor may be on, if one is reported.
+    /// A second-level TLB that is too small for any real core that hypervisors run on, if one is reported.
     pub fn doubted_tlb(&self) -> Option<&Tlb> {
         let is_guest = self.hypervisor.known().is_some_and(|name| name != "none");
         let is_second = |tlb: &&Tlb| {
@@ -206,7 +206,7 @@ impl HostManifest {
         self.hostname == LEFT_OUT
     }
 
-    /// Whether both are known to be of one machine with one kernel.
+    /// Whether both manifests are known to be of one machine with one kernel.
     pub fn is_same_machine(&self, other: &HostManifest) -> bool {
         let of = |host: &HostManifest| {
             (
@@ -222,7 +222,7 @@ impl HostManifest {
 /// Features of the kernel's scheduler, as far as they can be probed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Scheduler {
-    /// The preemption models that it can be set to.
+    /// Preemption models to which the kernel can be set.
     pub preemption_models: Fact<Vec<String>>,
     /// Whether threads may ask for a longer time slice in critical sections (rseq).
     pub slice_extension: Fact<bool>,
@@ -230,19 +230,19 @@ pub struct Scheduler {
     pub is_cache_aware: Fact<bool>,
 }
 
-/// A limit on the CPU time of a control group. It binds tasks without real-time priority.
+/// A limit on the CPU time of a control group. It does not bind real-time tasks.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuQuota {
-    /// The kernel's file that sets it.
+    /// The kernel's file that sets the limit.
     pub file: String,
-    /// Time of all CPUs together, in microseconds ...
+    /// CPU time of all CPUs together in each period, in microseconds.
     pub quota_us: u64,
-    /// ... in each period of so many.
+    /// Length of a period, in microseconds.
     pub period_us: u64,
 }
 
 impl CpuQuota {
-    /// How many CPUs it is worth.
+    /// The quota as a number of CPUs.
     pub fn cpus(&self) -> f64 {
         self.quota_us as f64 / self.period_us as f64
     }

@@ -19,72 +19,73 @@ pub use service::{Arm, Group, Look, Phase, Service};
 /// the first.
 pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 
-/// First line of a record.
+/// The first line of a record of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`INJECTION_FORM`].
+    /// Name and version of the format, [`INJECTION_FORM`].
     pub schema: String,
     /// Version of the program that wrote it.
     pub program_version: String,
-    /// RFC 3339, UTC.
+    /// Start of the run (RFC 3339, UTC).
     pub started_at: String,
-    /// The command that was run as twins; of a service its name and, if it is an interpreter, its script; hostile text until escaped.
+    /// The command of which two copies ran. For a service its name and, if it is an interpreter, its script. Hostile text until
+    /// escaped.
     pub command: Vec<String>,
-    /// The build ID of its program in hexadecimal; none if it has none.
+    /// Build ID of the program in hexadecimal; `None` if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// Of an interpreter a digest of what says which script it ran, in hexadecimal.
+    /// For an interpreter a hexadecimal digest that identifies its script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Seed of the order.
+    /// Seed of the order of runs.
     pub seed: u64,
-    /// The machine.
+    /// The machine on which the run was made.
     pub host: HostManifest,
-    /// The clock.
+    /// The clock of the run.
     pub clock: ClockFacts,
     /// The core's clock.
     pub core_clock: CoreClock,
-    /// What is to be done.
+    /// The runs to be made.
     pub plan: Plan,
-    /// One run before, in which neither twin was preempted.
+    /// One run before the others, in which neither copy was preempted.
     pub undisturbed: [TwinRun; 2],
-    /// The service that was preempted, if it was not a command.
+    /// The preempted service; `None` if a command was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
 }
 
-/// What is to be done.
+/// The plan of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Plan {
-    /// The CPU of the program and the preemptor.
+    /// The CPU of the program and of the preemptor.
     pub cpu: CpuId,
-    /// How long a twin runs until it is preempted, or a service has its CPU.
+    /// Time that a copy runs, or that a service has its CPU, until it is preempted.
     pub period_ns: Nanos,
-    /// How long a twin runs until it is the other's turn; of a service, how long a phase lasts without the preemptor's part.
+    /// Length of a copy's time slice; for a service the length of a phase without the preemptor's part.
     pub turn_ns: Nanos,
-    /// What the preemptor touches each time: first nothing, then in rising order.
+    /// Bytes that the preemptor touches each time: first 0, then in ascending order.
     pub footprints_bytes: Vec<Bytes>,
-    /// For all runs together.
+    /// Time for all runs together.
     pub budget_ns: Nanos,
-    /// Whether neither twin is preempted, to see what the instrument makes of nothing; of a service, whether nothing is touched.
+    /// Whether no copy is preempted (for a service: nothing is touched), as a check of the instrument.
     pub preempts_nobody: bool,
-    /// Whether the twins' outputs were compared.
+    /// Whether the outputs of both copies were compared.
     pub checks_output: bool,
-    /// Variables that were set for the twins since they were not, `NAME=value` each.
+    /// Environment variables that were set for the copies because they were unset, each `NAME=value`.
     pub settings: Vec<String>,
-    /// Other periods beside the one above, and their turns.
+    /// Further periods and their time slices.
     pub further: Vec<Timing>,
-    /// The CPU that a twin is moved to at one preemption, and back from at the next, in runs of their own.
+    /// The CPU to which a copy is moved at one preemption, and back from at the next, in separate runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to: Option<CpuId>,
-    /// Whether each twin has its own copy of the working directory.
+    /// Whether each copy has its own copy of the working directory.
     pub is_apart: bool,
-    /// Whether twins are frozen by their control groups between turns; else signals stop them.
+    /// Whether copies are frozen by their control groups between time slices; otherwise signals stop them.
     pub is_frozen: bool,
 }
 
 impl Plan {
-    /// One period, no move, and nothing else that may be asked for.
+    /// A plan with one period, no moves and no other options.
     pub fn plain(
         cpu: CpuId,
         timing: Timing,
@@ -108,28 +109,28 @@ impl Plan {
     }
 }
 
-/// How long a program has its CPU.
+/// Lengths of time that a program has its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Timing {
-    /// Until it is preempted.
+    /// Time until the program is preempted.
     pub period_ns: Nanos,
-    /// Until it is the other's turn; of a service, in a phase.
+    /// Length of a copy's time slice; for a service the length of a phase.
     pub turn_ns: Nanos,
 }
 
-/// One way to preempt a program, of those of a plan.
+/// One way of a plan to preempt a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Which of [`Plan::timings`].
+    /// Index into [`Plan::timings`].
     pub timing: usize,
-    /// Which footprint.
+    /// Index of the footprint in the plan.
     pub footprint: usize,
-    /// Whether the twin is moved to another CPU, or back.
+    /// Whether the copy is moved to another CPU, or back.
     pub is_moved: bool,
 }
 
 impl Plan {
-    /// The period that is reported first, then the others.
+    /// All periods with their time slices; the one that is reported first comes first.
     pub fn timings(&self) -> Vec<Timing> {
         let first = Timing {
             period_ns: self.period_ns,
@@ -140,7 +141,7 @@ impl Plan {
             .collect()
     }
 
-    /// All ways in which a command is preempted in a pass. It is moved with nothing touched, at the first period.
+    /// All ways in which a command is preempted in one pass. A copy is moved only at the first period, with nothing touched.
     pub fn ways(&self) -> Vec<Way> {
         let of = |timing| {
             (0..self.footprints_bytes.len()).map(move |footprint| Way {
@@ -161,26 +162,26 @@ impl Plan {
 /// Two copies run to their ends, one of them preempted.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Run {
-    /// Which pass through the footprints.
+    /// Number of the pass through the footprints.
     pub block: u32,
-    /// Which footprint of the plan.
+    /// Index of the footprint in the plan.
     pub footprint: u32,
-    /// Which period: 0 is the plan's first, 1 the first of the further ones.
+    /// Index of the period: 0 is the plan's first, 1 the first of the further ones.
     pub timing: u32,
-    /// Whether the preempted twin was moved each time, to another CPU or back.
+    /// Whether the preempted copy was moved each time, to another CPU or back.
     pub is_moved: bool,
-    /// Which twin was preempted, 0 or 1.
+    /// The preempted copy, 0 or 1.
     pub preempted: u8,
-    /// When it began, from the first run on.
+    /// Start of this run, since the start of the first run.
     pub since_start_ns: Nanos,
-    /// How long it took.
+    /// Wall time of the run.
     pub wall_ns: Nanos,
-    /// The first and the second twin.
+    /// The first and the second copy.
     pub twins: [TwinRun; 2],
 }
 
 impl Run {
-    /// How it was preempted.
+    /// How the preempted copy was preempted.
     pub fn way(&self) -> Way {
         Way {
             timing: self.timing as usize,
@@ -189,12 +190,12 @@ impl Run {
         }
     }
 
-    /// The twin that was preempted.
+    /// The preempted copy.
     pub fn preempted(&self) -> &TwinRun {
         &self.twins[usize::from(self.preempted & 1)]
     }
 
-    /// The other one.
+    /// The copy that was not preempted.
     pub fn undisturbed(&self) -> &TwinRun {
         &self.twins[usize::from(1 - (self.preempted & 1))]
     }
@@ -203,45 +204,45 @@ impl Run {
 /// One copy of the program from its start to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TwinRun {
-    /// CPU time of it and all its children, as the kernel reports at its end.
+    /// CPU time of the copy and all its children, as the kernel reports it at the copy's end.
     pub cpu_ns: Nanos,
-    /// What a chain of multiplications took in its turns, as a harmonic mean over time.
+    /// Time of a chain of multiplications in the copy's time slices, as a harmonic mean over time, in picoseconds.
     pub chain_ps: u64,
-    /// How often it was its turn.
+    /// Number of the copy's time slices.
     pub turns: u64,
-    /// How long all of its turns were.
+    /// Total length of the copy's time slices.
     pub turns_ns: Nanos,
-    /// How often it was preempted within a turn; in a control run how often it would have been.
+    /// Number of preemptions of the copy within its time slices; in a control run how many there would have been.
     pub preemptions: u64,
-    /// How long the preemptor had the CPU then.
+    /// Time that the preemptor had the CPU at these preemptions.
     pub away_ns: Nanos,
-    /// Switches that it asked for by waiting; the end of each turn is one.
+    /// Switches because the copy waited; the end of each time slice counts as one.
     pub voluntary: u64,
-    /// Switches that it did not ask for; with those at the end of each turn.
+    /// Involuntary switches of the copy, including those at the ends of time slices.
     pub involuntary: u64,
 }
 
-/// The last line.
+/// The last line of a record of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Whether it was asked to stop before its time was used up.
+    /// Whether a signal stopped the run before its time was used up.
     pub is_interrupted: bool,
-    /// How long all of it took.
+    /// Time that all runs took.
     pub elapsed_ns: Nanos,
     /// Whether the service had ended by itself.
     pub has_service_ended: bool,
-    /// Who else has had the CPU for a considerable part of the time.
+    /// Other tasks that had the CPU for a considerable part of the time.
     pub others: Vec<Other>,
 }
 
-/// Another task on the CPU.
+/// Another task on the measured CPU.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Other {
-    /// The process.
+    /// Its process ID.
     pub process: u32,
-    /// Of its thread, as the kernel keeps it; hostile text until escaped.
+    /// Name of the task's thread, as the kernel keeps it; hostile text until escaped.
     pub name: String,
-    /// The CPU time that it had while it was last seen there.
+    /// CPU time of the task while it was last seen on the measured CPU.
     pub cpu_ns: Nanos,
 }
 
@@ -249,25 +250,25 @@ pub struct Other {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {
-    /// Always the first.
+    /// Header of the record, always the first line.
     Header(Box<Header>),
     /// Two copies run to their ends.
     Run(Run),
     /// Four phases of a service.
     Group(Group),
-    /// The last, if all came to its end.
+    /// Last line, if the run ended by itself.
     End(End),
 }
 
-/// A record read back.
+/// A record of an injection, read back from its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// Its first line.
+    /// The first line of the record.
     pub header: Header,
     /// All runs in their order.
     pub runs: Vec<Run>,
     /// All groups of a service's phases in their order.
     pub groups: Vec<Group>,
-    /// The last line; none if the writer was killed.
+    /// The last line; `None` if the writer was killed.
     pub end: Option<End>,
 }

@@ -30,9 +30,9 @@ pub enum Mechanism {
     Futex,
     /// A POSIX mutex and condition variable, a pair for each direction, notified while the lock is held.
     MutexCondvar,
-    /// The same, notified after the lock is released.
+    /// A POSIX mutex and condition variable, a pair for each direction, notified after the lock is released.
     MutexCondvarUnlocked,
-    /// One mutex and one condition variable for both tasks, the lock held but while one waits (the blog's program).
+    /// One mutex and one condition variable for both tasks; the lock is held except while waiting (the blog post's program).
     MutexCondvarHeld,
     /// One byte through a pair of Unix stream sockets.
     Socketpair,
@@ -52,22 +52,22 @@ pub enum Mechanism {
     Ucontext,
     /// A user-level thread library with a run queue: a thread yields.
     Green,
-    /// The same library: a timer signal takes the CPU from a thread.
+    /// A user-level thread library whose timer signal takes the CPU from a thread.
     GreenPreempt,
     /// A task of a single-threaded tokio runtime that yields to the executor.
     Async,
     /// A task of low priority preempted by one of high priority on a timer; the cost is charged to the victim.
     Preempt,
-    /// No hand-off at all: two tasks walk at once, each on a CPU of its own, beside each of them alone. What the caches that both
-    /// share cost without a switch.
+    /// No hand-off: two tasks walk concurrently, each on its own CPU, compared with each of them alone. Shows what sharing caches costs
+    /// without a switch.
     Concurrent,
-    /// Tasks of a language's runtime, in a program of that language: which, the case says.
+    /// Tasks of a language runtime, in a program of that language, which the case names.
     Runtime,
-    /// A made-up switch of known length, to prove the instrument.
+    /// An artificial switch of known length, to prove the instrument.
     Synthetic,
 }
 
-/// What the token is handed between.
+/// Tasks between which the token is handed.
 #[derive(
     Clone,
     Copy,
@@ -95,7 +95,7 @@ pub enum Between {
     User,
 }
 
-/// How the tasks of a mechanism are set up, and so what runs them.
+/// How the tasks of a mechanism are set up and run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Tasks of the kernel in a ring, with a channel from each to the next.
@@ -104,23 +104,23 @@ pub enum Family {
     UserLevel,
     /// A victim and its preemptor.
     Preemption,
-    /// Tasks that hand nothing over.
+    /// Tasks that hand over nothing.
     Concurrent,
-    /// Tasks of a language's runtime.
+    /// Tasks of a language runtime.
     Runtime,
     /// No tasks.
     Synthetic,
 }
 
-/// A published range, wide on purpose: a number outside of it is suspect, a number inside proves nothing. The upper end admits the machines
-/// of 2007 and slow virtual ones.
+/// A published range, wide on purpose. A number outside is suspect; a number inside proves nothing. The upper end allows for machines
+/// of 2007 and slow virtual machines.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Band {
     /// Lower end, in nanoseconds.
     pub low: f64,
-    /// Upper end.
+    /// Upper end, in nanoseconds.
     pub high: f64,
-    /// Where it was published.
+    /// The publication.
     pub source: &'static str,
 }
 
@@ -128,35 +128,35 @@ const fn band(low: f64, high: f64, source: &'static str) -> Band {
     Band { low, high, source }
 }
 
-/// What is known of a mechanism: its row in the table of [`Mechanism::traits`].
+/// Properties of a mechanism: one row in the table of [`Mechanism::traits`].
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
-    /// How its tasks are set up.
+    /// How the mechanism's tasks are set up.
     pub family: Family,
-    /// What it can hand its token between, the usual one first.
+    /// Kinds of tasks between which the mechanism can hand its token, the usual one first.
     pub betweens: &'static [Between],
-    /// Whether a run without flags measures it.
+    /// Whether a run without flags measures the mechanism.
     pub is_usual: bool,
-    /// Whether the baseline makes the same system calls as the switching arm. If it does not, because no task waits and user space
-    /// alone suffices, the calls themselves are part of the direct cost.
+    /// Whether the baseline makes the same system calls as the switching arm. If not, because no task waits and user space suffices,
+    /// the calls are part of the direct cost.
     pub has_same_system_calls: bool,
-    /// Whether a task gives up the CPU by itself (voluntary switches), as against being preempted.
+    /// Whether a task gives up the CPU voluntarily, rather than being preempted.
     pub is_blocking: bool,
     /// Whether tasks compute until they are preempted. A counter of the CPU counts that work, too.
     pub is_preemptive: bool,
-    /// Why it is of two tasks alone.
+    /// The reason why the mechanism works with two tasks only, if it does.
     pub two_tasks: Option<&'static str>,
-    /// The published range of what one switch costs, or one hand-off across CPUs.
+    /// Published ranges of the cost of one switch, and of one hand-off across CPUs.
     pub bands: Option<(Band, Band)>,
-    /// Reads well after "A switch between two threads".
+    /// Phrase that follows "A switch between two threads" in a sentence.
     pub means: &'static str,
-    /// What its contexts are called.
+    /// Word for the mechanism's contexts.
     pub contexts: &'static str,
-    /// What the help has after the name.
+    /// Text of the help after the mechanism's name.
     pub help: &'static str,
 }
 
-/// Of kernel switches on one CPU.
+/// Published range of kernel switches on one CPU.
 pub const SAME_CPU: Band = band(
     300.0,
     10_000.0,
@@ -227,7 +227,7 @@ const fn user_level(means: &'static str, range: Band) -> Traits {
 }
 
 impl Mechanism {
-    /// The table of mechanisms.
+    /// The mechanism's row in the table.
     pub const fn traits(self) -> Traits {
         use Mechanism::*;
         match self {
@@ -303,18 +303,17 @@ impl Mechanism {
         }
     }
 
-    /// The mechanisms that a run without flags measures: all that switch, but for the made-up one, those of runtimes, and the blog's
-    /// variant of another.
+    /// The mechanisms that switch, without the synthetic one, those of runtimes, and the blog post's variant.
     pub fn real() -> impl Iterator<Item = Mechanism> {
         Mechanism::iter().filter(|mechanism| mechanism.traits().is_usual)
     }
 
-    /// What this mechanism can hand its token between, the usual one first.
+    /// Kinds of tasks between which this mechanism can hand its token, the usual one first.
     pub fn betweens(self) -> &'static [Between] {
         self.traits().betweens
     }
 
-    /// Whether anything is handed over, so that there is a switch or a hand-off to be priced.
+    /// Whether the mechanism hands over a token, so that a switch or a hand-off can be priced.
     pub fn hands_over(self) -> bool {
         self.traits().family != Family::Concurrent
     }

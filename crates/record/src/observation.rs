@@ -35,20 +35,21 @@ pub use wait::{Behind, LongWait, Waits};
 /// first.
 pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
 
-/// What was observed and all that was counted. Times are in nanoseconds; names are those of other programs' tasks, as the kernel keeps them.
+/// Everything that was counted in an observation. Times are in nanoseconds. Names are those of other programs' tasks, as the kernel
+/// keeps them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Observation {
-    /// [`OBSERVATION_FORM`].
+    /// Name and version of the format, [`OBSERVATION_FORM`].
     pub schema: String,
     /// Version of the program that observed.
     pub program: String,
-    /// When it began, RFC 3339.
+    /// Start of the observation (RFC 3339).
     pub started_at: String,
-    /// The machine.
+    /// The machine that was observed.
     pub host: HostManifest,
-    /// What was observed.
+    /// The target of the observation.
     pub subject: Subject,
-    /// Processes that the observed ones had started before, and which were not observed; none if there were none.
+    /// Existing children of the observed processes, which are not observed; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_children: Option<OlderChildren>,
     /// Length of the window.
@@ -58,29 +59,30 @@ pub struct Observation {
     /// Requests that the observed tasks served in the window, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// How switches were counted, which decides what is known.
+    /// Method by which switches were counted; it decides what is known.
     pub source: Source,
-    /// Why no better source was used, one reason for each.
+    /// Reasons why no better source was used, one for each.
     pub not_counted_by: Vec<String>,
-    /// The known-answer tests of the hardware counters that were to be read at each switch; none if there is no such counter.
+    /// Known-answer tests of the hardware counters to be read at each switch; empty if there is no such counter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counter_tests: Vec<SelfTest>,
-    /// What each CPU did in the window; empty if the source does not show it.
+    /// Activity of each CPU in the window; empty if the source does not show it.
     pub cpus: Vec<CpuTime>,
     /// The observed tasks, by process and thread name; those of processes that ended by name.
     pub tasks: Vec<Tasks>,
-    /// Observed processes and others that preempted them, woke them, or ran while they waited.
+    /// Pairs of an observed process and another process that preempted it, woke it, or ran while it waited.
     pub pairs: Vec<Pair>,
-    /// Their waits for a CPU that were behind none of the processes in `pairs`. With `kept_waiting_ns` they add up to `wait_ns`.
+    /// Waits of the observed tasks for a CPU while no process in `pairs` had it. With `kept_waiting_ns` of the pairs they add up to
+    /// `wait_ns`.
     pub waits: Vec<Waits>,
-    /// Their three longest waits for a CPU, the longest first.
+    /// The three longest waits of the observed tasks for a CPU, the longest first.
     pub longest_waits: Vec<LongWait>,
-    /// Time that the scheduler took at their switches (`--scheduler-time`).
+    /// Time in the scheduler at switches of the observed tasks (`--scheduler-time`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_scheduler: Option<InScheduler>,
-    /// What was not counted for lack of room.
+    /// Events that were not counted for lack of room.
     pub lost: Lost,
-    /// What observing cost; none if the source does not show it.
+    /// Cost of the observation itself; `None` if the source does not show it.
     pub own_cost: Option<OwnCost>,
     /// Control groups of the observed tasks whose CPU quota was used up.
     pub throttled: Vec<Throttled>,
@@ -95,14 +97,14 @@ pub struct Observation {
     /// Time slices extended (rseq) on the whole machine; none if the kernel does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
-    /// What is known from other files of what cold caches cost the observed programs.
+    /// Costs of cold caches for the observed programs, as known from other files.
     pub known: Vec<KnownReload>,
-    /// What a switch costs on this machine; none if there is no measurement of it.
+    /// Cost of a switch on this machine; `None` if it was not measured.
     pub calibration: Option<Calibration>,
 }
 
 impl Observation {
-    /// One in which nothing has been counted yet.
+    /// An observation in which nothing has been counted.
     pub fn empty(host: HostManifest, started_at: String) -> Observation {
         Observation {
             schema: OBSERVATION_FORM.to_owned(),
@@ -136,13 +138,13 @@ impl Observation {
     }
 }
 
-/// What was observed.
+/// The target of an observation.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// A command and all that it started.
+    /// A command and all processes that it started.
     Command(Vec<String>),
-    /// Processes, and what they started meanwhile.
+    /// Processes, and those that they started during the observation.
     Processes(Vec<u32>),
     /// The processes of a control group and of those below it.
     ControlGroup(String),
@@ -150,14 +152,14 @@ pub enum Subject {
     Everything,
 }
 
-/// Children of observed processes that were there before them, and theirs in turn: they were not observed.
+/// Children, and their children, that the observed processes had before the observation. They are not observed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OlderChildren {
-    /// How many.
+    /// Number of these children.
     pub processes: u64,
-    /// Who started them.
+    /// IDs of the observed processes that started them.
     pub parents: Vec<u32>,
-    /// Their switches in the window, by the kernel's own counters; without those of processes that ended in it.
+    /// Switches of these children in the window, by the kernel's own counters; without children that ended in it.
     pub switches: u64,
 }
 
@@ -168,63 +170,64 @@ pub struct OlderChildren {
 pub enum Source {
     /// Programs on the kernel's tracepoints.
     Bpf,
-    /// The same without a clock: counts, causes and waits for a CPU; no times off it, neighbours or CPUs.
+    /// BPF programs without a clock: counts, causes and waits for a CPU, but no times off the CPU, no other tasks and no CPUs.
     BpfCounts,
-    /// The kernel's records of switches (perf): when, and whether voluntary; no causes, neighbours or waits for a CPU.
+    /// The kernel's records of switches (perf): the time, and whether voluntary; no causes, other tasks or waits for a CPU.
     Perf,
-    /// The kernel's own counters in /proc: how many; no times off the CPU either.
+    /// The kernel's own counters in /proc: only the number of switches.
     Proc,
 }
 
-/// What a CPU did in the window.
+/// Activity of a CPU in the window.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// Which CPU.
+    /// The CPU.
     pub cpu: CpuId,
     /// All switches on it, of any task.
     pub switches: u64,
-    /// Time in tasks.
+    /// Time in tasks other than the idle task.
     pub busy_ns: Nanos,
-    /// Time in its idle task.
+    /// Time in the CPU's idle task.
     pub idle_ns: Nanos,
 }
 
-/// An observed process and another one.
+/// An observed process and another process.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Pair {
     /// The observed process.
     pub process: u32,
-    /// Its name; hostile text until escaped, empty if there were too many.
+    /// Name of the observed process; hostile text until escaped, empty if there were too many.
     pub process_name: String,
-    /// The other process; none for kernel threads. It may be the same: its own threads.
+    /// The other process; `None` for kernel threads. It may be the observed process itself: its own threads.
     pub other: Option<u32>,
-    /// Name of the other; hostile text until escaped.
+    /// Name of the other process; hostile text until escaped.
     pub name: String,
-    /// Time that it ran on the last CPU of a task of the observed process while that was off.
+    /// Time that the other process ran on the last CPU of an observed task while that task was off the CPU.
     pub ran_ns: Nanos,
     /// Number of such runs.
     pub runs: u64,
-    /// How often it took the CPU from the observed one.
+    /// Number of times that the other process preempted the observed one.
     pub preempted: u64,
-    /// How often it ran as the observed one was woken: it woke it, or an interrupt did while it ran. 0 without `--wakers`.
+    /// Number of times that the other process ran when the observed one was woken: it woke it, or an interrupt did. 0 without
+    /// `--wakers`.
     pub woke: u64,
-    /// Time that it ran while a task of the observed process waited for that CPU: a part of its `wait_ns`.
+    /// Time that the other process ran while an observed task waited for that CPU: a part of the task's `wait_ns`.
     pub kept_waiting_ns: Nanos,
     /// Number of such waits.
     pub kept_waiting: u64,
 }
 
-/// Time inside the scheduler, from entry to exit, without that of observing: once for each switch from or to an observed task,
-/// except the first one to a new task.
+/// Time inside the scheduler, from entry to exit, without the time of observing. It is counted once for each switch from or to an
+/// observed task, except the first switch to a new task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InScheduler {
-    /// All of it.
+    /// Total time.
     pub ns: Nanos,
-    /// Each time.
+    /// Histogram of the single times.
     pub times: Histogram,
 }
 
-/// What found no room and is missing.
+/// Events that were not counted because there was no room.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Lost {
     /// Tasks that were not observed.
@@ -237,39 +240,39 @@ pub struct Lost {
     pub events: u64,
     /// perf's records of switches, each of one switch at most.
     pub records: u64,
-    /// Switches known from the kernel's counters alone: records were lost, or the task could not be followed, since it gained rights, or
+    /// Switches known only from the kernel's counters: records were lost, or the task could not be followed because it gained rights or
     /// ran on a CPU that came online later.
     pub unfollowed: u64,
 }
 
 impl Lost {
-    /// Whether anything is missing.
+    /// Whether anything was lost.
     pub fn any(&self) -> bool {
         *self != Lost::default()
     }
 }
 
-/// What the observed tasks did in a stretch of the window.
+/// Activity of the observed tasks in a stretch of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Moment {
-    /// Its end, from the start of the window.
+    /// End of the stretch, since the start of the window.
     pub end_ns: Nanos,
-    /// Switches that they asked for by waiting.
+    /// Switches because an observed task waited.
     pub voluntary: u64,
-    /// Switches that they did not ask for, and calls of sched_yield.
+    /// Involuntary switches, and calls of sched_yield.
     pub involuntary: u64,
-    /// Time on a CPU, counted as it ends.
+    /// Time on a CPU, counted when the run ends.
     pub run_ns: Nanos,
     /// Time ready to run and waiting for a CPU, counted when the task leaves the CPU that it waited for.
     pub wait_ns: Nanos,
 }
 
-/// What observing cost.
+/// Cost of the observation itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OwnCost {
     /// Time of the BPF programs in `measured_ns`.
     pub kernel_ns: Nanos,
-    /// The part of the window in which it was measured; 0 if there are none.
+    /// Part of the window in which the time of the BPF programs was measured; 0 if there are none.
     pub measured_ns: Nanos,
     /// Switches on all CPUs in that part.
     pub switches: u64,
@@ -282,11 +285,11 @@ pub struct OwnCost {
 pub struct Throttled {
     /// The control group; hostile text until escaped.
     pub group: String,
-    /// How often its time was used up.
+    /// Number of times that the quota was used up.
     pub times: u64,
     /// How long its tasks were kept from running.
     pub throttled_ns: Nanos,
-    /// When an observed process was first found in it, from the start; none if one was in it from the start.
+    /// Time from the start until an observed process was first found in the group; `None` if one was in it from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joined_after_ns: Option<Nanos>,
 }
@@ -294,8 +297,8 @@ pub struct Throttled {
 /// Time slices that were extended because a thread was in a critical section that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SliceExtensions {
-    /// How often.
+    /// Number of extended slices.
     pub granted: u64,
-    /// Of these, how often the thread gave the CPU back in time: a preemption inside the section less.
+    /// Number of extended slices in which the thread gave the CPU back in time, which saved a preemption inside the section.
     pub yielded: u64,
 }

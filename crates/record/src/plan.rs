@@ -29,16 +29,16 @@ use crate::{Between, Mechanism, RuntimeCase, VectorCase};
 pub enum Policy {
     /// SCHED_FIFO: no task of lower priority can take the CPU from a running one.
     Fifo,
-    /// SCHED_RR: the same with a quantum among equals.
+    /// SCHED_RR: as SCHED_FIFO, with a quantum among tasks of equal priority.
     Rr,
     /// SCHED_OTHER, the kernel's default.
     Other,
-    /// SCHED_BATCH: the same, but a woken task does not preempt.
+    /// SCHED_BATCH: as SCHED_OTHER, but a woken task does not preempt.
     Batch,
 }
 
 impl Policy {
-    /// Whether its tasks go before all ordinary ones.
+    /// Whether tasks of this policy go before all ordinary ones.
     pub fn is_real_time(self) -> bool {
         matches!(self, Policy::Fifo | Policy::Rr)
     }
@@ -59,11 +59,11 @@ pub enum Relation {
     SharedCache,
     /// Two cores of one socket without a shared cache.
     SameSocket,
-    /// Two sockets.
+    /// CPUs in two sockets.
     OtherSocket,
-    /// The machine does not say.
+    /// Unknown: the machine does not report it.
     Unknown,
-    /// The scheduler decides.
+    /// The scheduler chooses the CPUs.
     Unpinned,
 }
 
@@ -72,7 +72,7 @@ pub enum Relation {
 pub struct Placement {
     /// The CPUs, in the order of the tasks; empty means not pinned.
     pub cpus: Vec<CpuId>,
-    /// How they are related.
+    /// Relation of the CPUs.
     pub relation: Relation,
 }
 
@@ -85,7 +85,7 @@ impl Placement {
         }
     }
 
-    /// Wherever the scheduler has them run.
+    /// Tasks that are not pinned.
     pub fn unpinned() -> Placement {
         Placement {
             cpus: Vec::new(),
@@ -99,40 +99,39 @@ impl Placement {
     }
 }
 
-/// How many kernel switches a hand-off takes when the experiment goes as planned, in thousandths.
-///
-/// A range where the kernel may legitimately choose: notifying under a lock costs one switch or two.
+/// Kernel switches that a hand-off is expected to take, in thousandths. It is a range, because the kernel may choose: notifying under a
+/// lock costs one switch or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SwitchPlan {
-    /// At least so many switches per 1,000 hand-offs.
+    /// Fewest switches per 1,000 hand-offs.
     pub low_per_mille: u64,
-    /// At most so many switches per 1,000 hand-offs.
+    /// Most switches per 1,000 hand-offs.
     pub high_per_mille: u64,
 }
 
 /// One line of the result table: a mechanism under fixed conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Case {
-    /// How the token is handed over.
+    /// Mechanism that hands over the token.
     pub mechanism: Mechanism,
-    /// Between what.
+    /// Kind of tasks between which the token is handed.
     pub between: Between,
     /// Number of tasks in the ring.
     pub tasks: u32,
     /// What each task touches between two switches.
     pub working_set: WorkingSet,
-    /// What each of the other tasks touches while the first is away, if the case is about how the first one's working set
-    /// comes back: several walks after each switch. `None` if a switch is compared with none.
+    /// Bytes that each of the other tasks touches while the first is away, if the case measures how the first task's working set comes
+    /// back (several walks after each switch). `None` if a switch is compared with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
-    /// Vector registers that are in use whenever a task hands on the token; `None` if that is left to the program.
+    /// Vector registers in use at each hand-off; `None` if the program decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<VectorCase>,
     /// Where the tasks run.
     pub placement: Placement,
-    /// Under which policy.
+    /// Scheduling policy of the tasks.
     pub policy: Policy,
-    /// Of tasks of a language's runtime, which, and how they hand on the token; `None` of all others.
+    /// The language runtime, and how its tasks hand on the token; `None` for other mechanisms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeCase>,
     /// The switches that the kernel is expected to count; `None` if the count is reported but not judged,
@@ -141,7 +140,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Two tasks that touch nothing.
+    /// A case with two tasks that touch nothing.
     pub fn plain(
         mechanism: Mechanism,
         between: Between,
@@ -162,7 +161,7 @@ impl Case {
         }
     }
 
-    /// How the token is handed over, in a word: `pipe`, with vector registers in use `pipe/avx512`, or of a runtime `go/channel`.
+    /// Short name of the hand-off: `pipe`, with vector registers in use `pipe/avx512`, for a runtime `go/channel`.
     pub fn name(&self) -> String {
         match (&self.runtime, &self.vectors) {
             (
@@ -176,7 +175,7 @@ impl Case {
         }
     }
 
-    /// What one of the tasks touches.
+    /// Working set of task number `task`.
     pub fn working_set_of(&self, task: usize) -> WorkingSet {
         let size_bytes = self
             .away
@@ -189,38 +188,38 @@ impl Case {
     }
 }
 
-/// What a run set out to do.
+/// The plan of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The preset behind it: `default`, `quick`, `full`, `lmbench`, or `selected` if flags name the cases.
+    /// Name of the preset: `default`, `quick`, `full`, `lmbench`, or `selected` if flags name the cases.
     pub preset: String,
-    /// What is measured. Samples name a case by its index here.
+    /// Cases to measure. Samples refer to a case by its index.
     pub cases: Vec<Case>,
-    /// A case is done when the half-width of its interval falls below so many thousandths of the estimate.
+    /// A case is done when the half-width of its interval, in thousandths of the estimate, falls below this.
     pub precision_per_mille: u32,
     /// Confidence level of every interval, in thousandths: 900 is 90 %.
     pub confidence_per_mille: u32,
-    /// The whole run stops taking repetitions after this long.
+    /// Time after which no further repetition begins.
     pub budget_ns: Nanos,
-    /// No case gets more repetitions than this.
+    /// Most repetitions of a case.
     pub max_repetitions: u32,
     /// Intended length of one timed batch.
     pub batch_ns: Nanos,
     /// Intended length of all cycles of one repetition.
     pub repetition_ns: Nanos,
-    /// Length of the made-up switch of `synthetic`.
+    /// Length of the artificial switch of `synthetic`.
     pub synthetic_switch_ns: Nanos,
-    /// Extra time that the made-up mechanism adds to each walk of the switching arm.
+    /// Time that the synthetic mechanism adds to each walk of the switching arm.
     pub synthetic_reload_ns: Nanos,
     /// Whether hardware and software counters were asked for.
     pub wants_counters: bool,
-    /// What a timed batch is, if that was asked for; absent if nothing was.
+    /// Unusual contents of a timed batch; absent if none were requested.
     #[serde(default, skip_serializing_if = "Rounds::is_usual")]
     pub rounds: Rounds,
 }
 
 impl Plan {
-    /// All CPUs that tasks of the cases are pinned to, each once, by number.
+    /// All CPUs to which tasks of the cases are pinned, each once, in ascending order.
     pub fn cpus(&self) -> Vec<CpuId> {
         let cpus: BTreeSet<CpuId> = self
             .cases
@@ -231,16 +230,16 @@ impl Plan {
     }
 }
 
-/// What a timed batch is otherwise than usual: a *round* in the code of Li, Ding and Shen 2007.
+/// Unusual contents of a timed batch: a *round* in the code of Li, Ding and Shen 2007.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// So many round trips, and in the middle of a cycle twice as many; not as many as take the intended length.
+    /// Round trips per batch (twice as many in the middle of a cycle), instead of as many as take the intended length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<u64>,
-    /// Before each batch the first task writes so many bytes, and no round trip is left untimed.
+    /// Bytes that the first task writes before each batch; then no round trip is left untimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_bytes: Option<Bytes>,
-    /// And sleeps so long.
+    /// Time that the first task sleeps before each batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_ns: Option<Nanos>,
 }
@@ -265,7 +264,7 @@ impl fmt::Display for Rounds {
 }
 
 impl Rounds {
-    /// Whether nothing was asked for.
+    /// Whether nothing unusual was requested.
     pub fn is_usual(&self) -> bool {
         *self == Rounds::default()
     }

@@ -2,8 +2,8 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// Untrusted text (a name, something out of a file) as one line that a terminal shows and does not obey: control characters and marks that
-/// turn the order of text are written as Rust escapes them, such as `\n` and `\u{1b}`.
+/// Makes untrusted text (a name, something out of a file) safe for a terminal, on one line: control characters, and marks that reverse
+/// the order of text, become Rust escapes such as `\n` and `\u{1b}`.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
@@ -16,9 +16,8 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// Text of unknown origin as one line that is safe to print: line breaks and tabs become spaces; every other control
-/// character (terminal escapes begin with one, of C0 or C1) and every mark that reverses the order of text on a
-/// screen is left out.
+/// Makes text of unknown origin safe to print, on one line: line breaks and tabs become spaces. Other control characters (terminal
+/// escapes begin with one, of C0 or C1), and marks that reverse the order of text, are dropped.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_printable) {
         return Cow::Borrowed(text);
@@ -30,9 +29,9 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
-/// A file's name as one argument of a command that is to be copied into a shell: quoted if a shell would take it for something else, and
-/// behind `./` if a program would take it for a flag. Of one with characters that a terminal would obey, or with bytes that are no text,
-/// these are escaped inside `$'...'`, which bash, ksh and zsh read: it still names that file, and is safe to print.
+/// Formats a file's name as one argument of a shell command: quoted if a shell would interpret it, and after `./` if a program would
+/// take it for a flag. Characters that a terminal would obey, and bytes that are no text, are escaped inside `$'...'`, which bash, ksh
+/// and zsh read; so the argument still names the file and is safe to print.
 pub fn as_argument(name: impl AsRef<OsStr>) -> String {
     let name = name.as_ref().as_bytes();
     let file = if name.starts_with(b"-") {
@@ -57,7 +56,7 @@ fn escaped(name: &[u8]) -> String {
     format!("$'{}'", name.iter().map(of_byte).collect::<String>())
 }
 
-/// Whether a character is text alone: it commands no terminal, ends no line, and turns no text around it.
+/// Whether a character is plain text: it commands no terminal, ends no line, and reverses no text.
 pub fn is_printable(c: char) -> bool {
     let turns_text = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !turns_text

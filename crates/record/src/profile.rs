@@ -17,7 +17,7 @@ pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};
 /// Name and version of a profile.
 pub const PROFILE_SCHEMA: &str = "switchcost.profile/1";
 
-/// How a line is asked for: what hardware can do about a miss, and so its price, depends on it.
+/// How a program requests a line. The kind decides what hardware can do about a miss, and so the price of the line.
 #[derive(
     Clone,
     Copy,
@@ -36,87 +36,87 @@ pub const PROFILE_SCHEMA: &str = "switchcost.profile/1";
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {
-    /// A line beside one that came shortly before: fetched ahead.
+    /// A line next to one that was requested shortly before: hardware fetches it ahead.
     Sequential,
-    /// The same instruction has come from one line to the next by the same distance, and so again.
+    /// A line at the same distance from the instruction's last line as before, repeatedly.
     Strided,
-    /// A load from anywhere, while others of the kind are under way.
+    /// A load from anywhere, while others of this kind are under way.
     Gathered,
-    /// A load from anywhere that comes alone, or waits for the one before it.
+    /// A load from anywhere that comes alone, or waits for the load before it.
     Dependent,
     /// A store to anywhere.
     Stored,
-    /// Instructions, fetched ahead with those of the lines before.
+    /// Instructions that are fetched ahead with those of the lines before.
     Code,
-    /// Instructions that come alone: the core waits for them.
+    /// Instructions that come alone, so that the core waits for them.
     CodeAlone,
 }
 
-/// What of a program's lines is used again after a cut, when, and how: all that the model needs of it.
+/// The lines of a program that are used again after a switch point, with time and kind: the input of the model.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Profile {
-    /// Name and version of this form.
+    /// Name and version of this JSON format.
     pub schema: String,
     /// Version of the program that made it.
     pub program_version: String,
     /// The commands that were traced.
     pub commands: Vec<Vec<String>>,
-    /// What ran, most instructions first.
+    /// Programs that ran, most instructions first.
     pub programs: Vec<Program>,
-    /// Size of a line.
+    /// Size of a cache line.
     pub line_bytes: Bytes,
-    /// Instructions of the whole trace.
+    /// Number of instructions in the whole trace.
     pub instructions: u64,
-    /// Distance of cuts in instructions: there is one at each multiple.
+    /// Distance between switch points, in instructions. There is one at each multiple.
     pub cut_instructions: u64,
-    /// Times since a cut, in instructions: the columns of all that follows.
+    /// Times since a switch point, in instructions: the columns of the lists below.
     pub times_instructions: Vec<u64>,
-    /// All lines that are used within each time.
+    /// Number of lines used within each time.
     pub lines: Vec<Spread>,
-    /// Lines that are used again within each time, by how they are asked for and by their age; those of which there are none are left
-    /// out.
+    /// Lines used again within each time, by kind and age. Combinations without lines are left out.
     pub reused: Vec<Reused>,
-    /// Lines that are used for the first time within each time, or after more than the largest age: as dear without a switch.
+    /// Mean number of lines used within each time for the first time, or after more than the largest age: these cost the same without a
+    /// switch.
     pub new_lines: Vec<f64>,
 }
 
 /// A program that ran in the trace.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Program {
-    /// Its name; hostile data.
+    /// Name of the program; hostile text until escaped.
     pub name: String,
-    /// Its file's GNU build ID, in hexadecimal digits.
+    /// GNU build ID of the program's file, in hexadecimal.
     pub build_id: Option<String>,
-    /// Its instructions.
+    /// Instructions that the program executed.
     pub instructions: u64,
 }
 
-/// Over cuts, how many lines are used within a time.
+/// Distribution over switch points of the number of lines used within a time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
-    /// Over all cuts.
+    /// Mean over all switch points.
     pub mean: f64,
-    /// A tenth, over cuts that are so far apart, to 4 %.
+    /// 10th percentile over switch points that are far enough apart, to 4 %.
     pub p10: f64,
-    /// The median of these.
+    /// Median over these switch points.
     pub p50: f64,
-    /// Nine tenths.
+    /// 90th percentile over these switch points.
     pub p90: f64,
 }
 
-/// Lines that were used before a cut and are used again after it.
+/// Lines that were used before a switch point and are used again after it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Reused {
-    /// How they are asked for.
+    /// How the lines are requested.
     pub kind: Kind,
-    /// What the program itself used since their last use is at most so much, and more than half of it.
+    /// Age: upper end of a doubling of the bytes that the program itself used since the lines' last use.
     pub age_bytes: Bytes,
-    /// Mean over all cuts, within each time.
+    /// Mean number of lines within each time, over all switch points.
     pub lines: Vec<f64>,
 }
 
 impl Profile {
-    /// Of a program that does nothing, for as long as these times.
+    /// Profile of a program that does nothing for these times.
     pub fn empty(cut_instructions: u64, times_instructions: Vec<u64>) -> Profile {
         let columns = times_instructions.len();
         Profile {

@@ -8,15 +8,15 @@ use crate::trust::{HeldPath, hand_over};
 /// Who may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// Whom the umask lets.
+    /// Users that the umask allows.
     #[default]
     AsUsual,
-    /// Its owner alone: command lines are in records, and what others type in theirs.
+    /// Only the owner: records contain command lines, which may hold what others must not read.
     Owner,
 }
 
 impl Readers {
-    /// What the file is created with; the umask takes off more.
+    /// Mode with which the file is created, before the umask.
     pub fn mode(self) -> u32 {
         match self {
             Readers::AsUsual => 0o666,
@@ -24,7 +24,11 @@ impl Readers {
         }
     }
 
-    /// Makes a new file for them, opened as told.
+    /// Creates a new file with these readers, opened as `how` says.
+    ///
+    /// # Errors
+    ///
+    /// If the file exists, or cannot be created.
     ///
     /// # Errors
     /// If there is one, or it cannot be made.
@@ -35,7 +39,11 @@ impl Readers {
         Ok(file)
     }
 
-    /// The path of a file for them. Nobody has named the folder of what is for its owner alone.
+    /// Opens the folder of a new file. The folder of a file for its owner alone was not named by anybody, so it is checked.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such folder, or another user may have made a link to it.
     ///
     /// # Errors
     /// If there is no such folder, or another user leads there.
@@ -46,7 +54,11 @@ impl Readers {
         }
     }
 
-    /// Makes a new folder for them.
+    /// Creates a new folder for these readers.
+    ///
+    /// # Errors
+    ///
+    /// If the folder exists, or cannot be created.
     ///
     /// # Errors
     /// If there is one, or it cannot be made.
@@ -61,7 +73,8 @@ impl Readers {
         }
     }
 
-    /// Gives a file that was made for its owner alone that mode, whatever the umask, and to the owner of the home that it is in.
+    /// Gives a new file for its owner alone the mode of such files, whatever the umask, and the owner of the home directory that it is
+    /// in.
     ///
     /// # Errors
     /// If the file system refuses.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Nanos;
 
-/// Whom the control goes to.
+/// How a runtime chooses the task that gets control.
 #[derive(
     Clone,
     Copy,
@@ -21,59 +21,59 @@ use switchcost_units::Nanos;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Class {
-    /// To the one that is named: no scheduler chooses.
+    /// Control goes to a named task; no scheduler chooses.
     Swap,
-    /// To whom a scheduler chooses, the task that was woken among others.
+    /// A scheduler chooses, among others the woken task.
     HandOff,
 }
 
-/// How the tasks of a language's runtime hand on their token.
+/// A runtime and the way in which its tasks hand on their token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeCase {
     /// The runtime, such as `go`.
     pub runtime: String,
     /// The hand-off, such as `channel`.
     pub handoff: String,
-    /// Whom the control goes to.
+    /// How the next task is chosen.
     pub class: Class,
 }
 
 /// A runtime whose tasks were measured.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeFacts {
-    /// Its short name, as cases have it.
+    /// Short name of the runtime, as in cases.
     pub name: String,
-    /// What it says of its version.
+    /// Version as the runtime reports it.
     pub version: String,
     /// The program that was started.
     pub program: String,
-    /// How its tasks hand on the token, in words.
+    /// The runtime's hand-offs, in words.
     pub handoffs: Vec<HandoffFacts>,
 }
 
-/// A hand-off in words.
+/// A hand-off of a runtime, in words.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct HandoffFacts {
-    /// Its short name, as cases have it.
+    /// Short name of the hand-off, as in cases.
     pub name: String,
     /// What is handed over between what, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// What the same task does in the baseline.
+    /// What the task does in the baseline instead.
     pub baseline: String,
 }
 
-/// What a runtime itself reported of one repetition, beside the times.
+/// Report of a runtime on one repetition, besides the times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeRun {
     /// Index into the plan's cases.
     pub case: u32,
-    /// Which repetition.
+    /// Number of the repetition.
     pub repetition: u32,
-    /// What the program said of its own version.
+    /// Version as the program reports it.
     pub version: String,
-    /// From its start until it was ready.
+    /// Time from the program's start until it was ready.
     pub start_ns: Nanos,
-    /// The windows before those that count: how a just-in-time compiler warms up.
+    /// Windows before those that count; they show how a just-in-time compiler warms up.
     pub warm_up: Vec<WarmUp>,
     /// Garbage collections in the windows that count; `None` if the runtime does not count them.
     pub collections: Option<u64>,
@@ -82,10 +82,10 @@ pub struct RuntimeRun {
 /// A window of the switching arm before those that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WarmUp {
-    /// When it began, since the program was ready.
+    /// Start of the window, since the program was ready.
     pub at_ns: Nanos,
-    /// Its length.
+    /// Length of the window.
     pub wall_ns: Nanos,
-    /// Hand-offs in it.
+    /// Number of hand-offs in the window.
     pub handoffs: u64,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 use switchcost_units::{CpuId, Nanos, Ticks};
 
-/// Which of the four programs of a case a batch ran. All four are the same loop over the same pages.
+/// Arm of a case. All four arms are the same loop over the same pages.
 #[derive(
     Clone,
     Copy,
@@ -48,14 +48,14 @@ impl Arm {
 /// Switches that the kernel counted for all tasks of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelSwitches {
-    /// The task blocked.
+    /// Switches because the task blocked.
     pub voluntary: u64,
-    /// The task was preempted or yielded.
+    /// Switches because the task was preempted or yielded.
     pub involuntary: u64,
 }
 
 impl KernelSwitches {
-    /// Those since an earlier count.
+    /// Switches since an earlier count.
     pub fn since(self, earlier: KernelSwitches) -> KernelSwitches {
         KernelSwitches {
             voluntary: self.voluntary.saturating_sub(earlier.voluntary),
@@ -63,7 +63,7 @@ impl KernelSwitches {
         }
     }
 
-    /// Both kinds together.
+    /// Number of switches, voluntary and involuntary.
     pub fn total(self) -> u64 {
         self.voluntary.saturating_add(self.involuntary)
     }
@@ -76,23 +76,23 @@ impl AddAssign for KernelSwitches {
     }
 }
 
-/// What else happened in the window of a batch, to distinguish clean samples from disturbed ones. A field that this machine does not show
-/// is `None`.
+/// Evidence on what else happened in the window of a batch, to tell clean samples from disturbed ones. A field that this machine does
+/// not report is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Length of the window on the kernel's monotonic clock; a little longer than the timed part.
     pub wall_ns: Nanos,
-    /// CPU time that all tasks of the experiment consumed in it.
+    /// CPU time of all tasks of the experiment in the window.
     pub task_cpu_ns: Nanos,
-    /// Of it, time in user mode, as the kernel reports it (granularity: 10 ms). A kernel that counts by ticks divides a task's time by what
-    /// they found in its whole life, the work around the batches included.
+    /// Part of that CPU time in user mode, as the kernel reports it (granularity: 10 ms). A kernel that counts by ticks divides a
+    /// task's time by the ticks of its whole life, including work around the batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_user_ns: Option<Nanos>,
-    /// Of it, time in the kernel, likewise.
+    /// Part of that CPU time in the kernel, with the same granularity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_system_ns: Option<Nanos>,
-    /// Time that all tasks together were ready to run and waited for a CPU. On one CPU that is how a ring works; across CPUs another task
-    /// had the task's CPU.
+    /// Time that all tasks together were ready and waited for a CPU. On one CPU a ring works in this way; across CPUs it means that
+    /// another task had the CPU.
     pub run_delay_ns: Option<Nanos>,
     /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).
     pub steal_ns: Option<Nanos>,
@@ -110,13 +110,13 @@ pub struct Evidence {
     pub cpu_after: Option<CpuId>,
     /// Clock frequency of the measured CPU when the window opened, in kHz, if the machine shows it.
     pub khz_before: Option<u64>,
-    /// The same when the window closed.
+    /// Clock frequency of the measured CPU when the window closed, in kHz, if the machine shows it.
     pub khz_after: Option<u64>,
-    /// Length of a fixed chain of dependent instructions before the window: a probe of the core's speed.
+    /// Time of a fixed chain of dependent instructions before the window: a probe of the core's speed.
     pub probe_before: Ticks,
-    /// The same after the window.
+    /// Time of the same chain after the window.
     pub probe_after: Ticks,
-    /// The run's clock went backwards in the window.
+    /// Whether the run's clock went backwards in the window.
     pub is_clock_backwards: bool,
 }
 
@@ -125,28 +125,28 @@ pub struct Evidence {
 pub struct Sample {
     /// Index into the plan's cases.
     pub case: u32,
-    /// Which repetition: fresh processes, fresh pages.
+    /// Number of the repetition, each with fresh processes and fresh pages.
     pub repetition: u32,
     /// Position of this batch in the repetition's random order.
     pub position: u32,
-    /// Which arm.
+    /// Arm of the batch.
     pub arm: Arm,
-    /// When the batch began, since the start of the run.
+    /// Start of the batch, since the start of the run.
     pub at_ns: Nanos,
     /// Hand-offs in the timed part, of a task to another or to itself.
     pub handoffs: u64,
-    /// Time that these hand-offs took together. In a baseline arm every task times its own share.
+    /// Total time of these hand-offs. In a baseline arm every task times its own share.
     pub ticks: Ticks,
     /// Switches counted by the kernel in the window.
     pub kernel_switches: KernelSwitches,
     /// Switches counted by the user-level mechanism itself in the timed part.
     pub user_switches: u64,
-    /// What else happened.
+    /// Evidence on what else happened in the window.
     pub evidence: Evidence,
-    /// Counter readings, if this batch was run for them.
+    /// Counter readings by name, if this batch was run for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, u64>>,
-    /// Single hand-offs timed from before the send to after the receive, if this batch was run for them.
+    /// Time of each single hand-off from before the send to after the receive, if this batch was run for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoff_ticks: Vec<u32>,
 }

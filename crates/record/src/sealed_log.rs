@@ -23,7 +23,7 @@ pub use error::{ReadRecordError, WriteRecordError};
 /// A longer line is damage, not data: the longest that is written stays below 1 MiB.
 pub(crate) const LINE_LIMIT: Bytes = Bytes::mib(64);
 
-/// What a file of some kind says of itself.
+/// Name, versions and writer of a kind of file.
 pub trait Form {
     /// The name of its form, with the version after a slash.
     const FORM: &'static str;
@@ -46,18 +46,18 @@ pub trait LogLine: Form + Serialize + DeserializeOwned {
     fn place(&self) -> LinePlace;
 }
 
-/// Where a line stands in a log.
+/// Position of a line in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinePlace {
-    /// Before all others.
+    /// Before all other lines.
     First,
     /// Neither first nor last.
     Between,
-    /// After all others.
+    /// After all other lines.
     Last,
 }
 
-/// Appends lines to a record, each with its checksum. Every line is handed to the kernel at once, so that a crash of this program loses none.
+/// Appends lines with checksums to a record. Every line is handed to the kernel at once, so that a crash of this program loses none.
 #[derive(Debug)]
 pub struct SealedLog<L> {
     file: File,
@@ -69,7 +69,11 @@ pub struct SealedLog<L> {
 }
 
 impl<L: LogLine> SealedLog<L> {
-    /// Creates the record, which must not exist, for these readers, and writes its header.
+    /// Creates a record for these readers and writes its header.
+    ///
+    /// # Errors
+    ///
+    /// If the file exists, or cannot be written.
     ///
     /// # Errors
     /// If it exists, or cannot be written.
@@ -97,7 +101,11 @@ impl<L: LogLine> SealedLog<L> {
         Ok(log)
     }
 
-    /// Appends one line. If it does not fit, the part of it that was written is taken back.
+    /// Appends one line. If the line does not fit, its written part is removed again.
+    ///
+    /// # Errors
+    ///
+    /// If the file takes no more.
     ///
     /// # Errors
     /// If the file takes no more.
@@ -120,7 +128,11 @@ impl<L: LogLine> SealedLog<L> {
         Ok(())
     }
 
-    /// Asks the kernel to put everything on disk, against a crash of the machine.
+    /// Asks the kernel to write everything to disk, against a crash of the machine.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel cannot.
     ///
     /// # Errors
     /// If it cannot.
@@ -136,7 +148,7 @@ impl<L: LogLine> SealedLog<L> {
         }
     }
 
-    /// Where the record is.
+    /// Path of the record.
     pub fn path(&self) -> &Path {
         &self.path
     }

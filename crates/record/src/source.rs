@@ -12,7 +12,7 @@ use crate::trust::{open_found, open_listed};
 /// No more is taken from a pipe.
 const MOST_PIPED: u64 = 4 << 30;
 
-/// A file to be read: what it may be depends on who named it.
+/// A file to read. Who named it decides which kinds of file are accepted.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
@@ -29,17 +29,17 @@ enum NamedBy {
 }
 
 impl Source {
-    /// A file that the user has named: of any kind, and anybody's. A FIFO is read to its end once.
+    /// A file that the user named: of any kind and owner. A FIFO is read to its end once.
     pub fn named(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::User)
     }
 
-    /// A plain file in a folder that the user has named.
+    /// A plain file in a folder that the user named.
     pub fn listed(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::Folder)
     }
 
-    /// A plain file that nobody has named: ours or root's.
+    /// A plain file that nobody named: it must belong to this user or root.
     pub fn found(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::Nobody)
     }
@@ -52,12 +52,16 @@ impl Source {
         }
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens it at its beginning.
+    /// Opens the file at its beginning.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened, or is of a kind that is not accepted.
     ///
     /// # Errors
     /// If it cannot be opened, or should not be.
@@ -69,7 +73,11 @@ impl Source {
         }
     }
 
-    /// Whether it begins so; an error if it is shorter, too.
+    /// Whether the file begins with `head`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read so far, or is shorter.
     ///
     /// # Errors
     /// If it cannot be read so far.
@@ -79,7 +87,11 @@ impl Source {
         Ok(start == head)
     }
 
-    /// Opens it to be read once, from its beginning on: a FIFO is not kept.
+    /// Opens the file to be read once from its beginning; a FIFO is not buffered.
+    ///
+    /// # Errors
+    ///
+    /// As [`Source::open`].
     ///
     /// # Errors
     /// As of [`Source::open`].

@@ -52,7 +52,7 @@ enum Missing {
     Made,
 }
 
-/// A path through its folder, which is held: what is done there is done in that folder, whatever has the folder's name by then.
+/// A path through its folder, which is held open. Actions apply to that folder, even if another folder gets its name meanwhile.
 #[derive(Debug)]
 pub struct HeldPath {
     path: PathBuf,
@@ -60,7 +60,7 @@ pub struct HeldPath {
 }
 
 impl HeldPath {
-    /// A path in a folder that the user has named, as it is.
+    /// A path in a folder that the user named, unchecked.
     pub fn named(path: &Path) -> HeldPath {
         HeldPath {
             path: path.to_owned(),
@@ -68,7 +68,11 @@ impl HeldPath {
         }
     }
 
-    /// A path in a folder that nobody has named. A link on the way to it that another user may have made is not followed.
+    /// A path in a folder that nobody named. A link on the way that another user may have made is refused.
+    ///
+    /// # Errors
+    ///
+    /// If there is such a link, or no such folder.
     ///
     /// # Errors
     /// If there is such a link, or no such folder.
@@ -81,7 +85,11 @@ impl HeldPath {
         })
     }
 
-    /// The same of such a folder itself.
+    /// A folder that nobody named, checked like [`HeldPath::found`].
+    ///
+    /// # Errors
+    ///
+    /// If there is a link that another user may have made, or no such folder.
     ///
     /// # Errors
     /// The same.
@@ -105,7 +113,11 @@ impl AsRef<Path> for HeldPath {
     }
 }
 
-/// Opens a plain file that was found: ours or root's, of a bounded size. It is never waited for.
+/// Opens a plain file that nobody named: it must belong to this user or root, and have a bounded size. Opening never blocks.
+///
+/// # Errors
+///
+/// If the file is anything else, or cannot be opened.
 ///
 /// # Errors
 /// If it is anything else, or cannot be opened.
@@ -119,7 +131,11 @@ pub fn open_found(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The same of any user's file, for one in a folder that the user has named.
+/// Opens a plain file of any user in a folder that the user named.
+///
+/// # Errors
+///
+/// If the file is no plain file, or cannot be opened.
 ///
 /// # Errors
 /// If it is no plain file, or cannot be opened.
@@ -134,7 +150,11 @@ pub fn open_listed(path: &Path) -> io::Result<File> {
     Ok(file.into())
 }
 
-/// Opens a file of ours that is locked while it is in use, and makes it first if it is not there.
+/// Opens a file of this user that is locked while in use, and creates it if need be.
+///
+/// # Errors
+///
+/// If something else is there, or the file cannot be created.
 ///
 /// # Errors
 /// If something else is there, or it cannot be made.
@@ -156,8 +176,12 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(&place.folder, &place.name, flags, Mode::empty())?)
 }
 
-/// Makes a folder and those that it is in, if they are not there: for this user alone, whatever the umask, and of the owner of the folder
-/// that each is in. A link on the way that another user may have made is not followed.
+/// Creates a folder and its parents, if need be: for this user alone, whatever the umask, and with the owner of the parent folder. A
+/// link on the way that another user may have made is not followed.
+///
+/// # Errors
+///
+/// If the folder cannot be created, or something else is there.
 ///
 /// # Errors
 /// If it cannot be made, or something else is there.
@@ -169,7 +193,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives what root has made in the home of another user, or of who called sudo, to the owner of the folder that it is in.
+/// Gives a file that root has made in another user's home, or that of the user who called sudo, to the owner of its folder.
 ///
 /// # Errors
 /// If the file system refuses.
@@ -181,8 +205,12 @@ pub fn hand_over(made: &File, path: &Path) -> io::Result<()> {
     give(made, (facts.uid(), facts.gid()))
 }
 
-/// Whether a program that no user has named may be executed: it, and each folder up to the root, belongs to root or the caller, and
-/// nobody else may write there. The caller is also who called sudo.
+/// Checks whether a program that no user named may be executed: the program, and each folder up to the root, must belong to root or the
+/// caller (or the user who called sudo), and nobody else may write there.
+///
+/// # Errors
+///
+/// If the program may not be executed, with the part of its path that is at fault; or if there is no such file.
 ///
 /// # Errors
 /// If it may not be, with the part of its path that is at fault; or if there is no such file.
@@ -190,7 +218,11 @@ pub fn check_program(path: &Path) -> io::Result<()> {
     walk(path, Missing::Refused, &check_step).map(drop)
 }
 
-/// The same of a folder, and of all that is in it.
+/// Checks a folder and everything in it like a program.
+///
+/// # Errors
+///
+/// As [`check_program`].
 ///
 /// # Errors
 /// As of a program.
@@ -207,7 +239,11 @@ pub fn check_programs(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A program on the PATH: for root one that may be executed.
+/// Finds a program on the PATH; for root it must be one that may be executed.
+///
+/// # Errors
+///
+/// If there is none of this name, or root should not execute it.
 ///
 /// # Errors
 /// If there is none of this name, or root should not execute it.
@@ -229,6 +265,10 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
 /// A command that starts a program on the PATH.
 ///
 /// # Errors
+///
+/// As [`find_program`].
+///
+/// # Errors
 /// As of [`find_program`].
 pub fn command(name: &str) -> io::Result<Command> {
     let mut command = Command::new(find_program(name)?);
@@ -236,7 +276,11 @@ pub fn command(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Whether a program may be executed that was found by the PATH, which for others than root is their own.
+/// Checks, for root only, whether a program found on the PATH may be executed. The PATH of other users is their own.
+///
+/// # Errors
+///
+/// As [`check_program`].
 ///
 /// # Errors
 /// As of [`check_program`].
@@ -248,7 +292,7 @@ pub fn check_for_root(program: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes all rights of others off what is in a folder that was just made, and gives it to whose home it is in.
+/// Removes all rights of others from the contents of a new folder, and gives them to the owner of the home that the folder is in.
 ///
 /// # Errors
 /// If the file system refuses.

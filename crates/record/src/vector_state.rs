@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Bytes;
 
-/// Which vector registers are in use when a task hands on the token: what the kernel saves at a switch, and loads again.
+/// Vector registers in use when a task hands on the token. The kernel saves them at a switch and loads them again.
 #[derive(
     Clone,
     Copy,
@@ -23,24 +23,24 @@ use switchcost_units::Bytes;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum VectorState {
-    /// None: all are in their initial state, which the processor notes (XINUSE).
+    /// None: all registers are in their initial state, which the processor notes (XINUSE).
     Init,
-    /// The XMM registers.
+    /// The XMM registers (SSE).
     Sse,
-    /// YMM, too.
+    /// The YMM registers, and SSE.
     Avx,
-    /// ZMM and the masks, too.
+    /// The ZMM registers and masks, and AVX.
     Avx512,
-    /// The tiles of AMX, too.
+    /// The tiles of AMX, and AVX-512.
     Amx,
 }
 
-/// The same with what it takes in memory.
+/// A vector state with its size in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct VectorCase {
-    /// Which registers.
+    /// The registers in use.
     pub state: VectorState,
-    /// What XSAVE writes of them, as CPUID has it: the legacy region with XMM is 512 B.
+    /// Bytes that XSAVE writes for them, as CPUID reports: the legacy region with XMM is 512 B.
     pub xsave_bytes: Bytes,
 }
 

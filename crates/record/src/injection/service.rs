@@ -4,69 +4,69 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::{CpuId, Nanos};
 
-/// Who was preempted.
+/// The service that was preempted.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Service {
-    /// The process ...
+    /// Process ID of the service.
     pub process: u32,
-    /// ... and the one thread of it that was placed on the CPU.
+    /// The one thread of the process that was placed on the CPU.
     pub thread: u32,
     /// The thread's name, as the kernel keeps it; hostile text until escaped.
     pub name: String,
-    /// What was counted as its work, as the user said.
+    /// The user's description of what counts as work.
     pub work: String,
-    /// The CPUs that the thread was allowed before, and is again.
+    /// CPUs on which the thread could run before, and can again.
     pub allowed: Vec<CpuId>,
-    /// What it did before.
+    /// Activity of the service before it was preempted.
     pub look: Look,
 }
 
-/// What a service did by itself, before it was placed and preempted.
+/// Activity of a service by itself, before it was placed and preempted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Look {
-    /// For so long.
+    /// Length of the look.
     pub wall_ns: Nanos,
     /// CPU time of the thread.
     pub cpu_ns: Nanos,
-    /// CPU time of all other threads of the process and of what it has started.
+    /// CPU time of all other threads of the process and of its child processes.
     pub others_cpu_ns: Nanos,
-    /// What was counted.
+    /// Amount of work counted.
     pub work: u64,
     /// Switches that the thread asked for by waiting.
     pub voluntary: u64,
-    /// Switches that it did not ask for.
+    /// Involuntary switches of the thread.
     pub involuntary: u64,
 }
 
-/// What the preemptor does with the CPU.
+/// What the preemptor does while it has the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arm {
-    /// Touches memory.
+    /// The preemptor touches memory.
     Touching,
-    /// Spins for as long, and touches nothing.
+    /// The preemptor spins for as long as touching takes, and touches nothing.
     Spinning,
-    /// Does not take it.
+    /// The preemptor does not take the CPU.
     Idle,
 }
 
-/// Four phases in two arms: the one, the other, the other, the one.
+/// Four phases of two arms, in the order ABBA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Group {
-    /// Which pass through what is compared.
+    /// Number of the pass through all comparisons.
     pub block: u32,
-    /// Which footprint of the plan: touched, or spun for as long as that takes.
+    /// Index of the footprint in the plan: it is touched, or the preemptor spins for as long as touching it takes.
     pub footprint: u32,
-    /// Which period: 0 is the plan's first, 1 the first of the further ones.
+    /// Index of the period: 0 is the plan's first, 1 the first of the further ones.
     pub timing: u32,
-    /// When it began, from the first on.
+    /// Start of this group, since the start of the first group.
     pub since_start_ns: Nanos,
-    /// In their order.
+    /// The phases, in order.
     pub phases: [Phase; 4],
 }
 
 impl Group {
-    /// Whether it compares being preempted with not being preempted.
+    /// Whether the group compares preemption with no preemption.
     pub fn is_against_idle(&self) -> bool {
         self.phases.iter().any(|phase| phase.arm == Arm::Idle)
     }
@@ -82,22 +82,22 @@ impl Group {
 pub struct Phase {
     /// What the preemptor did.
     pub arm: Arm,
-    /// How long it was.
+    /// Wall time of the phase.
     pub wall_ns: Nanos,
     /// CPU time of the thread.
     pub cpu_ns: Nanos,
-    /// What a chain of multiplications took, as a harmonic mean over that time.
+    /// Time of a chain of multiplications, as a harmonic mean over that CPU time, in picoseconds.
     pub chain_ps: u64,
-    /// What was counted.
+    /// Amount of work counted.
     pub work: u64,
-    /// Turns between two preemptions.
+    /// Stretches between two preemptions.
     pub turns: u64,
-    /// Those in which the thread ran.
+    /// Stretches in which the thread ran.
     pub turns_run: u64,
-    /// For how long the preemptor had the CPU, all together.
+    /// Time for which the preemptor had the CPU, all together.
     pub away_ns: Nanos,
     /// Switches that the thread asked for by waiting.
     pub voluntary: u64,
-    /// Switches that it did not ask for.
+    /// Involuntary switches of the thread.
     pub involuntary: u64,
 }

@@ -5,73 +5,74 @@ use switchcost_units::Nanos;
 /// System calls of observed threads and the user code after each, in slices of the window (`docs/method/matched-intervals.md`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TracedCalls {
-    /// Places and results of calls, by index.
+    /// Places and results of calls, to which the other lists refer by index.
     pub sites: Vec<CallSite>,
     /// The slices that were kept, in order.
     pub slices: Vec<CallSlice>,
-    /// Calls in all slices, those that were not kept included.
+    /// Number of calls in all slices, including slices that were not kept.
     pub traced: u64,
-    /// Calls that found no room.
+    /// Number of calls that were lost for lack of room.
     pub lost: u64,
 }
 
-/// A place in a program at which it calls the kernel, with what came of it and what is called next.
+/// A place in a program from which it calls the kernel, with the call's result and the next call.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
 pub struct CallSite {
-    /// The system call.
+    /// Name of the system call.
     pub call: String,
-    /// The lower half of the instruction's address.
+    /// Lower half of the address of the calling instruction.
     pub address: u32,
-    /// Its result: exact up to 64, beyond the lower end of one of eight steps in a doubling.
+    /// Result of the call: exact up to 64, beyond that the lower end of one of eight steps in a doubling.
     pub result: i64,
-    /// Whether it woke a task.
+    /// Whether the call woke a task.
     pub has_woken: bool,
-    /// The next system call of the thread.
+    /// Name of the thread's next system call.
     pub next: String,
 }
 
 /// A part of the window in which calls were traced.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CallSlice {
-    /// When it began, by CLOCK_MONOTONIC.
+    /// Start of the slice, by CLOCK_MONOTONIC.
     pub began_ns: Nanos,
-    /// Its length.
+    /// Length of the slice.
     pub length_ns: Nanos,
-    /// The threads that called.
+    /// Threads that called in the slice.
     pub threads: Vec<ThreadCalls>,
 }
 
 /// Calls of a thread in a slice, in order, one list for each quantity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ThreadCalls {
-    /// Its process.
+    /// Process ID of the thread.
     pub process: u32,
     /// Name of the thread; hostile text until escaped.
     pub name: String,
-    /// Indices of sites.
+    /// Index of each call's site.
     pub site: Vec<u32>,
-    /// From the entry of the call before it, or of the first call from the slice's begin, in microseconds.
+    /// Time from the entry of the previous call to the entry of each call, or from the slice's start to the first call, in
+    /// microseconds.
     pub after_us: Vec<u32>,
     /// Time on a CPU in the call.
     pub call_ns: Vec<u32>,
     /// Time on a CPU in the user code after it, without interrupts.
     pub user_ns: Vec<u32>,
-    /// When it was off its CPU, in order.
+    /// Stretches in which the thread was off its CPU, in order.
     pub off: Vec<OffCpu>,
 }
 
-/// Times off the CPU within a call, or in the user code after it.
+/// Stretches off the CPU within a call, or in the user code after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OffCpu {
-    /// Index of the call.
+    /// Index of the call in the thread's lists.
     pub at: u32,
-    /// Whether it was in the call, and not in the user code after it.
+    /// Whether the thread was in the call, and not in the user code after it.
     pub is_in_call: bool,
-    /// Whether it waited for something at least once.
+    /// Whether the thread waited for something at least once.
     pub has_waited: bool,
-    /// How long others ran meanwhile on its CPU; all of the time if it came back on another.
+    /// Time that other tasks ran on the thread's CPU meanwhile; the whole time off the CPU if the thread came back on another CPU.
     pub others_ns: u32,
 }
 

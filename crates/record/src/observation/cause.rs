@@ -2,22 +2,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// One reason to leave a CPU.
+/// One reason why tasks left the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Cause {
-    /// Why.
+    /// Why the task left the CPU.
     pub why: Why,
-    /// How it had entered the kernel.
+    /// How the task had entered the kernel.
     pub entry: Entry,
-    /// How often.
+    /// Number of switches for this reason.
     pub switches: u64,
-    /// Time off the CPU, together.
+    /// Total time off the CPU.
     pub off_ns: Nanos,
-    /// Of it, time ready to run and waiting for a CPU.
+    /// Part of `off_ns` in which the task was ready and waited for a CPU.
     pub wait_ns: Nanos,
 }
 
-/// Why a task left its CPU, in the order and with the numbers of `enum reason` in `observe/bpf/layout.h`.
+/// Reason why a task left its CPU, in the order and with the numbers of `enum reason` in `observe/bpf/layout.h`.
 #[derive(
     Clone,
     Copy,
@@ -39,29 +39,28 @@ pub struct Cause {
 pub enum Why {
     /// It waits for something: the kernel counts the switch as voluntary.
     Blocked = 1,
-    /// It was stopped by a signal (SIGSTOP, Ctrl-Z).
+    /// The task was stopped by a signal (SIGSTOP, Ctrl-Z).
     Stopped,
-    /// It was stopped for its tracer, such as a debugger.
+    /// The task was stopped for its tracer, such as a debugger.
     Traced,
-    /// It was frozen, with its control group or for a suspend of the machine.
+    /// The task was frozen, with its control group or for a suspend of the machine.
     Frozen,
-    /// It called sched_yield.
+    /// The task called sched_yield.
     Yielded,
-    /// It was preempted by a task that was woken while it ran.
+    /// The task was preempted by a task that was woken while it ran.
     PreemptedByWoken,
-    /// It was preempted before the end of its time slice by a task that had been queued since before it ran: another task was woken,
-    /// and it was the queued one's turn.
+    /// The task was preempted before the end of its time slice by a task that had been queued since before it ran.
     PreemptedByQueued,
-    /// The same at the end of its time slice.
+    /// The task was preempted by a queued task at the end of its time slice.
     SliceEnded,
-    /// It could have continued, but its CPU time is used up: the quota of its control group, or its share under SCHED_DEADLINE.
+    /// The task used up its CPU time: the quota of its control group, or its share under SCHED_DEADLINE.
     Throttled,
-    /// It ended.
+    /// The task ended.
     Ended,
 }
 
 impl Why {
-    /// In words, as a row of a table or a frame of a stack has it.
+    /// The reason in words, for a row of a table or a frame of a stack.
     pub fn in_words(self) -> &'static str {
         match self {
             Why::Blocked => "waits",
@@ -77,17 +76,17 @@ impl Why {
         }
     }
 
-    /// All of them, by their numbers.
+    /// All reasons, in the order of their numbers.
     pub fn all() -> impl Iterator<Item = Why> {
         (Why::Blocked as u32..).map_while(Why::from_repr)
     }
 
-    /// Whether the task could have continued. The kernel counts exactly these as involuntary.
+    /// Whether the task could have continued. The kernel counts exactly these switches as involuntary.
     pub fn is_involuntary(self) -> bool {
         matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()
     }
 
-    /// Whether another task took the CPU from it.
+    /// Whether another task took the CPU from the task.
     pub fn is_preemption(self) -> bool {
         matches!(
             self,
@@ -96,7 +95,7 @@ impl Why {
     }
 }
 
-/// The system call by whose name others go on that a stop interrupted, if they are known by no name of their own.
+/// Name of the system call that continues a call after a stop, if the original call is not known.
 pub const RESUMED_CALL: &str = "restart_syscall";
 
 /// How the task had entered the kernel when it left its CPU.
@@ -105,21 +104,21 @@ pub const RESUMED_CALL: &str = "restart_syscall";
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// A system call, by its name, or its number if it has no name here.
+    /// A system call, by its name, or by its number if the name is not known here.
     SystemCall(String),
-    /// The system call futex, by what its arguments wait for.
+    /// The system call futex, by the purpose of the wait.
     Futex(FutexWait),
     /// A page fault.
     PageFault,
-    /// An interrupt that came while its own code ran.
+    /// An interrupt while the task's own code ran.
     Interrupt,
-    /// It is a kernel thread, which never enters.
+    /// None: the task is a kernel thread, which never enters.
     Kernel,
-    /// Not recorded: the task had too many causes.
+    /// Not recorded, because the task had too many causes.
     Other,
 }
 
-/// What a wait in futex is for, as far as its arguments show.
+/// Purpose of a wait in futex, as far as the call's arguments show it.
 #[derive(
     Clone,
     Copy,
@@ -137,8 +136,8 @@ pub enum Entry {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FutexWait {
-    /// A lock that another thread holds: its word has the bits of a contended lock.
+    /// A lock that another thread holds: the futex word has the bits of a contended lock.
     Lock,
-    /// Something, with a timeout.
+    /// Any wait with a timeout.
     Timed,
 }

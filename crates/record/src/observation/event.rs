@@ -2,22 +2,22 @@
 
 use switchcost_units::{CpuId, Nanos};
 
-/// What happened on a CPU.
+/// A switch or wake-up on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// By CLOCK_MONOTONIC.
+    /// Time of the event, by CLOCK_MONOTONIC.
     pub at: Nanos,
-    /// On which CPU.
+    /// CPU of the event.
     pub cpu: CpuId,
-    /// What it was.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Who left the CPU, or who ran as another was woken.
+    /// Thread that left the CPU, or that ran when another was woken.
     pub from: Thread,
-    /// Who got the CPU, or who was woken.
+    /// Thread that got the CPU, or that was woken.
     pub to: Thread,
 }
 
-/// What an event is.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// One left the CPU, and another got it.
@@ -25,25 +25,25 @@ pub enum EventKind {
         /// Why the one left, in the bits of the kernel's own event (`prev_state` of sched_switch): 0 and 0x100 could have run on.
         state: u32,
     },
-    /// One was woken.
+    /// A thread was woken.
     Wakeup,
 }
 
-/// A side of an event.
+/// One of the two threads of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Its number; 0 is the idle thread.
+    /// Thread ID; 0 is the idle thread.
     pub thread: u32,
-    /// The number of its process.
+    /// Process ID of the thread.
     pub process: u32,
-    /// As the kernel has it: 0 to 99 real-time, 100 to 139 ordinary.
+    /// Priority as the kernel numbers it: 0 to 99 real-time, 100 to 139 ordinary.
     pub priority: i32,
-    /// Its name, up to the first 0; hostile bytes until escaped.
+    /// Name of the thread, up to the first 0; hostile bytes until escaped.
     pub name: [u8; 16],
 }
 
 impl Thread {
-    /// Its name as text, what is no UTF-8 replaced.
+    /// Name of the thread as text; invalid UTF-8 is replaced.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
         let end = self
             .name

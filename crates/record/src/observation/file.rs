@@ -10,7 +10,7 @@ impl Form for Observation {
 }
 
 impl Observation {
-    /// Writes it as JSON, with a checksum of all before as its last field.
+    /// Writes the observation as JSON, with a checksum of everything before as its last field.
     ///
     /// # Errors
     /// If `to` takes no more.
@@ -19,7 +19,7 @@ impl Observation {
         to.flush()
     }
 
-    /// Reads a record.
+    /// Reads the record of an observation.
     ///
     /// # Errors
     /// If the file cannot be read, or is no record of an observation that this program knows.

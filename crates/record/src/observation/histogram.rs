@@ -13,14 +13,14 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of the counts of its buckets.
+    /// Makes a histogram from the counts of its buckets.
     pub fn new(counts: impl IntoIterator<Item = u64>) -> Histogram {
         Histogram {
             counts: counts.into_iter().collect(),
         }
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Histogram) {
         self.counts
             .resize(self.counts.len().max(other.counts.len()), 0);
@@ -36,14 +36,14 @@ impl Histogram {
         }
     }
 
-    /// How many times were counted.
+    /// Number of times counted.
     pub fn count(&self) -> u64 {
         self.counts
             .iter()
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Each bucket that counted something: from when on, up to when (none: whatever is longer), and its count.
+    /// Each bucket that counted something: its lower end, its upper end (`None` for the last, open bucket), and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Option<Nanos>, u64)> + '_ {
         let last = self.counts.len().saturating_sub(1);
         let end = move |at| (at < last).then(|| start(at + 1));
@@ -54,7 +54,7 @@ impl Histogram {
             .map(move |(at, &count)| (start(at), end(at), count))
     }
 
-    /// Where the last bucket begins, which has no end.
+    /// Lower end of the last bucket, which is open.
     pub fn last(&self) -> Nanos {
         start(self.counts.len().saturating_sub(1))
     }
@@ -70,7 +70,7 @@ impl Histogram {
     }
 }
 
-/// The bucket of a time, of a histogram that has as many.
+/// Index of the bucket that holds `time`, in a histogram of `buckets` buckets.
 pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
     let log = time.0.max(1).ilog2();
     let half = (time.0 >> log.saturating_sub(1)) as usize & 1;

@@ -4,42 +4,42 @@ use switchcost_units::{Bytes, Nanos};
 
 use crate::observation::Cost;
 
-/// What is known from elsewhere of what cold caches cost a program.
+/// Cost of cold caches for a program, as known from another source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KnownReload {
-    /// How it is known.
+    /// Source of the knowledge.
     pub by: KnownBy,
-    /// In which file.
+    /// File of the source.
     pub file: String,
-    /// Of which command, or service; hostile text until escaped. Empty in older records.
+    /// Command or service that was measured; hostile text until escaped. Empty in older records.
     #[serde(default)]
     pub command: Vec<String>,
-    /// When `inject` began, RFC 3339; empty of a profile.
+    /// Start of `inject` (RFC 3339); empty for a profile.
     #[serde(default)]
     pub measured_at: String,
-    /// The processes that run this program.
+    /// Observed processes that run this program.
     pub processes: Vec<u32>,
-    /// The name of those that have ended, as the kernel keeps it, or nothing; hostile text until escaped.
+    /// Name of the processes that have ended, as the kernel keeps it, or empty; hostile text until escaped.
     pub name: String,
-    /// What a switch costs, by what others touched meanwhile and by how long the program then ran; in this order, smallest first.
+    /// Costs of a switch by what other tasks touched and by how long the program then ran, in this order, smallest first.
     pub points: Vec<KnownPoint>,
-    /// What a preemption costs it whose preemptor touches nothing, with the timer's interrupt; none if that is not known.
+    /// Cost of a preemption by a task that touches nothing, with the timer's interrupt; `None` if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<Cost>,
-    /// How many lines it uses at most until it is switched from, by how long that takes, shortest first; empty if that is not known.
+    /// Most lines that the program uses until its next switch, by the time until then, shortest first; empty if not known.
     pub most_lines: Vec<KnownLines>,
 }
 
-/// As many lines as a program uses in nine of ten stretches of some time.
+/// Number of lines that a program uses within a given time, at the 90th percentile.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KnownLines {
-    /// The time, as the fastest core would take for it.
+    /// The time, as the fastest core would need for the same instructions.
     pub ran_ns: Nanos,
-    /// Lines of the caches.
+    /// Number of cache lines.
     pub lines: f64,
 }
 
-/// How it is known what cold caches cost a program.
+/// Source of a known cost of cold caches.
 #[derive(
     Clone,
     Copy,
@@ -59,28 +59,28 @@ pub enum KnownBy {
     /// Matched intervals of this observation.
     #[strum(serialize = "matched intervals")]
     Matched,
-    /// `inject` has measured it on this program.
+    /// `inject` measured it on this program.
     Inject,
     /// The profile of a trace of this program, at the prices of this machine.
     Profile,
 }
 
-/// What bringing back costs after one switch.
+/// Cost of reloading after one switch.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KnownPoint {
-    /// What others touched meanwhile.
+    /// Bytes that other tasks touched during the absence.
     pub away_bytes: Bytes,
-    /// How long others had the CPU for it; none of a profile.
+    /// Time for which other tasks had the CPU; `None` for a profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_ns: Option<Nanos>,
-    /// How long the program ran until it was switched from again.
+    /// Time that the program ran until its next switch.
     pub ran_ns: Nanos,
-    /// What it cost.
+    /// The cost of reloading.
     pub cost: Cost,
 }
 
 impl KnownReload {
-    /// Whether it is of these tasks.
+    /// Whether the knowledge applies to this process, or to ended processes of this name.
     pub fn is_of(&self, process: Option<u32>, name: &str) -> bool {
         process.map_or_else(
             || self.name == name,

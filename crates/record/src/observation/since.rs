@@ -3,7 +3,7 @@ use switchcost_units::Nanos;
 use crate::observation::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Waits};
 
 impl Observation {
-    /// What was counted since an earlier moment of the same observation. Sizes of memory stay as they are: they are of no time.
+    /// Difference between this observation and an earlier state of the same observation. Sizes of memory keep their present values.
     pub fn since(&self, earlier: &Observation) -> Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);
@@ -77,7 +77,7 @@ impl Observation {
 }
 
 impl CpuTime {
-    /// What the CPU did since an earlier moment.
+    /// Difference between this state of the CPU and an earlier one.
     pub fn since(&self, earlier: &CpuTime) -> CpuTime {
         CpuTime {
             cpu: self.cpu,

@@ -6,82 +6,82 @@ use switchcost_units::{Bytes, Nanos};
 
 use crate::observation::{Cause, Histogram};
 
-/// Observed tasks that are not distinguished further: the threads of one name of one process, or all ended processes of a name.
+/// Observed tasks that are not distinguished further: the threads of one name in one process, or all ended processes of one name.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Tasks {
-    /// The process; none for those that ended.
+    /// The process; `None` for processes that ended.
     pub process: Option<u32>,
-    /// Its number in its own PID namespace, if that is not the observer's, as in a container.
+    /// Process ID in the process's own PID namespace, if that differs from the observer's, as in a container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process_inside: Option<u32>,
-    /// The name of the process, which is that of its first thread, if that is another; hostile text until escaped.
+    /// Name of the process (that of its first thread), if it differs from `name`; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_name: Option<String>,
     /// The control group of the process at the end; hostile text until escaped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_group: Option<String>,
-    /// The name of its threads, as the kernel keeps it; hostile text until escaped.
+    /// Name of the threads, as the kernel keeps it; hostile text until escaped.
     pub name: String,
-    /// The runtime of a language that is linked into their program and gives its threads no names: `Go`.
+    /// Language runtime that is linked into the program and gives its threads no names: `Go`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
-    /// Whether their process has speculation restricted for itself (prctl, seccomp), so that each of its switches costs more than is priced.
+    /// Whether the process has restricted its own speculation (prctl, seccomp), so that each of its switches costs more than is priced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restricts_speculation: bool,
-    /// How many tasks.
+    /// Number of tasks.
     pub count: u64,
-    /// Whether they are the kernel's own threads.
+    /// Whether these are kernel threads.
     pub is_kernel: bool,
-    /// Switches that they asked for by waiting, as the kernel counts them.
+    /// Voluntary switches, as the kernel counts them.
     pub voluntary: u64,
-    /// Switches that they did not ask for, and calls of sched_yield.
+    /// Involuntary switches, and calls of sched_yield.
     pub involuntary: u64,
     /// Time on a CPU, by the kernel's own account.
     pub run_ns: Nanos,
-    /// Time off the CPU, of switches after which it came back, or waits to come back at the end.
+    /// Time off the CPU, of switches after which the task came back, or waits for a CPU at the end.
     pub off_ns: Nanos,
-    /// Of it, time ready to run and waiting for a CPU.
+    /// Part of `off_ns` in which the task was ready and waited for a CPU.
     pub wait_ns: Nanos,
-    /// Time that others ran on its CPU while it was off, if it came back to the same CPU.
+    /// Time that other tasks ran on the task's CPU while it was off, if it came back to the same CPU.
     pub others_ns: Nanos,
     /// Moves within a core, within a last-level cache, and further.
     pub moved: [u64; 3],
     /// Tasks that were off the CPU at the end and did not wait for one.
     pub off_at_end: u64,
-    /// Time since they had left, which is not in `off_ns`.
+    /// Time since these tasks had left the CPU, which is not in `off_ns`.
     pub off_at_end_ns: Nanos,
-    /// Largest resident memory of its process seen; none if it ended before it was read.
+    /// Largest resident memory of the process that was seen; `None` if the process ended before it was read.
     pub resident_bytes: Option<Bytes>,
-    /// Why they left their CPUs.
+    /// Reasons why the tasks left their CPUs.
     pub causes: Vec<Cause>,
-    /// Time off the CPU, of each switch.
+    /// Histogram of times off the CPU.
     pub off: Histogram,
-    /// Each wait for a CPU.
+    /// Histogram of waits for a CPU.
     pub wait: Histogram,
-    /// Time that others ran meanwhile, of each switch after which it came back to the same CPU.
+    /// Histogram of times that other tasks ran while a task was off its CPU, if it came back to the same CPU.
     pub others: Histogram,
-    /// Time on a CPU from a switch to the next one.
+    /// Histogram of times on a CPU from a switch to the next one.
     pub turns: Histogram,
-    /// What hardware counters counted in these turns; none if they were not read.
+    /// Counts of hardware counters in these time slices; `None` if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedTurns>,
 }
 
-/// What the CPU's own counters counted in the turns of some tasks, the kernel's half included.
+/// Counts of the CPU's own counters in the time slices of some tasks, the kernel's half included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CountedTurns {
-    /// Time of the turns that were counted.
+    /// Time of the slices that were counted.
     pub ran_ns: Nanos,
-    /// How often each event was counted, by perf's names; `instructions` is always there.
+    /// Count of each event, by perf's names; `instructions` is always there.
     pub events: BTreeMap<String, u64>,
-    /// The most instructions a microsecond that a single turn had.
+    /// The highest rate of instructions a microsecond in any single time slice.
     pub most_instructions_per_us: u64,
-    /// Instructions of each turn, in the buckets of times with an instruction for a nanosecond.
+    /// Histogram of instructions per time slice, in the buckets of times with one instruction for a nanosecond.
     pub instructions: Histogram,
 }
 
 impl CountedTurns {
-    /// Adds those of other tasks.
+    /// Adds the counts of other tasks.
     pub fn add(&mut self, other: &CountedTurns) {
         self.ran_ns.0 = self.ran_ns.0.saturating_add(other.ran_ns.0);
         for (name, count) in &other.events {
@@ -94,7 +94,7 @@ impl CountedTurns {
         self.instructions.add(&other.instructions);
     }
 
-    /// Instructions that a nanosecond of CPU time had on average; none if nothing was counted.
+    /// Mean instructions per nanosecond of CPU time; `None` if nothing was counted.
     pub fn instructions_per_ns(&self) -> Option<f64> {
         let instructions = *self.events.get("instructions")? as f64;
         (self.ran_ns > Nanos(0)).then(|| instructions / self.ran_ns.0 as f64)
@@ -111,7 +111,7 @@ impl CountedTurns {
 }
 
 impl Tasks {
-    /// None yet, of this process and name.
+    /// Tasks of this process and name, with nothing counted yet.
     pub fn empty(process: Option<u32>, name: String) -> Tasks {
         Tasks {
             process,
@@ -142,12 +142,12 @@ impl Tasks {
         }
     }
 
-    /// The name of their process.
+    /// Name of the tasks' process.
     pub fn process_name(&self) -> &str {
         self.process_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// All switches, voluntary or not.
+    /// Number of switches, voluntary or not.
     pub fn switches(&self) -> u64 {
         self.voluntary.saturating_add(self.involuntary)
     }

@@ -4,43 +4,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// What a task waited behind.
+/// What had the CPU, or the reason, while a task waited for a CPU.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behind {
     /// A process, by its name; hostile text until escaped.
     Process(String),
-    /// A thread of the kernel.
+    /// A kernel thread.
     Kernel,
-    /// No task ran on that CPU: it was leaving its idle loop, or the task was not yet allowed on it.
+    /// No task ran on that CPU: it was leaving its idle loop, or the waiting task was not yet allowed on it.
     Nobody,
-    /// Its own CPU time was used up.
+    /// The waiting task's own CPU time was used up.
     Throttled,
-    /// It was in the queue of another CPU, and was moved from there.
+    /// The waiting task was in the queue of another CPU, and was moved from there.
     Moved,
-    /// Others that were not recorded: there were too many processes meanwhile, or too many runs since it was woken.
+    /// Unknown tasks: there were too many processes meanwhile, or too many runs since the task was woken.
     Others,
 }
 
-/// Time that the tasks of a process waited for a CPU, but behind none of the processes in `pairs` (see their `kept_waiting_ns`).
+/// Time that the tasks of a process waited for a CPU while no process in `pairs` had it (see their `kept_waiting_ns`).
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Waits {
     /// The process.
     pub process: u32,
-    /// Its name; hostile text until escaped, empty if there were too many.
+    /// Name of the process; hostile text until escaped, empty if there were too many.
     pub process_name: String,
-    /// The CPU was idle.
+    /// Time in which the CPU was idle.
     pub nobody_ns: Nanos,
-    /// A quota was used up.
+    /// Time in which a quota was used up.
     pub throttled_ns: Nanos,
-    /// Queued on another CPU.
+    /// Time in the queue of another CPU.
     pub moved_ns: Nanos,
-    /// Behind others that were not recorded.
+    /// Time in which unrecorded tasks had the CPU.
     pub others_ns: Nanos,
 }
 
 impl Waits {
-    /// All of it.
+    /// Sum of all waits.
     pub fn sum(&self) -> Nanos {
         let parts = [
             self.nobody_ns,
@@ -55,20 +55,20 @@ impl Waits {
 /// A wait for a CPU that is among the longest.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LongWait {
-    /// The process of the task that waited.
+    /// Process ID of the waiting task.
     pub process: u32,
-    /// The task.
+    /// Thread ID of the waiting task.
     pub thread: u32,
-    /// Its name; hostile text until escaped.
+    /// Name of the task; hostile text until escaped.
     pub name: String,
-    /// When it began, since the start of the observation.
+    /// Start of the wait, since the start of the observation.
     pub since_ns: Nanos,
-    /// How long it was.
+    /// Length of the wait.
     pub wait_ns: Nanos,
-    /// What it was behind for most of the time.
+    /// What had the CPU for most of the wait.
     pub behind: Behind,
-    /// The number of that process, if it is one.
+    /// Process ID of the process that had the CPU, if `behind` is a process.
     pub behind_process: Option<u32>,
-    /// For how long it was behind that.
+    /// Part of the wait for which `behind` had the CPU.
     pub behind_ns: Nanos,
 }

@@ -12,7 +12,11 @@ impl Form for Prices {
     const WRITER: &'static str = "switchcost measure --prices";
 }
 
-/// Reads a profile back.
+/// Reads a profile from its file.
+///
+/// # Errors
+///
+/// If the file cannot be read, is no profile, or has columns of other lengths than it says.
 ///
 /// # Errors
 /// If it cannot be read, or is none, or has columns of other lengths than it says.
@@ -22,7 +26,11 @@ pub fn read_profile(source: impl Into<Source>) -> Result<Profile, ReadRecordErro
     })
 }
 
-/// Reads prices back.
+/// Reads prices from their file.
+///
+/// # Errors
+///
+/// If the file cannot be read, or has no prices.
 ///
 /// # Errors
 /// If they cannot be read, or are none.

@@ -10,61 +10,61 @@ use crate::profile::Kind;
 /// Name and version of a file of prices.
 pub const PRICES_SCHEMA: &str = "switchcost.prices/1";
 
-/// Prices of one machine, from arrays alone.
+/// Costs of a lost line on one machine, measured with arrays.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Prices {
-    /// Name and version of this form.
+    /// Name and version of this JSON format.
     pub schema: String,
     /// Version of the program that measured.
     pub program_version: String,
-    /// RFC 3339, UTC.
+    /// Start of the measurement (RFC 3339, UTC).
     pub started_at: String,
-    /// The model of the processor, if it is known.
+    /// Model of the processor, if known.
     pub cpu_model: Option<String>,
-    /// Its caches.
+    /// Caches of the processor.
     pub caches: Vec<Cache>,
-    /// Size of a line.
+    /// Size of a cache line.
     pub line_bytes: Bytes,
-    /// Of each kind, size and footprint.
+    /// Price of a line, for each kind, size and footprint.
     pub lines: Vec<Price>,
-    /// What the kernel's own way through a switch takes longer after each footprint; empty if it was not measured.
+    /// Additional time of the kernel's switch path after each footprint; empty if not measured.
     pub switch_path: Vec<SwitchPath>,
 }
 
-/// What a line of an array costs more right after a footprint than without.
+/// Additional time of a line of an array right after a footprint was touched.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Price {
     /// How the array is walked.
     pub kind: Kind,
-    /// Its size: what comes between two uses of a line.
+    /// Size of the array, which is touched between two uses of a line.
     pub own_bytes: Bytes,
-    /// What another has touched before.
+    /// Bytes that another task touched before.
     pub away_bytes: Bytes,
-    /// For each line, in nanoseconds: the median over arrays at other places.
+    /// Price of one line, in nanoseconds: the median over arrays at different places.
     pub ns: f64,
-    /// Lower end of its interval.
+    /// Lower end of the interval, in nanoseconds.
     pub low_ns: f64,
-    /// Upper end of its interval.
+    /// Upper end of the interval, in nanoseconds.
     pub high_ns: f64,
-    /// Arrays.
+    /// Number of arrays measured.
     pub n: usize,
 }
 
-/// What the kernel's own way through a switch takes longer after a footprint: of a loop without data.
+/// Additional time of the kernel's switch path after a footprint was touched, measured on a loop without data.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SwitchPath {
-    /// What the other task touches.
+    /// Bytes that the other task touches.
     pub away_bytes: Bytes,
-    /// In nanoseconds.
+    /// Additional time, in nanoseconds.
     pub ns: f64,
-    /// Lower end of its interval.
+    /// Lower end of the interval, in nanoseconds.
     pub low_ns: f64,
-    /// Upper end of its interval.
+    /// Upper end of the interval, in nanoseconds.
     pub high_ns: f64,
 }
 
 impl Prices {
-    /// Of a machine of which nothing else is known.
+    /// Prices of a machine of which nothing else is known.
     pub fn of(lines: Vec<Price>) -> Prices {
         Prices {
             schema: PRICES_SCHEMA.to_owned(),

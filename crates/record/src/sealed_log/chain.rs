@@ -14,10 +14,10 @@ const DIGITS: usize = 16;
 /// From the end of a line back to its last field.
 const SEAL_BYTES: usize = FIELD.len() + DIGITS + CLOSE.len();
 
-/// Why a line is not the one that was written here.
+/// Why a line fails its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenChain {
-    /// No checksum at the end.
+    /// The line has no checksum at its end.
     #[error("it does not end in its checksum")]
     NoCheck,
     /// The checksum of something else.
@@ -43,12 +43,12 @@ impl BrokenChain {
     }
 }
 
-/// The checksum of the line before: the seed of the next one's. Before the first line it is 0.
+/// Checksum of a line, which seeds the next line's. It is 0 before the first line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain(u64);
 
 impl Chain {
-    /// Adds the checksum to a JSON object as its last field, and gives the chain up to this line.
+    /// Adds the checksum to a JSON object as its last field, and returns the checksum for the next line.
     pub fn seal(self, line: &mut Vec<u8>) -> Chain {
         assert_eq!(line.pop(), Some(b'}'), "every line is an object");
         let check = xxh3_64_with_seed(line, self.0);
@@ -58,7 +58,11 @@ impl Chain {
         Chain(check)
     }
 
-    /// Takes the checksum off a line if it is right, and gives the chain up to this line.
+    /// Removes a correct checksum from a line, and returns the checksum for the next line.
+    ///
+    /// # Errors
+    ///
+    /// If the line has no checksum, or a wrong one.
     ///
     /// # Errors
     /// If it has none, or that of something else.

@@ -14,10 +14,10 @@ use crate::{as_argument, printable};
 /// What to choose if a record cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
-/// Why a record could not be written. Reads well after "failed to write the record: ".
+/// Why a record could not be written. Follows "failed to write the record: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
-    /// The file exists.
+    /// The file exists already.
     #[error(
         "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
              with --record or move the file away"
@@ -50,7 +50,7 @@ pub enum WriteRecordError {
 }
 
 impl WriteRecordError {
-    /// Why not even the first line is there.
+    /// Makes the error for a file that could not even be created.
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -60,7 +60,7 @@ impl WriteRecordError {
     }
 }
 
-/// Why a file is not a record that can be read. Reads well after "failed to read the record: ".
+/// Why a file is not a readable record. Follows "failed to read the record: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
     /// The file cannot be read.
