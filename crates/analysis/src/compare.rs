@@ -42,21 +42,21 @@ pub use switches::ChangedSwitches;
 
 pub use simulated::{Copied, Curve, Simulated, compare_simulations, copied};
 
-/// A record with what was found in it.
+/// A record with the findings of its analysis.
 pub type Analysed<'a> = (&'a MeasureRecord, &'a Findings);
 
-/// What to compare, and how to judge.
+/// The records to compare, and the rules of judgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request<'a> {
     /// Names of the base's records.
     pub base: &'a [String],
-    /// Names of the new ones.
+    /// Names of the new records.
     pub new: &'a [String],
     /// Confidence of all verdicts together, such as 0.9.
     pub confidence: f64,
-    /// How much runs of a measurement differ beyond their own intervals, if not to be derived from the records.
+    /// Standard deviation between runs of a measurement beyond their own intervals; `None` to derive it from the records.
     pub run_spread: Option<f64>,
-    /// The share by which a cost may grow; none if nothing is forbidden.
+    /// Share by which a cost may grow; `None` if there is no limit.
     pub fail_above: Option<f64>,
     /// Conditions in which cases of a measurement may differ.
     pub across: &'a [Condition],
@@ -75,37 +75,37 @@ impl Default for Request<'_> {
     }
 }
 
-/// How much runs differ beyond what their own intervals say.
+/// Spread between runs beyond their own intervals.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RunSpread {
-    /// A standard deviation, relative to the cost.
+    /// The standard deviation, relative to the cost.
     pub share: f64,
-    /// Where it is from.
+    /// Source of the spread.
     pub origin: Origin,
 }
 
-/// Where a spread between runs is from.
+/// Source of a spread between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The records that are compared: a side repeats its run.
+    /// The compared records: a side repeats its run.
     Records,
     /// Earlier records of the same machine.
     EarlierRecords,
-    /// It was given with `--run-spread`.
+    /// The flag `--run-spread`.
     Given,
-    /// Unknown.
+    /// Unknown, so assumed.
     Assumed,
 }
 
-/// A fact that is not the same on both sides.
+/// A fact that differs between the sides.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Difference {
-    /// What it is: `kernel`, `governor`, `mitigation of spectre_v2`, ...
+    /// Name of the fact: `kernel`, `governor`, `mitigation of spectre_v2`, ...
     pub what: String,
-    /// What the base records say; several values where they do not agree.
+    /// Values in the base records; several if they do not agree.
     pub base: Vec<String>,
-    /// What the new records say.
+    /// Values in the new records; several if they do not agree.
     pub new: Vec<String>,
 }
 
@@ -113,13 +113,13 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Side")]
 pub struct Cost {
-    /// The number, in the unit of the quantity; of several records their geometric mean.
+    /// The number, in the unit of the quantity; for several records their geometric mean.
     pub value: f64,
-    /// Its own interval, of the confidence that all verdicts have together: for the eye. The verdict is the ratio's.
+    /// Interval of this side alone, for display. The verdict comes from the interval of the ratio.
     #[serde(flatten, serialize_with = "ends")]
     #[schemars(with = "Ends")]
     pub interval: Option<(f64, f64)>,
-    /// Records behind it.
+    /// Number of records.
     pub records: usize,
 }
 
@@ -136,10 +136,10 @@ fn ends<S: Serializer>(interval: &Option<(f64, f64)>, serializer: S) -> Result<S
     Ends { low, high }.serialize(serializer)
 }
 
-/// New over base.
+/// Ratio of new over base.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ratio {
-    /// The centre.
+    /// Centre of the interval.
     pub ratio: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -147,7 +147,7 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// What became of a cost.
+/// Verdict on a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -155,11 +155,11 @@ pub enum Change {
     Faster,
     /// The whole interval lies above 1.
     Slower,
-    /// The interval covers 1: no difference was shown, which does not show that there is none.
+    /// The interval covers 1. No difference was shown, which does not prove that there is none.
     NoDifferenceShown,
 }
 
-/// What can be said of a pair.
+/// Result of comparing a pair.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
@@ -185,33 +185,33 @@ pub enum Outcome {
     },
 }
 
-/// A cost of both sides. A pair of measurements has the conditions of a case. A pair of simulations has designs, `kind` and `name`
-/// instead, one of observations `kind` and `name`.
+/// A cost of both sides. A pair of measurements has the conditions of a case; a pair of simulations has designs, `kind` and `name`
+/// instead, a pair of observations `kind` and `name`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
-    /// Whose number it is.
+    /// The case, design or tasks that the number belongs to.
     #[serde(flatten)]
     pub subject: Subject,
-    /// Of a measurement: the conditions of the new records, if they were allowed to differ and do.
+    /// Conditions of the new records of a measurement, if they may differ and do.
     #[serde(
         serialize_with = "crate::measurement::serialised::conditions_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     #[schemars(with = "Option<crate::measurement::serialised::Conditions<'static>>")]
     pub new_case: Option<Case>,
-    /// Which cost.
+    /// The compared quantity.
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
-    /// Whether a number behind it is suspect in its own record, or was measured beside other tasks.
+    /// Whether a number of the pair is suspect in its own record, or was measured beside other tasks.
     pub is_suspect: bool,
-    /// Those records.
+    /// Records with such a number.
     pub suspect_records: Vec<String>,
-    /// The base; `None` if it has no such number.
+    /// Number of the base; `None` if there is none.
     pub base: Option<Cost>,
-    /// The new records; `None` if they have no such number.
+    /// Number of the new records; `None` if there is none.
     pub new: Option<Cost>,
-    /// What can be said.
+    /// Result of the comparison.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -244,7 +244,7 @@ impl Pair {
         }
     }
 
-    /// How far the number moved for sure, as the logarithm of a ratio: 0 if the interval covers 1.
+    /// The smallest change that the interval allows, as the logarithm of a ratio: 0 if the interval covers 1.
     pub fn least_change(&self) -> f64 {
         match &self.outcome {
             Outcome::Compared {
@@ -259,7 +259,7 @@ impl Pair {
         }
     }
 
-    /// New over base, judged or not.
+    /// Ratio of new over base, with or without a verdict.
     pub fn ratio(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Compared { ratio, .. } => Some(ratio.ratio),
@@ -268,7 +268,7 @@ impl Pair {
         }
     }
 
-    /// The case, if it was measured.
+    /// The case, if the pair is of a measurement.
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {
             Subject::Case(case) => Some(case),
@@ -276,12 +276,12 @@ impl Pair {
         }
     }
 
-    /// Whether it is one of the kernel's functions, whose verdicts are apart from those of costs.
+    /// Whether the pair is of a kernel function, whose verdicts are separate from those of costs.
     pub fn is_of_a_function(&self) -> bool {
         matches!(&self.subject, Subject::Simulated(place) if place.part.is_of_a_function())
     }
 
-    /// Whether it was asked for and has no verdict. What is 0 now needs none: it has not grown.
+    /// Whether the pair should have a verdict and has none. A number that is now 0 needs none: it has not grown.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_))
             && self.new.is_some_and(|new| new.value == 0.0);
@@ -291,8 +291,8 @@ impl Pair {
             && !matches!(self.outcome, Outcome::Compared { .. })
     }
 
-    /// Whether it is one of the numbers that the comparison is made for, and not one of its parts: of a simulation, those of a
-    /// design as a whole; of an observation, the numbers of all tasks together.
+    /// Whether the pair is a main number of the comparison: of a simulation one of a design as a whole, of an observation one of all
+    /// tasks together.
     pub fn is_main(&self) -> bool {
         match &self.subject {
             Subject::Case(_) | Subject::Injected { .. } => true,
@@ -302,7 +302,7 @@ impl Pair {
     }
 }
 
-/// What the intervals of a comparison stand on.
+/// Data from which the intervals of a comparison come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -314,7 +314,7 @@ pub enum Basis {
     SameTraces,
     /// Several traces a side, not the same ones.
     OtherTraces,
-    /// A side has but one trace, and the other has others: batches of its switches.
+    /// A single trace on one side, other traces on the other: batches of its switches.
     SingleTrace,
     /// Observations of live tasks.
     Observations,
@@ -322,80 +322,80 @@ pub enum Basis {
     Injections,
 }
 
-/// What the switches of observations are priced with.
+/// Price of switches in a comparison of observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pricing {
-    /// The newest calibration of them all: they are of one machine.
+    /// The newest calibration of all records, which are of one machine.
     OneCalibration,
-    /// Each with its own: they are of several machines.
+    /// Each record's own calibration, because the records are of several machines.
     OwnCalibrations,
-    /// None of them has any.
+    /// No price: no record has a calibration.
     Nothing,
 }
 
-/// What comparing records comes to.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Comparison {
     /// What the intervals are based on.
     pub basis: Basis,
-    /// The files of the base.
+    /// Files of the base records.
     pub base_records: Vec<String>,
-    /// The files that are compared with them.
+    /// Files of the new records.
     pub new_records: Vec<String>,
-    /// Of all verdicts together.
+    /// Confidence of all verdicts together.
     pub confidence: f64,
-    /// Pairs with a verdict, for which each interval was widened.
+    /// Number of pairs with a verdict, for which each interval was widened.
     pub compared: usize,
-    /// The share of `run_spread`, if it was assumed.
+    /// Share of `run_spread`, if assumed.
     pub assumed_run_spread: Option<f64>,
-    /// How much runs of a measurement differ beyond their own intervals: in cases on one CPU, if there are any.
+    /// Spread between runs of a measurement beyond their own intervals, in cases on one CPU, if there are any.
     pub run_spread: Option<RunSpread>,
-    /// How much they differ in hand-offs across CPUs; `None` if nothing of that kind is compared.
+    /// Spread between runs in hand-offs across CPUs; `None` if none are compared.
     pub run_spread_across_cpus: Option<RunSpread>,
     /// Core cycles a second at which the costs of a measurement are given, so that runs at different speeds of the core can be compared;
     /// `None` if they are given as measured.
     pub hertz: Option<f64>,
-    /// Of observations: what their costs are from.
+    /// Price of switches, in a comparison of observations.
     pub pricing: Option<Pricing>,
-    /// The share asked for: 0.05 is 5 %.
+    /// Limit on growth, as a share: 0.05 is 5 %.
     pub fail_above: Option<f64>,
-    /// Pairs that are slower by more.
+    /// Number of pairs that are slower by more than the limit.
     pub slower_than_allowed: Option<usize>,
-    /// Facts that differ between the sides: the usual cause.
+    /// Facts that differ between the sides, which are the usual cause.
     pub environment: Vec<Difference>,
     /// Fields in which simulated designs that are compared differ.
     pub designs: Vec<Difference>,
-    /// A growth by this share would have been shown in each number that was compared.
+    /// Share of growth that would have been shown in each compared number.
     pub could_have_shown: Option<f64>,
     /// Measured cases whose hand-offs take another number of switches.
     pub switches: Vec<ChangedSwitches>,
-    /// Of measured hand-offs without a working set: their system calls, which both arms make and no cost has, and the hand-offs with them.
-    /// Their verdicts hold together by themselves, with a tenth of the error that is allowed for the costs.
+    /// System calls of measured hand-offs without a working set, and the hand-offs with these calls. Both arms make the calls, so no
+    /// cost includes them. Their verdicts hold together by themselves, with a tenth of the error that is allowed for the costs.
     pub calls: Vec<Pair>,
-    /// One for each case of either side, in the order of the base and then of the new; of simulations, for each number of a pair of
-    /// designs.
+    /// One pair for each case of either side, in the order of the base and then of the new records; for simulations, one for each
+    /// number of a pair of designs.
     pub pairs: Vec<Pair>,
-    /// Excess cycles since the switch, of each pair of simulated designs.
+    /// Curves of excess cycles since the switch, for each pair of simulated designs.
     #[serde(skip)]
     pub curves: Vec<Curve>,
 }
 
-/// By how much the compared numbers must have grown for that to be shown, as shares.
+/// Smallest growths that the comparison can show, as shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownGrowths {
-    /// Of the number of which the smallest growth is shown.
+    /// Growth that can be shown in the most precise number.
     pub least: f64,
-    /// Of the one of which the largest is needed; infinite if none of it is shown, however large.
+    /// Growth that can be shown in the least precise number; infinite if none can.
     pub most: f64,
-    /// Numbers that were compared.
+    /// Number of compared numbers.
     pub numbers: usize,
-    /// Numbers of which a growth by the limit is not shown.
+    /// Numbers in which a growth by the limit cannot be shown.
     pub beyond_limit: usize,
 }
 
 impl Comparison {
-    /// Of pairs, so many of which have a verdict; with nothing that records of some kinds alone have.
+    /// A comparison of `pairs`, of which `compared` have a verdict, without the parts that only some kinds of records have.
     pub fn of(
         basis: Basis,
         (pairs, compared): (Vec<Pair>, usize),
@@ -431,7 +431,7 @@ impl Comparison {
         comparison
     }
 
-    /// What a gate with this limit could have shown; `None` if nothing was compared.
+    /// Growths that a gate with this limit could have shown; `None` if nothing was compared.
     pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
         let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
         let growths: Vec<f64> = costs.filter_map(Pair::least_shown_growth).collect();
@@ -446,7 +446,7 @@ impl Comparison {
         })
     }
 
-    /// Pairs with a verdict of slower whose ratio is above 1 plus a share.
+    /// Pairs with the verdict slower and a ratio above 1 plus `share`.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
         let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
         costs.filter(move |pair| {
@@ -455,8 +455,8 @@ impl Comparison {
     }
 }
 
-/// Compares the new records of a measurement with those of the base. `earlier` are further records of the machine, which show how much its
-/// runs differ if neither side does; they may be none.
+/// Compares new records of a measurement with base records. `earlier` are further records of the machine, possibly none; they show how
+/// much its runs differ if neither side repeats its run.
 pub fn compare(
     base: &[Analysed<'_>],
     new: &[Analysed<'_>],

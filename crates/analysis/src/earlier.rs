@@ -24,7 +24,7 @@ const APART: Duration = Duration::HOUR;
 /// Older ones than so many say less of the machine as it is, and Student's quantile is near its limit.
 const MOST: usize = 20;
 
-/// What is known so far of the runs before one. Records are to be shown to it from the newest to the oldest.
+/// Collects earlier records of a host. Records must be offered from the newest to the oldest.
 #[derive(Clone, Debug)]
 pub struct EarlierRecords<'a> {
     this: &'a Header,
@@ -56,7 +56,7 @@ struct Cost {
 }
 
 impl<'a> EarlierRecords<'a> {
-    /// Of the run with this header, whose host is not redacted.
+    /// Begins a collection for the run with this header, whose host must not be redacted.
     pub fn before(this: &'a Header) -> EarlierRecords<'a> {
         let cases = vec![Vec::new(); this.plan.cases.len()];
         EarlierRecords {
@@ -67,7 +67,7 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Takes notice of a record. Whether all of it is worth reading, of which only the header is known yet; if so, it is to be given to
+    /// Offers a record of which only the header has been read. If true is returned, the whole record is to be read and given to
     /// [`EarlierRecords::add`].
     pub fn takes(&mut self, header: &Header) -> bool {
         if (&header.started_at, header.seed) == (&self.this.started_at, self.this.seed) {
@@ -82,7 +82,7 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// One more that does not count.
+    /// Counts a record that is left out, with the reason.
     pub fn leave_out(&mut self, why: impl Into<String>) {
         self.found += 1;
         *self.left_out.entry(why.into()).or_default() += 1;
@@ -142,7 +142,7 @@ impl<'a> EarlierRecords<'a> {
         next.is_some_and(|next| next - began >= APART)
     }
 
-    /// Adds a record that it takes.
+    /// Adds a record that [`EarlierRecords::takes`] has accepted.
     pub fn add(&mut self, record: &MeasureRecord, findings: &Findings) {
         let Some(began) = began(&record.header) else {
             return;
@@ -181,7 +181,7 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// What is to be recorded of them.
+    /// Returns what the run's record is to keep of the collection.
     pub fn finish(self) -> EarlierRuns {
         let cases = self
             .cases

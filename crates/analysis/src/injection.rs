@@ -30,32 +30,32 @@ pub use service::ServiceFindings;
 /// Of every interval.
 const CONFIDENCE: f64 = 0.9;
 
-/// A rate at which tasks that compete for a CPU are switched: once each 4 ms.
+/// A typical rate at which competing tasks on a CPU are switched: once each 4 ms.
 pub const USUAL_RATE: f64 = 250.0;
 
 /// If fewer preemptions found the program on the CPU, it was waiting.
 const LEAST_HIT: f64 = 0.95;
 
-/// What was found.
+/// Findings of an injection.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
     /// CPU time of a copy that is not preempted, in nanoseconds.
     pub cpu_ns: Option<f64>,
-    /// The mean clock of the core, at which costs are reported, if the cycles of its multiplication are known.
+    /// Mean clock of the core, at which costs are reported, if the cycles of its multiplication are known.
     pub core_hertz: Option<f64>,
-    /// A second of the program's own time; of a service, of wall time. At the first period.
+    /// Preemptions per second of the program's own time (for a service, of wall time) at the first period.
     pub preemptions_per_second: f64,
-    /// The footprint that is reported first: the largest that fits into the second level, else the largest of all.
+    /// Footprint that is reported first: the largest that fits into the second-level cache, else the largest of all.
     pub headline_footprint_bytes: Option<Bytes>,
-    /// The rate of `share_at_usual_rate`.
+    /// Rate to which `share_at_usual_rate` refers.
     pub usual_rate_per_second: f64,
-    /// One for each footprint of the plan, in its order, at the first period.
+    /// One finding for each footprint of the plan, in order, at the first period.
     pub footprints: Vec<FootprintFinding>,
-    /// The same at each period; empty if there is one alone.
+    /// Findings at each period; empty if there is only one.
     pub periods: Vec<PeriodFinding>,
-    /// To be moved to another CPU, or back; `None` if that was not tried.
+    /// Cost of being moved to another CPU, or back; `None` if not tried.
     pub moved: Option<MovedFinding>,
-    /// Of a service, of which cold caches alone are found.
+    /// Findings of a service, which has only the cost of cold caches.
     #[serde(skip)]
     pub service: Option<ServiceFindings>,
 }
@@ -64,18 +64,18 @@ pub struct Findings {
 const SMALL: f64 = 0.25;
 
 impl Findings {
-    /// Whether so small a difference of a period from the first leaves the loss by all preemptions in proportion to their number.
+    /// Whether the difference `more` from the first period is small enough to call the loss proportional to the number of preemptions.
     pub fn is_in_proportion(&self, more: &Estimate) -> bool {
         let cost = self.first().and_then(FootprintFinding::lost);
         cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost.estimate)
     }
 
-    /// The one that is reported first.
+    /// Finding of the footprint that is reported first.
     pub fn first(&self) -> Option<&FootprintFinding> {
         self.headline_of(&self.footprints)
     }
 
-    /// With nothing touched.
+    /// Finding without touched memory.
     pub fn direct(&self) -> Option<&FootprintFinding> {
         self.footprints.first()
     }
@@ -91,61 +91,61 @@ impl Findings {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Period")]
 pub struct PeriodFinding {
-    /// How long the program runs until it is preempted.
+    /// Time that the program runs until it is preempted.
     pub period_ns: Nanos,
-    /// A second of the program's own time; of a service, of wall time.
+    /// Preemptions per second of the program's own time (for a service, of wall time).
     pub preemptions_per_second: f64,
-    /// One for each footprint of the plan, in its order.
+    /// One finding for each footprint of the plan, in order.
     pub footprints: Vec<FootprintFinding>,
-    /// What cold caches cost more than at the first period, with the footprint that is reported first; if that is nothing, what a
-    /// preemption does; `None` of the first.
+    /// Additional cost of cold caches compared with the first period, for the footprint that is reported first; if its size is 0, the
+    /// additional cost of a preemption. `None` for the first period.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
     pub more_than_first_ns: Option<Result<Estimate, String>>,
 }
 
 impl PeriodFinding {
-    /// With the footprint that is reported first.
+    /// Finding of the footprint that is reported first.
     pub fn headline<'a>(&'a self, findings: &Findings) -> Option<&'a FootprintFinding> {
         findings.headline_of(&self.footprints)
     }
 }
 
-/// What a preemption costs if the preemptor touches so much.
+/// Cost of a preemption at one footprint of the preemptor.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Footprint")]
 pub struct FootprintFinding {
-    /// What the other task touches.
+    /// Bytes that the preemptor touches.
     pub footprint_bytes: Bytes,
-    /// Runs with it, or groups of phases.
+    /// Runs, or groups of phases, with this footprint.
     pub runs: usize,
-    /// Preemptions in all of them.
+    /// Preemptions in all these runs.
     pub preemptions: u64,
-    /// How long the other task touched it, each time, in nanoseconds.
+    /// Mean time for which the preemptor touched memory, in nanoseconds.
     pub away_ns: Option<f64>,
-    /// The share of preemptions that took the CPU from the program, as the kernel counts its involuntary switches; of a service, of those
-    /// after which it ran before the next.
+    /// Share of preemptions that took the CPU from the program, by the kernel's count of involuntary switches; for a service the share
+    /// of preemptions after which it ran before the next.
     pub hit: Option<f64>,
-    /// A preemption, all in all.
+    /// Whole cost of a preemption.
     pub cost_ns: Option<Estimate>,
-    /// What of it is more than with nothing touched, in the same passes: cold caches, of the program and of the kernel's switch; `None` of
-    /// that one, but for a service, of which it is 0 but for the instrument.
+    /// Part of the cost due to cold caches of the program and of the kernel's switch: the difference from no touched memory, in the
+    /// same passes. `None` without touched memory; for a service this difference checks the instrument and should be 0.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
     pub reload_ns: Option<Result<Estimate, String>>,
-    /// Of the program's time, all in all.
+    /// Whole cost at the usual rate, as a share of the program's time.
     pub share_at_usual_rate: Option<f64>,
-    /// Why there is no cost.
+    /// Why there is no cost, if so.
     pub why_not_measured: Option<String>,
 }
 
 impl FootprintFinding {
-    /// Whether there is a cost.
+    /// Whether a cost was measured.
     pub fn is_measured(&self) -> bool {
         self.cost_ns.is_some() || self.reload().is_some()
     }
 
-    /// Cold caches, if they were measured.
+    /// Cost of cold caches, if measured.
     pub fn reload(&self) -> Option<&Estimate> {
         self.reload_ns.as_ref()?.as_ref().ok()
     }
@@ -160,19 +160,19 @@ impl FootprintFinding {
     }
 }
 
-/// What it costs to be moved to another CPU, or back, with nothing touched.
+/// Cost of being moved to another CPU, or back, with nothing touched.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Moved")]
 pub struct MovedFinding {
     /// The other CPU.
     pub cpu: CpuId,
-    /// How often, in all runs.
+    /// Number of moves in all runs.
     pub moves: u64,
-    /// Each time.
+    /// Cost of a move.
     pub cost_ns: Option<Estimate>,
-    /// What of it is more than to be preempted and stay.
+    /// Additional cost of a move compared with being preempted in place.
     pub more_than_staying_ns: Option<Estimate>,
-    /// The same as what a preemption is that moves, beside those that do not.
+    /// Finding of preemptions with moves, in the form of those without.
     #[serde(skip)]
     pub found: FootprintFinding,
 }
@@ -190,7 +190,7 @@ impl MovedFinding {
     }
 }
 
-/// Analyses a record.
+/// Analyses the record of an injection.
 pub fn analyse(record: &Injection) -> Findings {
     match &record.header.service {
         Some(service) => service::analyse(record, service),
@@ -398,7 +398,7 @@ fn reloads_by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u
     all
 }
 
-/// Which of these is reported first: the largest that fits into the second level, else the largest of all.
+/// Index of the footprint that is reported first: the largest that fits into the second-level cache, else the largest of all.
 pub fn headline(footprints: &[Bytes], caches: &[Cache]) -> usize {
     let second = caches
         .iter()

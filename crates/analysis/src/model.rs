@@ -16,31 +16,32 @@ use table::Table;
 pub use arrays::across_arrays;
 pub use known::{InstructionRate, most_lines, points};
 
-/// Cold caches, as the model predicts them.
+/// Cost of cold caches predicted by the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reload {
-    /// Lines that are used again until the next switch, lost or not.
+    /// Number of lines that are used again until the next switch, lost or not.
     pub lines: f64,
-    /// Bringing the program's own lines back, in nanoseconds, if all loads from anywhere overlap with others; with the lower ends of the
-    /// intervals of prices.
+    /// Time to reload the program's own lines, in nanoseconds, if all loads from anywhere overlap, with the lower ends of the prices'
+    /// intervals.
     pub low_ns: f64,
-    /// The same as the profile distinguishes them.
+    /// Time to reload the program's own lines, in nanoseconds, with each line priced by its kind.
     pub likely_ns: f64,
-    /// The same if each of them waits for the one before; with the upper ends.
+    /// Time to reload the program's own lines, in nanoseconds, if each load waits for the one before, with the upper ends of the
+    /// prices' intervals.
     pub high_ns: f64,
-    /// What the kernel's own way through the switch takes longer, if its price is known.
+    /// Additional time of the kernel's switch path, if its price is known.
     pub switch_path_ns: Option<f64>,
 }
 
 impl Reload {
-    /// All that cold caches cost, as `inject` finds it: low, likely and high.
+    /// Whole cost of cold caches, as `inject` measures it: low, likely and high.
     pub fn with_switch_path(&self) -> [f64; 3] {
         let path = self.switch_path_ns.unwrap_or(0.0);
         [self.low_ns, self.likely_ns, self.high_ns].map(|ns| ns + path)
     }
 }
 
-/// What cold caches cost a program if others touched so much, and it then runs for so many instructions.
+/// Predicts the cost of cold caches for a program that runs `instructions` instructions after others touched `away` bytes.
 pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64) -> Reload {
     let of_a_line = LinePrices::new(prices);
     let (mut all, mut sums) = (0.0, [0.0; 3]);

@@ -9,17 +9,17 @@ use super::pairs::{Matched, is_same};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Condition {
-    /// How the token is handed over.
+    /// Mechanism that hands over the token.
     Mechanism,
-    /// Between processes or threads.
+    /// Processes or threads.
     Between,
     /// The number of tasks.
     Tasks,
     /// The size of the working set.
     Size,
-    /// The stride of its walk.
+    /// The stride of the walk.
     Stride,
-    /// What the walk does.
+    /// The kind of access of the walk.
     Access,
     /// The scheduling policy.
     Policy,
@@ -65,7 +65,7 @@ impl Condition {
     }
 }
 
-/// In what two cases differ: what the first has, and the second.
+/// Conditions in which two cases differ: the value of the first and of the second.
 pub fn differing(base: &Case, new: &Case) -> Vec<(String, String)> {
     let values = |condition: Condition| (condition.value(base), condition.value(new));
     Condition::iter()

@@ -12,7 +12,7 @@ const SHARE_OF_ERROR: f64 = 0.1;
 /// What is compared of each case's calls.
 const OF_CALLS: [Quantity; 2] = [Quantity::Calls, Quantity::HandOffWithCalls];
 
-/// So many numbers in a row are of one case.
+/// Number of consecutive pairs that belong to one case.
 pub const CALLS_OF_A_CASE: usize = OF_CALLS.len();
 
 /// The numbers of the cases that have calls to be reported.

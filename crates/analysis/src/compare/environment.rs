@@ -26,7 +26,7 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
     different(&of(base), &of(new))
 }
 
-/// What of a machine and of what acts on its switches is no longer as it was. What others observe comes and goes.
+/// Facts of a machine and of its switch path that have changed. Observers come and go, so they are left out.
 pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Difference> {
     let of = |host: &HostManifest| -> Facts {
         host_facts(host)

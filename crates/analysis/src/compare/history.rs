@@ -16,66 +16,66 @@ use crate::measurement::serialised::{Conditions, conditions};
 /// A state with its records.
 #[derive(Clone, Debug)]
 pub struct State<'a> {
-    /// A commit, a version: what its folder is called; hostile text until escaped.
+    /// Name of the state's folder, such as a commit or a version; hostile text until escaped.
     pub name: String,
-    /// Its records, the oldest first.
+    /// Records of the state, the oldest first.
     pub records: Vec<Analysed<'a>>,
 }
 
-/// A state, in words.
+/// Name and date of a state.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[schemars(rename = "State")]
 pub struct Dated {
-    /// What its folder or record is called.
+    /// Name of the state's folder or record.
     pub name: String,
-    /// When its first record was begun (RFC 3339, UTC).
+    /// Start of the state's first record (RFC 3339, UTC).
     pub started_at: String,
-    /// How many it has.
+    /// Number of records.
     pub records: usize,
 }
 
-/// What a cost was in one state.
+/// A cost in one state.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Step {
     /// The cost, at one clock of the core for all states; `None` if it has no number.
     pub cost: Option<Cost>,
-    /// Against the state before; `None` of the first.
+    /// Comparison with the state before; `None` for the first state.
     pub to_before: Option<Outcome>,
-    /// Against the first state; `None` of the first.
+    /// Comparison with the first state; `None` for the first state.
     pub to_first: Option<Outcome>,
 }
 
-/// One cost through all states.
+/// One cost over all states.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
-    /// The conditions.
+    /// Conditions of the case.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// Which cost.
+    /// The compared quantity.
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
-    /// One for each state.
+    /// One step for each state.
     pub steps: Vec<Step>,
 }
 
-/// What became of costs from state to state.
+/// Costs over several states.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct History {
     /// The states, the oldest first.
     pub states: Vec<Dated>,
-    /// Of all verdicts together.
+    /// Confidence of all verdicts together.
     pub confidence: f64,
-    /// Comparisons of two states, which share the error that is allowed.
+    /// Number of comparisons of two states, which share the allowed error.
     pub comparisons: usize,
     /// Core cycles a second at which costs are given; `None` if as measured.
     pub hertz: Option<f64>,
-    /// The share asked for: 0.05 is 5 %.
+    /// Limit on growth, as a share: 0.05 is 5 %.
     pub fail_above: Option<f64>,
-    /// Costs that have grown by more in the newest state: against the one before, or against the first.
+    /// Number of costs that have grown by more than the limit in the newest state, against the state before or the first.
     pub grown: Option<usize>,
-    /// One for each case of any state.
+    /// One trend for each case of any state.
     pub trends: Vec<Trend>,
 }
 
@@ -84,14 +84,14 @@ impl Step {
         self.to_before.iter().chain(&self.to_first)
     }
 
-    /// Whether it is shown to be slower than before or at first, with a ratio above 1 plus this.
+    /// Whether the cost is shown to be slower than in the state before or the first, with a ratio above 1 plus `share`.
     pub fn is_slower_by_more_than(&self, share: f64) -> bool {
         self.outcomes().any(|outcome| {
             matches!(outcome, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
         })
     }
 
-    /// Whether something of it has no verdict.
+    /// Whether a comparison of this step has no verdict.
     pub fn is_open(&self) -> bool {
         self.outcomes()
             .any(|outcome| !matches!(outcome, Outcome::Compared { .. }))

@@ -4,70 +4,70 @@ use switchcost_units::Nanos;
 
 use super::{Comparison, Difference};
 
-/// One of two that are compared.
+/// One of the two compared sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// What is compared with.
+    /// The side that is compared with.
     Base,
-    /// What is compared.
+    /// The side that is compared.
     New,
 }
 
-/// How one side was set up.
+/// Configuration of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Arm {
-    /// Commands before each of its runs; empty for none.
+    /// Commands before each run of the side; empty if there are none.
     pub setup: String,
-    /// The command that each run is started with; empty for none.
+    /// Command that starts each run; empty if there is none.
     pub wrapper: String,
-    /// Commands after each run; empty for none.
+    /// Commands after each run; empty if there are none.
     pub undo: String,
 }
 
-/// Why runs in turns ended.
+/// Why alternating runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// A change of the size asked for would have been shown.
+    /// A change of the wanted size would have been shown.
     Power,
-    /// Time was up.
+    /// The budget was used up.
     Budget,
-    /// A signal asked it to stop.
+    /// A signal stopped the runs.
     Interrupted,
 }
 
-/// Two sides that were measured in turns, and what comparing them comes to.
+/// Two sides measured in alternating runs, with their comparison.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct InTurns {
     /// The base.
     pub base: Arm,
     /// The new side.
     pub new: Arm,
-    /// What each run measured, as flags of `measure`.
+    /// Flags of `measure` for each run.
     pub flags: Vec<String>,
-    /// The runs in their order.
+    /// Sides of the runs, in order.
     pub order: Vec<Side>,
-    /// Seed of that order.
+    /// Seed of the order.
     pub seed: u64,
     /// Folder of the records, with a folder for each side.
     pub folder: String,
     /// Why no further runs followed.
     pub ended: Ended,
-    /// Time that all of it took.
+    /// Time that all runs took.
     pub elapsed_ns: Nanos,
-    /// Time that it was given.
+    /// Time budget of all runs.
     pub budget_ns: Nanos,
-    /// The change that was to be shown in each cost, as a share.
+    /// Change to be detected in each cost, as a share.
     pub detect: f64,
-    /// How probable that was to be.
+    /// Power with which the change is to be detected.
     pub power: f64,
-    /// The smallest change that would have been shown in each cost with this probability; `None` if a cost has no interval.
+    /// Smallest change that would have been shown in each cost with this power; `None` if a cost has no interval.
     pub detectable: Option<f64>,
-    /// What of the machine is not as it was before the first run.
+    /// Facts of the machine that differ from those before the first run.
     pub left: Vec<Difference>,
-    /// What could not be undone, and why.
+    /// Settings that could not be undone, with the reason.
     pub complaints: Vec<String>,
-    /// The comparison.
+    /// Comparison of both sides.
     pub comparison: Comparison,
 }

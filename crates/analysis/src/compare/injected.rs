@@ -17,7 +17,7 @@ use crate::statistics::estimate::mean_and_sd;
 /// From three records on there is a spread to speak of.
 const FEWEST: usize = 3;
 
-/// Compares the new records with those of the base, footprint by footprint.
+/// Compares new records of injections with base records, footprint by footprint.
 pub fn compare_injections(
     base: &[&Injection],
     new: &[&Injection],

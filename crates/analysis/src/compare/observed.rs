@@ -20,7 +20,7 @@ use super::{
 };
 use numbers::{Key, Record};
 
-/// Compares the new records of observations with those of the base.
+/// Compares new records of observations with base records.
 pub fn compare_observations(
     base: &[&Observation],
     new: &[&Observation],

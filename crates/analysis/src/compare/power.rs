@@ -5,11 +5,11 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::{Comparison, Outcome, Pair};
 
 impl Comparison {
-    /// The smallest change that would be shown in each number that was asked for, with this power: a share, such as 0.02. `None` if a number
-    /// has no interval.
+    /// Smallest change, as a share such as 0.02, that would be shown with this power in each requested number; `None` if a number has
+    /// no interval.
     ///
-    /// An interval of half-width *h* at confidence *C* leaves out 1 with probability *P* if the truth is *h* (1 + z(P) / z(C)) away, on the
-    /// logarithm: z are quantiles of the normal distribution, so that few runs need a little more than that.
+    /// An interval of half-width *h* at confidence *C* leaves out 1 with probability *P* if the truth is *h* (1 + z(P) / z(C)) away, on
+    /// the logarithm. z are quantiles of the normal distribution, so few runs need a little more.
     pub fn detectable(&self, power: f64) -> Option<f64> {
         let main: Vec<&Pair> = self.pairs.iter().filter(|pair| pair.is_main()).collect();
         let each = 1.0 - (1.0 - self.confidence) / self.compared.max(1) as f64;

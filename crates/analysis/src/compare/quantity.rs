@@ -2,16 +2,16 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use strum::{Display, IntoStaticStr};
 
-/// What is compared of a subject.
+/// Quantity of a subject that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Quantity {
-    /// A hand-off of a case without a working set, whatever number of switches it takes.
+    /// A hand-off of a case without a working set, however many switches it takes.
     HandOff,
-    /// A hand-off of a case with one, the reload included.
+    /// A hand-off of a case with a working set, the reload included.
     Total,
-    /// The system calls of a hand-off, by a task that hands the token to itself.
+    /// The system calls of a hand-off, measured on a task that hands the token to itself.
     Calls,
     /// A hand-off with its system calls, as a program sees it.
     HandOffWithCalls,
@@ -23,49 +23,49 @@ pub enum Quantity {
     CyclesPerInstruction,
     /// All cycles of a simulated trace.
     Cycles,
-    /// The same as time, between the shortest and the longest cycle that the design has.
+    /// All cycles of a simulated trace as time, between the design's shortest and longest cycle.
     Time,
     /// Excess cycles of a simulated switch of one program, to the end of each segment.
     ExcessPerSwitch,
-    /// Of one level of the simulated caches.
+    /// Misses per instruction in one level of the simulated caches.
     MissesPerInstruction,
     /// Cycles that a simulated switch loses to other processes.
     LostToProcesses,
     /// Cycles that a simulated switch loses to the kernel.
     LostToKernel,
-    /// The kernel's instructions over simulated switches.
+    /// The kernel's instructions per simulated switch.
     KernelInstructions,
-    /// What the kernel misses in one level of the simulated caches, over switches.
+    /// The kernel's misses per switch in one level of the simulated caches.
     KernelMisses,
     /// Instructions of a traced system call that keeps the CPU.
     CallInstructions,
-    /// Its simulated cycles.
+    /// Simulated cycles of a traced system call that keeps the CPU.
     CallCycles,
-    /// Switches of live tasks a second.
+    /// Switches a second of live tasks.
     Switches,
-    /// Their involuntary switches over all.
+    /// Share of the live tasks' switches that are involuntary.
     Involuntary,
-    /// Their direct cost over their CPU time.
+    /// Direct cost of switches over the CPU time of live tasks.
     DirectShare,
-    /// Their direct and indirect cost over their CPU time, as it is likely.
+    /// Likely direct and indirect cost over the CPU time of live tasks.
     CostShare,
-    /// The same at most.
+    /// Upper end of direct and indirect cost over the CPU time of live tasks.
     MostCostShare,
-    /// Their median wait for a CPU.
+    /// Median wait of live tasks for a CPU.
     WaitP50,
-    /// The wait that 99 of 100 of theirs do not exceed.
+    /// 99th percentile of the waits of live tasks for a CPU.
     WaitP99,
     /// Time for which a quota kept control groups from running, over the window.
     Throttled,
-    /// Preemptions a second by one neighbour.
+    /// Preemptions a second by one other task.
     Preemptions,
-    /// A preemption of a program.
+    /// Cost of a preemption of a program.
     Preemption,
-    /// What of it is bringing data back.
+    /// Part of a preemption's cost that is due to cold caches.
     PreemptionReload,
 }
 
-/// What the numbers of a quantity are in.
+/// Unit of a quantity's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -74,7 +74,7 @@ pub enum Unit {
     Ns,
     /// Simulated cycles.
     Cycles,
-    /// A share: of all cycles; of live tasks, of their switches, CPU time or window.
+    /// A share of all cycles, or of live tasks' switches, CPU time or window.
     Share,
     /// Misses an instruction.
     PerInstruction,
@@ -82,7 +82,7 @@ pub enum Unit {
     CyclesPerInstruction,
     /// Events a second.
     PerSecond,
-    /// Instructions or misses, for each switch or system call.
+    /// Instructions or misses per switch or system call.
     Events,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn with_unit<S: Serializer>(
 }
 
 impl Quantity {
-    /// Its name in every format.
+    /// Name of the quantity in every format.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -116,7 +116,7 @@ impl Quantity {
         matches!(self, Quantity::Cycles | Quantity::Time)
     }
 
-    /// The unit of its numbers.
+    /// Unit of the quantity.
     pub fn unit(self) -> Unit {
         match self {
             Quantity::Total

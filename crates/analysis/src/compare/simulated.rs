@@ -31,11 +31,11 @@ pub struct Curve {
     pub new_design: String,
     /// Instructions since the switch, and the excess cycles up to there, by record.
     pub base: Vec<Vec<(u64, f64)>>,
-    /// The same of the new side.
+    /// Curves of the new side, by record: instructions since the switch, and excess cycles up to there.
     pub new: Vec<Vec<(u64, f64)>>,
 }
 
-/// Compares the new records of simulations with those of the base.
+/// Compares new records of simulations with base records.
 pub fn compare_simulations(
     base: &[Simulated<'_>],
     new: &[Simulated<'_>],

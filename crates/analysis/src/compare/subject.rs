@@ -7,11 +7,11 @@ use switchcost_units::{Bytes, Nanos};
 
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// What is compared: a measured case; a number of two designs; or live tasks.
+/// Subject of a comparison: a measured case, a number of two designs, or live tasks.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum Subject {
-    /// A case of a measurement: the conditions, as the first record with this case has them.
+    /// A case of a measurement, with the conditions of the first record that has it.
     Case(
         #[serde(serialize_with = "conditions")]
         #[schemars(with = "Conditions<'static>")]
@@ -31,46 +31,46 @@ pub enum Subject {
     },
 }
 
-/// Which live tasks, or who preempted them.
+/// Live tasks, or tasks that preempted them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// All that were observed.
+    /// All observed tasks.
     All,
-    /// Those of one name; hostile data.
+    /// Observed tasks of one name; hostile text until escaped.
     Name(String),
-    /// Others of one name that ran in between; hostile data, and empty for the kernel's threads.
+    /// Other tasks of one name that ran in between; hostile text until escaped, empty for kernel threads.
     Neighbour(String),
 }
 
-/// A part of what was simulated.
+/// A part of a simulation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Place {
-    /// The design's name in the base.
+    /// Name of the design in the base records.
     pub base_design: Option<String>,
-    /// The same in the new records.
+    /// Name of the design in the new records.
     pub new_design: Option<String>,
-    /// The part.
+    /// The switches, level or function that the number is about.
     #[serde(flatten)]
     #[schemars(with = "KindAndName<'static>")]
     pub part: Part,
 }
 
-/// Which switches, or which level.
+/// Switches, a level, or a part of the kernel in a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All switches.
     All,
-    /// Those of one class of Mogul and Borg.
+    /// Switches of one class of Mogul and Borg 1990.
     Class(String),
-    /// Those of one cause.
+    /// Switches of one cause.
     Cause(String),
-    /// Those of processes of one name; hostile data.
+    /// Switches of processes of one name; hostile text until escaped.
     Program(String),
     /// All references to one level of the caches or TLBs.
     Level(String),
-    /// What the kernel does.
+    /// Everything that the kernel does.
     Kernel,
-    /// What a function of the kernel's executes; hostile data.
+    /// Everything that one kernel function executes; hostile text until escaped.
     Function(String),
     /// What a function of the kernel's misses in a level.
     FunctionLevel {
@@ -81,24 +81,24 @@ pub enum Part {
     },
 }
 
-/// What a part is, in every format for programs.
+/// Kind and name of a part, in every format for programs.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct KindAndName<'a> {
-    /// Simulated: `all` switches, those of a `class` or a `cause`, of a `program`; a `level` of the caches and TLBs; the `kernel`, or a
-    /// `function` of it, and what one misses in a level (`function-level`: `function, level`).
-    /// Observed: `all` tasks, those of a `name`, or a `neighbour` that preempted them.
+    /// Kind of the part. Of a simulation: `all` switches, those of a `class`, `cause` or `program`; a `level` of the caches and TLBs;
+    /// the `kernel`, a `function` of it, or a function's misses in a level (`function-level`: `function, level`). Of an observation:
+    /// `all` tasks, those of a `name`, or a `neighbour` that preempted them.
     pub kind: &'static str,
-    /// Of the class, cause, program, level, tasks or neighbour; `None` for the kernel's threads.
+    /// Name of the class, cause, program, level or tasks; `None` for kernel threads.
     pub name: Option<Cow<'a, str>>,
 }
 
 impl Part {
-    /// Whether it is a function of the kernel's.
+    /// Whether the part is a kernel function.
     pub fn is_of_a_function(&self) -> bool {
         matches!(self, Part::Function(_) | Part::FunctionLevel { .. })
     }
 
-    /// The part by its kind.
+    /// Kind and name of the part.
     pub fn kind_and_name(&self) -> KindAndName<'_> {
         let (kind, name) = match self {
             Part::All => ("all", None),
@@ -123,7 +123,7 @@ impl Part {
 }
 
 impl Who {
-    /// The tasks by their kind.
+    /// Kind and name of the tasks.
     pub fn kind_and_name(&self) -> KindAndName<'_> {
         let (kind, name) = match self {
             Who::All => ("all", None),

@@ -11,17 +11,17 @@ use crate::measurement::serialised::{Conditions, conditions};
 /// less, and if hardly any is counted (tasks in one thread) it is of whatever else the threads did.
 const LEAST_CHANGE: f64 = 0.05;
 
-/// A case whose hand-offs take another number of switches.
+/// A case whose hand-offs take different numbers of switches on both sides.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Switches")]
 pub struct ChangedSwitches {
-    /// The conditions.
+    /// Conditions of the case.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// Switches a hand-off, the mean of the base records.
+    /// Switches a hand-off, the mean over the base records.
     pub base: f64,
-    /// The same of the new records.
+    /// Switches a hand-off, the mean over the new records.
     pub new: f64,
 }
 

@@ -8,11 +8,10 @@ use super::{Findings, FootprintFinding};
 use crate::statistics::Estimate;
 use switchcost_record::SAME_CPU;
 
-/// The least that a preemption can cost, in nanoseconds: it takes two switches of the kernel, each at least the least that was published of
-/// one, and a timer's interrupt beside.
+/// The least possible cost of a preemption, in nanoseconds: two kernel switches of the least published cost.
 pub const LEAST_NS: f64 = 2.0 * SAME_CPU.low;
 
-/// What cannot be, but for chance: each interval is wrong on this side in 5 % of all results.
+/// A result that is impossible except by chance (5 % of intervals are wrong on one side).
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Doubt {
@@ -30,7 +29,7 @@ pub enum Doubt {
     },
 }
 
-/// None if there is nothing to doubt, as of a service, whose work is counted, and if no one was preempted.
+/// Looks for an impossible result. `None` if there is none, for a service (whose work is counted), and if no copy was preempted.
 pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
     if record.header.service.is_some() || record.header.plan.preempts_nobody {
         return None;

@@ -7,16 +7,16 @@ use super::analyse;
 /// As precise as is wanted: half the interval, over the centre.
 const WANTED: f64 = 0.1;
 
-/// How precise it is.
+/// Precision of an injection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// Half the interval of the least precise cost, over its centre.
+    /// Half the interval of the least precise cost, relative to its centre.
     pub half_width: f64,
-    /// How many times as many runs are needed until that is a tenth.
+    /// Factor by which the number of runs must grow until the relative half-width is a tenth.
     pub times_as_many: f64,
 }
 
-/// Of the runs so far; none while there is no interval, or it does not leave out 0.
+/// Precision of the runs so far; `None` while there is no interval, or while it covers 0.
 pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
     let record = Injection {
         header: header.clone(),
@@ -39,7 +39,7 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
     })
 }
 
-/// Half the interval of what cold caches cost a service with the first footprint, by the groups so far.
+/// Half-width of the interval of cold caches' cost for a service at the first footprint, by the groups so far.
 pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
     let record = Injection {
         header: header.clone(),

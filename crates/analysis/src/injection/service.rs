@@ -18,28 +18,29 @@ use crate::statistics::Estimate;
 /// In fewer pieces of work one more or less counts for too much.
 const LEAST_WORK: u64 = 10;
 
-/// A service, and what was found of it beside cold caches.
+/// Findings of a service besides cold caches.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "ServiceFound")]
 pub struct ServiceFindings {
-    /// Who it was.
+    /// The preempted service.
     pub preempted: Service,
-    /// What a preemption that touches nothing, as long as one of the first footprint, costs beside not being preempted; below 0 if it
-    /// finds more to do at once afterwards.
+    /// Cost of a preemption that touches nothing, as long as one of the first footprint, compared with no preemption. It is below 0 if
+    /// the service then finds more work at once.
     pub held_up_ns: Option<Estimate>,
-    /// For how long it was held up then, in nanoseconds.
+    /// Length of this preemption, in nanoseconds.
     pub held_up_for_ns: Option<f64>,
-    /// CPU time for a piece of work if nothing was touched, in nanoseconds.
+    /// CPU time per piece of work if nothing was touched, in nanoseconds.
     pub cpu_per_work_ns: Option<f64>,
-    /// Pieces of work a second, before it was preempted.
+    /// Pieces of work a second before the service was preempted.
     pub work_per_second: f64,
-    /// Its share of a CPU then.
+    /// Share of a CPU that the service had then.
     pub cpu_share: f64,
-    /// By itself then, a second of wall time, by the kernel's count.
+    /// The service's own preemptions per second of wall time then, by the kernel's count.
     pub preemptions_per_second: f64,
-    /// Of its CPU time, what its own preemptions take in cold caches at the price of the footprint that is reported first.
+    /// Share of the service's CPU time that its own preemptions cost in cold caches, at the price of the footprint that is reported
+    /// first.
     pub share_of_own: Option<f64>,
-    /// Groups of phases that were left out: they have too little work.
+    /// Groups of phases that were left out because they have too little work.
     pub without_work: usize,
 }
 

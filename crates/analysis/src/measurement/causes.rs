@@ -9,14 +9,14 @@ use crate::measurement::bounds::{data_caches, footprint_bytes};
 /// A knee farther than this from a size, in powers of two, has nothing to do with it: a factor of 1.7.
 const FARTHEST: f64 = 0.75;
 
-/// A size at which something stops fitting.
+/// A size of data at which a cache or TLB stops holding it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// Size of one task's array in bytes.
     pub size_bytes: f64,
-    /// The same in short: `L2/2`.
+    /// Short name: `L2/2`.
     pub label: String,
-    /// What stops fitting there: `L2: one array fits, two do not`.
+    /// What stops fitting at this size: `L2: one array fits, two do not`.
     pub cause: String,
 }
 
@@ -45,8 +45,8 @@ fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     }
 }
 
-/// The sizes of one task's array at which the caches and TLBs of a machine stop holding what the tasks of a case touch.
-/// Caches before TLBs, nearest first, so that the first of equals is the likeliest.
+/// Sizes of one task's array at which the machine's caches and TLBs stop holding the data of a case's tasks. Caches come before TLBs,
+/// nearest first, so the first of equal sizes is the likeliest.
 pub fn capacities(host: &HostManifest, case: &Case) -> Vec<Capacity> {
     let caches = data_caches(host)
         .into_iter()

@@ -11,16 +11,16 @@ use crate::measurement::speed::Speed;
 /// A run with fewer cycles of either kind does not show what sharing costs.
 const LEAST_SHARE: f64 = 0.05;
 
-/// What one run showed.
+/// Evidence of one run on sharing the core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreSharing {
-    /// The least time of the additions over that of the chain, in thousandths.
+    /// Least ratio of the additions' time to the chain's, in thousandths.
     pub least_per_mille: u32,
-    /// What sharing cost, case by case; empty if the core was shared never, or throughout.
+    /// Cost of sharing the core, by case; empty if the core was never shared, or always.
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// What a record shows of its core; `None` if it has too few probes.
+/// Evidence of a record on sharing the core; `None` if it has too few probes.
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
     let speed = Speed::new(record)?;
     let windows = group_by_case(record, &record.cycles, |window| window.case);

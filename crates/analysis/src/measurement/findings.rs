@@ -10,25 +10,25 @@ use crate::measurement::deciding::{deciding, prices_switches};
 use crate::measurement::serialised::{Conditions, conditions};
 use crate::statistics::Estimate;
 
-/// Single timed hand-offs, in nanoseconds, system calls and clock reading included.
+/// Times of single hand-offs, in nanoseconds, with system calls and clock reading.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Tail {
-    /// Half of them took at most this, in nanoseconds.
+    /// Median, in nanoseconds.
     pub p50: f64,
-    /// 99 of 100 took at most this.
+    /// 99th percentile, in nanoseconds.
     pub p99: f64,
-    /// The longest.
+    /// Longest time, in nanoseconds.
     pub max: f64,
-    /// How many were timed.
+    /// Number of hand-offs timed.
     pub n: usize,
 }
 
-/// What became of a case.
+/// Verdict on a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its numbers stand.
+    /// The numbers are valid.
     Measured,
-    /// Its numbers stand, with the flags beside them.
+    /// The numbers are suspect, for the reasons in the flags.
     Suspect,
     /// No number: why, in one sentence with what to do.
     NotMeasured {
@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Its name in every format for programs.
+    /// Name of the verdict in every format for programs.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Measured => "measured",
@@ -47,7 +47,7 @@ impl Verdict {
         }
     }
 
-    /// Why there is no number.
+    /// Why there is no number, if so.
     pub fn why(&self) -> Option<&str> {
         match self {
             Verdict::NotMeasured { why } => Some(why),
@@ -56,7 +56,7 @@ impl Verdict {
     }
 }
 
-/// What there is to know about a number, by a name that is stable.
+/// Stable names of notes on a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -69,7 +69,7 @@ pub enum FlagName {
     BesideOthers,
     /// The rate of the clock differs from its calibration.
     ClockDrift,
-    /// A simulation of many designs at once has sums alone.
+    /// A simulation of many designs at once has only sums.
     CountersOnly,
     /// Segments run on after the recorded intervals.
     CutEarly,
@@ -133,13 +133,13 @@ pub enum FlagName {
     WideInterval,
 }
 
-/// Something to know about a number.
+/// A note on a number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub struct Flag {
-    /// Its name, stable and kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
+    /// Stable name in kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
     #[schemars(with = "&'static str")]
     pub name: FlagName,
-    /// One sentence: what was seen, what it means.
+    /// One sentence: what was seen, and what it means.
     pub detail: String,
 }
 
@@ -149,7 +149,7 @@ pub struct Excluded {
     /// Windows of cycles left out of the estimates.
     #[serde(rename = "excluded_samples")]
     pub total: usize,
-    /// Of how many.
+    /// Number of all windows.
     #[serde(rename = "total_samples")]
     pub of: usize,
     /// By [reason](../method/contamination.md); a sample with two reasons counts under each.
@@ -157,18 +157,18 @@ pub struct Excluded {
     pub by_reason: BTreeMap<&'static str, usize>,
 }
 
-/// Counters of the switching and the baseline arm, per hand-off.
+/// Events of one counter per hand-off, in the switching and the baseline arm.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CounterFinding {
-    /// The counter.
+    /// Name of the counter.
     pub name: String,
     /// Events a hand-off in the baseline arm with the working set (or without, if there is none).
     pub baseline: f64,
     /// Events a hand-off in the switching arm.
     pub switching: f64,
-    /// Number of batches behind the two.
+    /// Number of batches in the two means.
     pub n: usize,
-    /// Standard error of what they differ by, over batches; none if an arm has fewer than two.
+    /// Standard error of the difference of the arms, over batches; `None` if an arm has fewer than two.
     pub difference_error: Option<f64>,
 }
 
@@ -214,74 +214,74 @@ fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, 
     .serialize(serializer)
 }
 
-/// What was found out about one case.
+/// Findings of one case.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Result")]
 pub struct CaseFinding {
-    /// The conditions.
+    /// Conditions of the case.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// What became of it.
+    /// Verdict on the case.
     #[serde(flatten, serialize_with = "status")]
     #[schemars(with = "Status<'static>")]
     pub verdict: Verdict,
-    /// Direct cost of one switch; `None` across CPUs and if nothing was pinned, if no switch can be priced by itself.
+    /// Direct cost of one switch; `None` across CPUs and unpinned, where a switch cannot be priced by itself.
     pub direct_ns: Option<Estimate>,
     /// Cost of one switch with the working set (across CPUs: of one hand-off); `None` without a working set.
     pub total_ns: Option<Estimate>,
-    /// Total less direct, estimated on the difference within each repetition.
+    /// Total minus direct cost, estimated on the difference within each repetition.
     pub indirect_ns: Option<Estimate>,
-    /// Of `indirect_ns`, by how much the hand-off itself is slower: the walks evicted the kernel's lines.
+    /// Part of `indirect_ns` by which the hand-off itself is slower, because the walks evicted the kernel's lines.
     pub indirect_kernel_ns: Option<Estimate>,
-    /// Of `indirect_ns`, by how much the walk is slower: the reload of the task's own lines.
+    /// Part of `indirect_ns` by which the walk is slower: the reload of the task's own lines.
     pub indirect_reload_ns: Option<Estimate>,
     /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the cycles of a multiplication are not known for this core.
     pub direct_cycles: Option<Estimate>,
-    /// If the case is about the [reload](../method/reload.md). `total_ns` is then the cost of having been away once, `handoff_ns` the
-    /// switch, `indirect_reload_ns` the sum of the walks.
+    /// [Reload](../method/reload.md), if the case measures it. Then `total_ns` is the cost of one absence, `handoff_ns` the switch,
+    /// `indirect_reload_ns` the sum of the walks.
     pub reload: Option<Reload>,
-    /// What the interval of the deciding cost has from differences between runs; `None` if there is no number.
+    /// Contribution of differences between runs to the interval of the deciding cost; `None` if there is no number.
     pub between_runs: Option<BetweenRuns>,
-    /// A neighbour on the same core; `None` of the made-up switch, and if there is no number.
+    /// Effect of a shared core; `None` for the synthetic switch, and if there is no number.
     pub shared: Option<Shared>,
-    /// Of the [cycles](../method/cycles.md) behind the deciding cost; `None` if there is no number.
+    /// Statistics of the [cycles](../method/cycles.md) that give the deciding cost; `None` if there is no number.
     pub cycles: Option<CycleFinding>,
-    /// The hand-off latency beyond the baseline: the direct cost times the switches that a hand-off takes.
+    /// Hand-off time beyond the baseline: the direct cost times the switches that a hand-off takes.
     pub handoff_ns: Option<Estimate>,
-    /// One round trip through all tasks, system calls included, nothing touched: what an application sees.
+    /// Time of one round trip through all tasks, with system calls, nothing touched: what an application sees.
     pub round_trip_ns: Option<Estimate>,
-    /// A task handing the token to itself once, nothing touched.
+    /// Time of a task that hands the token to itself once, nothing touched.
     pub baseline_ns: Option<Estimate>,
-    /// A walk of the working set without a switch (of a `concurrent` case: alone), which the walks of the switching arm are compared with;
-    /// `None` without a working set, and for the reload.
+    /// Time of a walk of the working set without a switch (in a `concurrent` case: alone), with which the walks of the switching arm
+    /// are compared; `None` without a working set, and for the reload.
     pub walk_ns: Option<Estimate>,
-    /// Counted in the switching arm with nothing touched: by the kernel, or by a user-level mechanism.
+    /// Switches a hand-off in the switching arm with nothing touched, counted by the kernel or by a user-level mechanism.
     pub switches_per_handoff: Option<f64>,
-    /// Share of the kernel's switches that were involuntary; `None` in user space.
+    /// Share of the kernel's switches that were involuntary; `None` for user-level mechanisms.
     pub involuntary_share: Option<f64>,
-    /// The deciding cost of each repetition, which its interval is made of: total with a working set, else direct, else (across CPUs) the
-    /// hand-off.
+    /// The deciding cost of each repetition, from which its interval is computed: total with a working set, else direct, else (across
+    /// CPUs) the hand-off.
     pub repetitions_ns: Vec<f64>,
-    /// Single hand-offs, system calls and clock reading included.
+    /// Times of single hand-offs, with system calls and clock reading.
     pub tail_ns: Option<Tail>,
     /// Hardware and kernel counters.
     pub counters: Vec<CounterFinding>,
-    /// The most that reloading all lost lines could cost ([how](../method/knees-and-bounds.md)), from latencies measured here.
+    /// The most that reloading all lost lines could cost ([how](../method/knees-and-bounds.md)), from latencies measured in this run.
     pub reload_bound_ns: Option<f64>,
-    /// Published range.
+    /// Published range of the cost.
     pub sanity_band_ns: Option<Band>,
-    /// Samples left out.
+    /// Samples left out of the estimates.
     #[serde(flatten)]
     pub excluded: Excluded,
-    /// What to know about the numbers.
+    /// Notes on the numbers.
     #[serde(flatten, serialize_with = "flags_by_name")]
     #[schemars(with = "FlagsByName")]
     pub flags: Vec<Flag>,
 }
 
 impl CaseFinding {
-    /// Without numbers.
+    /// A finding without numbers.
     pub fn bare(case: Case) -> CaseFinding {
         CaseFinding {
             case,
@@ -312,7 +312,7 @@ impl CaseFinding {
         }
     }
 
-    /// The cost that the case is about: with its working set; without one that of a switch, or across CPUs of a hand-off.
+    /// The deciding cost: total with a working set; without one that of a switch, or across CPUs of a hand-off.
     pub fn deciding(&self) -> Option<&Estimate> {
         self.cost(deciding(&self.case))
     }
@@ -332,7 +332,7 @@ impl CaseFinding {
         }
     }
 
-    /// A hand-off with all that the case is about, as lmbench has it: the cost of a switch times the switches that a hand-off takes.
+    /// Cost of a hand-off as lmbench has it: the cost of a switch times the switches that a hand-off takes.
     pub fn handoff_cost(&self) -> Option<Estimate> {
         let switches = self
             .switches_per_handoff
@@ -340,12 +340,12 @@ impl CaseFinding {
         Some(self.deciding()?.scaled(switches.unwrap_or(1.0)))
     }
 
-    /// The switch itself with a working set, in nanoseconds: without data, and what it takes longer for having run cold.
+    /// Cost of the switch itself with a working set, in nanoseconds: the direct cost and the additional time with cold caches.
     pub fn switch_part_ns(&self) -> Option<f64> {
         Some(self.direct_ns.as_ref()?.estimate + self.indirect_kernel_ns.as_ref()?.estimate)
     }
 
-    /// Which part of the indirect cost is the larger one; `None` if their intervals do not distinguish them.
+    /// The larger part of the indirect cost; `None` if the intervals of the parts do not tell.
     pub fn larger_part(&self) -> Option<Part> {
         let (kernel, reload) = (
             self.indirect_kernel_ns.as_ref()?,
@@ -358,8 +358,8 @@ impl CaseFinding {
         }
     }
 
-    /// What the total cost is made of: direct, kernel and reload, as shares of their sum; a part that noise has put below 0 counts as
-    /// 0. `None` if the parts are not known, or the total may be nothing: shares of that are shares of noise.
+    /// Shares of direct, kernel and reload in their sum; a part that noise has put below 0 counts as 0. `None` if the parts are not
+    /// known, or if the total may be 0, because shares would then be noise.
     pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
         self.total_ns.as_ref().filter(|total| total.low > 0.0)?;
         let parts = [
@@ -373,39 +373,39 @@ impl CaseFinding {
     }
 }
 
-/// How much runs differ in the cost that a case is about, relative to it.
+/// Differences between runs in a case's deciding cost, relative to it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BetweenRuns {
-    /// Where it is from.
+    /// Source of the spread.
     pub source: Source,
-    /// Earlier runs of the case that count; too few do not make it `earlier-records`.
+    /// Number of earlier runs of the case that count; with too few of them the source is not `earlier-records`.
     pub earlier_runs: u32,
-    /// When the first of them was begun (RFC 3339, UTC).
+    /// Start of the first of these runs (RFC 3339, UTC).
     pub since: Option<String>,
-    /// When the last of them was begun.
+    /// Start of the last of these runs (RFC 3339, UTC).
     pub until: Option<String>,
-    /// Standard deviation.
+    /// Standard deviation between runs.
     pub share: f64,
-    /// Half an interval of the confidence that is reached, however long a run is.
+    /// Smallest half-width of the interval that even a very long run can reach.
     pub least_half_width: f64,
 }
 
-/// If it is known from how much runs differ.
+/// Source of a spread between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// Earlier records of the machine, named with `--history`.
+    /// Earlier records of this machine, named with `--history`.
     EarlierRecords,
-    /// Calibrated on other machines.
+    /// A constant calibrated on other machines.
     Assumed,
 }
 
 /// The walks of a working set after a switch.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reload {
-    /// What the 1st, 2nd, ... walk takes above a settled one, in nanoseconds.
+    /// Time of the 1st, 2nd, ... walk above a settled walk, in nanoseconds.
     pub walks_ns: Vec<Estimate>,
-    /// A settled walk: the mean of the last three after each switch.
+    /// Time of a settled walk: the mean of the last three after each switch.
     pub settled_ns: Estimate,
 }
 
@@ -420,72 +420,72 @@ pub struct CurvePoint {
     pub total_ns: f64,
 }
 
-/// A size at which the curve changes its course.
+/// A size at which the cost curve changes its slope.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Knee {
-    /// Between this size ...
+    /// The size before the knee.
     pub after_bytes: u64,
-    /// ... and this one.
+    /// The size after the knee.
     pub before_bytes: u64,
     /// Share of bootstrap resamples that put a knee at the same place or one grid step beside it.
     pub confidence: f64,
-    /// The cache or TLB that it sits at, such as `L2: one array fits, two do not`; `None` if none is near.
+    /// Cache or TLB of about that size, such as `L2: one array fits, two do not`; `None` if none is near.
     pub cause: Option<String>,
 }
 
-/// A stretch of the curve of one character.
+/// A stretch of the curve between two knees.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Region {
-    /// First size in it.
+    /// First size of the region.
     pub from_bytes: u64,
-    /// Last size in it.
+    /// Last size of the region.
     pub to_bytes: u64,
-    /// Smallest total cost in it, in nanoseconds.
+    /// Smallest total cost in the region, in nanoseconds.
     pub low_ns: f64,
-    /// Largest total cost in it.
+    /// Largest total cost in the region, in nanoseconds.
     pub high_ns: f64,
-    /// Where the arrays of this region live: `L1d`, `L2`, `L3`, `memory`, as the machine's caches say.
+    /// Cache that holds the arrays of this region: `L1d`, `L2`, `L3`, or `memory`.
     pub name: String,
 }
 
 /// Cost over size under otherwise equal conditions.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Curve {
-    /// What the points have in common: `pipe, process, 2 tasks, stride 8 B, rmw`.
+    /// Conditions that the points have in common: `pipe, process, 2 tasks, stride 8 B, rmw`.
     pub title: String,
-    /// By size.
+    /// Points by ascending size.
     pub points: Vec<CurvePoint>,
-    /// Between the regions.
+    /// Knees between the regions.
     pub knees: Vec<Knee>,
-    /// In order.
+    /// Regions by ascending size.
     pub regions: Vec<Region>,
 }
 
-/// What the cycles of a case look like, beyond the trimmed means that its cost is made of.
+/// Statistics of a case's cycles, beyond the trimmed means that give its cost.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CycleFinding {
-    /// How many there are, of those that the cost is made of.
+    /// Number of cycles that enter the cost.
     pub n: usize,
-    /// The plain mean of the deciding cost: a tail that is cut off elsewhere is in it.
+    /// Plain mean of the deciding cost, which includes the tail that the trimmed mean leaves out.
     pub mean_ns: f64,
-    /// How much a cycle is like the one before it, from -1 to 1; far from 0 they are no independent values, which is why the
-    /// repetitions are taken for these. `None` if nothing varies.
+    /// Correlation of a cycle with the one before, from -1 to 1. Far from 0 cycles are not independent, so repetitions are taken as the
+    /// independent values. `None` if nothing varies.
     pub autocorrelation: Option<f64>,
 }
 
-/// How often another hardware thread shared the core while a case was measured, and what a switch cost then.
+/// Share of cycles on a shared core, and the cost on it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Shared {
     /// Share of the cycles in which the core was shared.
     pub share: f64,
-    /// Whether the costs of the case are those on a core of its own: enough cycles were.
+    /// Whether the costs of the case are those on an unshared core only, because there were enough such cycles.
     pub is_left_out: bool,
-    /// The deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` if too few cycles were.
+    /// Deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` if there were too few such cycles.
     pub cost_ns: Option<Estimate>,
 }
 
 impl Shared {
-    /// Whether cycles on a shared core are among those that the costs are of: too few others were there.
+    /// Whether cycles on a shared core are included in the costs, because there were too few others.
     pub fn is_in_costs(&self) -> bool {
         !self.is_left_out
     }
@@ -494,31 +494,31 @@ impl Shared {
 /// A part of the indirect cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The switch itself, whose lines the walks evicted.
+    /// The switch itself, whose cache lines the walks evicted.
     ColdSwitch,
-    /// The task's own data, which have to be loaded again.
+    /// The task's own data, which must be loaded again.
     Reload,
 }
 
 /// The core's clock over a run.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoreFinding {
-    /// Core cycles a second at which all costs are given: the median of all moments, the speed that the core mostly had. `None` if the
-    /// cycles of a multiplication are not known of this core.
+    /// Core cycles a second at which all costs are given: the median over the run, the core's usual speed. `None` if the cycles of a
+    /// multiplication are not known for this core.
     pub hertz: Option<f64>,
-    /// The same at the fastest steady speed seen.
+    /// Core cycles a second at the fastest steady speed seen.
     pub fastest_hertz: Option<f64>,
 }
 
-/// What was asked for.
+/// Requirements of the run.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Plan")]
 pub struct Wanted {
-    /// The relative half-width asked for: 0.01 is 1 %.
+    /// Wanted relative half-width: 0.01 is 1 %.
     pub precision: f64,
-    /// Asked for: 0.9 is 90 %.
+    /// Wanted confidence: 0.9 is 90 %.
     pub confidence: f64,
-    /// Name of the ready-made list of cases.
+    /// Name of the preset list of cases.
     pub preset: String,
 }
 
@@ -534,15 +534,15 @@ impl From<&Plan> for Wanted {
     }
 }
 
-/// Which way of sharing loses more.
+/// The way of sharing a cache that loses more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LosesMore {
-    /// Taking turns on one CPU.
+    /// Time-sharing on one CPU.
     InTurn,
-    /// Running at once on two.
+    /// Concurrent use from two CPUs.
     AtOnce,
-    /// The intervals allow both.
+    /// Undecided, because the intervals allow both.
     #[serde(rename = "not-told")]
     Undecided,
 }
@@ -550,11 +550,11 @@ pub enum LosesMore {
 /// A difference with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Difference {
-    /// The difference.
+    /// Centre of the difference.
     pub estimate: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -577,56 +577,56 @@ impl Difference {
     }
 }
 
-/// One size, shared both ways; in nanoseconds a walk.
+/// A cache shared in turn and at once, at one size; in nanoseconds a walk.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SharedCache {
-    /// What each task walks over.
+    /// Memory that each task walks over.
     pub working_set: WorkingSet,
-    /// Place of the case that takes turns among the results; `None` if there is none.
+    /// Index of the time-sharing case among the results; `None` if there is none.
     #[serde(skip)]
     pub in_turn: Option<usize>,
-    /// Place of the case that runs at once.
+    /// Index of the concurrent case among the results.
     #[serde(skip)]
     pub at_once: usize,
-    /// A walk of one task alone.
+    /// Time of a walk of one task alone.
     pub alone_ns: Option<Estimate>,
-    /// By how much a walk after a switch is slower.
+    /// Additional time of a walk after a switch.
     pub in_turn_ns: Option<Estimate>,
-    /// By how much a walk beside the other task's is slower.
+    /// Additional time of a walk during the other task's walk.
     pub at_once_ns: Option<Estimate>,
-    /// The former less the latter; `None` if it is withheld.
+    /// Loss in turn minus loss at once; `None` if withheld.
     pub in_turn_less_at_once_ns: Option<Difference>,
-    /// Which loses more.
+    /// The way that loses more.
     pub loses_more: LosesMore,
-    /// Why the two are not compared.
+    /// Why the two ways are not compared, if so.
     pub why: Option<String>,
 }
 
-/// Load latency at one size.
+/// Load latency at one size of memory.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Latency")]
 pub struct LoadLatency {
-    /// Size of the memory.
+    /// Size of the memory, in bytes.
     pub size_bytes: u64,
-    /// A load, in nanoseconds.
+    /// Time of a load, in nanoseconds.
     pub load_ns: f64,
 }
 
-/// Everything found in a record.
+/// All findings of a record.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
-    /// What was asked for.
+    /// Requirements of the run.
     pub plan: Wanted,
-    /// One for each case of the plan, in its order.
+    /// One finding for each case of the plan, in order.
     pub results: Vec<CaseFinding>,
-    /// One for each set of results that differ in size alone and have four sizes or more.
+    /// One curve for each set of results that differ only in size and have at least four sizes.
     pub curves: Vec<Curve>,
-    /// One for each size at which two tasks walked [at once](../method/shared-cache.md); empty without `--concurrent`.
+    /// One entry for each size at which two tasks walked [at once](../method/shared-cache.md); empty without `--concurrent`.
     pub shared_cache: Vec<SharedCache>,
     /// Load latency by size, measured in this run.
     pub latencies_ns: Vec<LoadLatency>,
     /// The core's clock; `None` if nothing was sampled.
     pub core: Option<CoreFinding>,
-    /// Notes on the run as a whole: cut off, interrupted, clock drifted.
+    /// Notes on the whole run: cut off, interrupted, clock drifted.
     pub flags: Vec<Flag>,
 }

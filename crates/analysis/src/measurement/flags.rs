@@ -33,7 +33,7 @@ pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
 }
 
 impl CaseFinding {
-    /// Names of the flags that make the cost of its bare switch or hand-off suspect, not that of its data alone.
+    /// Names of the flags that make the cost of the bare switch or hand-off suspect, and not only that of its data.
     pub fn doubts_of_switch(&self) -> Vec<&'static str> {
         let cost = self.direct_ns.as_ref().or(self.handoff_ns.as_ref());
         let is_of_it = |flag: &&Flag| match flag.name {

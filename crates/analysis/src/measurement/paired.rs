@@ -76,11 +76,11 @@ impl Level {
 /// Which cycles a value stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Those on a core of our own.
+    /// Cycles on an unshared core.
     Unshared,
-    /// Those on a shared one.
+    /// Cycles on a shared core.
     Shared,
-    /// All.
+    /// All cycles.
     Every,
 }
 

@@ -7,22 +7,22 @@ use switchcost_units::TickRate;
 
 use crate::measurement::cleanliness::reasons_of_window;
 
-/// The mean of one arm over one window of cycles.
+/// Mean of one arm over one window of cycles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Index into the plan's cases.
     pub case: u32,
-    /// Which arm.
+    /// The arm.
     pub arm: Arm,
-    /// When it was taken, in seconds since the start of the run.
+    /// Time of the window, in seconds since the start of the run.
     pub at_seconds: f64,
-    /// Time a hand-off, with its walk.
+    /// Time of a hand-off with its walk, in seconds.
     pub handoff_seconds: f64,
-    /// Names of the reasons why it does not enter an estimate; none for a clean one.
+    /// Names of the reasons for which the window enters no estimate; empty if it was undisturbed.
     pub left_out: Vec<&'static str>,
 }
 
-/// All points of a record, in its order.
+/// All points of a record, in order.
 pub fn points(record: &MeasureRecord) -> Vec<Point> {
     let rate = record.header.clock.ticks_per_second;
     record

@@ -18,8 +18,7 @@ use crate::measurement::speed::Speed;
 /// 20 to 50 parts in a million, and stay where they are.
 const DRIFT_LIMIT: f64 = 50e-6;
 
-/// Everything that a record says. Deterministic: the same record gives the same findings, in whatever order its
-/// samples stand.
+/// Analyses a record. The result is deterministic, and independent of the order of samples.
 pub fn analyse(record: &MeasureRecord) -> Findings {
     let header = &record.header;
     let rate = header.clock.ticks_per_second;

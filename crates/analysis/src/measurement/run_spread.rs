@@ -7,12 +7,12 @@ use crate::measurement::deciding::hands_over_across_cpus;
 use crate::measurement::findings::{BetweenRuns, Source};
 use crate::statistics::Estimate;
 
-/// What runs of one machine differ by if nothing shows it, relative to the cost: a standard deviation. Calibrated on shared virtual
+/// Assumed standard deviation between runs of one machine, relative to the cost, if no records show it. Calibrated on shared virtual
 /// machines, where it was 0.5 to 2.6 % (`docs/method/statistics.md`).
 pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 
-/// The same of hand-offs across CPUs, which stay in one state of the idle CPU or another for tens of seconds. Calibrated on 24 records of one
-/// case on one shared virtual machine, taken within an hour, where it was 0.13.
+/// Assumed standard deviation between runs for hand-offs across CPUs, which stay in one state of the idle CPU or another for tens of
+/// seconds. Calibrated on 24 records of one case on one shared virtual machine, taken within an hour, where it was 0.13.
 pub const ASSUMED_ACROSS_CPUS: f64 = 0.15;
 
 /// What is assumed of the runs of a cost of a case. What a task does alone, before any hand-off, is on one CPU wherever the others are.
@@ -34,8 +34,8 @@ pub(crate) const FREEDOM: f64 = 6.0;
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
-    /// The same with an interval for its ratio to other cases of its run that have the same mechanism and number of tasks: what runs
-    /// differ by is theirs, too (`docs/method/statistics.md`).
+    /// The deciding cost with an interval for ratios to other cases of the same run that have the same mechanism and number of tasks:
+    /// differences between runs cancel in these (`docs/method/statistics.md`).
     pub fn estimate_within_run(&self) -> Estimate {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
         Estimate {

@@ -54,11 +54,11 @@ pub(crate) struct Speed {
 /// Whose the core was in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// Ours alone.
+    /// An unshared core.
     Unshared,
-    /// Another hardware thread had a part of it.
+    /// A core shared with another hardware thread.
     Shared,
-    /// The speed changed within the cycle, or a probe was disturbed.
+    /// A core whose speed changed within the cycle, or a disturbed probe.
     Unsteady,
 }
 

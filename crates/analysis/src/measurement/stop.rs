@@ -10,18 +10,18 @@ use crate::measurement::speed::Speed;
 use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 
-/// No case is done before: an interval that rests on the two extreme values alone is not to be stopped by.
+/// Least number of repetitions before a case may be done: an interval of the two extreme values alone must not end it.
 pub const MIN_REPETITIONS: usize = 8;
 
-/// Whether the interval of a case is as narrow as the plan wants it. The interval is that of the total cost if
-/// there is a working set, else of the direct cost, else (across CPUs) of the hand-off: the one that is printed, if earlier runs of the
-/// machine do not differ by too much for that, and else that within the run.
+/// Whether the interval of a case is as narrow as the plan wants. The interval is that of the total cost if there is a working set,
+/// else of the direct cost, else (across CPUs) of the hand-off. It is the printed interval if earlier runs of the machine do not differ
+/// by too much for that, else the one within the run.
 ///
-/// `cycles` are those of this case so far. Meant to be asked after each repetition: takes a millisecond or so. Cycles are
-/// taken as they come, on a core of one's own or a shared one: which were which is known at the end of the run.
+/// `cycles` are those of this case so far. Meant to be called after each repetition; takes a millisecond or so. Cycles on shared and
+/// unshared cores are taken alike, because they are told apart only at the end of the run.
 ///
-/// Stopping at the first narrow interval favours intervals that are narrow by luck (Anscombe 1953, "Sequential
-/// estimation"): simulated, intervals of 90 % then cover the truth in 87 to 91 of 100 runs.
+/// Stopping at the first narrow interval favours intervals that are narrow by luck (Anscombe 1953, "Sequential estimation"): in
+/// simulations, intervals of 90 % then cover the truth in 87 to 91 of 100 runs.
 pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
     let plan = &header.plan;
     decisive(header, case_index, cycles).is_some_and(|(case, values)| {

@@ -7,7 +7,12 @@ use crate::statistics::order_statistics::median;
 /// Of every interval.
 const CONFIDENCE: f64 = 0.9;
 
-/// Each array gives the median of its rounds, since others may have the CPU in some. Arrays at other places are independent.
+/// Estimates a price from arrays at independent places. Each array gives the median of its rounds, since other tasks may have the CPU
+/// in some.
+///
+/// # Errors
+///
+/// If there are too few arrays.
 ///
 /// # Errors
 /// If there are too few.

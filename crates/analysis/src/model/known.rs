@@ -12,7 +12,7 @@ const USUAL: f64 = 1.0;
 /// As many as the widest cores begin: ten a cycle of 4.8 GHz.
 const FASTEST: f64 = 48.0;
 
-/// Instructions that a program gets through in a nanosecond of CPU time.
+/// Instructions that a program executes per nanosecond of CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InstructionRate {
     usual: f64,
@@ -20,7 +20,7 @@ pub struct InstructionRate {
 }
 
 impl InstructionRate {
-    /// As counted; of a program whose instructions are not, as usual on any machine.
+    /// The counted rate, or the usual rate of any program if nothing was counted.
     pub fn new(counted: &CountedTurns) -> InstructionRate {
         match counted.instructions_per_ns() {
             Some(usual) if usual > 0.0 => InstructionRate {
@@ -35,7 +35,7 @@ impl InstructionRate {
     }
 }
 
-/// What a switch likely costs, by what others touched and how long the program then runs; with the kernel's own way.
+/// Likely costs of a switch by what others touched and by how long the program then runs, with the kernel's switch path.
 pub fn points(profile: &Profile, prices: &Prices, rate: InstructionRate) -> Vec<KnownPoint> {
     let mut footprints: Vec<Bytes> = prices.lines.iter().map(|price| price.away_bytes).collect();
     footprints.sort_unstable();
@@ -65,7 +65,7 @@ pub fn points(profile: &Profile, prices: &Prices, rate: InstructionRate) -> Vec<
         .collect()
 }
 
-/// As many lines as nine of ten cuts use within each time, in the turn with the most instructions for its time.
+/// 90th percentile over switch points of lines used within each time, in the time slice with the most instructions for its length.
 pub fn most_lines(profile: &Profile, rate: InstructionRate) -> Vec<KnownLines> {
     let times = profile.times_instructions.iter().zip(&profile.lines);
     times

@@ -14,7 +14,7 @@ use super::interval::BATCHES;
 use super::lengths::{Lengths, Segment, Turns};
 use crate::{Flag, FlagName};
 
-/// Takes the intervals of a record, batch by batch, and draws the findings from them.
+/// Takes the intervals of a record, batch by batch, and computes the findings.
 pub struct Analyser<'a> {
     head: &'a Simulation,
     options: Options,
@@ -31,7 +31,7 @@ pub struct Analyser<'a> {
 }
 
 impl<'a> Analyser<'a> {
-    /// For the intervals of this head's record.
+    /// Begins the analysis of a record with this head.
     pub fn new(head: &'a Simulation, options: Options) -> Self {
         let names = ProgramNames::new(head);
         let designs: Vec<DesignSums> = head
@@ -60,7 +60,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Adds intervals; those of designs, causes and processes that the head does not hold are left out.
+    /// Adds intervals. Intervals of designs, causes and processes that the head does not name are ignored.
     pub fn add(&mut self, intervals: &[Interval]) {
         for interval in intervals {
             let is_known = (interval.process as usize) < self.head.processes.len()
@@ -83,7 +83,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// What was found.
+    /// Returns the findings.
     pub fn finish(mut self) -> Findings {
         (0..self.designs.len()).for_each(|index| self.close(index));
         let segments = Lengths::new(self.lengths, self.head);

@@ -6,10 +6,10 @@ use switchcost_design::result::Simulation;
 
 use super::lengths::{Lengths, Turns};
 
-/// What is asked of the analysis.
+/// Options of the analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Curves are cut off where only this share of the segments remains.
+    /// Curves are cut off when only this share of the segments remains.
     pub cut_share: f64,
     /// Confidence of the intervals.
     pub confidence: f64,

@@ -7,9 +7,9 @@ use super::findings::FULL_FROM;
 /// What the growth of the lines in a level says of a longer trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Filling {
-    /// So many instructions fill it.
+    /// Number of instructions that fill the level.
     At(f64),
-    /// Nothing came in over the last half: more of the same does not fill it.
+    /// The level will not fill: no line came in over the last half of the trace.
     Never,
 }
 

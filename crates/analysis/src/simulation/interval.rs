@@ -10,7 +10,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The least number of batches that an interval is made from.
 pub(crate) const MIN_BATCHES: usize = 20;
 
-/// Fewer segments have no interval.
+/// Least number of segments for an interval.
 pub const FEWEST_SEGMENTS: u64 = 2 * MIN_BATCHES as u64;
 
 /// Segments are put into so many batches.
@@ -19,7 +19,7 @@ pub(crate) const BATCHES: usize = 40;
 /// Of a mean this is batch means; the name says what was done.
 pub(crate) const METHOD: &str = "batches of consecutive segments, jackknife, Student's t";
 
-/// Student's interval around `estimate` from the values of the statistic without one batch each.
+/// Student's interval around `estimate` from the values of the statistic without each batch in turn.
 pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let n = without_one.len() as f64;
     let mean = without_one.iter().sum::<f64>() / n;

@@ -6,36 +6,36 @@ use switchcost_design::result::Simulation;
 
 use super::findings::{Cost, Findings};
 
-/// A design under one order of the turns.
+/// A design under one order of time slices.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OrderFinding {
-    /// The design.
+    /// Name of the design.
     pub design: String,
-    /// Who ran next.
+    /// Name of the schedule.
     pub order: String,
-    /// Length of a turn, if turns had one.
+    /// Quantum in instructions, if there is one.
     pub quantum_instructions: Option<u64>,
     /// Shortest and longest time of a cycle in nanoseconds.
     pub cycle_ns: Option<[f64; 2]>,
     /// All switches.
     pub switches: u64,
-    /// Those of them that the scheduler made.
+    /// Involuntary switches, made by the scheduler.
     pub involuntary_switches: u64,
     /// Average cost of a switch, net.
     pub average_cost_cycles: Cost,
-    /// What a switch loses to others.
+    /// Cycles that a switch loses to others.
     pub lost_cycles: Cost,
     /// Average cost times switches over all cycles.
     pub overhead: Option<f64>,
-    /// All excess cycles over all cycles: what is lost to switches, without a cut-off.
+    /// All excess cycles over all cycles, without a cut-off.
     pub excess_share: Option<f64>,
     /// All cycles of the shared hierarchy.
     pub cycles: u64,
-    /// The same over the fewest that the design takes under any of the orders, less 1.
+    /// Cycles over the fewest that the design takes under any of the orders, minus 1.
     pub over_fewest: Option<f64>,
 }
 
-/// Whether these are simulations of the same work, the source with its instructions, loads and stores, in several orders.
+/// Whether the records simulate the same work (source, instructions, loads and stores) in several orders.
 pub fn are_orders(records: &[&Simulation]) -> bool {
     let work = |head: &Simulation| {
         let trace = &head.trace;
@@ -55,8 +55,7 @@ pub fn are_orders(records: &[&Simulation]) -> bool {
             .any(|pair| order(pair[0]) != order(pair[1]))
 }
 
-/// One finding for each design of each record: by design in the order of their first occurrence, then by the first occurrence
-/// of their order, then by quantum.
+/// One finding for each design of each record, sorted by the first occurrence of the design, then of the order, then by quantum.
 pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
     let mut all: Vec<OrderFinding> = records
         .iter()

@@ -37,26 +37,26 @@ const UNSEEN: f64 = 3.0;
 /// A regression is not trusted far beyond the largest value that it was made from.
 const MOST_BEYOND: f64 = 2.0;
 
-/// A trace that is shorter than so many parts need.
+/// A trace that is too short for the wanted parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort {
-    /// Instructions in it.
+    /// Instructions in the trace.
     pub found: u64,
     /// Instructions needed.
     pub needed: u64,
 }
 
-/// Which tiles of a trace are simulated.
+/// The tiles of a trace that are simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// First instructions of all tiles, and after them the end of the trace.
+    /// First instructions of all tiles, then the end of the trace.
     pub tiles: Vec<u64>,
-    /// The tiles that are simulated, in their order.
+    /// Indices of the simulated tiles, ascending.
     pub parts: Vec<usize>,
 }
 
 impl Choice {
-    /// The instructions of what is simulated.
+    /// Instruction ranges of the simulated tiles.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.parts
             .iter()
@@ -64,7 +64,7 @@ impl Choice {
             .collect()
     }
 
-    /// The tile that an instruction is in.
+    /// Index of the tile that contains an instruction.
     pub fn tile_of(&self, instruction: u64) -> usize {
         self.tiles
             .partition_point(|start| *start <= instruction)
@@ -72,7 +72,11 @@ impl Choice {
     }
 }
 
-/// What of a trace of so many instructions is simulated for a share of it: 1 tile in so many, the next whole number below 1 / `share`.
+/// Chooses tiles of a trace to simulate: 1 tile in n, where n is the next whole number below 1 / `share`.
+///
+/// # Errors
+///
+/// If the trace is too short.
 ///
 /// # Errors
 /// A trace that is too short.
@@ -103,30 +107,30 @@ pub fn choose_parts(instructions: u64, share: f64, seed: u64) -> Result<Choice, 
 pub struct SampleQuantity {
     /// `misses`, `cycles`, `excess_cycles` (shared less private, first touches apart), `lost_cycles`, `gained_cycles`.
     pub what: &'static str,
-    /// Of which hierarchy, if it is of one.
+    /// View of the number, if it belongs to one.
     pub view: Option<View>,
-    /// In which cache or TLB, for misses.
+    /// Cache or TLB, for misses.
     pub level: Option<String>,
-    /// Of the whole trace.
+    /// Estimate for the whole trace.
     pub total: Cost,
-    /// The same, of a thousand instructions.
+    /// Estimate per thousand instructions.
     pub per_thousand_instructions: Option<f64>,
 }
 
-/// What parts say of a design.
+/// Estimates of a design from parts of a trace.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SampleFinding {
-    /// The design's name.
+    /// Name of the design.
     pub name: String,
-    /// Its numbers.
+    /// Estimated numbers of the design.
     pub quantities: Vec<SampleQuantity>,
 }
 
 /// What is taken of each part: what it is, and how to find it.
 type Taken = (&'static str, Option<View>, Option<String>, f64);
 
-/// What parts say of each design: `parts` are the tiles of `choice`, `last_uses` what the last uses of every tile came to by
-/// themselves.
+/// Estimates for each design. `parts` are the findings of the tiles of `choice`, `last_uses` the counts of every tile's last uses
+/// alone.
 pub fn over_parts(
     choice: &Choice,
     parts: &[PartResult],

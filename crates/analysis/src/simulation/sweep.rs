@@ -2,28 +2,28 @@
 
 use super::findings::DesignFinding;
 
-/// All variants of one base.
+/// All variants of one base design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
-    /// The design that was varied.
+    /// Name of the base design.
     pub base: String,
     /// Fields with more than one value, the slowest first.
     pub axes: Vec<Axis>,
-    /// The value on each axis, and the design's place.
+    /// For each design its value index on each axis, and its place among the designs.
     pub members: Vec<(Vec<usize>, usize)>,
 }
 
-/// One field, and the values that it takes.
+/// One varied field with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Levels and field, as `--vary` names them: `L1I+L1D.size`.
+    /// Levels and field as `--vary` names them: `L1I+L1D.size`.
     pub field: String,
-    /// In the order of their first occurrence.
+    /// Values, by first occurrence.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// The levels that it changes.
+    /// Levels that the axis varies.
     pub fn levels(&self) -> impl Iterator<Item = &str> {
         self.field
             .rsplit_once('.')
@@ -33,7 +33,7 @@ impl Axis {
 }
 
 impl Sweep {
-    /// The fields, as they stand above [`Sweep::label`].
+    /// Names of the fields, as a heading above [`Sweep::label`].
     pub fn fields(&self) -> String {
         self.axes
             .iter()
@@ -42,7 +42,7 @@ impl Sweep {
             .join(",")
     }
 
-    /// What distinguishes a design from the others: the values of its fields.
+    /// Label of a design: the values of its varied fields.
     pub fn label(&self, values: &[usize]) -> String {
         let of_axes = self.axes.iter().zip(values);
         of_axes
@@ -67,7 +67,7 @@ fn parts(name: &str) -> Option<Parts<'_>> {
         .map(|fields| (base, fields))
 }
 
-/// One for each base that has variants of the same fields.
+/// One sweep for each base design that has variants of the same fields.
 pub fn sweeps(designs: &[DesignFinding]) -> Vec<Sweep> {
     let named: Vec<(usize, Parts<'_>)> = designs
         .iter()

@@ -12,41 +12,41 @@ use switchcost_units::Bytes;
 
 use crate::model::LinePrices;
 
-/// A reload of lines lost to others, in time.
+/// Time to reload lines lost to others.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TimeLost {
-    /// The processor that the prices were measured on; hostile data.
+    /// Processor on which the prices were measured; hostile text until escaped.
     pub cpu_model: Option<String>,
-    /// For a switch, if all loads from anywhere overlap with others.
+    /// Time per switch if all loads from anywhere overlap, in nanoseconds.
     pub low_ns: f64,
-    /// For a switch, as the lines were asked for.
+    /// Time per switch with each line priced by its kind, in nanoseconds.
     pub likely_ns: f64,
-    /// For a switch, if each of these loads waits for the one before.
+    /// Time per switch if each load waits for the one before, in nanoseconds.
     pub high_ns: f64,
-    /// For a switch: the cycles lost to others, taken for time.
+    /// Cycles lost to others per switch, converted to time.
     pub cycles_ns: Option<f64>,
-    /// Lost lines that have no price, of which nothing is in these times.
+    /// Share of lost lines that have no price and are in none of these times.
     #[serde(
         rename = "unpriced_percent",
         serialize_with = "super::rows::in_percent"
     )]
     pub unpriced_share: Option<f64>,
-    /// The lines, by where they were found and how they were asked for.
+    /// Lost lines by the levels that held and missed them, and by kind.
     pub lines: Vec<PricedLines>,
 }
 
 /// Lost lines of one kind.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PricedLines {
-    /// The level that the process would have found them in alone.
+    /// Level in which the process would have found the lines alone.
     pub found_alone: String,
-    /// The farthest level that missed them.
+    /// Farthest level that missed the lines.
     pub missed: String,
-    /// How they were asked for.
+    /// How the lines were requested.
     pub kind: Kind,
-    /// How many, for a switch.
+    /// Number of lines per switch.
     pub lines: f64,
-    /// Low, likely and high price of one; none if none was measured.
+    /// Low, likely and high price of one line in nanoseconds; `None` if there is no price.
     pub line_ns: Option<[f64; 3]>,
 }
 

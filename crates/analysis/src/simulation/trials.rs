@@ -8,26 +8,26 @@ use super::interval::of_mean;
 
 const METHOD: &str = "Student's t over trials";
 
-/// A design over several trials.
+/// Findings of a design over several trials.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TrialFinding {
-    /// The design.
+    /// Name of the design.
     pub name: String,
-    /// The average cost of each trial that has one, in the order given.
+    /// Average cost of each trial that has one, in the order given.
     pub costs_cycles: Vec<f64>,
-    /// Their mean.
+    /// Mean of the trials' average costs.
     pub average_cost_cycles: Cost,
-    /// Mean of what each trial lost to others, a switch.
+    /// Mean over trials of the cycles lost to others per switch.
     pub lost_cycles: Cost,
-    /// Mean of what each trial gained from others, a switch.
+    /// Mean over trials of the cycles gained from others per switch.
     pub gained_cycles: Cost,
-    /// Mean of what the state of replacement, prefetch and buffers differs by, a switch.
+    /// Mean over trials of the cycles per switch due to the state of replacement, prefetch and buffers.
     pub state_cycles: Cost,
     /// Overhead over trials, as a share.
     pub overhead: Cost,
 }
 
-/// One finding for each design that occurs in any of the trials, by name, in the order of their first occurrence.
+/// One finding for each design of any trial, by first occurrence of its name.
 pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
     let mut names: Vec<&str> = Vec::new();
     for design in trials.iter().flat_map(|trial| &trial.designs) {

@@ -12,19 +12,19 @@ use crate::statistics::signed_rank::{critical_rank, smallest_n};
 /// A quantity with its interval.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Estimate {
-    /// The centre.
+    /// Centre of the interval.
     pub estimate: f64,
     /// Lower end of the interval, which holds for other runs of the machine, too.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Both ends of the interval from this run alone: it holds for the time in which it was taken.
+    /// Both ends of the interval from this run alone, which holds only for the time of the run.
     pub within_run: (f64, f64),
-    /// Number of independent repetitions behind it (fresh processes, fresh pages).
+    /// Number of independent repetitions (fresh processes, fresh pages).
     pub n: usize,
-    /// Confidence level actually reached, at least the one asked for.
+    /// Confidence level actually reached, at least the requested one.
     pub confidence: f64,
-    /// How centre and interval were found.
+    /// Method of the centre and the interval.
     pub method: &'static str,
     /// The t-interval of the mean at 90 %, as Li, Ding and Shen 2007 report: (low, high).
     pub t90: Option<(f64, f64)>,
@@ -33,12 +33,13 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// This over another, of which both ends are above 0: the ends of the ratio if both intervals hold, no tighter than one of its own would be.
+    /// Ratio of this estimate to another whose interval is above 0: the ends if both intervals hold, at least as wide as the ratio's
+    /// own interval.
     pub fn over(&self, other: &Estimate) -> (f64, f64) {
         (self.low / other.high, self.high / other.low)
     }
 
-    /// The same in another unit, `factor` of which make one of this.
+    /// Returns the estimate in another unit, of which `factor` make one of this unit.
     pub fn scaled(&self, factor: f64) -> Estimate {
         Estimate {
             estimate: self.estimate * factor,
@@ -61,22 +62,22 @@ impl Estimate {
         }
     }
 
-    /// What so many a second take of one CPU, in percent, if this is nanoseconds.
+    /// Percentage of one CPU that `a_second` of these per second take, if the estimate is in nanoseconds.
     pub fn percent_of_a_cpu(&self, a_second: f64) -> f64 {
         self.estimate * a_second / 1e7
     }
 
-    /// Whether the interval lies on one side of zero.
+    /// Whether the interval does not cover zero.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
-    /// Half the interval's length over the estimate's size.
+    /// Half the interval's length relative to the estimate.
     pub fn relative_half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.estimate.abs()
     }
 
-    /// The same of the interval from this run alone.
+    /// Half the length of the interval within this run, relative to the estimate.
     pub fn relative_half_width_within_run(&self) -> f64 {
         (self.within_run.1 - self.within_run.0) / 2.0 / self.estimate.abs()
     }

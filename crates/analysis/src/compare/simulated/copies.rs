@@ -5,19 +5,19 @@ use switchcost_design::result::Simulation;
 use super::designs::is_same;
 use super::traces::TraceKey;
 
-/// Two records of which one is a copy.
+/// Two records of which one is a copy of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// Both on the base's side, at these places.
+    /// Both are base records, at these places.
     InBase(usize, usize),
-    /// Both on the new side.
+    /// Both are new records, at these places.
     InNew(usize, usize),
-    /// One on each side.
+    /// One is a base record, the other a new one, at these places.
     OnBothSides(usize, usize),
 }
 
-/// The first record that is there twice. A simulation is the same each time, so on one side the same design on the same
-/// trace is a copy, whenever it was made; on both sides only the same record is: a new version may count otherwise.
+/// Finds the first record that occurs twice. A simulation is deterministic, so on one side the same design on the same trace is a copy,
+/// whenever it was made. On both sides only the same record is a copy, because a new version may count differently.
 pub fn copied(base: &[&Simulation], new: &[&Simulation]) -> Option<Copied> {
     let among = |side: &[&Simulation]| {
         pairs(side.len(), side.len()).find(|(a, b)| a < b && repeats(side[*a], side[*b]))

@@ -37,14 +37,14 @@ impl<'a> TraceKey<'a> {
 /// How the traces of two sides belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// The same ones; for each record of the base the place of its partner.
+    /// Both sides have the same traces; for each base record the place of its partner.
     Same(Vec<usize>),
     /// No trace is on both sides.
     Others {
         /// Whether a side has but one.
         has_single: bool,
     },
-    /// Some traces are on both sides, some are not.
+    /// Some traces are on both sides, and some are not.
     Overlapping,
 }
 

@@ -4,7 +4,7 @@ use switchcost_record::{Between, Case, Class, Mechanism, Policy, Relation, Vecto
 use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
-/// The conditions of a case on one level, as the first fields of an object.
+/// Conditions of a case in flat form, as the first fields of an object.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Conditions<'a> {
     /// How the token is handed over.
