@@ -7,38 +7,38 @@ use strum::Display;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WriteBuffers {
-    /// How many stores they hold.
+    /// Number of stores that the buffers hold.
     pub count: u32,
-    /// Cycles from the moment that a store is the oldest until it is written, if the next level takes it without a
-    /// miss of its own; the cycles that the levels below take come on top.
+    /// Cycles from the moment that a store is the oldest until it is written, if the next level takes it without a miss. The cycles of
+    /// later levels are added.
     pub drain_cycles: u32,
 }
 
-/// A few lines that have just left a level, fully associative, LRU (Jouppi, ISCA 1990).
+/// A fully associative LRU cache of lines that a level has just evicted (Jouppi, ISCA 1990).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VictimCache {
-    /// How many.
+    /// Number of lines.
     pub lines: u32,
-    /// Cycles of a miss that finds its line here, instead of the level's miss cycles.
+    /// Cycles of a miss that finds its line in the victim cache, instead of the level's miss cycles.
     pub hit_cycles: u32,
 }
 
-/// FIFO queues of lines that follow a miss (Jouppi, ISCA 1990); only the head of each is compared.
+/// FIFO queues of prefetched lines after a miss (Jouppi, ISCA 1990); only the head of each is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamBuffers {
-    /// How many queues; the one not used for longest is given to a new stream.
+    /// Number of queues. A new stream gets the least recently used one.
     pub count: u32,
-    /// Lines in each.
+    /// Lines in each queue.
     pub depth: u32,
-    /// Cycles of a miss that finds its line here, instead of the level's miss cycles.
+    /// Cycles of a miss that finds its line in a stream buffer, instead of the level's miss cycles.
     pub hit_cycles: u32,
-    /// So many fills of lines one after the other before a stream begins (the allocation filter of Palacharla and
-    /// Kessler, ISCA 1994); 1 if each fill begins one.
+    /// Fills of consecutive lines before a stream begins (the allocation filter of Palacharla and Kessler, ISCA 1994); 1 if each fill
+    /// begins a stream.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub allocate_after: u32,
-    /// Whether a line that is prefetched takes as long on its way as one that was missed: who asks for it earlier waits.
+    /// Whether a prefetched line takes as long to arrive as a missed one, so that an earlier request waits.
     #[serde(default, skip_serializing_if = "is_false")]
     pub timed: bool,
 }
@@ -56,31 +56,32 @@ impl Default for StreamBuffers {
     }
 }
 
-/// What finds loads and stores at equal distances, and fetches the next ones into the sets (Fu, Patel and Janssens, MICRO 1992).
+/// A prefetcher that detects loads and stores at equal distances and fetches the next lines into the sets (Fu, Patel and Janssens,
+/// MICRO 1992).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StridePrefetcher {
-    /// How many strides are followed; the one not seen for longest makes room.
+    /// Number of strides followed; a new one replaces the least recently seen.
     pub entries: u32,
     /// Lines fetched at each reference that keeps its stride.
     pub degree: u32,
-    /// How many strides ahead the first of them is.
+    /// Distance of the first fetched line, in strides.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub distance: u32,
-    /// Which references are followed together.
+    /// Grouping of the references that are followed together.
     #[serde(default, skip_serializing_if = "StrideKey::is_instruction")]
     pub by: StrideKey,
 }
 
-/// What references of one stride have in common.
+/// Grouping of references in a stride prefetcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum StrideKey {
-    /// The instruction.
+    /// By the instruction.
     #[default]
     Instruction,
-    /// The page of 4 KiB: if a trace does not know the instruction.
+    /// By the page of 4 KiB, for traces without instructions.
     Page,
 }
 
@@ -90,16 +91,16 @@ impl StrideKey {
     }
 }
 
-/// What finds requests for one line after another, up or down a page, and fetches lines ahead of them into the sets, as the L2
-/// prefetcher of Intel's cores of that name.
+/// A prefetcher that detects requests for consecutive lines, up or down a page, and fetches lines ahead into the sets, like the L2
+/// streamer of Intel's cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streamer {
-    /// How many pages are followed; the one not asked for longest makes room.
+    /// Number of pages followed; a new one replaces the least recently requested.
     pub entries: u32,
     /// Lines fetched at each request.
     pub degree: u32,
-    /// How many lines ahead of the request the farthest may be.
+    /// Greatest distance of a fetched line from the request, in lines.
     pub distance: u32,
 }
 

@@ -36,10 +36,11 @@ const LARGEST_SEED: u64 = i64::MAX as u64;
 const LONGEST_CYCLE_NS: f64 = 1e6;
 
 impl Design {
-    /// Whether it could be built and simulated. Every reader of designs asks this first.
+    /// Checks whether the design could be built and simulated. Every reader of designs calls this first.
     ///
     /// # Errors
-    /// The first field found that no machine could have, with what was found, what is needed, and what to change.
+    ///
+    /// The first impossible field: what was found, what is needed, and what to change.
     pub fn check(&self) -> Result<(), UnrealisableDesign> {
         check_head(self)?;
         check_names(self)?;

@@ -2,17 +2,17 @@ use std::fmt;
 
 use crate::{Design, Level, TlbLevel};
 
-/// Why a design cannot be built. Reads well after "failed to read the design: ".
+/// Why a design cannot be built. Follows "failed to read the design: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {field}: found {found}, need {needed}; {remedy}")]
 pub struct UnrealisableDesign {
-    /// The part that is meant: `design "mogul-1a"`, `level "L1D"`, `tlb "DTLB"`.
+    /// Part of the design: `design "mogul-1a"`, `level "L1D"`, `tlb "DTLB"`.
     pub place: String,
-    /// The field as a file names it.
+    /// Name of the field, as in a file.
     pub field: &'static str,
-    /// What is there.
+    /// Value that was found.
     pub found: String,
-    /// What would do.
+    /// Values that are possible.
     pub needed: String,
     /// What to change.
     pub remedy: String,

@@ -12,7 +12,7 @@ const LONGEST_FILE: Bytes = Bytes::mib(1);
 /// How much of a faulty line is shown.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Why a text is not a design. Reads well after "failed to read the design: ".
+/// Why a text is not a design. Follows "failed to read the design: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
     /// Too long to be one.
@@ -46,11 +46,11 @@ pub enum DesignError {
 /// A place in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// The line itself, escaped, and cut if it is long.
+    /// Text of the line, escaped, and cut if long.
     pub text: String,
 }
 
@@ -64,11 +64,12 @@ impl fmt::Display for Location {
     }
 }
 
-/// Reads and checks a design. `source_name` says in errors where the text came from.
+/// Reads and checks a design. `source_name` names the source of the text in errors.
 ///
 /// # Errors
-/// The first mistake: with line, column and field if the text is not of the format, with level and field if the
-/// design could not be built.
+///
+/// The first mistake: with line, column and field if the text is not of the format, with level and field if the design could not be
+/// built.
 pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError> {
     let source_name = || printable(source_name);
     let found = Bytes(text.len() as u64);
@@ -92,10 +93,11 @@ pub fn read_design(text: &str, source_name: &str) -> Result<Design, DesignError>
     }
 }
 
-/// The design as a file that [`read_design`] takes.
+/// Formats the design as a file that [`read_design`] reads.
 ///
 /// # Errors
-/// A design that could not be built.
+///
+/// If the design could not be built.
 pub fn write_design(design: &Design) -> Result<String, DesignError> {
     let source_name = || printable(&design.name);
     design.check().map_err(|error| DesignError::Unrealisable {

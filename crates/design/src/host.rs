@@ -19,16 +19,16 @@ const LATER_TLB_CYCLES: u32 = 7;
 /// First-level TLBs are small enough for one set; later ones are not.
 const LATER_TLB_WAYS: u32 = 8;
 
-/// Why no design could be made of this machine. Reads well after "failed to make the design of this machine: ".
+/// Why no design could be made of this machine. Follows "failed to make the design of this machine: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostDesignError {
-    /// It reports no caches.
+    /// The machine reports no caches.
     #[error(
         "found no caches in what this machine reports, need their sizes, lines and ways; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
     )]
     NoCaches,
-    /// It does not report what one is: without it another would be in its place.
+    /// The machine does not describe one of its caches; without it the design would be of another machine.
     #[error(
         "{0}: need the level, type, size and line of each cache, or the design would be of another machine; write a design file \
          (docs/formats/design.md), or take a shipped design of a similar machine"
@@ -43,15 +43,16 @@ pub enum HostDesignError {
         /// The cache.
         name: String,
     },
-    /// What it reports is no possible machine.
+    /// The machine reports caches that are impossible together.
     #[error("what this machine reports is not enough for a design: {0}")]
     Unrealisable(#[from] UnrealisableDesign),
 }
 
-/// The design named `host`.
+/// Makes the design named `host`.
 ///
 /// # Errors
-/// A fact that is missing and must not be guessed, or facts that contradict each other.
+///
+/// If a fact is missing and must not be guessed, or if facts contradict each other.
 pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
     if let Some(undescribed) = host.undescribed_caches.first() {
         return Err(HostDesignError::Unreported(undescribed.clone()));

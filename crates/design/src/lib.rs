@@ -41,32 +41,32 @@ pub const DESIGN_SCHEMA: &str = "switchcost.design/1";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// [`DESIGN_SCHEMA`].
+    /// Name and version of the format, [`DESIGN_SCHEMA`].
     pub schema: String,
     /// Short name, such as `mogul-1a`.
     pub name: String,
-    /// One line for people.
+    /// Title for people, on one line.
     #[serde(default)]
     pub title: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     #[serde(default)]
     pub source: String,
-    /// Shortest and longest time of a cycle in nanoseconds, to say costs in time too.
+    /// Shortest and longest time of a cycle in nanoseconds, to give costs in time, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle_ns: Option<[f64; 2]>,
-    /// The caches. Levels that hold instructions form one path in the order of the file, those that hold data another;
-    /// a level that holds both is on both.
+    /// The caches. Levels that hold instructions form one path, in the order of the file, levels that hold data another; a level that
+    /// holds both is on both paths.
     #[serde(rename = "level")]
     pub levels: Vec<Level>,
-    /// The TLBs, in the same manner; looked up before the caches.
+    /// The TLBs, with paths like the caches. They are looked up before the caches.
     #[serde(default, rename = "tlb", skip_serializing_if = "Vec::is_empty")]
     pub tlbs: Vec<TlbLevel>,
-    /// How physical addresses are made up if a level wants them and the trace does not know them.
+    /// Assignment of physical addresses, if a level wants them and the trace does not have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PageAllocation>,
 }
 
-/// What a level holds.
+/// Contents of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -80,108 +80,108 @@ pub enum Holds {
 }
 
 impl Holds {
-    /// Whether instruction fetches look here.
+    /// Whether instruction fetches look in this level.
     pub const fn instructions(self) -> bool {
         !matches!(self, Holds::Data)
     }
 
-    /// Whether loads and stores look here.
+    /// Whether loads and stores look in this level.
     pub const fn data(self) -> bool {
         !matches!(self, Holds::Instructions)
     }
 }
 
-/// Which line of a full set leaves.
+/// Choice of the line that leaves a full set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Replacement {
-    /// The one not used for longest.
+    /// The least recently used line.
     Lru,
-    /// The one that came first.
+    /// The line that came in first.
     Fifo,
-    /// Any, drawn with the level's seed.
+    /// Any line, drawn with the level's seed.
     Random,
     /// Pseudo-LRU by a binary tree over the ways (a power of two of them).
     TreePlru,
     /// Static re-reference interval prediction with 2 bits (Jaleel et al., ISCA 2010): inserted at 2, set to 0 on a
     /// hit, the first way at 3 leaves.
     Srrip,
-    /// The same, or mostly inserted at 3, whichever misses less in some sets (set dueling: Qureshi et al., ISCA 2007; dynamic
-    /// re-reference interval prediction: Jaleel et al., ISCA 2010).
+    /// Dynamic re-reference interval prediction (Jaleel et al., ISCA 2010): SRRIP, or lines mostly inserted at 3, whichever misses less
+    /// in leader sets (set dueling: Qureshi et al., ISCA 2007).
     Drrip,
-    /// The same, inserted at 3 if lines that the same instruction brought in were not found again (signature-based hit
-    /// prediction: Wu et al., MICRO 2011).
+    /// Signature-based hit prediction (Wu et al., MICRO 2011): SRRIP, with lines inserted at 3 if earlier lines of the same instruction
+    /// were not found again.
     Ship,
 }
 
-/// What becomes of a store.
+/// Path of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum WritePolicy {
-    /// It goes on to the next level at once (through the write buffers, if there are any).
+    /// The store goes on to the next level at once, through the write buffers, if there are any.
     Through,
-    /// It stays here until the line leaves.
+    /// The store stays in the level until the line leaves.
     Back,
 }
 
-/// How a level and the levels nearer to the processor hold the same lines.
+/// Relation between the lines of a level and those of the levels nearer to the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Inclusion {
-    /// No rule.
+    /// No relation.
     #[default]
     Neither,
-    /// It holds all that they hold: a line that leaves here leaves there too.
+    /// The level holds all lines that the nearer levels hold; a line that leaves it leaves them, too.
     Inclusive,
-    /// It holds what has left them: a line found here moves up, a line that leaves them comes here.
+    /// The level holds lines that have left the nearer levels; a line found here moves to them.
     Exclusive,
 }
 
-/// Which address chooses the set, or is compared.
+/// Address that chooses the set, or that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum AddressKind {
-    /// The virtual one; as a tag, with the address space's id beside it.
+    /// The virtual address; as a tag it includes the address space's ID.
     #[default]
     Virtual,
-    /// The physical one.
+    /// The physical address.
     Physical,
 }
 
-/// What a switch between address spaces does to a level.
+/// Effect of a switch between address spaces on a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum OnSwitch {
-    /// Nothing: lines carry the id of their address space, or physical tags.
+    /// None: lines have the ID of their address space, or physical tags.
     #[default]
     Keep,
     /// All lines leave; modified ones are written back.
     Flush,
 }
 
-/// What is fetched before it is asked for.
+/// Simple prefetching into a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Prefetch {
-    /// Nothing.
+    /// No prefetching.
     #[default]
     None,
-    /// With each line that was missed, the next one in memory.
+    /// Each missed line also brings in the next line in memory.
     NextLine,
 }
 
 /// The number of ways: a number, or `"full"` for one set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ways {
-    /// So many.
+    /// The number of ways.
     Count(u32),
-    /// As many as there are lines.
+    /// As many ways as lines.
     Full,
 }
 
@@ -228,11 +228,11 @@ impl<'de> Deserialize<'de> for Ways {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Such as `L1I`; unique in the design.
+    /// Name, such as `L1I`; unique in the design.
     pub name: String,
-    /// What it holds.
+    /// Contents of the cache.
     pub holds: Holds,
-    /// Capacity.
+    /// Capacity of the cache.
     #[serde(with = "size_text")]
     pub size: Bytes,
     /// Line size, a power of two.
@@ -240,30 +240,30 @@ pub struct Level {
     pub line: Bytes,
     /// Associativity.
     pub ways: Ways,
-    /// Which line leaves.
+    /// Choice of the line that leaves a full set.
     #[serde(default = "default_replacement")]
     pub replacement: Replacement,
     /// Seed of random replacement.
     #[serde(default)]
     pub seed: u64,
-    /// What becomes of a store.
+    /// Path of a store.
     #[serde(default = "default_write")]
     pub write: WritePolicy,
     /// Whether a store that misses brings the line in. By default write-back levels do, write-through levels do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_allocate: Option<bool>,
-    /// Buffers after a write-through level; without them a store to the next level costs nothing here.
+    /// Buffers after a write-through level; without them a store to the next level costs nothing in this level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffers: Option<WriteBuffers>,
-    /// Cycles of a reference that is found here; 0 for a first level, whose hits are part of the instruction's cycle.
+    /// Cycles of a reference that is found in this level; 0 for a first level, whose hits are part of the instruction's cycle.
     #[serde(default)]
     pub hit_cycles: u32,
-    /// Cycles of a reference that is not found here, on top of what the levels below take.
+    /// Cycles of a reference that is not found in this level, in addition to those of later levels.
     pub miss_cycles: u32,
-    /// Cycles that a line takes the bus to the next level, whichever way it goes; 0 if the bus is never busy.
+    /// Cycles for which a line occupies the bus to the next level, in either direction; 0 if the bus is never busy.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bus_cycles: u32,
-    /// Its relation to the levels nearer to the processor.
+    /// Relation to the levels nearer to the processor.
     #[serde(default)]
     pub inclusion: Inclusion,
     /// The address that chooses the set.
@@ -272,31 +272,31 @@ pub struct Level {
     /// The address that is compared.
     #[serde(default)]
     pub tag: AddressKind,
-    /// What a switch between address spaces does.
+    /// Effect of a switch between address spaces.
     #[serde(default)]
     pub on_switch: OnSwitch,
-    /// What is prefetched into it.
+    /// Simple prefetching into the level.
     #[serde(default)]
     pub prefetch: Prefetch,
-    /// Its victim cache.
+    /// Victim cache of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub victim: Option<VictimCache>,
-    /// Its stream buffers.
+    /// Stream buffers of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamBuffers>,
-    /// Its stride prefetcher.
+    /// Stride prefetcher of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<StridePrefetcher>,
-    /// Its streamer.
+    /// Streamer of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streamer: Option<Streamer>,
-    /// Who may fill which ways; without it everybody all.
+    /// Ways that each program may fill; without it every program may fill all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,
 }
 
 impl Level {
-    /// A level of which a file names no more than this.
+    /// A level with defaults for everything but these fields.
     pub fn plain(
         name: &str,
         holds: Holds,
@@ -337,9 +337,9 @@ impl Level {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlbLevel {
-    /// Such as `DTLB`; unique in the design.
+    /// Name, such as `DTLB`; unique in the design.
     pub name: String,
-    /// Whose pages it holds.
+    /// Kind of accesses whose pages the TLB translates.
     pub holds: Holds,
     /// Number of entries.
     pub entries: u32,
@@ -348,19 +348,19 @@ pub struct TlbLevel {
     /// Page size, a power of two.
     #[serde(with = "size_text")]
     pub page: Bytes,
-    /// Which entry leaves.
+    /// Choice of the entry that leaves a full set.
     #[serde(default = "default_replacement")]
     pub replacement: Replacement,
     /// Seed of random replacement.
     #[serde(default)]
     pub seed: u64,
-    /// Cycles of a translation that is found here; 0 for a first level.
+    /// Cycles of a translation that is found in this TLB; 0 for a first TLB.
     #[serde(default)]
     pub hit_cycles: u32,
-    /// Cycles of the page walk if this is the last TLB, or of the miss alone if another follows.
+    /// Cycles of the page walk if this is the last TLB, else of the miss alone.
     #[serde(alias = "walk_cycles")]
     pub miss_cycles: u32,
-    /// `keep` if entries carry an address-space id.
+    /// `keep` if entries have an address-space ID.
     #[serde(default)]
     pub on_switch: OnSwitch,
 }
@@ -387,7 +387,7 @@ impl fmt::Display for Ways {
 }
 
 impl Ways {
-    /// How many of `lines` lines a set has.
+    /// Lines per set in a level of `lines` lines.
     pub fn of(self, lines: u64) -> u64 {
         match self {
             Ways::Count(count) => u64::from(count),
@@ -397,22 +397,22 @@ impl Ways {
 }
 
 impl Level {
-    /// Lines that it has room for; of a design that [`Design::check`] accepts, a multiple of its ways.
+    /// Capacity in lines; for a design that [`Design::check`] accepts, a multiple of the ways.
     pub fn lines(&self) -> u64 {
         self.size.0.checked_div(self.line.0).unwrap_or(0)
     }
 
-    /// Whether what a request costs depends on when it comes, and not only on what is held.
+    /// Whether the cost of a request depends on its time, and not only on the contents.
     pub fn is_timed(&self) -> bool {
         self.bus_cycles != 0 || self.streams.is_some_and(|streams| streams.timed)
     }
 
-    /// Whether lines come into the sets that were not asked for.
+    /// Whether lines come into the sets without being requested.
     pub fn prefetches(&self) -> bool {
         self.prefetch != Prefetch::None || self.stride.is_some() || self.streamer.is_some()
     }
 
-    /// Whether what happens here depends on which instruction asks, and for which byte.
+    /// Whether the behaviour depends on the requesting instruction, and on the byte that it requests.
     pub fn knows_instructions(&self) -> bool {
         self.replacement == Replacement::Ship || self.stride.is_some()
     }

@@ -6,30 +6,30 @@ use switchcost_units::Bytes;
 
 use crate::size_text;
 
-/// How frames are given to pages.
+/// Assignment of frames to pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageAllocation {
     /// Page size, a power of two.
     #[serde(with = "size_text")]
     pub size: Bytes,
-    /// Which frame is given next.
+    /// Order of the frames.
     #[serde(default, skip_serializing_if = "PageOrder::is_random")]
     pub order: PageOrder,
-    /// Seed of the permutation that frames are drawn from at random.
+    /// Seed of the random permutation of frames.
     #[serde(default)]
     pub seed: u64,
 }
 
-/// Which frame the next page gets.
+/// Order in which pages get frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PageOrder {
-    /// Any: memory of a system that has run for a while.
+    /// Random order: memory of a system that has run for a while.
     #[default]
     Random,
-    /// The one after the last: memory that is free in long runs.
+    /// Ascending order: memory that is free in long runs.
     Consecutive,
 }
 
@@ -43,9 +43,9 @@ impl PageOrder {
 const MADE_UP: u64 = 1 << 62;
 
 impl PageAllocation {
-    /// Where page number `number` starts in physical memory; pages are numbered from 0 as they are first asked for.
+    /// Physical address of page number `number`. Pages are numbered from 0 as they are first requested.
     ///
-    /// No two pages get the same frame: each step of the mix can be undone.
+    /// No two pages get the same frame, because each step of the mix can be undone.
     pub const fn physical_address(&self, number: u32) -> u64 {
         let frame = match self.order {
             PageOrder::Random => {

@@ -10,17 +10,17 @@ const DEFAULT: &str = "default";
 /// Before the number of a process, if its name does not distinguish it.
 const PROCESS: &str = "process:";
 
-/// Capacity bitmasks by program. Who has none may fill all ways.
+/// Capacity bitmasks by program. A program without a mask may fill all ways.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Partition(BTreeMap<String, CapacityBitmask>);
 
-/// Bit `n` is way `n`. Written in hexadecimal, as in schemata.
+/// Bit `n` stands for way `n`. Written in hexadecimal, as in resctrl's schemata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CapacityBitmask(pub u64);
 
 impl Partition {
-    /// What the running process may fill. None: everything.
+    /// Ways that the running process may fill; `None` for all.
     pub fn of(&self, program: &str, process: u32) -> Option<CapacityBitmask> {
         let of = |key: &str| self.0.get(key).copied();
         of(&format!("{PROCESS}{process}"))
@@ -33,7 +33,7 @@ impl Partition {
         self.0.iter().map(|(key, mask)| (key.as_str(), *mask))
     }
 
-    /// Whether a key names a process of a trace.
+    /// Whether a key of a partition names a process of a trace.
     pub fn names(key: &str, program: &str, process: u32) -> bool {
         key == program || key == DEFAULT || number_of(key) == Some(Some(process))
     }

@@ -22,7 +22,7 @@ pub use attribution::{
 };
 pub use by_process::ProcessMisses;
 
-/// Three hierarchies of one design that see the same references.
+/// One of the three hierarchies of a design that see the same references.
 #[derive(
     Clone,
     Copy,
@@ -41,22 +41,22 @@ pub use by_process::ProcessMisses;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum View {
-    /// One for all processes: the machine.
+    /// One hierarchy for all processes, as in the machine.
     Shared,
-    /// One for each process, as if it had the machine to itself.
+    /// One hierarchy for each process, as if it had the machine to itself.
     Private,
-    /// Emptied at each switch: the cold bound.
+    /// A hierarchy that each switch empties: the cold bound.
     Flushed,
 }
 
 /// A number for each view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct ByView<T> {
-    /// Of the one hierarchy that all processes share.
+    /// Number of the hierarchy that all processes share.
     pub shared: T,
-    /// Of the hierarchies of one process each, added.
+    /// Sum over the private hierarchies.
     pub private: T,
-    /// Of the one that each switch empties.
+    /// Number of the hierarchy that each switch empties.
     pub flushed: T,
 }
 
@@ -70,7 +70,7 @@ impl<T> ByView<T> {
         }
     }
 
-    /// The number of one view, to be changed.
+    /// A mutable reference to the number of one view.
     pub fn get_mut(&mut self, view: View) -> &mut T {
         match view {
             View::Shared => &mut self.shared,
@@ -80,13 +80,13 @@ impl<T> ByView<T> {
     }
 }
 
-/// Why a task left the CPU, as the reports group it.
+/// Cause of a switch away from a task, as reports group it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SwitchCause {
-    /// Whether it gave the CPU up by itself.
+    /// Whether the task gave the CPU up by itself.
     pub is_voluntary: bool,
-    /// The kernel entry behind it: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`, `exit`, `unknown`; or
-    /// `birth` for the first segment of a task.
+    /// Kernel entry of the task: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`, `exit`, `unknown`; or `birth` for the
+    /// first segment of a task.
     pub entry: String,
     /// Name of the system call, for `syscall`.
     pub syscall: Option<String>,
@@ -94,57 +94,56 @@ pub struct SwitchCause {
 
 /// Counters of one cache or TLB of one hierarchy.
 ///
-/// A *reference* is one instruction fetched, one load or one store, whatever its size, at a first level; at a later
-/// level, one line asked for by the level before. It *misses* if any line that it touches is not there. A *fill* is
-/// a line brought in. So a reference across two absent lines is one miss and two fills, and two lots of miss cycles.
+/// At a first level a *reference* is one instruction fetched, one load or one store, whatever its size; at a later level it is one line
+/// requested by the level before. It *misses* if any line that it touches is absent. A *fill* is a line brought in. So a reference
+/// across two absent lines is one miss, two fills, and twice the miss cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LevelCounts {
-    /// The level's name.
+    /// Name of the level.
     pub name: String,
-    /// Instruction fetches that looked here.
+    /// Instruction fetches that looked in this level.
     pub instruction_accesses: u64,
-    /// Instruction fetches that missed.
+    /// Instruction fetches that missed in this level.
     pub instruction_misses: u64,
-    /// Loads that looked here.
+    /// Loads that looked in this level.
     pub load_accesses: u64,
-    /// Loads that missed.
+    /// Loads that missed in this level.
     pub load_misses: u64,
-    /// Stores that looked here.
+    /// Stores that looked in this level.
     pub store_accesses: u64,
-    /// Stores that missed.
+    /// Stores that missed in this level.
     pub store_misses: u64,
     /// Lines brought in on demand.
     pub fills: u64,
-    /// Lines written back to the level below (or memory).
+    /// Lines written back to the next level or memory.
     pub write_backs: u64,
-    /// Lines brought in before they were asked for.
+    /// Lines prefetched into this level.
     pub prefetches: u64,
     /// Misses that found their line in the victim cache.
     pub victim_hits: u64,
     /// Misses that found their line in a stream buffer.
     pub stream_hits: u64,
-    /// Cycles spent here: hits, misses, walks.
+    /// Cycles spent in this level: hits, misses, page walks.
     pub cycles: u64,
-    /// Lines that were prefetched into the sets and looked up there later, each once. 0 in records from before it was counted, as those
-    /// below.
+    /// Prefetched lines in the sets that were looked up later, each once. 0 in records of earlier versions, as are the counters below.
     #[serde(default)]
     pub prefetch_hits: u64,
-    /// Of the stream hits, those whose line was still on its way.
+    /// Stream hits whose line was still on its way.
     #[serde(default)]
     pub late_stream_hits: u64,
-    /// Lines lost since a level after lost its line with all inside.
+    /// Lines lost because a later, inclusive level lost the line that contains them.
     #[serde(default)]
     pub back_invalidations: u64,
-    /// Lines given to an exclusive level below without being modified.
+    /// Unmodified lines given to an exclusive next level.
     #[serde(default)]
     pub moves: u64,
-    /// Lines that took the bus to the level below, if it takes time.
+    /// Lines that used the bus to the next level, if the bus takes time.
     #[serde(default)]
     pub bus_lines: u64,
 }
 
 impl LevelCounts {
-    /// All of them by name.
+    /// All counters by name.
     pub fn counters(&self) -> [(&'static str, u64); 17] {
         [
             ("instruction_accesses", self.instruction_accesses),
@@ -167,12 +166,12 @@ impl LevelCounts {
         ]
     }
 
-    /// All references that looked here.
+    /// All references that looked in this level.
     pub fn accesses(&self) -> u64 {
         self.instruction_accesses + self.load_accesses + self.store_accesses
     }
 
-    /// Whether its sums are counts: of a record that was changed they may be beyond 64 bits.
+    /// Whether the sums of the counters fit in 64 bits, which they may not in a manipulated record.
     pub fn is_countable(&self) -> bool {
         let sum = |counts: [u64; 3]| counts.into_iter().try_fold(0u64, u64::checked_add);
         let looked = sum([
@@ -189,7 +188,7 @@ impl LevelCounts {
             .is_some()
     }
 
-    /// All that missed.
+    /// All references that missed.
     pub fn misses(&self) -> u64 {
         self.instruction_misses + self.load_misses + self.store_misses
     }
@@ -208,103 +207,103 @@ pub struct HierarchyCounts {
     pub tlbs: Vec<LevelCounts>,
 }
 
-/// What the last level was asked by first levels of each process's own, and what it did not have.
+/// Requests to a last level from first levels of each process's own, and their misses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LastLevelCounts {
-    /// The design.
+    /// Name of the design.
     pub design: String,
-    /// The level.
+    /// Name of the level.
     pub level: String,
     /// Requests of the first levels.
     pub lookups: u64,
-    /// Misses if each process has a level of its own.
+    /// Misses if each process has a last level of its own.
     pub alone: u64,
-    /// Misses if all share one.
+    /// Misses if all processes share one last level.
     pub shared: u64,
     /// Cycles of a miss.
     pub miss_cycles: u64,
     /// Lines of the level.
     pub lines: u64,
-    /// Lines that the shared one held in the end, which is the most of all times.
+    /// Lines that the shared level held at the end, which is the most at any time.
     pub held: u64,
 }
 
-/// Where the misses of one level of the shared hierarchy come from; together they are its fills on demand.
+/// Origins of the misses of one level of the shared hierarchy. They add up to its fills on demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissOrigins {
-    /// The level's name.
+    /// Name of the level.
     pub level: String,
-    /// The line is not in the process's private cache either.
+    /// Misses on lines that the process's private cache does not hold either.
     pub intrinsic: u64,
-    /// It is, and it left the shared one while another process ran, for a line of that.
+    /// Misses on lines that left the shared cache while another process ran, for a line of that process.
     pub evicted_by_others: u64,
-    /// It is, and it left the shared one while another process ran, for a line of the kernel's half of all address spaces.
+    /// Misses on lines that left the shared cache while another process ran, for a line of the kernel's half of all address spaces.
     pub evicted_by_kernel: u64,
-    /// It is, and it left the shared one while the process itself ran: others had made it old or taken its room.
+    /// Misses on lines that left the shared cache while the process itself ran, because others had aged them or taken their room.
     pub aged_by_others: u64,
-    /// It is, and a flush at a switch emptied the shared one.
+    /// Misses on lines that a flush at a switch took.
     pub flushed: u64,
-    /// As `aged_by_others`, in a level that does not keep a process's own lines in the order that they would have alone.
+    /// Misses as in `aged_by_others`, in a level that does not keep a process's own lines in the order that they would have alone.
     pub state: u64,
 }
 
-/// How often lookups of the program missed in one level of one hierarchy alone; see "Lost to others, gained from others" in
+/// Lookups of the program that missed in one level of one hierarchy alone; see "Lost to others, gained from others" in
 /// `docs/method/simulation.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissDifference {
-    /// The level's name.
+    /// Name of the level.
     pub level: String,
-    /// They missed in the shared hierarchy and not in the private one.
+    /// Lookups that missed in the shared hierarchy and not in the private one.
     pub lost: u64,
-    /// They missed in the private hierarchy and not in the shared one.
+    /// Lookups that missed in the private hierarchy and not in the shared one.
     pub gained: u64,
-    /// Of those gained, what the process asked for the first time.
+    /// Gained lookups of lines that the process requested for the first time.
     pub first_touches: u64,
 }
 
-/// Lines that lookups of the program found farther away in the shared hierarchy than in the private one, for what others did.
+/// Lines that lookups found farther away in the shared hierarchy than in the private one because of other processes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostLines {
-    /// The level that the private hierarchy found them in.
+    /// Level in which the private hierarchy found the lines.
     pub found_alone: String,
-    /// The farthest level that the shared one missed them in.
+    /// Farthest level of the shared hierarchy that missed the lines.
     pub missed: String,
-    /// How they were asked for.
+    /// How the lines were requested.
     pub kind: Kind,
-    /// How many they were.
+    /// Number of lines.
     pub lines: u64,
 }
 
-/// How much a result says.
+/// Level of detail of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Depth")]
 pub enum DetailLevel {
-    /// Everything.
+    /// All counters, intervals and attributions.
     Full,
-    /// Counters and intervals added up over segments, and no [`Detail`]: what a single pass for many designs gives.
+    /// Only counters, and intervals added up over segments, without [`Detail`]: the result of a single pass for many designs.
     Counters,
 }
 
-/// What one design makes of the trace.
+/// Result of one design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignResult {
     /// The design.
     pub design: Design,
-    /// The three hierarchies.
+    /// Counters of the three hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
-    /// Their misses by process, in the order of numbers, of those that missed anything. Empty in records from before they were counted.
+    /// Misses by process, in the order of process numbers, for processes with any. Empty in records of earlier versions.
     #[serde(default)]
     pub by_process: Vec<ProcessMisses>,
-    /// Where physical addresses are from. None if no level wants any.
+    /// Source of physical addresses; `None` if no level wants any.
     pub physical_pages: Option<PhysicalPages>,
-    /// Why. None if a single pass was for many designs.
+    /// Attributions; `None` for designs of a single pass for many.
     #[serde(flatten, with = "by_depth")]
     pub detail: Option<Detail>,
 }
 
 impl DesignResult {
-    /// How much it says.
+    /// Level of detail of the result.
     pub fn depth(&self) -> DetailLevel {
         if self.detail.is_some() {
             DetailLevel::Full
@@ -314,15 +313,15 @@ impl DesignResult {
     }
 }
 
-/// Whom and what the cycles and misses of one design are attributed to.
+/// Attribution of the cycles and misses of one design.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Where misses come from, by level, then by TLB.
+    /// Origins of misses, by level, then by TLB.
     pub origins: Vec<MissOrigins>,
-    /// Lost to others and gained from them, by level, then by TLB.
+    /// Lookups lost to others and gained from them, by level, then by TLB.
     pub miss_differences: Vec<MissDifference>,
-    /// Lines lost to others, by where they were found and how they were asked for; those of which there are none are left out. Empty in
-    /// records from before they were counted.
+    /// Lines lost to others, by the levels that held and missed them and by kind; combinations without lines are left out. Empty in
+    /// records of earlier versions.
     #[serde(default)]
     pub lost_lines: Vec<LostLines>,
     /// Cycles lost, by what evicted them.
@@ -331,73 +330,73 @@ pub struct Detail {
     pub gained_cycles: GainedCycles,
     /// The most lines that the shared hierarchy held at any time, by level, then by TLB.
     pub most_held: Vec<u64>,
-    /// The same whenever the instructions so far had doubled, from [`FIRST_FILL_POINT`] on. Empty in records from before it was kept.
+    /// Most lines held whenever the instructions so far had doubled, from [`FIRST_FILL_POINT`] on. Empty in records of earlier
+    /// versions.
     #[serde(default)]
     pub fill_curve: Vec<FillPoint>,
-    /// What is lost and restored, by level.
+    /// Lines lost and restored, by level.
     pub losses: Vec<WorkingSetLoss>,
-    /// Evictions: the pairs of processes that occur, by level, evictor, victim.
+    /// Evictions by level, evictor and victim, for pairs that occur.
     pub evictions: Vec<Eviction>,
-    /// Excess cycles attributed to code, most expensive first, as many places as were asked for.
+    /// Excess cycles attributed to code, most expensive first, as many places as were requested.
     pub code: Vec<PlaceCost>,
     /// Excess cycles attributed to data, most expensive first.
     pub data: Vec<PlaceCost>,
-    /// For what lines of others were evicted, by level, most lines first.
+    /// Places whose lookups evicted lines of others, by level, most lines first.
     pub evictors: Vec<EvictorPlace>,
     /// System calls in the order of their numbers, if the trace has the kernel's instructions.
     pub calls: Vec<CallCost>,
-    /// What the kernel takes, by 39 to 78 batches of switches (fewer, if there are fewer). Empty if the trace has no instructions of a
-    /// kernel.
+    /// Work of the kernel in 39 to 78 batches of switches, or fewer. Empty if the trace has no kernel instructions.
     pub kernel_batches: Vec<KernelBatch>,
-    /// The kernel's functions, most instructions first. Empty if the trace has no instructions of a kernel.
+    /// Kernel functions, most instructions first. Empty if the trace has no kernel instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel_functions: Vec<FunctionUse>,
 }
 
-/// What a function of the kernel's executed, and what it missed in the shared hierarchy.
+/// Instructions of a kernel function, and its misses in the shared hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionUse {
-    /// Its name; hostile data.
+    /// Name of the function; hostile text until escaped.
     pub function: String,
-    /// Instructions.
+    /// Instructions that the function executed.
     pub instructions: u64,
-    /// Fills on demand for its instructions, and for their loads and stores, by level, then by TLB.
+    /// Fills on demand for the function's instructions, loads and stores, by level, then by TLB.
     pub misses: Vec<u64>,
 }
 
 /// Instructions before the first point of a fill curve.
 pub const FIRST_FILL_POINT: u64 = 256;
 
-/// How full caches were.
+/// A point of the fill curve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillPoint {
     /// Instructions so far.
     pub instructions: u64,
-    /// The most lines of the shared hierarchy so far, by level, then by TLB.
+    /// Most lines held by the shared hierarchy so far, by level, then by TLB.
     pub most_held: Vec<u64>,
 }
 
-/// What a part of a trace held and what every design made of it.
+/// Contents of a part of a trace, and the result of every design for it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartResult {
-    /// Instructions.
+    /// Instructions of the part.
     pub instructions: u64,
-    /// Switches, by will of the task that left or not.
+    /// Switches of the part, voluntary or not.
     pub switches: u64,
-    /// The designs with their numbers, without what is attributed to places.
+    /// Results by index of the design, without attribution to places.
     pub designs: Vec<(u16, DesignResult)>,
 }
 
-/// Where the physical addresses of a design are from.
+/// Source of the physical addresses of a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PhysicalPages {
-    /// Pages that the trace recorded, each as often as it did.
+    /// Pages that the trace recorded, counted each time.
     pub recorded: u64,
-    /// Frames that were assigned, if the trace said nothing.
+    /// Frames that were assigned because the trace recorded none.
     pub assigned: u64,
 }
 
-/// Who has a private hierarchy, and counts as one wherever a process does: in origins of misses, evictions, and what is lost at switches.
+/// What has a private hierarchy. It takes the place of a process in origins of misses, evictions, and losses at switches.
 #[derive(
     Clone,
     Copy,
@@ -416,10 +415,10 @@ pub struct PhysicalPages {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PrivateBy {
-    /// A process, with all of its threads: an address space.
+    /// A process with all of its threads: an address space.
     #[default]
     Process,
-    /// A task, of its process's threads each for itself: in what they share, one is to another as a process to another.
+    /// A task. Threads of a process affect each other like processes.
     Task,
 }
 
@@ -429,54 +428,54 @@ impl PrivateBy {
     }
 }
 
-/// One process of the trace, or one task of it ([`PrivateBy`]).
+/// One process of the trace, or one task ([`PrivateBy`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessFacts {
-    /// Its number in the trace.
+    /// Number of the process in the trace.
     pub process: u32,
-    /// The task, if each is one.
+    /// Number of the task, if each task has a private hierarchy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
-    /// Its name; hostile data, made UTF-8 with replacement characters.
+    /// Name of the process; hostile text until escaped, made UTF-8 with replacement characters.
     pub name: String,
-    /// Instructions that it executed.
+    /// Instructions that the process executed.
     pub instructions: u64,
-    /// Segments that it ran.
+    /// Segments that the process ran.
     pub segments: u64,
 }
 
-/// The source of a trace that is simulated as it is captured, and is in no file.
+/// Source of a trace that is simulated while it is captured, and is in no file.
 pub const LIVE: &str = "live";
 
-/// What was simulated.
+/// Facts about the simulated trace.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceFacts {
-    /// Where it came from: a file's name, `live`, or a generator's description.
+    /// Source of the trace: a file's name, `live`, or a generator's description.
     pub source: String,
-    /// How the order of tasks came about: `scheduled`, `as-run`, `imported`, `synthetic`.
+    /// Origin of the order of tasks: `scheduled`, `as-run`, `imported`, `synthetic`.
     pub order: String,
-    /// Quantum in instructions, if the order was scheduled.
+    /// Quantum in instructions, if the tracer scheduled the tasks.
     pub quantum_instructions: Option<u64>,
-    /// The traced commands.
+    /// The traced commands, with arguments.
     pub commands: Vec<Vec<String>>,
-    /// Instructions.
+    /// Instructions of the trace.
     pub instructions: u64,
-    /// Loads.
+    /// Loads of the trace.
     pub loads: u64,
-    /// Stores.
+    /// Stores of the trace.
     pub stores: u64,
-    /// Switches by will of the task that left.
+    /// Switches at which the task left by itself.
     pub voluntary_switches: u64,
     /// Other switches.
     pub involuntary_switches: u64,
-    /// Whether all of the trace was simulated; otherwise why not.
+    /// Why not all of the trace was simulated, if so.
     pub incomplete: Option<String>,
-    /// The part of it that was to be simulated, if that was not all.
+    /// The simulated part of the trace, if it was not the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<TracePart>,
-    /// The guest that was traced, if it was a whole system.
+    /// The traced guest, if a whole system was traced.
     pub guest: Option<GuestFacts>,
-    /// What the trace says that is to be known of every number from it; hostile data.
+    /// Notes of the trace that hold for every number from it; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -484,132 +483,133 @@ pub struct TraceFacts {
 /// A part of a trace that was simulated by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TracePart {
-    /// Its first instruction, from 0.
+    /// First instruction of the part, from 0.
     pub from_instruction: u64,
-    /// The first instruction after it.
+    /// First instruction after the part.
     pub to_instruction: u64,
     /// Instructions in the whole trace.
     pub trace_instructions: u64,
-    /// Instructions right before it that were simulated to warm caches up. Of all before them the last use of each line was known.
+    /// Instructions right before the part that were simulated to warm up caches. Only last uses of lines were simulated before these.
     pub warm_up_instructions: u64,
-    /// What this warm-up did, by design and level of the shared hierarchy. Empty if there was nothing before the part.
+    /// Effect of the warm-up by design and level of the shared hierarchy. Empty if nothing comes before the part.
     pub without_warm_up: Vec<WithoutWarmUp>,
 }
 
-/// What the warm-up before a part did to the misses of a level.
+/// Effect of the warm-up before a part on the misses of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WithoutWarmUp {
-    /// The design.
+    /// Name of the design.
     pub design: String,
-    /// The level.
+    /// Name of the level.
     pub level: String,
     /// Misses in the part.
     pub misses: u64,
-    /// How many more there are within as many instructions as the warm-up has if only last uses are known; negative if fewer.
+    /// Additional misses within as many instructions as the warm-up has, if only last uses are known; negative if there are fewer.
     pub more_misses: i64,
 }
 
-/// What a guest was started with.
+/// Facts about a traced guest.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct GuestFacts {
     /// Name of the kernel's image.
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// The slice set for its scheduler, if it was set.
+    /// Slice set for the guest's scheduler, if any.
     pub slice_ns: Option<u64>,
-    /// Instructions in a second of its time.
+    /// Instructions in a second of the guest's time.
     pub instructions_per_second: u64,
 }
 
-/// Everything but the intervals: the head of a record.
+/// The head of a record: everything but the intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
-    /// `switchcost.record.simulation/1`.
+    /// Name and version of the format: `switchcost.record.simulation/1`.
     pub schema: String,
     /// Version of the program that wrote it.
     pub program_version: String,
-    /// RFC 3339, UTC.
+    /// Start of the simulation (RFC 3339, UTC).
     pub started_at: String,
-    /// The command line.
+    /// The command line, program included.
     pub command: Vec<String>,
-    /// The machine that simulated (not the one that was simulated).
+    /// The machine that ran the simulation, not the simulated one.
     pub host: Option<HostManifest>,
     /// The trace.
     pub trace: TraceFacts,
     /// Instructions in an interval.
     pub interval_instructions: u64,
-    /// Intervals recorded after each switch; what a segment runs longer is one more interval.
+    /// Number of intervals distinguished after each switch; the rest of a segment is one more interval.
     pub intervals: u32,
-    /// Who has a private hierarchy: a process, if it is not said.
+    /// What has a private hierarchy; a process if absent.
     #[serde(default, skip_serializing_if = "PrivateBy::is_process")]
     pub private_by: PrivateBy,
     /// The processes (or tasks, if each has a private hierarchy), in the order of their numbers.
     pub processes: Vec<ProcessFacts>,
-    /// The causes that occur.
+    /// The causes of switches that occur.
     pub causes: Vec<SwitchCause>,
-    /// The designs.
+    /// Results of the designs.
     pub designs: Vec<DesignResult>,
-    /// What the lines lost on them cost in time, if that is known.
+    /// Prices of lost lines in time, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<DesignPrices>,
 }
 
-/// Prices of a machine, for the designs that they are good for.
+/// Prices of a machine, and the designs to which they apply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignPrices {
     /// The prices.
     pub prices: Prices,
-    /// By design.
+    /// For each design whether the prices apply.
     pub are_of: Vec<bool>,
 }
 
-/// An interval of a segment: a process, some instructions after it was switched to, and the cycles they took in each hierarchy.
+/// An interval of a segment: a process, some instructions after it was switched to, and the cycles that they took in each hierarchy.
 ///
-/// A *segment* is what runs between two switches. Its interval `i` starts with the first block that begins when
-/// `i * interval_instructions` instructions of the segment have been executed or more; the one with
-/// `number == intervals` is all that follows. Blocks are not divided, so `instructions` may differ from the interval's
-/// length by less than a block. Intervals without instructions are not written.
+/// A *segment* is what runs between two switches. Its interval `i` starts with the first block that begins when `i *
+/// interval_instructions` instructions of the segment have been executed or more; the interval with `number == intervals` is everything
+/// after. Blocks are not divided, so `instructions` may differ from the interval's length by less than a block. Intervals without
+/// instructions are not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     /// Index into [`Simulation::designs`].
     pub design: u16,
-    /// Number of the segment, from 0; of the first one if several are added up.
+    /// Number of the segment, from 0; of the first segment if several are added up.
     pub segment: u32,
-    /// How many segments are added up in this interval: 1, but for designs of [`DetailLevel::Counters`], whose intervals are sums
-    /// over segments of the same process, cause and end; there, what follows an exec in the same interval adds none.
+    /// Segments added up in this interval. It is 1 except for designs of [`DetailLevel::Counters`], whose intervals are sums over
+    /// segments of the same process, cause and end. There, instructions after an exec in the same interval add no segment.
     pub segments: u32,
-    /// The task that runs.
+    /// Number of the running task.
     pub task: u32,
     /// Index into [`Simulation::processes`].
     pub process: u32,
-    /// Why the task had left the CPU before this segment; an index into [`Simulation::causes`].
+    /// Cause of the task's last switch away, before this segment; an index into [`Simulation::causes`].
     pub cause: u32,
-    /// Why it leaves at the end of this segment; an index into [`Simulation::causes`]. The end of a trace is `unknown`.
+    /// Cause of the switch at the end of this segment; an index into [`Simulation::causes`]. The end of a trace is `unknown`.
     pub end: u32,
     /// Number of the interval in the segment, from 0.
     pub number: u32,
-    /// Instructions.
+    /// Instructions of the interval.
     pub instructions: u64,
-    /// Cycles, these instructions' own included.
+    /// Cycles of the interval, one per instruction included.
     pub cycles: ByView<u64>,
-    /// What others have to do with these cycles. `None` for designs of [`DetailLevel::Counters`].
+    /// Part of these cycles that other processes caused; `None` for designs of [`DetailLevel::Counters`].
     pub of_others: Option<OfOthers>,
 }
 
-/// Cycles by which lookups differ in the shared hierarchy and the private one for what others did.
+/// Cycles by which lookups differ between the shared and the private hierarchy because of other processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OfOthers {
-    /// They took longer: others had driven the line out, as [`LostTo::to_others`].
+    /// Cycles that lookups took longer because others had evicted the line, as [`LostTo::to_others`].
     pub lost: u64,
-    /// They took less: others had brought in a line that the process had had before.
+    /// Cycles that lookups saved because others had brought in a line that the process had before.
     pub gained: u64,
-    /// They took less: others had brought in a line that the process asked for the first time. Once, and no property of switches.
+    /// Cycles that lookups saved because others had brought in a line that the process requested for the first time. This happens once,
+    /// and is no property of switches.
     pub first_touches: u64,
 }
 
 impl OfOthers {
-    /// Those of both, added.
+    /// Sum of both.
     #[must_use]
     pub fn plus(self, other: OfOthers) -> OfOthers {
         OfOthers {
@@ -619,7 +619,7 @@ impl OfOthers {
         }
     }
 
-    /// What is left of these without the others.
+    /// Difference of both.
     #[must_use]
     pub fn less(self, other: OfOthers) -> OfOthers {
         OfOthers {

@@ -27,12 +27,12 @@ const FILES: [(&str, &str); 10] = [
     ("plain-lru", include_str!("../designs/plain-lru.toml")),
 ];
 
-/// Names of all shipped designs, in the order of the documentation.
+/// Names of all built-in designs, in the order of the documentation.
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// The file of a shipped design, comments and all.
+/// Text of a built-in design's file, with comments.
 pub fn text(name: &str) -> Option<&'static str> {
     FILES
         .iter()
@@ -40,7 +40,7 @@ pub fn text(name: &str) -> Option<&'static str> {
         .map(|(_, text)| *text)
 }
 
-/// A shipped design.
+/// Finds a built-in design by its name.
 pub fn find(name: &str) -> Option<Design> {
     Some(read_design(text(name)?, name).expect("the tests read every shipped design"))
 }

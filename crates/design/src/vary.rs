@@ -24,7 +24,7 @@ const PARTS: [(&str, &[&str]); 5] = [
     ("write_buffers", &["count", "drain_cycles"]),
 ];
 
-/// Why a design cannot be varied. Reads well after "failed to vary the design: ".
+/// Why a design cannot be varied. Follows "failed to vary the design: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaryError {
     /// An axis that has not the form of one.
@@ -102,11 +102,12 @@ struct Setting {
     assignments: Vec<(Path, Option<Value>)>,
 }
 
-/// All combinations of the values that `axes` name, the last axis fastest. Without axes: the design itself.
+/// All combinations of the values that `axes` name, the last axis fastest. Without axes the result is the design itself.
 ///
 /// # Errors
-/// An axis that is not of the form, names what is not there or says something twice; more than 4096 designs; a
-/// combination that could not be built.
+///
+/// An axis that is malformed, names something unknown or repeats a field; more than 4096 designs; a combination that could not be
+/// built.
 pub fn vary(base: &Design, axes: &[impl AsRef<str>]) -> Result<Vec<Design>, VaryError> {
     let axes = axes
         .iter()

@@ -18,15 +18,15 @@ const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
 /// The controls that the user left on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedControls {
-    /// The CPUs to run on; `None` if pinning is turned off.
+    /// CPUs to run on; `None` if pinning is turned off.
     pub cpus: Option<Vec<CpuId>>,
-    /// The policy asked for.
+    /// Wanted policy.
     pub policy: Policy,
-    /// Whether the policy was turned down by a flag.
+    /// Whether a flag turned the real-time policy off.
     pub is_real_time_off: bool,
 }
 
-/// Tries each control on the calling thread, takes it back, and says what became of it.
+/// Tries each control on the calling thread, undoes it, and returns the outcomes.
 pub fn wanted_controls(requested: &RequestedControls) -> Vec<Control> {
     vec![
         pinning(requested),

@@ -13,8 +13,8 @@ use crate::LatencyPlan;
 /// Walks that are timed at each size.
 const WALKS: usize = 3;
 
-/// Walks through memory of each size on `cpu` (or anywhere) with the machine's usual pages, under `policy`, which keeps other tasks away:
-/// beside ten loops the walks took ten times as long.
+/// Measures the load latency of memory of each size on `cpu` (or any CPU) with the machine's usual pages. `policy` keeps other tasks
+/// away: beside ten loops the walks took ten times as long.
 ///
 /// A size for which there is no memory is left out.
 pub fn measure_latencies(

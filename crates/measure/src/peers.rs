@@ -23,9 +23,9 @@ pub(crate) use worker::{Passed, Worker, pass_on};
 
 /// Any task but the first.
 pub(crate) enum Peer {
-    /// A process of its own.
+    /// A separate process.
     Process(Forked),
-    /// A thread that ends with its process; the kernel's number of it.
+    /// A thread, with the kernel's number for it; it ends with its process.
     Thread(i32),
 }
 

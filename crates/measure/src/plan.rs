@@ -15,40 +15,40 @@ use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet};
 pub use check::PlanError;
 pub use sizes::{LatencyPlan, latency_plan, sweep_sizes};
 
-/// A ready-made selection.
+/// A ready-made selection of cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Preset {
-    /// All mechanisms direct; a sweep of sizes, and of strides, for the pipe.
+    /// All mechanisms without data; for the pipe also a sweep of sizes and of strides.
     #[default]
     Default,
-    /// The same with fewer sizes, shorter batches and less precision.
+    /// As `Default`, with fewer sizes, shorter batches and less precision.
     Quick,
-    /// What the cost of switches of live programs is made of: a pipe, a yield, a preemption, arrays; as coarse.
+    /// The costs that `observe` needs: a pipe, a yield, a preemption, arrays; as coarse as `Quick`.
     Observe,
-    /// The whole grid of Li, Ding and Shen 2007: 3 accesses x 16 sizes, 5 strides x 6 sizes; and all mechanisms.
+    /// The whole grid of Li, Ding and Shen 2007 (3 accesses x 16 sizes, 5 strides x 6 sizes), and all mechanisms.
     Full,
     /// lmbench's lat_ctx matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
     Lmbench,
 }
 
-/// Where the tasks are to run.
+/// CPUs on which the tasks run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlacementChoice {
-    /// All on this CPU.
+    /// All tasks on this CPU.
     One(CpuId),
-    /// Alternately on these two.
+    /// Tasks alternately on these two CPUs.
     Pair(CpuId, CpuId),
-    /// All on the first of these, and alternately on both.
+    /// All tasks on the first CPU, and tasks alternately on both.
     OneAndPair(CpuId, CpuId),
-    /// Every pair of these, and each alone.
+    /// Every pair of these CPUs, and each alone.
     Matrix(Vec<CpuId>),
-    /// Wherever the scheduler puts them.
+    /// Any CPU that the scheduler chooses.
     Unpinned,
 }
 
 impl PlacementChoice {
-    /// Those that it names; none if the scheduler chooses.
+    /// CPUs that the choice names; empty if the scheduler chooses.
     pub fn cpus(&self) -> Vec<CpuId> {
         match self {
             PlacementChoice::One(cpu) => vec![*cpu],
@@ -59,26 +59,26 @@ impl PlacementChoice {
     }
 }
 
-/// What the user selects. An empty list means the preset's choice.
+/// The user's selection. An empty list means the preset's choice.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The ready-made part. With any list given only what the lists name is run, at the preset's pace.
+    /// The preset. If any list is given, only what the lists name is run, with the preset's lengths.
     pub preset: Preset,
-    /// Mechanisms.
+    /// Mechanisms to measure.
     pub mechanisms: Vec<Mechanism>,
-    /// Hand-offs of runtimes; beside them, unless mechanisms are named, the kernel's.
+    /// Hand-offs of runtimes to measure. Unless mechanisms are named, the kernel's are measured, too.
     pub runtimes: Vec<RuntimeSelection>,
-    /// Whether arrays are walked by one hand-off of each runtime alone, and by the kernel's threads.
+    /// Whether only one hand-off of each runtime, and the kernel's threads, walk arrays.
     pub is_ladder: bool,
-    /// Processes, threads; if a mechanism has no such variant it keeps its own.
+    /// Processes or threads. A mechanism without such a variant keeps its own.
     pub betweens: Vec<Between>,
-    /// Tasks in the ring.
+    /// Numbers of tasks in the ring.
     pub tasks: Vec<u32>,
-    /// Sizes; 0 for the direct cost alone.
+    /// Sizes of arrays; 0 for the direct cost alone.
     pub sizes: Vec<Bytes>,
-    /// Strides.
+    /// Strides of walks.
     pub strides: Vec<Bytes>,
-    /// Accesses.
+    /// Kinds of access of walks.
     pub accesses: Vec<Access>,
     /// Strided or chase.
     pub pattern: Pattern,
@@ -86,17 +86,17 @@ pub struct Selection {
     pub sharing: Sharing,
     /// Base or huge pages.
     pub pages: Pages,
-    /// Whether the reload of the working set is asked for, walk by walk.
+    /// Whether to measure the reload of the working set, walk by walk.
     pub reload: bool,
-    /// What the others touch meanwhile; empty means as much. Asks for the reload, too.
+    /// Bytes that other tasks touch meanwhile; empty means as many as the first task. If given, the reload is measured.
     pub away: Vec<Bytes>,
     /// Vector registers that are in use at each hand-off.
     pub vectors: Vec<VectorCase>,
-    /// Whether two CPUs that share a cache are to use it at once, beside the same in turn on one of them.
+    /// Whether two CPUs that share a cache use it concurrently, compared with time-sharing on one of them.
     pub is_concurrent: bool,
-    /// Where.
+    /// CPUs on which the tasks run.
     pub placement: PlacementChoice,
-    /// Under which policy; what could be had, not what was wished.
+    /// Scheduling policy that was obtained, which may not be the wanted one.
     pub policy: Policy,
     /// Relative half-width to reach, in thousandths.
     pub precision_per_mille: Option<u32>,
@@ -104,28 +104,28 @@ pub struct Selection {
     pub confidence_per_mille: u32,
     /// Time for the whole run.
     pub budget: Option<Nanos>,
-    /// Repetitions a case at most.
+    /// Most repetitions of a case.
     pub max_repetitions: Option<u32>,
-    /// Whether counters are wanted.
+    /// Whether to read counters.
     pub wants_counters: bool,
-    /// What a timed batch is otherwise than usual.
+    /// Unusual contents of timed batches.
     pub rounds: Rounds,
-    /// The made-up switch.
+    /// Length of the artificial switch.
     pub synthetic_switch: Nanos,
-    /// The made-up reload.
+    /// Length of the artificial reload.
     pub synthetic_reload: Nanos,
 }
 
 /// A hand-off of a runtime that is to be measured.
 #[derive(Clone, Debug)]
 pub struct RuntimeSelection {
-    /// Which.
+    /// The runtime and its hand-off.
     pub case: RuntimeCase,
-    /// Between tasks in one thread of the kernel's, or between such threads.
+    /// Kind of tasks: within one kernel thread, or kernel threads.
     pub between: Between,
-    /// Whether its tasks may be on several CPUs at a time; else they stay on the first one.
+    /// Whether the tasks may use several CPUs at a time; otherwise they stay on the first.
     pub across_cpus: bool,
-    /// Whether a ladder has it with arrays, too.
+    /// Whether a ladder includes this hand-off with arrays, too.
     pub walks_in_ladder: bool,
 }
 
@@ -158,9 +158,7 @@ impl Selection {
     }
 }
 
-/// Makes the plan, and checks that this machine can run it.
-///
-/// `relation` says how two CPUs are related.
+/// Makes the plan, and checks that this machine can run it. `relation` returns the relation of two CPUs.
 pub fn plan(
     selection: &Selection,
     host: &HostManifest,

@@ -27,16 +27,17 @@ const MOST_ROUNDS: usize = 64;
 /// Pages taken at random before each array, so that none has the frames of the last.
 const MOST_PAGES: u64 = 1024;
 
-/// How the array is walked, one touch a line, its size, and the footprint.
+/// Kind of walk with one touch a line, size of the array, and footprint.
 pub type Point = (Kind, Bytes, Bytes);
 
-/// Of each point the rounds of each of its arrays, in nanoseconds a line.
+/// For each point the rounds of each array, in nanoseconds a line.
 pub type Rounds = BTreeMap<Point, Vec<Vec<f64>>>;
 
-/// Every point of one grid after another, once for each array, in random order, on this CPU. What is not done by `latest`, or when it
-/// is to stop, is left out.
+/// Measures all points of a grid, once for each array, in random order, on this CPU. Points that are not done by `latest`, or when the
+/// run is to stop, are left out.
 ///
 /// # Errors
+///
 /// If there is no memory for a footprint.
 pub fn price_points(
     grids: Vec<Vec<Point>>,
@@ -121,10 +122,10 @@ fn touch(away: &[AtomicU64]) {
         .for_each(|word| word.store(word.load(Relaxed) + 1, Relaxed));
 }
 
-/// The hidden argument that makes the program a loop without data; the number of its steps follows.
+/// The hidden argument that turns the program into a loop without data; the number of steps follows.
 pub const SPIN_ARGUMENT: &str = "spin-without-data";
 
-/// Multiplies again and again, and touches nothing.
+/// Multiplies `steps` times without touching memory.
 pub fn spin(steps: u64) {
     let last = (0..steps).fold(1_u64, |value, _| {
         std::hint::black_box(value).wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -49,7 +49,7 @@ const LEAST_COUNTED_ROUNDS: u64 = 256;
 
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
-/// Errors: only if the order cannot be read or the answer is not read; what goes wrong with the experiment is an answer too.
+/// Errors: only if the order cannot be read or the answer is not taken; a failure of the experiment is an answer, too.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     let order: Order = serde_json::from_reader(input)?;
     let mut messages = MessageWriter { output };

@@ -39,16 +39,16 @@ const REFUSALS: u32 = 2;
 /// Intended length of a batch of a runtime, which is asked for it over a pipe: long beside that, and beside the reading of its clock.
 const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 
-/// What came of one repetition.
+/// Outcome of one repetition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepetitionOutcome {
-    /// It ran to its end; the rounds it found right for a batch.
+    /// The repetition ran to its end, with these rounds of a batch.
     Done(BatchRounds),
-    /// It could not be run, or broke off: why, with what to do.
+    /// The repetition could not be run, or broke off: why, and what to do.
     Refused(String),
-    /// It was told to stop.
+    /// The repetition was told to stop.
     Stopped,
-    /// It had not ended at the latest time for it.
+    /// The repetition had not ended by its deadline.
     TooLate,
 }
 
@@ -65,18 +65,18 @@ pub trait Executor {
     ) -> RepetitionOutcome;
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Case whose repetition comes next.
     pub case: usize,
-    /// Cases that are done.
+    /// Number of finished cases.
     pub finished: usize,
     /// Time since the start.
     pub elapsed: Nanos,
 }
 
-/// When a run ends, and who is notified. The caller's side of [`measure`].
+/// Decides when a run ends, and is told of its progress. The caller's side of [`measure`].
 pub trait Stop {
     /// Whether this case's cycles are precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
@@ -99,7 +99,7 @@ pub trait Stop {
     fn resume(&mut self, _pause: Pause) {}
 }
 
-/// What every repetition is given beside its case.
+/// Instruments that every repetition is given.
 #[derive(Clone, Debug)]
 pub struct Instruments {
     /// The clock to read.
@@ -108,11 +108,11 @@ pub struct Instruments {
     pub rate: TickRate,
     /// Whether to lock memory.
     pub locks_memory: bool,
-    /// What counts the core's cycles, if something has proven that it does.
+    /// Counter of the core's cycles, if one has passed its test.
     pub core_counter: Option<CycleEvent>,
-    /// How the runtimes of the plan are started, by their names; or why one cannot be.
+    /// How to start each runtime of the plan, by name; or why it cannot be started.
     pub runtimes: BTreeMap<String, Result<Launch, String>>,
-    /// Counters admitted, by name, in shares that fit on the CPU together; none means no batches for them.
+    /// Admitted counters by name, in groups that fit on the CPU together; empty means no batches for them.
     pub counters: Vec<Vec<String>>,
 }
 
@@ -127,7 +127,7 @@ struct CaseState {
     is_finished: bool,
 }
 
-/// Runs the plan of `header`; hands every line to `sink` as soon as there is one. Errors are the sink's.
+/// Runs the plan of `header`, and hands every line to `sink` at once. Errors are the sink's.
 pub fn measure<E>(
     header: &Header,
     instruments: Instruments,

@@ -4,36 +4,36 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_units::Nanos;
 
-/// One of the two that are compared.
+/// One of two compared sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// What is compared with.
+    /// The side that is compared with.
     Base,
-    /// What is compared.
+    /// The side that is compared.
     New,
 }
 
-/// How long it goes on.
+/// Limits of alternating runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Each side gets so many runs, however long they take.
+    /// Least number of runs of each side, however long they take.
     pub least_runs: u32,
-    /// No pair of runs begins that would end after it.
+    /// Budget: no pair of runs begins that would end after it.
     pub budget: Nanos,
 }
 
-/// Why it ended.
+/// Why alternating runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Enough was known.
     Enough,
-    /// The next pair would not have fitted.
+    /// The next pair would not have fit into the budget.
     Budget,
-    /// It was told to stop.
+    /// The runs were told to stop.
     Interrupted,
 }
 
-/// Whoever runs one side at a time, and knows whether that was enough.
+/// Runs one side at a time, and decides whether that was enough.
 pub trait Runs {
     /// What a run may fail with, which ends all.
     type Error;
@@ -51,7 +51,7 @@ pub trait Runs {
     fn should_stop(&self) -> bool;
 }
 
-/// Pairs of sides in an order drawn by chance, of which each second one mirrors the first: ABBA or BAAB. A drift falls on both sides alike.
+/// Random order of pairs of sides, in which each second pair mirrors the first: ABBA or BAAB. A drift affects both sides alike.
 pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     std::iter::repeat_with(move || {
@@ -65,9 +65,10 @@ pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
     .flatten()
 }
 
-/// Runs both sides in turns.
+/// Runs both sides alternately.
 ///
 /// # Errors
+///
 /// If a run fails.
 pub fn in_turns<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<Ended, R::Error> {
     for (done, pair) in (1..).zip(order(seed)) {

@@ -13,30 +13,31 @@ use crate::experiment::Batch;
 use crate::protocol::{BatchRounds, Order};
 use crate::repetition::start_experiment;
 
-/// The hidden argument that makes the program take turns (see [`take_turns`]); the turns follow it, as JSON.
+/// The hidden argument that makes the program take turns (see [`take_turns`]); the turns follow as JSON.
 pub const TURNS_ARGUMENT: &str = "take-turns";
 
 /// So that every page is there, and every function linked, before the first stop.
 const ROUNDS_BEFORE: u64 = 2;
 
-/// One batch of a case.
+/// One batch of a case, to be run under a tracer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
-    /// The conditions.
+    /// Conditions of the case.
     pub case: Case,
-    /// Whether the token goes round the ring, and whether working sets are walked.
+    /// Arm: whether the token goes round the ring, and whether working sets are walked.
     pub arm: Arm,
-    /// Turns of each task.
+    /// Number of turns of each task.
     pub rounds: u64,
     /// Seed of random patterns.
     pub seed: u64,
 }
 
 impl Turns {
-    /// Checks that there are turns to be taken.
+    /// Checks that the case has turns to take.
     ///
     /// # Errors
-    /// What was found and what is needed. Reads well after "failed to make a trace of walks: ".
+    ///
+    /// What is wrong; follows "failed to make a trace of walks: " in a message.
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
         let family = mechanism.traits().family;
@@ -77,10 +78,11 @@ impl Turns {
     }
 }
 
-/// Takes the turns that are in JSON: stops this process before the first and after the last one.
+/// Takes the turns that are given in JSON; stops this process before the first and after the last.
 ///
 /// # Errors
-/// If they cannot be read, or the experiment cannot be set up or breaks off.
+///
+/// If the turns cannot be read, or the experiment cannot be set up or breaks off.
 pub fn take_turns(json: &str) -> Result<(), String> {
     let turns: Turns =
         serde_json::from_str(json).map_err(|error| format!("found no turns in JSON ({error})"))?;

@@ -93,9 +93,6 @@ impl MeasureRecord {
     /// # Errors
     ///
     /// As [`MeasureRecord::read`].
-    ///
-    /// # Errors
-    /// As of [`MeasureRecord::read`].
     pub fn read_header(source: impl Into<Source>) -> Result<Header, ReadRecordError> {
         SealedLines::<Line>::open(&source.into(), LINE_LIMIT)?.header()
     }

@@ -29,9 +29,6 @@ impl Readers {
     /// # Errors
     ///
     /// If the file exists, or cannot be created.
-    ///
-    /// # Errors
-    /// If there is one, or it cannot be made.
     pub fn create_new(self, path: &Path, how: &mut OpenOptions) -> io::Result<File> {
         let path = self.held(path)?;
         let file = how.create_new(true).mode(self.mode()).open(&path)?;
@@ -44,9 +41,6 @@ impl Readers {
     /// # Errors
     ///
     /// If there is no such folder, or another user may have made a link to it.
-    ///
-    /// # Errors
-    /// If there is no such folder, or another user leads there.
     pub fn held(self, path: &Path) -> io::Result<HeldPath> {
         match self {
             Readers::AsUsual => Ok(HeldPath::named(path)),
@@ -59,9 +53,6 @@ impl Readers {
     /// # Errors
     ///
     /// If the folder exists, or cannot be created.
-    ///
-    /// # Errors
-    /// If there is one, or it cannot be made.
     pub fn create_folder(self, path: &Path) -> io::Result<()> {
         match self {
             Readers::AsUsual => fs::create_dir(path),

@@ -74,9 +74,6 @@ impl<L: LogLine> SealedLog<L> {
     /// # Errors
     ///
     /// If the file exists, or cannot be written.
-    ///
-    /// # Errors
-    /// If it exists, or cannot be written.
     pub fn create(
         readers: Readers,
         path: &Path,
@@ -106,9 +103,6 @@ impl<L: LogLine> SealedLog<L> {
     /// # Errors
     ///
     /// If the file takes no more.
-    ///
-    /// # Errors
-    /// If the file takes no more.
     pub fn append(&mut self, line: &L) -> Result<(), WriteRecordError> {
         self.write(line).map_err(|source| {
             // Best effort: a reader drops a cut line by itself.
@@ -133,9 +127,6 @@ impl<L: LogLine> SealedLog<L> {
     /// # Errors
     ///
     /// If the kernel cannot.
-    ///
-    /// # Errors
-    /// If it cannot.
     pub fn sync(&self) -> Result<(), WriteRecordError> {
         self.file.sync_data().map_err(|source| self.cut(source))
     }

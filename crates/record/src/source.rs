@@ -62,9 +62,6 @@ impl Source {
     /// # Errors
     ///
     /// If the file cannot be opened, or is of a kind that is not accepted.
-    ///
-    /// # Errors
-    /// If it cannot be opened, or should not be.
     pub fn open(&self) -> io::Result<File> {
         match self.by {
             NamedBy::User => self.open_named(),
@@ -78,9 +75,6 @@ impl Source {
     /// # Errors
     ///
     /// If the file cannot be read so far, or is shorter.
-    ///
-    /// # Errors
-    /// If it cannot be read so far.
     pub fn begins_with(&self, head: &[u8]) -> io::Result<bool> {
         let mut start = vec![0; head.len()];
         self.open()?.read_exact(&mut start)?;
@@ -92,9 +86,6 @@ impl Source {
     /// # Errors
     ///
     /// As [`Source::open`].
-    ///
-    /// # Errors
-    /// As of [`Source::open`].
     pub fn open_once(&self) -> io::Result<File> {
         if self.by != NamedBy::User || !is_fifo(&self.path)? {
             return self.open();

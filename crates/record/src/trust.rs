@@ -73,9 +73,6 @@ impl HeldPath {
     /// # Errors
     ///
     /// If there is such a link, or no such folder.
-    ///
-    /// # Errors
-    /// If there is such a link, or no such folder.
     pub fn found(path: &Path) -> io::Result<HeldPath> {
         let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
         let folder = HeldPath::found_folder(path.parent().unwrap_or(path))?;
@@ -90,9 +87,6 @@ impl HeldPath {
     /// # Errors
     ///
     /// If there is a link that another user may have made, or no such folder.
-    ///
-    /// # Errors
-    /// The same.
     pub fn found_folder(path: &Path) -> io::Result<HeldPath> {
         let folder = open_folder(path)?;
         let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
@@ -118,9 +112,6 @@ impl AsRef<Path> for HeldPath {
 /// # Errors
 ///
 /// If the file is anything else, or cannot be opened.
-///
-/// # Errors
-/// If it is anything else, or cannot be opened.
 pub fn open_found(path: &Path) -> io::Result<File> {
     let file = open_listed(path)?;
     let owner = file.metadata()?.uid();
@@ -136,9 +127,6 @@ pub fn open_found(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// If the file is no plain file, or cannot be opened.
-///
-/// # Errors
-/// If it is no plain file, or cannot be opened.
 pub fn open_listed(path: &Path) -> io::Result<File> {
     let place = walk(path, Missing::Refused, &|_, _| Ok(()))?;
     check_plain(&place.facts)?;
@@ -155,9 +143,6 @@ pub fn open_listed(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// If something else is there, or the file cannot be created.
-///
-/// # Errors
-/// If something else is there, or it cannot be made.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     let folder = open_folder(path.parent().unwrap_or(path))?;
     let name = path.file_name().ok_or(ErrorKind::InvalidFilename)?;
@@ -182,9 +167,6 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
 /// # Errors
 ///
 /// If the folder cannot be created, or something else is there.
-///
-/// # Errors
-/// If it cannot be made, or something else is there.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     let place = walk(path, Missing::Made, &|_, _| Ok(()))?;
     match kind(&place.facts) {
@@ -211,9 +193,6 @@ pub fn hand_over(made: &File, path: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// If the program may not be executed, with the part of its path that is at fault; or if there is no such file.
-///
-/// # Errors
-/// If it may not be, with the part of its path that is at fault; or if there is no such file.
 pub fn check_program(path: &Path) -> io::Result<()> {
     walk(path, Missing::Refused, &check_step).map(drop)
 }
@@ -223,9 +202,6 @@ pub fn check_program(path: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// As [`check_program`].
-///
-/// # Errors
-/// As of a program.
 pub fn check_programs(folder: &Path) -> io::Result<()> {
     check_program(folder)?;
     for entry in fs::read_dir(folder)? {
@@ -243,9 +219,6 @@ pub fn check_programs(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// If there is none of this name, or root should not execute it.
-///
-/// # Errors
 /// If there is none of this name, or root should not execute it.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
     // As execvp(3) has it.
@@ -267,9 +240,6 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
 /// # Errors
 ///
 /// As [`find_program`].
-///
-/// # Errors
-/// As of [`find_program`].
 pub fn command(name: &str) -> io::Result<Command> {
     let mut command = Command::new(find_program(name)?);
     command.arg0(name);
@@ -281,9 +251,6 @@ pub fn command(name: &str) -> io::Result<Command> {
 /// # Errors
 ///
 /// As [`check_program`].
-///
-/// # Errors
-/// As of [`check_program`].
 pub fn check_for_root(program: &Path) -> io::Result<()> {
     if geteuid().is_root() {
         check_program(program)

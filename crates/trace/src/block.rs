@@ -2,7 +2,7 @@
 
 use crate::Reference;
 
-/// What kind of code a block is. One bit is in use.
+/// Properties of a block's code. One bit is in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct BlockFlags(pub u8);
@@ -13,7 +13,7 @@ impl BlockFlags {
     /// Code of the kernel.
     pub const KERNEL: BlockFlags = BlockFlags(1);
 
-    /// Whether it is code of the kernel.
+    /// Whether the code is the kernel's.
     pub const fn is_kernel(self) -> bool {
         self.0 & 1 != 0
     }
@@ -25,19 +25,19 @@ impl BlockFlags {
 pub struct Block {
     /// Virtual address of the first byte.
     pub address: u64,
-    /// Length of all instructions together, 1 to [`Block::LONGEST`].
+    /// Length of all instructions, 1 to [`Block::LONGEST`] bytes.
     pub bytes: u16,
     /// Number of instructions, at least 1.
     pub instructions: u16,
-    /// Number of data references that belong to it.
+    /// Number of the block's data references.
     pub references: u16,
-    /// Length of the first instruction: whether it alone straddles two lines.
+    /// Length of the first instruction, which decides whether it straddles two lines.
     pub first_bytes: u8,
-    /// What kind of code it is.
+    /// Properties of the code.
     pub flags: BlockFlags,
 }
 
-/// Why a block is none. Reads well after "block 12: ".
+/// Why a block is invalid. Follows "block 12: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitBlock {
     /// No instruction, or one of no or too much length.
@@ -68,7 +68,7 @@ pub enum UnfitBlock {
 }
 
 impl Block {
-    /// The longest block in bytes: offsets into it fit a [`Reference`].
+    /// Greatest length of a block in bytes, so that offsets fit a [`Reference`].
     pub const LONGEST: u16 = Reference::LAST_OFFSET + 1;
 
     /// Checks the block against its references.

@@ -8,7 +8,7 @@ use crate::Block;
 /// Places where a block like the one that comes may be found; a power of two.
 const RECENT: usize = 4096;
 
-/// Blocks in the order of execution. Two are equal if their blocks are, however these are numbered.
+/// Blocks in the order of execution. Two sequences are equal if their blocks are, whatever their internal numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
     kinds: Vec<Block>,
@@ -31,7 +31,7 @@ impl Blocks {
         self.numbers.push(*recent);
     }
 
-    /// Empties it, keeping its memory.
+    /// Removes all blocks, keeping the memory.
     pub fn clear(&mut self) {
         self.kinds.clear();
         self.numbers.clear();
@@ -46,17 +46,17 @@ impl Blocks {
         }
     }
 
-    /// How many blocks ran.
+    /// Number of executed blocks.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Whether nothing ran.
+    /// Whether no block was executed.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// All blocks, in their order.
+    /// All blocks, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Block> + Clone {
         self.run().iter()
     }
@@ -66,7 +66,7 @@ impl Blocks {
         self.run().get(place)
     }
 
-    /// All of them.
+    /// A run of all blocks.
     pub fn run(&self) -> BlockRun<'_> {
         BlockRun {
             kinds: &self.kinds,
@@ -123,7 +123,7 @@ impl FromIterator<Block> for Blocks {
     }
 }
 
-/// Some blocks of a chunk, one after the other.
+/// Consecutive blocks of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockRun<'a> {
     kinds: &'a [Block],
@@ -131,19 +131,19 @@ pub struct BlockRun<'a> {
 }
 
 impl<'a> BlockRun<'a> {
-    /// How many blocks ran.
+    /// Number of blocks in the run.
     #[inline]
     pub fn len(self) -> usize {
         self.numbers.len()
     }
 
-    /// Whether nothing ran.
+    /// Whether the run has no blocks.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The blocks, in their order.
+    /// The blocks, in order.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = &'a Block> + Clone {
         self.numbers
@@ -151,13 +151,13 @@ impl<'a> BlockRun<'a> {
             .map(move |&number| &self.kinds[number as usize])
     }
 
-    /// The blocks that are distinguished in the whole chunk. Some of them may be equal.
+    /// The distinct blocks of the whole chunk. Some of them may be equal.
     #[inline]
     pub fn kinds(self) -> &'a [Block] {
         self.kinds
     }
 
-    /// Which of [`BlockRun::kinds`] each block is.
+    /// For each block of the run its index into [`BlockRun::kinds`].
     #[inline]
     pub fn numbers(self) -> &'a [u32] {
         self.numbers
@@ -171,10 +171,11 @@ impl<'a> BlockRun<'a> {
             .map(|&number| &self.kinds[number as usize])
     }
 
-    /// Those from one place to another.
+    /// The blocks in a range of places.
     ///
     /// # Panics
-    /// If there are not so many.
+    ///
+    /// If the range is too long.
     #[inline]
     pub fn slice(self, places: Range<usize>) -> BlockRun<'a> {
         BlockRun {
@@ -183,10 +184,11 @@ impl<'a> BlockRun<'a> {
         }
     }
 
-    /// Those before a place, and those from it on.
+    /// The blocks before a place, and those from the place on.
     ///
     /// # Panics
-    /// If there are not so many.
+    ///
+    /// If there are fewer blocks.
     #[inline]
     pub fn split_at(self, place: usize) -> (BlockRun<'a>, BlockRun<'a>) {
         let (before, after) = self.numbers.split_at(place);

@@ -19,26 +19,26 @@ pub use problem::{Problem, Violation};
 /// Problems that are kept word for word; the rest are counted.
 const KEPT: usize = 100;
 
-/// What a check found.
+/// Result of checking a trace.
 #[derive(Debug, Default)]
 pub struct CheckReport {
-    /// Chunks that were read.
+    /// Chunks read.
     pub chunks: u64,
-    /// Blocks in them.
+    /// Blocks read.
     pub blocks: u64,
-    /// Instructions in them.
+    /// Instructions read.
     pub instructions: u64,
-    /// Data references in them.
+    /// Data references read.
     pub references: u64,
-    /// Marks in them.
+    /// Marks read.
     pub marks: u64,
     /// The first problems.
     pub problems: Vec<Problem>,
-    /// How many problems there are in all.
+    /// Number of all problems.
     pub problem_count: u64,
-    /// What the trace says that is to be known of its numbers.
+    /// Notes of the trace that hold for its numbers.
     pub notes: Vec<String>,
-    /// What ended the reading before the end of the trace.
+    /// Why reading ended before the end of the trace, if it did.
     pub loss: Option<ReadTraceError>,
 }
 
@@ -70,7 +70,7 @@ pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
     }
 }
 
-/// Follows a stream and notes who breaks its rules.
+/// Follows a stream and notes violations of its rules.
 #[derive(Debug, Default)]
 pub struct Checker {
     report: CheckReport,
@@ -84,7 +84,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Looks at the next chunk.
+    /// Checks the next chunk.
     pub fn chunk(&mut self, chunk: &Chunk, place: ChunkPlace) {
         self.place = place;
         self.block = 0;
@@ -99,7 +99,7 @@ impl Checker {
         self.count(chunk);
     }
 
-    /// What was found.
+    /// Returns the result of the check.
     pub fn finish(self) -> CheckReport {
         self.report
     }

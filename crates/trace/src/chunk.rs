@@ -2,18 +2,18 @@
 
 use crate::{Block, Blocks, Mark, Reference};
 
-/// A mark and where it stands.
+/// A mark with its place in a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Index in the chunk of the block that it stands before; the number of blocks for a mark at the end.
+    /// Index in the chunk of the block after the mark; the number of blocks for a mark at the end.
     pub before_block: u32,
     /// The mark.
     pub mark: Mark,
 }
 
-/// A run of the event stream: blocks in the order of execution, their references after one another, and marks between
-/// blocks. References of one block are in the order of its instructions, and `references` is as long as the blocks
-/// claim together. Marks are in ascending order of `before_block`.
+/// A run of the event stream: blocks in the order of execution, their references, and marks between blocks. References of one block are
+/// in the order of its instructions; `references` has as many as the blocks claim together. Marks are in ascending order of
+/// `before_block`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     /// The blocks.
@@ -24,35 +24,36 @@ pub struct Chunk {
     pub marks: Vec<Placed>,
 }
 
-/// What comes next in a stream.
+/// The next event of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A mark.
     Mark(&'a Mark),
-    /// A block, and its references.
+    /// A block with its references.
     Block(&'a Block, &'a [Reference]),
 }
 
 impl Chunk {
-    /// How many blocks a chunk should hold at most: writers cut here, readers refuse much more.
+    /// Most blocks that a chunk should hold: writers cut here, readers refuse much larger chunks.
     pub const BLOCKS: usize = 256 << 10;
 
-    /// Empties it, keeping its memory.
+    /// Empties the chunk, keeping the memory.
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.references.clear();
         self.marks.clear();
     }
 
-    /// Whether nothing is in it.
+    /// Whether the chunk has no blocks and no marks.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.marks.is_empty()
     }
 
-    /// Takes away the blocks from a place on, with their references and the marks before each of them and after the last.
+    /// Removes and returns the blocks from a place on, with their references and the marks before each of them and after the last.
     ///
     /// # Panics
-    /// If there are not so many blocks.
+    ///
+    /// If there are fewer blocks.
     pub fn split_off(&mut self, block: usize) -> Chunk {
         let references: usize = self
             .blocks
@@ -75,7 +76,7 @@ impl Chunk {
         }
     }
 
-    /// Appends a mark after everything that is there.
+    /// Appends a mark at the end of the chunk.
     pub fn mark(&mut self, mark: Mark) {
         self.marks.push(Placed {
             before_block: self.blocks.len() as u32,
@@ -83,7 +84,7 @@ impl Chunk {
         });
     }
 
-    /// Blocks and marks in their order. A block of which references are missing has those that are there.
+    /// Blocks and marks, in order. A block with missing references has those that are present.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
         let mut marks = self.marks.iter().peekable();
         let mut blocks = self.blocks.iter().zip(0u32..).peekable();

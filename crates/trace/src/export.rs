@@ -11,7 +11,7 @@ use crate::Chunk;
 pub use din::{DinExporter, PieceSize, UnfitPiece};
 pub use lackey::LackeyExporter;
 
-/// Writes traces in another tool's form, chunk by chunk.
+/// Writes traces in another tool's format, chunk by chunk.
 pub trait Exporter {
     /// Writes the next chunk of the trace.
     ///
@@ -26,11 +26,11 @@ pub trait Exporter {
     fn finish(self) -> io::Result<Exported>;
 }
 
-/// What was written.
+/// Totals of an exported trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Lines of text.
+    /// Lines of text written.
     pub lines: u64,
-    /// Processes that they are of. The text does not say which line is whose.
+    /// Number of processes. The text does not say which process a line belongs to.
     pub processes: usize,
 }

@@ -27,8 +27,8 @@ pub use recorder::{Recorder, ShapeId};
 pub use seekable::{TraceFile, kernel_symbols};
 pub use writer::TraceWriter;
 
-/// Name of the format; the header carries it with [`TRACE_VERSION`] after a slash.
+/// Name of the format. The header has it with [`TRACE_VERSION`] after a slash.
 pub const TRACE_SCHEMA: &str = "switchcost.trace";
 
-/// The one version that there is. Those before were never released.
+/// Version of the format. Earlier ones were never released.
 pub const TRACE_VERSION: u32 = 3;

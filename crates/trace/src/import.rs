@@ -41,7 +41,7 @@ enum Format<R: BufRead> {
     Drmemtrace(Box<Drmemtrace<R>>),
 }
 
-/// Another tool's trace, as a stream of chunks.
+/// Another tool's trace as a stream of chunks.
 pub struct Importer<R: BufRead> {
     format: Format<R>,
     assembler: Assembler,
@@ -52,15 +52,16 @@ pub struct Importer<R: BufRead> {
 }
 
 impl<R: BufRead> Importer<R> {
-    /// The text that `valgrind --tool=lackey --trace-mem=yes` writes to stderr.
+    /// Imports the text that `valgrind --tool=lackey --trace-mem=yes` writes to stderr.
     pub fn lackey(from: R) -> Self {
         Importer::new(Format::Lackey(Lines::new(from)), Assembler::with_one_task())
     }
 
-    /// Dinero's `din` text. It names no sizes: every instruction and every reference is `word_bytes` long.
+    /// Imports Dinero's `din` text, which has no sizes: every instruction and every reference is `word_bytes` long.
     ///
     /// # Errors
-    /// If `word_bytes` is no power of two up to 128: an address means the word that it lies in.
+    ///
+    /// If `word_bytes` is no power of two up to 128.
     pub fn din(from: R, word_bytes: u64) -> Result<Self, ImportError> {
         let bytes = u8::try_from(word_bytes)
             .ok()
@@ -75,10 +76,11 @@ impl<R: BufRead> Importer<R> {
         ))
     }
 
-    /// Records of ChampSim's tracer, as they are or packed by gzip: one task.
+    /// Imports records of ChampSim's tracer, plain or packed by gzip, as one task.
     ///
     /// # Errors
-    /// If the file cannot be read, or is packed otherwise.
+    ///
+    /// If the file cannot be read, or is packed in another way.
     pub fn champsim(from: R) -> Result<Self, ImportError> {
         Ok(Importer::new(
             Format::ChampSim(ChampSim::new(from)?),
@@ -86,10 +88,11 @@ impl<R: BufRead> Importer<R> {
         ))
     }
 
-    /// A packet trace of gem5, as it is or packed by gzip: one task.
+    /// Imports a packet trace of gem5, plain or packed by gzip, as one task.
     ///
     /// # Errors
-    /// If the file cannot be read, or is packed otherwise.
+    ///
+    /// If the file cannot be read, or is packed in another way.
     pub fn gem5(from: R) -> Result<Self, ImportError> {
         Ok(Importer::new(
             Format::Gem5(Gem5::new(from)?),
@@ -97,8 +100,8 @@ impl<R: BufRead> Importer<R> {
         ))
     }
 
-    /// An offline trace of drmemtrace after its post-processing, of a 64-bit program: one file of one thread, of several or of one
-    /// core, as it is or packed by gzip or snappy. Its threads become tasks, and its processes processes.
+    /// Imports a post-processed offline trace of drmemtrace of a 64-bit program, in one file of one thread, several threads or one
+    /// core, plain or packed by gzip or snappy. Threads become tasks.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -106,8 +109,8 @@ impl<R: BufRead> Importer<R> {
         Importer::drmemtrace_files(vec![(String::new(), from)], None)
     }
 
-    /// The same of files of one thread each, with their names: they take turns as their time stamps say. With `cpu`, of what ran on that
-    /// CPU of the traced machine alone.
+    /// Imports a post-processed offline trace of drmemtrace from files of one thread each, with their names. Threads alternate by their
+    /// time stamps. With `cpu`, only what ran on that CPU of the traced machine is imported.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -131,11 +134,11 @@ impl<R: BufRead> Importer<R> {
         }
     }
 
-    /// Reads the next chunk into `chunk`; false, and an empty chunk, if there is none.
+    /// Reads the next chunk into `chunk`; returns false, and an empty chunk, at the end.
     ///
     /// # Errors
-    /// What cannot be understood, a reference before any instruction, a file that cannot be read; once, after the
-    /// chunks of all that stands before it.
+    ///
+    /// Invalid input, a reference before any instruction, or a file that cannot be read; once, after the chunks of everything before.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ImportError> {
         chunk.clear();
         while !self.is_over && !self.assembler.is_full() {
@@ -202,22 +205,22 @@ impl<R: BufRead> Importer<R> {
         Ok(true)
     }
 
-    /// Lines, or records, so far that say nothing of the trace.
+    /// Lines, or records, so far that have no part in the trace.
     pub fn ignored_lines(&self) -> u64 {
         self.ignored
     }
 
-    /// Instructions so far that the source does not have: for references that come before any, and for each 65,535 of one.
+    /// Instructions so far that were invented: for references that come before any instruction, and for each 65,535 references of one.
     pub fn made_up_instructions(&self) -> u64 {
         self.assembler.made_up
     }
 
-    /// References so far whose size the source does not know.
+    /// References so far whose size the source does not give.
     pub fn unknown_sizes(&self) -> u64 {
         self.assembler.unknown_sizes
     }
 
-    /// What is to be known of all numbers from the trace, a sentence each: complete with the first chunk.
+    /// Notes that hold for all numbers from the trace, a sentence each; complete with the first chunk.
     pub fn notes(&self) -> Vec<String> {
         let of_format = match &self.format {
             Format::Lackey(_) | Format::Din { .. } => Vec::new(),
@@ -233,7 +236,7 @@ impl<R: BufRead> Importer<R> {
             .collect()
     }
 
-    /// The architecture of the traced code, if the source says it.
+    /// Architecture of the traced code, if the source gives it.
     pub fn arch(&self) -> Option<&'static str> {
         match &self.format {
             Format::Lackey(_) | Format::Din { .. } | Format::ChampSim(_) | Format::Gem5(_) => None,

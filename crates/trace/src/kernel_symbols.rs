@@ -9,7 +9,7 @@ const PAGE: u64 = 4096;
 /// Where it begins nothing is known.
 const NOTHING: &str = "-";
 
-/// What lies at the addresses of a kernel.
+/// Names of a kernel's functions, variables and memory, by address.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KernelSymbols {
     /// Ascending, with where each name ends in `names`.
@@ -25,14 +25,14 @@ impl std::fmt::Debug for KernelSymbols {
 }
 
 impl KernelSymbols {
-    /// Of lines `ADDRESS NAME`, addresses in hexadecimal and ascending, as /proc/kallsyms has them. A name may have spaces inside; if
-    /// it is `-`, nothing is known of what begins there. Of several names for an address the first counts. None if a line is another, and
-    /// if there are more than any kernel has.
+    /// Parses lines `ADDRESS NAME` with ascending hexadecimal addresses, as in /proc/kallsyms. A name may contain spaces; `-` means
+    /// that nothing is known from there on. Of several names for an address the first counts. Returns `None` for any other line, and
+    /// for more lines than any kernel has.
     pub fn parse_lines(text: &[u8]) -> Option<KernelSymbols> {
         KernelSymbols::sort_pairs(pairs(text)?)
     }
 
-    /// The same of lines in any order. If something is known to begin at an address, that nothing is does not count.
+    /// Parses lines like [`KernelSymbols::parse_lines`], in any order. At an address with a name, a `-` does not count.
     pub fn parse_unsorted_lines(text: &[u8]) -> Option<KernelSymbols> {
         let mut pairs = pairs(text)?;
         pairs.sort_by_key(|&(address, name)| (address, name == NOTHING));
@@ -47,7 +47,7 @@ impl KernelSymbols {
         Some(symbols)
     }
 
-    /// As [`KernelSymbols::parse_lines`] reads them.
+    /// Formats the symbols as [`KernelSymbols::parse_lines`] reads them.
     pub fn format_lines(&self) -> String {
         let mut begin = 0;
         let line = |&(address, end): &(u64, u32)| {
@@ -78,8 +78,8 @@ impl KernelSymbols {
         Some(())
     }
 
-    /// What an address lies in: the last that begins there or before. If the last of all ends is not known: of what is more than a
-    /// page after its start (modules) none is.
+    /// Name of the last symbol at or before an address. The last symbol of all has no known end, so an address more than a page after
+    /// it (in modules) has no name.
     pub fn name_at(&self, address: u64) -> Option<&str> {
         let (last, _) = self.starts.last()?;
         if address.saturating_sub(*last) > PAGE {
@@ -97,12 +97,12 @@ impl KernelSymbols {
             .filter(|name| *name != NOTHING)
     }
 
-    /// Whether none is known.
+    /// Whether there are no symbols.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// How many are known.
+    /// Number of symbols.
     pub fn count(&self) -> usize {
         self.starts.len()
     }

@@ -66,7 +66,7 @@ struct Stretch {
     process: ProcessId,
 }
 
-/// Follows a trace from its start, and keeps of each chunk the last uses of lines and the first uses of pages.
+/// Follows a trace from its start, and reduces each chunk to the last uses of lines and the first uses of pages.
 #[derive(Debug)]
 pub struct LastUses {
     line_bits: u32,
@@ -80,7 +80,7 @@ pub struct LastUses {
 }
 
 impl LastUses {
-    /// For caches whose lines have so many bytes or more, a power of two.
+    /// For caches whose lines have at least `bytes` bytes, a power of two.
     pub fn new(bytes: u64) -> LastUses {
         LastUses {
             line_bits: bytes.max(1).trailing_zeros(),
@@ -93,7 +93,7 @@ impl LastUses {
         }
     }
 
-    /// Puts in place of what is in `kept` what the next chunk of the trace leaves in caches.
+    /// Reduces the next chunk of the trace to what it leaves in caches, and puts the result into `kept`.
     pub fn keep(&mut self, chunk: &Chunk, kept: &mut Chunk) {
         self.follow(chunk);
         self.blocks.clear();
@@ -105,14 +105,14 @@ impl LastUses {
         self.copy(chunk, kept);
     }
 
-    /// What the next chunk of the trace leaves in caches.
+    /// Reduces the next chunk of the trace to what it leaves in caches.
     pub fn kept(&mut self, chunk: &Chunk) -> Chunk {
         let mut kept = Chunk::default();
         self.keep(chunk, &mut kept);
         kept
     }
 
-    /// Passes by the next chunk of the trace: only who lives and runs after it matters.
+    /// Skips the next chunk of the trace; only which tasks live and run after it is noted.
     pub fn pass(&mut self, chunk: &Chunk) {
         chunk.marks.iter().for_each(|placed| {
             self.table.follow(&placed.mark);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct TaskId(pub u32);
 
 impl TaskId {
-    /// No task: what ran before the first switch, and what runs while every task sleeps.
+    /// No task: the state before the first switch, and while every task sleeps.
     pub const NONE: TaskId = TaskId(0);
 }
 
@@ -21,8 +21,8 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// An address space: what a cache with process-id tags distinguishes. Counted from 1, never reused within a trace. A fork gives the child a
-/// new one, and an exec gives the task a new one: its addresses then name other memory.
+/// An address space, which a cache with process tags distinguishes. Counted from 1, never reused within a trace. A fork and an exec
+/// each make a new one, because addresses then name other memory.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -35,45 +35,45 @@ impl fmt::Display for ProcessId {
     }
 }
 
-/// The kernel entry behind a switch. Whether the switch was voluntary is said beside it: a task can be preempted
+/// Kernel entry by which a task left the CPU. Whether the switch was voluntary is stored separately, because a task can be preempted
 /// inside a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// It waits in this system call, or was preempted in it.
+    /// The task waited, or was preempted, in this system call.
     Syscall(u16),
     /// A page fault.
     PageFault,
-    /// Its turn was over.
+    /// The task's time slice was over.
     Quantum,
-    /// Preempted for a task that woke up.
+    /// The task was preempted for a task that woke up.
     WakeUp,
-    /// An interrupt other than the end of a turn.
+    /// An interrupt other than the end of a time slice.
     Interrupt,
-    /// It ended.
+    /// The task ended.
     Exit,
-    /// The source of the trace does not say.
+    /// The source of the trace does not know.
     Unknown,
 }
 
-/// A piece of an address space that a file lies behind, so that an address becomes function and line later.
+/// A part of an address space to which a file is mapped; it turns addresses into functions and lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
-    /// First address.
+    /// First address of the mapping.
     pub start: u64,
-    /// Length in bytes.
+    /// Length of the mapping in bytes.
     pub bytes: u64,
-    /// Offset in the file of the first byte.
+    /// Offset in the file of the mapping's first byte.
     pub offset: u64,
-    /// Path as the program saw it; hostile data, not necessarily UTF-8.
+    /// Path as the program saw it; hostile bytes, not necessarily UTF-8.
     pub path: Vec<u8>,
-    /// The file's GNU build ID; empty if it has none.
+    /// GNU build ID of the file; empty if it has none.
     pub build_id: Vec<u8>,
-    /// Whether it may be executed.
+    /// Whether the mapping may be executed.
     pub is_executable: bool,
 }
 
-/// What happens between two blocks.
+/// An event between two blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
@@ -159,7 +159,8 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Whether a task leaves the CPU here and one goes on. What begins the first run of all takes the CPU from no task: that is no switch.
+    /// Whether the mark is a switch from one task to another. The start of the first run takes the CPU from no task, so it is no
+    /// switch.
     pub fn is_switch(&self) -> bool {
         matches!(self, Mark::Switch { from, .. } if *from != TaskId::NONE)
     }

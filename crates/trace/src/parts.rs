@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::file::{ReadTraceError, TraceFile};
 use crate::{Chunk, LastUses, Mark};
 
-/// What a chunk of a part is for.
+/// Purpose of a chunk of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// What it does is wanted, and belongs to the part of this number, from 0.
@@ -17,9 +17,9 @@ pub enum Purpose {
         /// The number.
         part: usize,
     },
-    /// What it leaves in caches is wanted.
+    /// Only the chunk's effect on caches is wanted.
     WarmUp,
-    /// The same, of a chunk of which only last uses are left.
+    /// Only the chunk's effect on caches is wanted, and only last uses are left in it.
     LastUses,
 }
 
@@ -44,8 +44,8 @@ pub struct Parts<'f> {
 }
 
 impl<'f> Parts<'f> {
-    /// Parts in ascending order that do not overlap, each after a warm-up of so many instructions or more; for caches whose lines
-    /// have so many bytes or more.
+    /// Plays parts in ascending order that do not overlap, each after a warm-up of at least so many instructions, for caches whose
+    /// lines have at least so many bytes.
     pub fn new(
         file: TraceFile<'f>,
         parts: Vec<Range<u64>>,
@@ -67,26 +67,26 @@ impl<'f> Parts<'f> {
         }
     }
 
-    /// Gives pieces of the whole trace, cut at these instructions, too, which ascend: of each of them last uses are known by
-    /// themselves.
+    /// Also cuts the whole trace at these ascending instructions, so that the last uses of each piece are known separately.
     pub fn cut_at(self, cuts: Vec<u64>) -> Parts<'f> {
         Parts { cuts, ..self }
     }
 
-    /// The first instruction of the piece that was given last.
+    /// First instruction of the piece that was returned last.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// The trace.
+    /// The trace that is played.
     pub fn file(&self) -> &TraceFile<'f> {
         &self.file
     }
 
-    /// Gives the next piece of the trace in place of what is in `chunk`; none after the last part.
+    /// Reads the next piece of the trace into `chunk`; returns `None` after the last part.
     ///
     /// # Errors
-    /// A chunk that cannot be read.
+    ///
+    /// If a chunk cannot be read.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<Purpose>, ReadTraceError> {
         chunk.clear();
         let end = self.end();
@@ -118,11 +118,12 @@ impl<'f> Parts<'f> {
         Ok(Some(purpose))
     }
 
-    /// Instructions that the running task has executed since it was switched to, at the start of the piece that was given last;
-    /// since the start of the trace, if it was not.
+    /// Instructions that the running task had executed since it was switched to, at the start of the piece that was returned last;
+    /// since the start of the trace, if it was never switched to.
     ///
     /// # Errors
-    /// A chunk that cannot be read.
+    ///
+    /// If a chunk cannot be read.
     pub fn since_switch(&mut self) -> Result<u64, ReadTraceError> {
         let own = self.next.checked_sub(1);
         for number in own.into_iter().chain(self.last_switch) {

@@ -7,43 +7,43 @@ use crate::{Mark, ProcessId, TaskId};
 /// A task as the marks describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its present address space.
+    /// Present address space of the task.
     pub process: ProcessId,
-    /// Who started it.
+    /// Task that created the task.
     pub parent: TaskId,
-    /// Its present name; hostile data.
+    /// Present name of the task; hostile bytes.
     pub name: Vec<u8>,
-    /// Whether it has ended.
+    /// Whether the task has ended.
     pub has_ended: bool,
 }
 
-/// All tasks so far, and the one that runs.
+/// All tasks so far, and the running one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessTable {
-    /// The tasks.
+    /// The tasks by number.
     pub tasks: BTreeMap<TaskId, Task>,
-    /// Who runs.
+    /// The running task.
     pub running: TaskId,
     /// Living tasks of each address space so far.
     living: BTreeMap<ProcessId, u64>,
 }
 
-/// What a mark changes about address spaces.
+/// Changes to address spaces by a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Parent and child: a new one with its parent's memory.
+    /// Parent and child of a fork; the child has a copy of the parent's memory.
     pub fork: Option<(ProcessId, ProcessId)>,
-    /// No task is left in it.
+    /// Address space without tasks left.
     pub ended: Option<ProcessId>,
 }
 
 impl ProcessTable {
-    /// The task that runs, unless none does.
+    /// The running task, if any.
     pub fn running_task(&self) -> Option<&Task> {
         self.tasks.get(&self.running)
     }
 
-    /// The address space of the task that runs; 0 if none does.
+    /// Address space of the running task; 0 if none runs.
     pub fn running_process(&self) -> ProcessId {
         self.running_task()
             .map_or(ProcessId(0), |task| task.process)
@@ -54,12 +54,12 @@ impl ProcessTable {
         self.tasks.get(&task).is_some_and(|task| !task.has_ended)
     }
 
-    /// Whether a task that lives is in an address space.
+    /// Whether a living task is in an address space.
     pub fn is_inhabited(&self, process: ProcessId) -> bool {
         self.living.get(&process).is_some_and(|tasks| *tasks > 0)
     }
 
-    /// Follows a mark. One that cannot be (an exec without a task) changes nothing.
+    /// Applies a mark and returns its changes. An impossible mark (an exec without a task) changes nothing.
     pub fn follow(&mut self, mark: &Mark) -> Change {
         match mark {
             Mark::Birth {

@@ -1,7 +1,7 @@
 use std::fmt;
 
-/// The sizes in bytes that a [`Reference`] can name, ascending. A size that is not here is rounded up to the next; all
-/// sizes of x86-64's and aarch64's plain, string, x87, SSE and AVX accesses are here.
+/// Sizes in bytes that a [`Reference`] can store, ascending. Other sizes are rounded up. All sizes of plain, string, x87, SSE and AVX
+/// accesses of x86-64 and of aarch64's are included.
 pub const SIZES: [u16; 32] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 108, 112,
     128, 160, 192, 256, 512, 832, 1024,
@@ -26,10 +26,10 @@ const THROUGH_BITS: u32 = 10;
 const STORE: u64 = 1 << 63;
 
 impl Reference {
-    /// Largest offset of an instruction's last byte that fits.
+    /// Largest offset of an instruction's last byte that a reference can store.
     pub const LAST_OFFSET: u16 = (1 << THROUGH_BITS) - 1;
 
-    /// Packs one reference. `through` is the offset of the last byte of its instruction in its block.
+    /// Packs a reference. `through` is the offset of the last byte of its instruction in the block.
     ///
     /// # Panics
     /// In debug builds, if `through` is larger than [`Reference::LAST_OFFSET`] or `size_code` is no index of
@@ -46,7 +46,7 @@ impl Reference {
         )
     }
 
-    /// The index into [`SIZES`] for a size in bytes: exact, or the next larger. None for 0 and for more than 1024.
+    /// Index into [`SIZES`] for a size in bytes: exact, or the next larger. `None` for 0 and for more than 1024.
     pub fn size_code(bytes: u64) -> Option<u8> {
         if bytes == 0 {
             return None;
@@ -63,7 +63,7 @@ impl Reference {
         (((self.0 << (64 - ADDRESS_BITS)) as i64) >> (64 - ADDRESS_BITS)) as u64
     }
 
-    /// Bytes touched.
+    /// Number of bytes touched.
     #[inline]
     pub const fn bytes(self) -> u16 {
         SIZES[((self.0 >> (ADDRESS_BITS + THROUGH_BITS)) & 31) as usize]
@@ -75,13 +75,13 @@ impl Reference {
         ((self.0 >> (ADDRESS_BITS + THROUGH_BITS)) & 31) as u8
     }
 
-    /// Offset of the last byte of its instruction from the start of the block.
+    /// Offset of the last byte of the reference's instruction from the start of the block.
     #[inline]
     pub const fn through(self) -> u16 {
         ((self.0 >> ADDRESS_BITS) & Self::LAST_OFFSET as u64) as u16
     }
 
-    /// Whether it stores.
+    /// Whether the reference is a store.
     #[inline]
     pub const fn is_store(self) -> bool {
         self.0 & STORE != 0

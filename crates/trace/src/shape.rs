@@ -5,9 +5,9 @@ use crate::{Block, Reference, UnfitBlock};
 /// How the address of a reference is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressKind {
-    /// It is *explicit*: stored each time. All others are *derived*.
+    /// The address is *explicit*: stored each time. All others are *derived*.
     Explicit,
-    /// It is always this one.
+    /// The address is always the same.
     Fixed(u64),
     /// It is always so far after the address of an earlier reference of the shape, which is explicit.
     Relative {
@@ -18,16 +18,16 @@ pub enum AddressKind {
     },
 }
 
-/// A reference of a shape.
+/// A reference of a shape, and how its address is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeReference {
-    /// The reference, its address left 0.
+    /// The reference, with address 0.
     pub reference: Reference,
-    /// Where its address comes from.
+    /// How the address is known.
     pub place: AddressKind,
 }
 
-/// Why a shape is none. Reads well after "an impossible shape: ".
+/// Why a shape is invalid. Follows "an impossible shape: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitShape {
     /// The block does not fit its references.
@@ -71,7 +71,7 @@ pub(crate) const MOST_BLOCKS: usize = u8::MAX as usize;
 /// References of a shape, at most.
 pub(crate) const MOST_REFERENCES: usize = u16::MAX as usize;
 
-/// Checks the blocks of a shape against their references, and how the addresses of these are known.
+/// Checks the blocks of a shape against their references and the kinds of their addresses.
 pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), UnfitShape> {
     let need = blocks
         .iter()
@@ -118,7 +118,7 @@ pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
         .count()
 }
 
-/// A reference of a shape, made ready to be given its address.
+/// A reference of a shape, ready to be completed with an address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
     /// What is added to the explicit address, in the upper bits, if it wraps by itself; below it what else the
@@ -141,13 +141,13 @@ impl Unfold {
         }
     }
 
-    /// Which of the explicit addresses of the shape it needs.
+    /// Index of the explicit address of the shape from which the reference's address follows.
     #[inline(always)]
     pub fn source(&self) -> usize {
         self.source as usize
     }
 
-    /// The reference, from the explicit address that it needs.
+    /// The complete reference, from the explicit address `explicit`.
     #[inline(always)]
     pub fn reference_at(&self, explicit: u64) -> Reference {
         self.reference_at_upper(explicit << SHIFT)
@@ -164,7 +164,7 @@ impl Unfold {
     }
 }
 
-/// Makes the references of a shape ready.
+/// Prepares the references of a shape.
 pub fn unfold(forms: &[ShapeReference]) -> impl Iterator<Item = Unfold> + '_ {
     let mut next_explicit = 0;
     let mut source_of = vec![0; forms.len()];

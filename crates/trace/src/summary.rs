@@ -7,63 +7,63 @@ use crate::{
     Cause, Chunk, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceHeader, TraceReader,
 };
 
-/// What is in a trace. If it is cut or damaged: in what could be read.
+/// Totals of a trace, or of its readable part if it is cut or damaged.
 #[derive(Debug)]
 pub struct TraceSummary {
-    /// What the trace says of itself.
+    /// Header of the trace.
     pub header: TraceHeader,
-    /// Chunks.
+    /// Number of chunks.
     pub chunks: u64,
     /// Bytes of the file up to the last whole record.
     pub bytes: u64,
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Instructions.
+    /// Number of instructions.
     pub instructions: u64,
-    /// Those of them that are the kernel's.
+    /// Number of the kernel's instructions.
     pub kernel_instructions: u64,
-    /// Loads.
+    /// Number of loads.
     pub loads: u64,
-    /// Stores.
+    /// Number of stores.
     pub stores: u64,
     /// Switches by cause and by whether they were voluntary.
     pub switches: BTreeMap<(Cause, bool), u64>,
     /// System calls entered.
     pub syscalls: u64,
-    /// Faults.
+    /// Number of faults.
     pub faults: u64,
     /// Physical pages recorded.
     pub pages: u64,
-    /// Tasks.
+    /// Number of tasks.
     pub tasks: u64,
-    /// Address spaces, by number; what no task ran is in [`ProcessId`] 0.
+    /// Address spaces by number; [`ProcessId`] 0 has what no task ran.
     pub processes: BTreeMap<ProcessId, ProcessSummary>,
-    /// What ended the reading before the end of the trace.
+    /// Why reading ended before the end of the trace, if it did.
     pub loss: Option<ReadTraceError>,
 }
 
-/// What one address space did.
+/// Totals of one address space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSummary {
-    /// The name of its first task; hostile data.
+    /// Name of its first task; hostile bytes.
     pub name: Vec<u8>,
     /// The task that started its first task.
     pub parent: TaskId,
-    /// Tasks that were born in it or came into it by an exec.
+    /// Tasks that were born in this address space or entered it by an exec.
     pub tasks: u64,
-    /// Instructions.
+    /// Instructions executed in this address space.
     pub instructions: u64,
-    /// Data references.
+    /// Data references made in this address space.
     pub references: u64,
 }
 
 impl TraceSummary {
-    /// Data references.
+    /// Number of data references.
     pub fn references(&self) -> u64 {
         self.loads + self.stores
     }
 
-    /// Bytes of the file for an instruction; none if there are no instructions.
+    /// Bytes of the file per instruction; `None` if there are no instructions.
     pub fn bytes_per_instruction(&self) -> Option<f64> {
         (self.instructions > 0).then(|| self.bytes as f64 / self.instructions as f64)
     }
@@ -89,7 +89,7 @@ impl TraceSummary {
     }
 }
 
-/// Reads a trace to its end, or to where it is cut or damaged, and counts.
+/// Reads a trace to its end, or up to the damage, and counts.
 pub fn summarize<R: Read>(mut reader: TraceReader<R>) -> TraceSummary {
     let mut summary = TraceSummary::new(reader.header().clone());
     let mut table = ProcessTable::default();

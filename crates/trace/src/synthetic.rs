@@ -15,11 +15,11 @@ pub use mixed::Mixed;
 pub use ping_pong::PingPong;
 pub use walks::Walks;
 
-/// Where the code of every process begins.
+/// Start of the code of every process.
 pub const CODE: u64 = 0x40_0000;
-/// Where the data of every process begins.
+/// Start of the data of every process.
 pub const DATA: u64 = 0x1000_0000;
-/// Where the stack of every process ends.
+/// End of the stack of every process.
 pub const STACK: u64 = 0x7fff_ffff_0000;
 
 /// What one process does.
@@ -28,7 +28,7 @@ trait Program {
     fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block>;
 }
 
-/// A stream of chunks, made while it is read.
+/// A generated stream of chunks, made while it is read.
 pub struct Synthetic {
     programs: Vec<Box<dyn Program + Send>>,
     turn_instructions: u64,
@@ -53,7 +53,7 @@ impl Synthetic {
         }
     }
 
-    /// Makes the next chunk into `chunk`, keeping its memory; false, and an empty chunk, if there is none.
+    /// Makes the next chunk in `chunk`, reusing its memory; returns false, and an empty chunk, at the end.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> bool {
         chunk.clear();
         if !std::mem::replace(&mut self.is_begun, true) {

@@ -12,7 +12,7 @@ use crate::Chunk;
 
 pub use stream::Stream;
 
-/// Something to happen next. Numbers that name a task, a piece of code or a place choose among those that there are.
+/// A step of a random stream. Numbers that name a task, a piece of code or a place choose among the existing ones.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// The running task executes a piece of code, `times` times; its data moves by `stride` each time.
@@ -37,7 +37,7 @@ pub enum Step {
     Fork,
     /// The running task starts a thread.
     Thread,
-    /// The running task runs another program.
+    /// The running task executes another program.
     Exec,
     /// The running task ends, and another one runs.
     Exit,
@@ -70,7 +70,7 @@ pub enum Step {
         /// Which one.
         file: u8,
     },
-    /// The chunk is cut here.
+    /// The chunk is cut.
     Cut,
 }
 
@@ -94,7 +94,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Valid streams of up to `steps` steps.
+/// Strategy for valid streams of up to `steps` steps.
 pub fn chunks(steps: usize) -> impl Strategy<Value = Vec<Chunk>> {
     vec(step(), 0..=steps).prop_map(|steps| {
         let mut stream = Stream::default();
@@ -103,7 +103,7 @@ pub fn chunks(steps: usize) -> impl Strategy<Value = Vec<Chunk>> {
     })
 }
 
-/// A valid stream of at least `blocks` blocks, the same for the same seed.
+/// A valid stream of at least `blocks` blocks. Equal seeds give equal streams.
 pub fn seeded(seed: u64, blocks: usize) -> Vec<Chunk> {
     let mut stream = Stream::default();
     let mut dice = SplitMix64(seed);

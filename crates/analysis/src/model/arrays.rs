@@ -13,9 +13,6 @@ const CONFIDENCE: f64 = 0.9;
 /// # Errors
 ///
 /// If there are too few arrays.
-///
-/// # Errors
-/// If there are too few.
 pub fn across_arrays(rounds: &[Vec<f64>]) -> Result<Estimate, String> {
     let medians: Vec<f64> = rounds
         .iter()

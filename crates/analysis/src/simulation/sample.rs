@@ -77,9 +77,6 @@ impl Choice {
 /// # Errors
 ///
 /// If the trace is too short.
-///
-/// # Errors
-/// A trace that is too short.
 pub fn choose_parts(instructions: u64, share: f64, seed: u64) -> Result<Choice, TooShort> {
     let stretch = (1.0 / share + 1e-9).max(1.0) as u64;
     let parts = (instructions / stretch / PART_INSTRUCTIONS).clamp(FEWEST_PARTS, MOST_PARTS);

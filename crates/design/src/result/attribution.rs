@@ -3,34 +3,34 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Cycles that lookups took longer in the shared hierarchy than in the private one, by what the line had left the shared one for; see
-/// "Cycles lost" in `docs/method/simulation.md`.
+/// Cycles that lookups took longer in the shared hierarchy than in the private one, by the reason for which the line had left the
+/// shared one; see "Cycles lost" in `docs/method/simulation.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LostTo {
-    /// Another process ran, and a line of that came in.
+    /// Cycles for lines that left while another process ran, for one of its lines.
     pub processes: u64,
-    /// Another process ran, and a line of the kernel's half of all address spaces came in.
+    /// Cycles for lines that left while another process ran, for a line of the kernel's half of all address spaces.
     pub kernel: u64,
-    /// The process itself ran: others had made the line old or taken its room.
+    /// Cycles for lines that left while the process itself ran, because others had aged them or taken their room.
     pub aged: u64,
-    /// A flush at a switch.
+    /// Cycles for lines that a flush at a switch took.
     pub flushed: u64,
-    /// The process itself ran, and the level does not keep a process's own lines in the order that they would have alone: no process caused
-    /// it.
+    /// Cycles for lines that left while the process itself ran, in a level that does not keep a process's own lines in the order that
+    /// they would have alone: no process caused them.
     pub state: u64,
-    /// No line left that the private hierarchy holds: a victim cache or stream buffer differs, a write buffer or a bus is busy.
+    /// Cycles for other reasons than a lost line: a victim cache or stream buffer differs, or a write buffer or bus is busy.
     pub other: u64,
 }
 
 impl LostTo {
-    /// All of them.
+    /// Sum of all reasons.
     pub fn all(&self) -> u64 {
         [self.to_others(), self.state, self.other]
             .into_iter()
             .fold(0, u64::saturating_add)
     }
 
-    /// Those that others, or a flush at a switch, took.
+    /// Cycles that others, or a flush at a switch, caused.
     pub fn to_others(&self) -> u64 {
         [self.processes, self.kernel, self.aged, self.flushed]
             .into_iter()
@@ -38,7 +38,7 @@ impl LostTo {
     }
 }
 
-/// All cycles lost in lookups, by whose they are.
+/// All cycles lost in lookups, by the owner of the address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LostCycles {
     /// Lookups of addresses of the processes.
@@ -48,91 +48,90 @@ pub struct LostCycles {
 }
 
 impl LostCycles {
-    /// All of them.
+    /// Sum of programs and kernel.
     pub fn all(&self) -> u64 {
         self.programs.all().saturating_add(self.kernel.all())
     }
 
-    /// Those that others, or a flush at a switch, took.
+    /// Cycles that others, or a flush at a switch, caused.
     pub fn to_others(&self) -> u64 {
         self.programs
             .to_others()
             .saturating_add(self.kernel.to_others())
     }
 
-    /// Whether the kernel has a part in them.
+    /// Whether the kernel caused or lost any of these cycles.
     pub fn has_kernel(&self) -> bool {
         self.programs.kernel > 0 || self.kernel.all() > 0
     }
 }
 
-/// Cycles that lookups took less in the shared hierarchy than in the private one, by what it found there; see "Cycles gained" in
+/// Cycles that lookups took less in the shared hierarchy than in the private one, by the line that they found; see "Cycles gained" in
 /// `docs/method/simulation.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GainedCycles {
-    /// A line that another process had brought in, for one that had had it before.
+    /// Cycles saved by lines that another process brought in again for a process that had had them before.
     pub others: u64,
-    /// The same for a process that asks for it the first time: code, ...
+    /// Cycles saved by lines of code that another process brought in, at the process's first request.
     pub first_touches_of_code: u64,
-    /// ... and data.
+    /// Cycles saved by lines of data that another process brought in, at the process's first request.
     pub first_touches_of_data: u64,
-    /// The state of replacement, prefetch, buffers or buses differs.
+    /// Cycles saved because the state of replacement, prefetch, buffers or buses differs.
     pub state: u64,
 }
 
 impl GainedCycles {
-    /// What happens once, and is no property of switches.
+    /// Cycles saved at first touches, which happen once and are no property of switches.
     pub fn first_touches(&self) -> u64 {
         self.first_touches_of_code
             .saturating_add(self.first_touches_of_data)
     }
 }
 
-/// What switches do to the lines that a process has in one level of the shared hierarchy. Sums over all switches.
+/// Effect of switches on the lines of processes in one level of the shared hierarchy, summed over all switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkingSetLoss {
-    /// The level's name.
+    /// Name of the level.
     pub level: String,
-    /// Switches counted: those at which a process comes back.
+    /// Number of switches at which a process comes back.
     pub returns: u64,
-    /// Lines that the process had there when it left.
+    /// Lines that the process had in the level when it left.
     pub resident_at_departure: u64,
-    /// Of those, lines that others drove out before it came back.
+    /// Lines of these that others evicted before the process came back.
     pub lost: u64,
-    /// Of those, lines that it brought back in before it left again.
+    /// Lost lines that the process brought back before it left again.
     pub restored: u64,
 }
 
-/// How often one process or the kernel drove out lines of another from one level of the shared hierarchy.
+/// Evictions by one process or the kernel of lines of another, in one level of the shared hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Eviction {
-    /// The level's name.
+    /// Name of the level.
     pub level: String,
-    /// Who brought a line in; an index into [`crate::result::Simulation::processes`]. None for a line of the kernel's half of all address spaces,
-    /// whichever process ran.
+    /// Process that brought a line in, as an index into [`crate::result::Simulation::processes`]; `None` for a line of the kernel's
+    /// half of all address spaces, whichever process ran.
     pub evictor: Option<u32>,
-    /// Whose line left for it; an index into [`crate::result::Simulation::processes`], or none for the kernel's.
+    /// Process whose line left, as an index into [`crate::result::Simulation::processes`]; `None` for the kernel's.
     pub victim: Option<u32>,
-    /// How often.
+    /// Number of evicted lines.
     pub lines: u64,
 }
 
-/// A place at which the excess cycles of the shared hierarchy over the private one arise: one block of one program's code, or one
-/// address of its data.
+/// A block of a program's code, or an address of its data, with the excess cycles that arise there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceCost {
-    /// Name of the program; hostile data, made UTF-8 with replacement characters.
+    /// Name of the program; hostile text until escaped, made UTF-8 with replacement characters.
     pub program: String,
-    /// Why the task had left the CPU before the segment in which they arise; an index into [`crate::result::Simulation::causes`].
+    /// Cause of the task's last switch away before the segment, as an index into [`crate::result::Simulation::causes`].
     pub cause: u32,
-    /// Path of the file that is mapped at the address, if any; hostile data.
+    /// Path of the file that is mapped at the address, if any; hostile text until escaped.
     pub object: Option<String>,
-    /// That file's GNU build ID in hexadecimal, if it has one.
+    /// GNU build ID of that file in hexadecimal, if any.
     pub build_id: Option<String>,
-    /// Offset in that file; the virtual address if no file is known. 0 is all data of programs behind which there is no file: stack,
-    /// heap, other anonymous memory.
+    /// Offset in that file; the virtual address if no file is known. 0 stands for all data of a program outside files: stack, heap,
+    /// other anonymous memory.
     pub offset: u64,
-    /// Function or variable, if known; of the kernel's memory what it holds.
+    /// Function or variable, if known; for kernel memory its contents.
     pub symbol: Option<String>,
     /// Source file and line of code, if known.
     pub line: Option<String>,
@@ -140,41 +139,41 @@ pub struct PlaceCost {
     pub excess_cycles: i64,
 }
 
-/// For what lines of others were evicted from one cache of the shared hierarchy: what a lookup was about when they left. The kernel is
-/// another process than the running one.
+/// A place whose lookups evicted lines of others from one cache of the shared hierarchy. The kernel counts as another process than the
+/// running one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvictorPlace {
-    /// The level's name.
+    /// Name of the level.
     pub level: String,
-    /// Whose line came in: name of the program (hostile data), or none for the kernel.
+    /// Name of the program whose line came in (hostile text until escaped); `None` for the kernel.
     pub program: Option<String>,
-    /// Whether it was code; else data.
+    /// Whether the line is code; otherwise data.
     pub is_code: bool,
-    /// As [`PlaceCost::object`].
+    /// Path of the file, as in [`PlaceCost::object`].
     pub object: Option<String>,
-    /// As [`PlaceCost::build_id`].
+    /// Build ID of the file, as in [`PlaceCost::build_id`].
     pub build_id: Option<String>,
-    /// As [`PlaceCost::offset`].
+    /// Offset of the place, as in [`PlaceCost::offset`].
     pub offset: u64,
-    /// As [`PlaceCost::symbol`].
+    /// Function or variable, as in [`PlaceCost::symbol`].
     pub symbol: Option<String>,
-    /// Lines of others that left.
+    /// Evicted lines of others.
     pub lines: u64,
 }
 
-/// What the system calls of one name take on the shared hierarchy, from their entry into the kernel to their return; interrupts and
-/// faults meanwhile included. Sums over those calls during which the task kept the CPU.
+/// Work of the system calls of one name on the shared hierarchy, from their entry into the kernel to their return, interrupts and
+/// faults included. Sums over calls during which the task kept the CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCost {
-    /// The name.
+    /// Name of the call.
     pub syscall: String,
     /// Calls during which the task kept the CPU.
     pub calls: u64,
-    /// Further calls, during which it left the CPU: not in the sums.
+    /// Other calls, during which the task left the CPU; they are not in the sums.
     pub with_switch: u64,
-    /// Instructions.
+    /// Instructions of the calls.
     pub instructions: u64,
-    /// Cycles, these instructions' own included.
+    /// Cycles of the calls, one per instruction included.
     pub cycles: u64,
     /// Misses, by level, then by TLB.
     pub misses: Vec<u64>,
@@ -182,11 +181,10 @@ pub struct CallCost {
     pub driven_out: Vec<u64>,
 }
 
-/// What consecutive switches took on the shared hierarchy, if the trace has the kernel's instructions: all that ran from the first of
-/// them to the first of the next batch.
+/// Work on the shared hierarchy from the first switch of a batch to the first switch of the next, if the trace has kernel instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelBatch {
-    /// Switches.
+    /// Number of switches.
     pub switches: u64,
     /// The kernel's instructions.
     pub instructions: u64,
@@ -194,11 +192,11 @@ pub struct KernelBatch {
     pub lost_to_processes: u64,
     /// Cycles lost to the kernel, as [`LostTo::kernel`].
     pub lost_to_kernel: u64,
-    /// System calls that kept the CPU, as in [`CallCost`].
+    /// Number of system calls that kept the CPU, as in [`CallCost`].
     pub calls: u64,
-    /// Their instructions.
+    /// Instructions of these calls.
     pub call_instructions: u64,
-    /// Their cycles.
+    /// Cycles of these calls.
     pub call_cycles: u64,
     /// Lines brought in on demand for addresses of the kernel's half, by level, then by TLB.
     pub fills: Vec<u64>,

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::result::ByView;
 
-/// What one process missed in each hierarchy.
+/// Misses of one process in each hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMisses {
-    /// An index into [`crate::result::Simulation::processes`].
+    /// Index into [`crate::result::Simulation::processes`].
     pub process: u32,
     /// References that missed, by level, then by TLB.
     pub misses: Vec<ByView<u64>>,
@@ -30,7 +30,7 @@ impl ProcessMisses {
         self
     }
 
-    /// Whether it missed anything.
+    /// Whether the process missed anything.
     pub fn is_any(&self) -> bool {
         self.misses.iter().any(|all| *all != ByView::default())
     }

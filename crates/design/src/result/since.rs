@@ -6,8 +6,8 @@ use crate::result::{
 };
 
 impl DesignResult {
-    /// What has been counted since `before`, an earlier result of the same design. The most lines held, and what is attributed to places,
-    /// calls and batches, is left as it is.
+    /// Difference between this result and `before`, an earlier result of the same design. Most lines held, and attributions to places,
+    /// calls and batches, keep their present values.
     #[must_use]
     pub fn since(self, before: &DesignResult) -> DesignResult {
         DesignResult {

@@ -19,7 +19,7 @@ const WALKED_PER_NS: u64 = 100;
 /// Walks of a repetition, at the very least: two arms, two batches of each, a round to warm up and a timed one.
 const WALKS: u64 = 8;
 
-/// Why a plan cannot be run. Reads well after "failed to plan the measurement: ".
+/// Why a plan cannot be run. Follows "failed to plan the measurement: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A working set that cannot be walked.
@@ -78,7 +78,7 @@ pub enum PlanError {
         /// What is needed.
         needed: &'static str,
     },
-    /// The reload of nothing.
+    /// A reload without data.
     #[error(
         "found a --size of 0 for the reload of a working set, need some, such as --size 64KiB,1MiB"
     )]

@@ -44,7 +44,7 @@ fn ceiling(host: &HostManifest) -> Bytes {
     Bytes((host.memory_available_bytes.0 / 4).max(1 << 20))
 }
 
-/// 1 KiB to four times the last level: half, once and twice each cache, the reach of each TLB, and steps between.
+/// Sizes from 1 KiB to four times the last level: half, once and twice each cache, the reach of each TLB, and steps between.
 pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = *caches.last().unwrap_or(&USUAL_CACHES[2]);
@@ -186,22 +186,22 @@ const LARGEST_CHASE: Bytes = Bytes::mib(64);
 /// More takes seconds to walk often enough.
 const LARGEST_FLUSH: Bytes = Bytes(1 << 30);
 
-/// What the load latency is looked at of.
+/// Sizes for measuring load latency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyPlan {
-    /// A cache line.
+    /// Size of a cache line.
     pub line: Bytes,
-    /// A page.
+    /// Size of a page.
     pub page: Bytes,
     /// Sizes of memory: inside each cache, and well outside the last.
     pub sizes: Vec<Bytes>,
-    /// The largest cache: no larger memory comes back from caches.
+    /// Size of the largest cache; larger memory does not fit in caches.
     pub last_level: Bytes,
-    /// Memory that all caches together do not hold, to empty them; none if there is not so much.
+    /// Size of memory that exceeds all caches together, to empty them; `None` if there is not enough.
     pub flush: Option<Bytes>,
 }
 
-/// Which memory the load latency is looked at of on this machine.
+/// Sizes for measuring load latency on this machine.
 pub fn latency_plan(host: &HostManifest) -> LatencyPlan {
     let caches = capacities(host);
     let last_level = caches[caches.len() - 1];

@@ -22,9 +22,9 @@ const SPREAD: usize = 8;
 const TURNS: u32 = 24;
 
 pub(super) enum Array {
-    /// Lines one beside another.
+    /// Adjacent lines.
     Dense(Kind, Memory),
-    /// Lines that stand alone.
+    /// Lines without used neighbours.
     Sparse(Kind, Memory),
     Code(Jumps),
 }

@@ -17,9 +17,6 @@ impl Form for Prices {
 /// # Errors
 ///
 /// If the file cannot be read, is no profile, or has columns of other lengths than it says.
-///
-/// # Errors
-/// If it cannot be read, or is none, or has columns of other lengths than it says.
 pub fn read_profile(source: impl Into<Source>) -> Result<Profile, ReadRecordError> {
     read_document(&source.into(), |profile: &Profile| {
         profile.flaw().map(str::to_owned)
@@ -31,9 +28,6 @@ pub fn read_profile(source: impl Into<Source>) -> Result<Profile, ReadRecordErro
 /// # Errors
 ///
 /// If the file cannot be read, or has no prices.
-///
-/// # Errors
-/// If they cannot be read, or are none.
 pub fn read_prices(source: impl Into<Source>) -> Result<Prices, ReadRecordError> {
     read_document(&source.into(), |prices: &Prices| {
         prices.flaw().map(str::to_owned)

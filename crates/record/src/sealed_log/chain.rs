@@ -63,9 +63,6 @@ impl Chain {
     /// # Errors
     ///
     /// If the line has no checksum, or a wrong one.
-    ///
-    /// # Errors
-    /// If it has none, or that of something else.
     pub fn open(self, line: &mut Vec<u8>) -> Result<Chain, BrokenChain> {
         let body = line
             .len()

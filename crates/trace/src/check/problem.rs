@@ -2,16 +2,16 @@ use std::fmt;
 
 use crate::{ProcessId, TaskId, UnfitBlock};
 
-/// A broken rule and where it is.
+/// A violation of a rule, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Number of the chunk, from 0.
     pub chunk: u64,
     /// Byte of the file at which the chunk's record begins.
     pub offset: u64,
-    /// Block of the chunk, from 0, at or before which it is.
+    /// Index in the chunk of the block at or after the violation's place.
     pub block: u32,
-    /// What is wrong.
+    /// The violated rule.
     pub trouble: Violation,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong with a place in a stream.
+/// A violated rule of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// The chunk claims another running task than the marks before it do.
@@ -39,10 +39,10 @@ pub enum Violation {
     /// A block that cannot be executed.
     #[error("{0}")]
     Unfit(UnfitBlock),
-    /// Bits of the flags that mean nothing.
+    /// Undefined bits in the flags of a block.
     #[error("found flags {0:#04x} of a block, need 0 (user) or 1 (kernel)")]
     Flags(u8),
-    /// A task that has ended runs code of the user.
+    /// A task that has ended runs user code.
     #[error("found code of the user run by task {0}, need a task that has not ended")]
     RunsEnded(TaskId),
     /// Blocks and references do not belong together.
@@ -87,10 +87,10 @@ pub enum Violation {
         /// The task.
         task: TaskId,
     },
-    /// A parent that was never born.
+    /// A parent task that was never born.
     #[error("found parent {0}, need a task that was born")]
     Parent(TaskId),
-    /// A task in an address space that is gone.
+    /// A task in an address space that has ended.
     #[error(
         "found a task born into address space {0}, whose tasks have all ended, need a number of its own"
     )]
@@ -135,7 +135,7 @@ pub enum Violation {
         /// Its length.
         bytes: u64,
     },
-    /// The index is of another trace, or damaged.
+    /// An index of another trace, or a damaged one.
     #[error("found an index that does not fit the chunks, need the one that was written with them")]
     Index,
 }

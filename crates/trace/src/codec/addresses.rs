@@ -70,8 +70,8 @@ impl Slot {
     }
 }
 
-/// Explicit references of one shape that are encoded at once: as many addresses as a vector register of AVX2 holds. A shape of more
-/// is encoded outside of the fast loop, so that who makes shapes gives them no more if that can be.
+/// Explicit references of one shape that are encoded at once: as many addresses as an AVX2 vector register holds. Larger shapes are
+/// encoded outside the fast loop, so makers of shapes should not exceed this.
 pub const LANES: usize = 4;
 
 /// What is known of some explicit references of one shape that stand one after the other: what so many [`Slot`]s know, side by

@@ -50,10 +50,10 @@ pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// Two bits for each shape that ran: which of the four predicted successors.
+    /// Two bits for each executed shape: which of the four predicted successors it is.
     SuccessorIndices,
     Mispredictions,
-    /// Two bits an explicit reference.
+    /// Two bits for each explicit reference.
     Widths,
     Residuals,
     Marks,

@@ -24,7 +24,7 @@ pub(crate) struct Piece<'a> {
 pub(crate) enum EncodeError {
     /// This block of the piece is none.
     Unfit { block: usize, why: UnfitBlock },
-    /// A shape of it is none.
+    /// A shape of the chunk is invalid.
     Shape(UnfitShape),
 }
 

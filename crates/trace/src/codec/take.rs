@@ -11,7 +11,7 @@ use super::varint::put;
 use crate::Block;
 use crate::shape::ShapeReference;
 
-/// How words are read: they may lie in memory that another process writes.
+/// A way to read words, which may be in memory that another process writes.
 pub trait ReadWords {
     /// What holds a word.
     type Word;
@@ -23,7 +23,7 @@ pub trait ReadWords {
     fn four(words: &[Self::Word; 4]) -> [u64; 4];
 }
 
-/// Words of this process alone.
+/// Words in memory that only this process uses.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnWords {}
 

@@ -16,14 +16,14 @@ use super::{Exported, Exporter};
 /// Din's own word.
 const WORD: u64 = 4;
 
-/// Why pieces cannot be of a size.
+/// Why a piece size is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "found pieces of {0} bytes, need a power of two from 4 to 4096, such as the cache's line size"
 )]
 pub struct UnfitPiece(pub u64);
 
-/// How much memory a line of `din` text stands for, in bytes: a power of two from 4 to 4096.
+/// Amount of memory that a line of `din` text stands for, in bytes: a power of two from 4 to 4096.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieceSize(u64);
 
@@ -55,8 +55,8 @@ pub struct DinExporter<W> {
 }
 
 impl<W: Write> DinExporter<W> {
-    /// Writes the blocks of one process, or of all of them one after another. With pieces as large as a cache's lines, each
-    /// reference within a line is one line of text.
+    /// Begins to write the blocks of one process, or of all. With pieces as large as a cache's lines, each reference within a line
+    /// becomes one line of text.
     pub fn new(into: W, only: Option<ProcessId>, pieces: PieceSize) -> Self {
         DinExporter {
             into,

@@ -18,7 +18,7 @@ pub struct LackeyExporter<W> {
 }
 
 impl<W: Write> LackeyExporter<W> {
-    /// Writes the blocks of one process, or of all of them one after another.
+    /// Begins to write the blocks of one process, or of all.
     pub fn new(into: W, only: Option<ProcessId>) -> Self {
         LackeyExporter {
             into,

@@ -18,7 +18,7 @@ const NICENESS: i32 = 10;
 
 type Outcome = Result<(Chunk, bool), ReadTraceError>;
 
-/// A [`TraceReader`] on a thread of its own. The thread ends with the trace, or soon after this is dropped.
+/// A [`TraceReader`] on a separate thread. The thread ends with the trace, or soon after this is dropped.
 pub struct ReadAhead {
     header: TraceHeader,
     chunks: Option<Receiver<Outcome>>,
@@ -26,7 +26,7 @@ pub struct ReadAhead {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Lets a thread of its own decode a trace.
+/// Starts a thread that decodes a trace.
 pub fn read_ahead<R: Read + Send + 'static>(
     reader: TraceReader<R>,
 ) -> Result<ReadAhead, ReadTraceError> {
@@ -65,12 +65,12 @@ fn decode<R: Read>(
 }
 
 impl ReadAhead {
-    /// What the trace says of itself.
+    /// Header of the trace.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
-    /// As [`TraceReader::next_into`]; the memory of `chunk` goes back to the decoder.
+    /// Reads the next chunk as [`TraceReader::next_into`] does; the memory of `chunk` goes back to the decoder.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         let outcome = match &self.chunks {
             Some(chunks) => chunks.recv(),

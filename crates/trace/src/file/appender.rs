@@ -21,16 +21,16 @@ pub(super) struct Appender<W> {
     running: TaskId,
 }
 
-/// What a finished trace holds.
+/// Totals of a finished trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Chunks in the file: more than were given, if long ones were divided.
     pub chunks: u64,
-    /// Instructions.
+    /// Instructions written.
     pub instructions: u64,
-    /// Data references.
+    /// Data references written.
     pub references: u64,
-    /// Bytes of the whole file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 

@@ -5,7 +5,7 @@ use switchcost_remedies::{read_remedy, start_remedy, write_remedy};
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;
 
-/// Why a trace could not be written. Reads well after "failed to write the trace: ".
+/// Why a trace could not be written. Follows "failed to write the trace: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteTraceError {
     /// A record could not be appended; the chunks before it are whole.
@@ -70,27 +70,27 @@ pub enum WriteTraceError {
         /// The longest.
         most: usize,
     },
-    /// A thread could not be had.
+    /// A thread could not be started.
     #[error("found no thread or memory to write with ({error}), {remedy}", error = .0, remedy = start_remedy(.0, "need both; close other programs"))]
     Resources(io::Error),
-    /// The header is too long or cannot be written as JSON.
+    /// The header is too long, or cannot be written as JSON.
     #[error(
         "found a header that cannot be written ({0}), need at most 1 MiB of commands; trace fewer of them"
     )]
     Header(String),
 }
 
-/// Why a trace could not be read on. Reads well after "failed to read the trace: ".
+/// Why a trace could not be read further. Follows "failed to read the trace: " in a message.
 ///
-/// [`is_loss`](Self::is_loss) distinguishes those before which everything that was read is whole and right.
+/// [`is_loss`](Self::is_loss) tells the errors before which everything that was read is whole and right.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
-    /// It is no trace.
+    /// The file is not a trace.
     #[error(
         "found no trace ({0}), need a file written by switchcost trace; name another file, or import this one"
     )]
     NoTrace(String),
-    /// It is of a version that this program does not know.
+    /// The trace is of a version that this program does not know.
     #[error(
         "found format {0}, need {TRACE_SCHEMA}/{TRACE_VERSION}; read it with the version of switchcost that wrote it"
     )]
@@ -132,7 +132,7 @@ pub enum ReadTraceError {
         /// What was read before.
         before: Before,
     },
-    /// The trace cannot be read from the middle.
+    /// The trace has no index, so it cannot be read from the middle.
     #[error(
         "found no index that can be used ({0}), need one to begin in the middle; read the trace from its start"
     )]
@@ -172,7 +172,7 @@ pub enum ReadTraceError {
 }
 
 impl ReadTraceError {
-    /// Whether only the rest is lost: every chunk that was given before is whole and right.
+    /// Whether only the rest of the trace is lost: every chunk that was returned before is whole and right.
     pub fn is_loss(&self) -> bool {
         matches!(
             self,
@@ -180,7 +180,7 @@ impl ReadTraceError {
         )
     }
 
-    /// Where in the file the loss begins, if it is one.
+    /// Byte of the file at which the loss begins, if this is one.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Self::Cut { offset, .. }
@@ -192,12 +192,12 @@ impl ReadTraceError {
     }
 }
 
-/// What was read before a loss.
+/// Amount of trace that was read before a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// Whole chunks.
+    /// Whole chunks read.
     pub chunks: u64,
-    /// Instructions in them.
+    /// Instructions read.
     pub instructions: u64,
 }
 

@@ -4,56 +4,57 @@ use serde::{Deserialize, Serialize};
 use super::error::ReadTraceError;
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 
-/// How the order of the tasks came about.
+/// Origin of the order of the tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceOrder {
-    /// The tracing program gave each task its turn.
+    /// The tracing program scheduled the tasks.
     Scheduled,
-    /// The kernel of the traced machine did.
+    /// The kernel of the traced machine scheduled the tasks.
     AsRun,
-    /// As it stood in a file of another format.
+    /// The order of a file in another format.
     Imported,
-    /// Made up.
+    /// The order of a generator.
     Synthetic,
 }
 
-/// What a trace says of itself. Nothing here differs between two captures of the same deterministic workload: no time,
-/// no process id of the kernel, no name of a machine.
+/// Header of a trace. Two captures of the same deterministic workload have the same header: there is no time, no kernel process ID, and
+/// no machine name.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceHeader {
-    /// Schema and version of the format; what a writer is given here is not looked at.
+    /// Schema and version of the format; a writer ignores the value that it is given.
     pub schema: String,
     /// Version of the program that wrote it.
     pub program_version: String,
-    /// Where the events come from: `valgrind`, `qemu`, `lackey`, `din`, `synthetic`.
+    /// Source of the events: `valgrind`, `qemu`, `lackey`, `din`, `synthetic`.
     pub source: String,
-    /// How the order of the tasks came about.
+    /// Origin of the order of the tasks.
     pub order: TraceOrder,
-    /// Length of a turn, if turns were given.
+    /// Length of a time slice in instructions, if there were time slices.
     pub quantum_instructions: Option<u64>,
-    /// The commands that were traced, each with its arguments.
+    /// The traced commands, each with its arguments.
     pub commands: Vec<Vec<String>>,
     /// Architecture of the traced code, as the kernel calls it: `x86_64`, `aarch64`.
     pub arch: String,
-    /// The guest that ran, if a whole system was traced.
+    /// The guest, if a whole system was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// What to know of every number from it: what its source left out, or had to make up. A sentence each; hostile data.
+    /// Notes that hold for every number from the trace, a sentence each: what its source omitted or invented. Hostile text until
+    /// escaped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What a guest was started with.
+/// Facts about a traced guest.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Guest {
     /// Name of the kernel's image, without its folder: `vmlinuz-6.1.0-56-cloud-amd64`.
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// The slice set for its scheduler, if it was set.
+    /// Slice set for the guest's scheduler, if any.
     pub slice_ns: Option<u64>,
-    /// Instructions in a second of its time.
+    /// Instructions in a second of the guest's time.
     pub instructions_per_second: u64,
 }
 

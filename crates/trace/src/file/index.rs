@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Mark, TaskId};
 
-/// Where a chunk lies and what comes before it.
+/// Position of a chunk in the file, and the state before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkEntry {
-    /// Byte of the file at which its record begins.
+    /// Byte of the file at which the chunk's record begins.
     pub offset: u64,
-    /// Number of its first instruction, from 0.
+    /// Number of the chunk's first instruction, from 0.
     pub first_instruction: u64,
-    /// Number of its first block, from 0.
+    /// Number of the chunk's first block, from 0.
     pub first_block: u64,
-    /// The task that runs at its start.
+    /// Task that runs at the chunk's start.
     pub running: TaskId,
-    /// Whether it holds marks that change which tasks, programs or mappings there are.
+    /// Whether the chunk has marks that change which tasks, programs or mappings exist.
     pub changes_lives: bool,
 }
 
@@ -25,20 +25,20 @@ const CHANGES_LIVES: u32 = 1;
 /// A birth, exec or exit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
-    /// Number of the chunk that it happens in.
+    /// Number of the chunk with the mark.
     pub chunk: u64,
-    /// Number of the block of the trace that it stands before.
+    /// Number of the block of the trace after the mark.
     pub before_block: u64,
-    /// What happens.
+    /// The mark.
     pub mark: Mark,
 }
 
-/// What lies where in a trace, and who lived when.
+/// Index of a trace: the positions of its chunks, and the lives of its tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceIndex {
-    /// The chunks in their order.
+    /// The chunks, in order.
     pub chunks: Vec<ChunkEntry>,
-    /// All births, execs and exits in their order.
+    /// All births, execs and exits, in order.
     pub lives: Vec<Life>,
     /// Number of instructions.
     pub instructions: u64,
@@ -121,7 +121,7 @@ impl TraceIndex {
         }
     }
 
-    /// The chunk that an instruction is in, counted from 0.
+    /// Index of the chunk that contains an instruction.
     pub fn chunk_of(&self, instruction: u64) -> Option<usize> {
         if instruction >= self.instructions {
             return None;

@@ -8,18 +8,18 @@ use super::record::{HEAD_BYTES, Head, MAGIC, kind, read_up_to};
 use crate::codec::{ChunkDecoder, limits};
 use crate::{Chunk, TaskId};
 
-/// Where the chunk that was read last lies, and what its record says of it.
+/// Position and facts of the chunk that was read last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkPlace {
     /// Number of the chunk in the file, from 0.
     pub number: u64,
-    /// Byte of the file at which its record begins.
+    /// Byte of the file at which the chunk's record begins.
     pub offset: u64,
-    /// Number of its first instruction.
+    /// Number of the chunk's first instruction.
     pub first_instruction: u64,
-    /// Number of its first block.
+    /// Number of the chunk's first block.
     pub first_block: u64,
-    /// The task that runs at its start.
+    /// Task that runs at the chunk's start.
     pub running: TaskId,
 }
 
@@ -39,7 +39,7 @@ pub struct TraceReader<R> {
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Begins to read: magic and header.
+    /// Begins to read a trace: magic and header.
     pub fn new(mut from: R) -> Result<Self, ReadTraceError> {
         check_magic(&mut from)?;
         let header = TraceHeader::new("", super::TraceOrder::Imported, "");
@@ -68,16 +68,17 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// What the trace says of itself.
+    /// Header of the trace.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
-    /// Reads the next chunk in place of what is in `chunk`, using its memory again. False at the end of a whole trace;
-    /// `chunk` is empty then and on errors.
+    /// Reads the next chunk into `chunk`, reusing its memory. Returns false at the end of a whole trace; `chunk` is empty then and on
+    /// errors.
     ///
     /// # Errors
-    /// Once, after the last whole chunk of a cut or damaged trace. Every call after that gives `Ok(false)`.
+    ///
+    /// Once, after the last whole chunk of a cut or damaged trace. Every later call returns `Ok(false)`.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         let outcome = if self.is_over {
             Ok(false)
@@ -91,17 +92,17 @@ impl<R: Read> TraceReader<R> {
         outcome
     }
 
-    /// Where the chunk that was read last lies.
+    /// Position of the chunk that was read last.
     pub fn place(&self) -> ChunkPlace {
         self.place
     }
 
-    /// The index, when the end has been reached.
+    /// The index, once the end has been reached.
     pub fn index(&self) -> Option<&TraceIndex> {
         self.index.as_ref()
     }
 
-    /// How many bytes have been read as whole records.
+    /// Bytes that have been read as whole records.
     pub fn bytes(&self) -> u64 {
         self.offset
     }

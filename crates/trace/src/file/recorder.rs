@@ -10,19 +10,19 @@ use crate::codec::{self, ChunkEncoder, ReadWords, limits};
 use crate::shape::{ShapeReference, UnfitShape};
 use crate::{Block, KernelSymbols, Mark, Placed};
 
-/// The number of a shape with one [`Recorder`].
+/// Number of a shape in one [`Recorder`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShapeId(u32);
 
 impl ShapeId {
-    /// As a number, never 0.
+    /// The number, which is never 0.
     pub fn number(self) -> u32 {
         self.0
     }
 }
 
-/// Writes a trace block by block. Chunks are cut where they are full, and packed and written by a thread of its own. What is in
-/// the open one is lost unless [`Recorder::finish`] is called.
+/// Writes a trace block by block. Full chunks are cut off, and packed and written by a separate thread. The open chunk is lost unless
+/// [`Recorder::finish`] is called.
 pub struct Recorder<W> {
     encoder: ChunkEncoder,
     behind: Behind<W>,
@@ -46,7 +46,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
         })
     }
 
-    /// The number of a shape, the same for the same one. Its blocks run one after the other.
+    /// Defines a shape and returns its number, which is the same for equal shapes. The blocks of a shape run one after the other.
     pub fn define(
         &mut self,
         blocks: &[Block],
@@ -55,20 +55,20 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.encoder.define(blocks, forms).map(ShapeId)
     }
 
-    /// How many shapes and references of shapes are kept in memory.
+    /// Numbers of shapes, and of references of shapes, that are kept in memory.
     pub fn kept(&self) -> (usize, usize) {
         (self.encoder.shapes(), self.encoder.forms())
     }
 
-    /// Appends what ran, and returns how many words that was. Shapes stand one after the other: of each its head, and then its
-    /// explicit addresses, of which the lower 48 bits count. The lower half of a head is a number that the caller has for the
-    /// shape, its upper half how many addresses follow. Stops before what is no shape, or does not fit the one that it names.
-    /// Cuts chunks where they are full.
+    /// Appends executed shapes, and returns how many words were taken. Each shape is a head followed by its explicit addresses, of
+    /// which the lower 48 bits count. The lower half of a head is the caller's number for the shape, its upper half the number of
+    /// addresses. Stops before an unknown shape, or one with a wrong number of addresses. Full chunks are cut off.
     ///
-    /// `numbers` holds [`ShapeId::number`] by the caller's own number, and 0, or a number that no shape has, if there is none.
+    /// `numbers` maps the caller's numbers to [`ShapeId::number`]; an undefined shape has 0, or a number that no shape has.
     ///
     /// # Errors
-    /// If a chunk before could not be written.
+    ///
+    /// If an earlier chunk could not be written.
     pub fn take<R: ReadWords>(
         &mut self,
         words: &[R::Word],
@@ -109,10 +109,11 @@ impl<W: Write + Send + 'static> Recorder<W> {
         Ok(())
     }
 
-    /// Ends the open chunk, if there is anything in it.
+    /// Ends the open chunk, if it is not empty.
     ///
     /// # Errors
-    /// If a chunk before could not be written; the open one is lost then.
+    ///
+    /// If an earlier chunk could not be written; the open one is lost then.
     pub fn cut(&mut self) -> Result<(), WriteTraceError> {
         if self.encoder.blocks() > 0 || !self.marks.is_empty() {
             let (spare, no_marks) = self.behind.spare()?;
@@ -125,22 +126,22 @@ impl<W: Write + Send + 'static> Recorder<W> {
         Ok(())
     }
 
-    /// Writes a full chunk, if one waits that no thread is writing. Returns whether it has.
+    /// Writes a full chunk that waits and that no thread is writing. Returns whether there was one.
     pub fn write_one(&mut self) -> bool {
         self.behind.write_one()
     }
 
-    /// Instructions so far, without the open chunk.
+    /// Instructions so far, without those of the open chunk.
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// Names the symbols of the kernel whose instructions are in the trace; they are written at its end.
+    /// Adds the symbols of the traced kernel, to be written at the end.
     pub fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.behind.name_symbols(symbols);
     }
 
-    /// Ends the trace with its index, and hands back what it was written to, flushed.
+    /// Ends the trace with its index, flushes the output, and returns it.
     pub fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
         let cut = self.cut();
         let finished = self.behind.finish();

@@ -15,8 +15,8 @@ trait Source: Read + Seek {}
 
 impl<F: Read + Seek> Source for F {}
 
-/// A trace that can be read from any chunk, by its index. Of one type whatever it is read from, so that who plays it again is compiled
-/// here, with the rest of what walks over chunks.
+/// A trace that can be read from any chunk, by its index. The type does not depend on the kind of file, so that replaying code is
+/// compiled once, in this crate.
 pub struct TraceFile<'f> {
     file: BufReader<Box<dyn Source + Send + 'f>>,
     header: TraceHeader,
@@ -44,17 +44,17 @@ impl<'f> TraceFile<'f> {
         })
     }
 
-    /// What the trace says of itself.
+    /// Header of the trace.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
-    /// What lies where.
+    /// Index of the trace.
     pub fn index(&self) -> &TraceIndex {
         &self.index
     }
 
-    /// Goes to the chunk that holds an instruction, counted from 0: [`next_into`](Self::next_into) gives it next.
+    /// Goes to the chunk that contains an instruction, counted from 0; [`next_into`](Self::next_into) reads it next.
     pub fn seek(&mut self, instruction: u64) -> Result<ChunkEntry, ReadTraceError> {
         let beyond = ReadTraceError::Beyond {
             wanted: instruction,
@@ -65,12 +65,12 @@ impl<'f> TraceFile<'f> {
         Ok(self.index.chunks[number])
     }
 
-    /// Goes to a chunk by its number in the file: [`next_into`](Self::next_into) gives it next, and nothing after the last.
+    /// Goes to a chunk by its number in the file; [`next_into`](Self::next_into) reads it next, and nothing after the last.
     pub fn go_to(&mut self, number: usize) {
         self.next = number;
     }
 
-    /// Reads the next chunk in place of what is in `chunk`. False after the last; `chunk` is empty then and on errors.
+    /// Reads the next chunk into `chunk`. Returns `None` after the last; `chunk` is empty then and on errors.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<Option<ChunkPlace>, ReadTraceError> {
         chunk.clear();
         let number = self.next;
@@ -145,10 +145,11 @@ impl<'f> TraceFile<'f> {
     }
 }
 
-/// The kernel's symbols that a whole trace names; none if it names none.
+/// Reads the kernel's symbols of a whole trace; empty if it has none.
 ///
 /// # Errors
-/// If the trace does not end with an index, or the names are damaged.
+///
+/// If the trace does not end with an index, or the symbols are damaged.
 pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, ReadTraceError> {
     let mut body = Vec::new();
     read_index(file, &mut body)?;

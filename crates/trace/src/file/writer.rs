@@ -8,7 +8,7 @@ use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, EncodeError, Piece, limits};
 use crate::{BlockRun, Chunk, KernelSymbols, Placed};
 
-/// Appends chunks to a trace. Each one is handed over as a whole record, so that a crash keeps those before it.
+/// Appends chunks to a trace. Each is written as a whole record, so that a crash keeps those before it.
 pub struct TraceWriter<W> {
     appender: Appender<W>,
     encoder: ChunkEncoder,
@@ -23,7 +23,7 @@ impl<W: Write> TraceWriter<W> {
         })
     }
 
-    /// Appends a chunk, in several records if it is long. An empty one is nothing.
+    /// Appends a chunk, in several records if it is long. An empty chunk is ignored.
     pub fn write(&mut self, chunk: &Chunk) -> Result<(), WriteTraceError> {
         check(chunk)?;
         let mut rest = Rest {
@@ -38,22 +38,22 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Names the symbols of the kernel whose instructions are in the trace; they are written at its end.
+    /// Adds the symbols of the traced kernel, to be written at the end.
     pub fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.appender.name_symbols(symbols);
     }
 
-    /// Ends the trace with its index, and hands back what it was written to, flushed.
+    /// Ends the trace with its index, flushes the output, and returns it.
     pub fn finish(self) -> Result<(W, Written), WriteTraceError> {
         self.appender.finish()
     }
 
-    /// What was written so far.
+    /// Totals written so far.
     pub fn written(&self) -> Written {
         self.appender.written()
     }
 
-    /// What it is written to.
+    /// The output.
     pub fn get_ref(&self) -> &W {
         self.appender.get_ref()
     }

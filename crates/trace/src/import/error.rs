@@ -1,11 +1,11 @@
 use std::{fmt, io};
 
-/// Where in a foreign file something is.
+/// A place in a foreign file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
     /// Number of the line, from 1.
     Line(u64),
-    /// Offset in bytes of the record, from 0; in what a compressed file holds.
+    /// Offset of the record in bytes, from 0, in the unpacked contents.
     Byte(u64),
 }
 
@@ -18,7 +18,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a foreign trace cannot be read on. Reads well after "failed to import the trace: ".
+/// Why a foreign trace cannot be read further. Follows "failed to import the trace: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A line or record that the format does not have.
@@ -125,7 +125,7 @@ pub enum ImportError {
         /// What would do.
         needed: &'static str,
     },
-    /// A core that was idle all the time.
+    /// A core that was idle throughout.
     #[error("found no instruction, need one: this core ran nothing")]
     Idle,
     /// A CPU on which nothing ran.
@@ -148,7 +148,7 @@ pub enum ImportError {
         /// The format of what is in it, by its name on the command line.
         format: &'static str,
     },
-    /// Records of the tracer itself.
+    /// Raw records of the tracer, without post-processing.
     #[error(
         "found a raw file of drmemtrace, need one after its post-processing: drrun -t drmemtrace -indir FOLDER -tool \
          basic_counts makes them beside it, in FOLDER/trace"
@@ -172,7 +172,7 @@ pub enum ImportError {
         /// What should follow.
         needed: &'static str,
     },
-    /// A word size that cannot be.
+    /// An impossible word size.
     #[error("{0} bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)")]
     Word(u64),
     /// The file cannot be read.

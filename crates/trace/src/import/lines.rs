@@ -18,9 +18,9 @@ pub(super) enum Parsed {
         loads: bool,
         stores: bool,
     },
-    /// Nothing that belongs to the trace.
+    /// Input that does not belong to the trace.
     Noise,
-    /// Nothing that the format has.
+    /// Input that the format does not have.
     Unknown,
 }
 

@@ -7,7 +7,7 @@ use flate2::CrcReader;
 use flate2::bufread::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-/// A zip file, as the stream of what its members hold.
+/// The contents of a zip file's members, as one stream.
 pub struct Unzipped<F> {
     /// Of the members that are still to come, the next one last.
     members: Vec<Member>,
@@ -39,7 +39,8 @@ impl<F: Read + Seek> Unzipped<F> {
     /// Reads the list of members.
     ///
     /// # Errors
-    /// If it is no zip file, or has a member that is encrypted or packed in another way than by deflate.
+    ///
+    /// If the file is no zip file, or has a member that is encrypted or packed in another way than by deflate.
     pub fn new(file: F) -> io::Result<Self> {
         let mut archive = ZipArchive::new(file)?;
         let numbers = (0..archive.len()).rev();

@@ -41,7 +41,7 @@ pub(super) struct Stream {
     pub(super) ended: Option<u64>,
 }
 
-/// The streams of all tasks of a trace: what every order of them is made from.
+/// Streams of all tasks of a trace, from which any order of them can be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Streams {
     pub(super) tasks: Vec<Stream>,
@@ -53,7 +53,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// How many tasks execute something.
+    /// Number of tasks that execute something.
     pub fn tasks(&self) -> usize {
         self.tasks
             .iter()
@@ -88,7 +88,7 @@ pub(super) fn is_moved(mark: &Mark) -> bool {
     )
 }
 
-/// Takes a trace apart, chunk by chunk.
+/// Splits a trace into the streams of its tasks, chunk by chunk.
 pub struct StreamsReader<'f> {
     file: TraceFile<'f>,
     streams: Streams,
@@ -114,10 +114,11 @@ impl<'f> StreamsReader<'f> {
         }
     }
 
-    /// Takes the next chunk apart; false after the last.
+    /// Splits the next chunk; returns false after the last.
     ///
     /// # Errors
-    /// A chunk that cannot be read: the streams end before it.
+    ///
+    /// If a chunk cannot be read: the streams end before it.
     pub fn next_chunk(&mut self) -> Result<bool, ReadTraceError> {
         let mut chunk = std::mem::take(&mut self.chunk);
         let outcome = self.file.next_into(&mut chunk);
@@ -130,7 +131,7 @@ impl<'f> StreamsReader<'f> {
         outcome.map(|_| is_there)
     }
 
-    /// The streams.
+    /// Returns the streams.
     pub fn finish(mut self) -> Streams {
         if !self.streams.has_calls {
             for stream in &mut self.streams.tasks {

@@ -42,7 +42,7 @@ struct Left {
     cause: Cause,
 }
 
-/// A trace in another order, made while it is read. Numbers of tasks and processes are those of the trace: so they are not in
+/// A trace in another order, made while it is read. Numbers of tasks and processes are those of the original trace, so they are not in
 /// the order of births.
 pub struct Reordered<'f> {
     chunks: DecodedChunks<'f>,
@@ -62,7 +62,7 @@ pub struct Reordered<'f> {
 }
 
 impl<'f> Reordered<'f> {
-    /// The streams of `file` under a schedule; of those schedules that end turns, after so many instructions.
+    /// Reorders `file` under a schedule. Schedules with a quantum use this number of instructions.
     pub fn new(
         file: TraceFile<'f>,
         streams: Arc<Streams>,
@@ -93,8 +93,8 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// The same if a task that uses a page of a file for the first time waits for a disk, as long as others execute so many
-    /// instructions. The page is then in memory for everybody.
+    /// Makes a task that uses a page of a file for the first time wait for a disk, while the others execute so many instructions. The
+    /// page is then in memory for all tasks.
     #[must_use]
     pub fn wait_for_page_faults(self, instructions: u64) -> Self {
         Reordered {
@@ -103,10 +103,11 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Makes the next chunk in place of what is in `chunk`. False, and an empty chunk, at the end.
+    /// Makes the next chunk in `chunk`; returns false, and an empty chunk, at the end.
     ///
     /// # Errors
-    /// A chunk of the trace that cannot be read; nothing follows then.
+    ///
+    /// If a chunk of the trace cannot be read; nothing follows then.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         chunk.clear();
         if !std::mem::replace(&mut self.is_begun, true) {

@@ -1,18 +1,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Who of those that may run gets the CPU, and for how long.
+/// Rule that chooses the next task, and for how long it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// The one that has waited longest, for a quantum.
+    /// The task that has waited longest, for a quantum.
     #[default]
     RoundRobin,
-    /// The one whose process ran last, for a quantum: its lines are the likeliest to be there yet. Who has been passed over so
+    /// A task of the process that ran last, whose lines are likeliest to be in the cache, for a quantum. A task that was passed over so
     /// many times comes first.
     Affinity(u32),
-    /// The one that has waited longest, until it leaves by itself.
+    /// The task that has waited longest, until it leaves by itself.
     LongestQuantum,
-    /// Of at most so many tasks, in turn, for a quantum; another one joins them when one of them leaves by itself.
+    /// At most so many tasks alternate, for a quantum each; another one joins when one of them leaves by itself.
     Batch(u32),
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Why a text names no schedule.
+/// Why a text is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "found '{0}', need round-robin, affinity:N (passed over at most N times), longest-quantum, or batch:K (K tasks take turns)"

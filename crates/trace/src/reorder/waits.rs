@@ -8,9 +8,9 @@ pub(super) const TO_ITS_END: u64 = u64::MAX;
 /// What has to happen before a task may run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Each of these tasks has made so many calls.
+    /// Until each of these tasks has made so many calls.
     Calls(Vec<(usize, u64)>),
-    /// The others have executed so many instructions.
+    /// Until the others have executed so many instructions.
     Instructions(u64),
 }
 

@@ -15,23 +15,23 @@ const STREAM_BYTES: u64 = 1 << 20;
 /// 0.35 references an instruction, of 256.
 const REFERENCE_CHANCE: u8 = 90;
 
-/// Processes whose code and data are used as unevenly as those of real programs: few blocks make most of the execution,
-/// a small stack, a heap with hot and cold lines, and a stream that is walked through. Not a model of any program. On
-/// average a block has 5 instructions, and an instruction 0.35 references.
+/// Processes whose code and data are used as unevenly as those of real programs: few blocks make most of the execution; there are a
+/// small stack, a heap with hot and cold lines, and a stream that is walked through. Not a model of any program. On average a block has
+/// 5 instructions, and an instruction 0.35 references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed {
-    /// How many processes, each with code and dice of its own.
+    /// Number of processes, each with code and random numbers of its own.
     pub processes: u32,
     /// Instructions between two switches.
     pub turn_instructions: u64,
-    /// Turns of all processes together; each begins with a switch, unless there is one process.
+    /// Time slices of all processes together. Each begins with a switch, unless there is only one process.
     pub switches: u64,
-    /// Two streams of the same seed are the same.
+    /// Seed of the random numbers. Equal seeds give equal streams.
     pub seed: u64,
 }
 
 impl Mixed {
-    /// The stream.
+    /// The stream of chunks.
     pub fn chunks(&self) -> Synthetic {
         let one = |number| Box::new(Worker::new(self.seed, number)) as Box<dyn Program + Send>;
         Synthetic::new(

@@ -7,15 +7,14 @@ const BLOCK_INSTRUCTIONS: u64 = 4;
 /// Index of 8 bytes in [`crate::SIZES`].
 const EIGHT_BYTES: u8 = 7;
 
-/// Processes that loop over code and data of a known size, in turns of a known length: every count of a simulation can
-/// be calculated.
+/// Processes that loop over code and data of a known size, in time slices of a known length, so that every count of a simulation can be
+/// calculated.
 ///
-/// An instruction is 4 bytes. A block is four of them, or what is left of the loop or the turn; its first one loads 8
-/// bytes, `stride_bytes` after those that the block before loaded, from the start again if they would not fit into
-/// the data.
+/// An instruction is 4 bytes. A block has four instructions, or what is left of the loop or the slice. Its first instruction loads 8
+/// bytes, `stride_bytes` after those of the block before, and starts again when they would not fit into the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong {
-    /// How many processes.
+    /// Number of processes.
     pub processes: u32,
     /// Size of the loop, rounded down to whole instructions, at least one.
     pub code_bytes: u64,
@@ -25,7 +24,7 @@ pub struct PingPong {
     pub stride_bytes: u64,
     /// Instructions between two switches.
     pub turn_instructions: u64,
-    /// Turns of all processes together; each begins with a switch, unless there is one process.
+    /// Time slices of all processes together. Each begins with a switch, unless there is only one process.
     pub switches: u64,
 }
 
@@ -38,7 +37,7 @@ struct Loops {
 }
 
 impl PingPong {
-    /// The stream.
+    /// The stream of chunks.
     pub fn chunks(&self) -> Synthetic {
         let programs = (0..self.processes)
             .map(|_| Box::new(self.one()) as Box<dyn Program + Send>)

@@ -12,18 +12,18 @@ const INSTRUCTION_BYTES: u32 = 4;
 /// More than any loop has; their bytes fit a block.
 const MOST_INSTRUCTIONS: u32 = 250;
 
-/// Processes that each walk a working set of `workload` once a turn: the very accesses that `measure` makes, without
-/// the kernel's and without those of the stack. Instructions are 4 bytes long.
+/// Processes that each walk a working set of `workload` once per time slice: the accesses of `measure`, without the kernel's and those
+/// of the stack. Instructions are 4 bytes long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
-    /// What each process walks.
+    /// The working set of each process.
     pub sets: Vec<WorkingSet>,
-    /// Instructions of the loop for each element, at least one for each of its loads and stores and at most 250. None:
-    /// two for each load or store, one that touches and one that jumps back.
+    /// Instructions of the loop for each element, at least one for each of its loads and stores and at most 250. `None` means two for
+    /// each load or store: one that touches, and one that jumps back.
     pub instructions: Option<u32>,
-    /// Turns of all processes together; each begins with a switch, unless there is one process.
+    /// Time slices of all processes together. Each begins with a switch, unless there is only one process.
     pub switches: u64,
-    /// Seed of the cycles of chases.
+    /// Seed of the random cycles of pointer chases.
     pub seed: u64,
 }
 
@@ -38,7 +38,7 @@ struct Walk {
 }
 
 impl Walks {
-    /// The stream. A set that [`WorkingSet::check`] refuses touches nothing.
+    /// The stream of chunks. A set that [`WorkingSet::check`] refuses touches nothing.
     pub fn chunks(&self) -> Synthetic {
         let one = |set: &WorkingSet| {
             let blocks = blocks(set, self.instructions);

@@ -43,13 +43,13 @@ impl Stream {
         self.blocks
     }
 
-    /// The chunks, none of them empty.
+    /// Returns the chunks, none of them empty.
     pub fn finish(mut self) -> Vec<Chunk> {
         self.cut();
         self.done
     }
 
-    /// Appends what the step says; nothing if no task is there to do it.
+    /// Appends a step; does nothing if no task can take it.
     pub fn step(&mut self, step: &Step) {
         match *step {
             Step::Run {
