@@ -19,7 +19,7 @@ pub(crate) fn await_death(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::LockExclusive)?)
 }
 
-/// Becomes the owner of a file that has a living one no more. False if it has, or the file was removed meanwhile.
+/// Takes over the lock of a file whose owner is dead. Returns false if the owner lives, or if the file was removed meanwhile.
 ///
 /// # Errors
 /// If the file system has no locks.

@@ -18,26 +18,26 @@ const GLANCE: Duration = Duration::from_millis(5);
 /// A program that prints more does so without end.
 const MOST_PRINTED: u64 = 1 << 20;
 
-/// Who or what ends a program that does not end by itself.
+/// Limits for a program that does not end by itself.
 pub struct Bounds<'a> {
-    /// How long it may take.
+    /// Longest run time.
     pub longest: Duration,
-    /// How long it has to end when it is asked to, before it is killed.
+    /// Time from the request to end until the program is killed.
     pub grace: Duration,
-    /// Whether it is to end now.
+    /// Whether the program is to end now.
     pub should_stop: &'a dyn Fn() -> bool,
 }
 
 /// Why a program has not ended by itself.
 #[derive(Debug)]
 pub enum Unfinished {
-    /// It was to end; how it did, if it was not killed.
+    /// The program was told to end; its status, if it was not killed.
     Stopped(Option<ExitStatus>),
-    /// It took longer than this.
+    /// The program took longer than this.
     Late(Duration),
-    /// It printed more than anybody reads.
+    /// The program printed more than is read.
     Endless,
-    /// It could not be started.
+    /// The program could not be started.
     Refused(io::Error),
 }
 
@@ -58,28 +58,29 @@ impl fmt::Display for Unfinished {
     }
 }
 
-/// How a program ended, and what it printed.
+/// Exit status and output of a program.
 #[derive(Debug)]
 pub struct Printed {
-    /// How it ended.
+    /// Exit status of the program.
     pub status: ExitStatus,
-    /// On standard output, or on both streams.
+    /// Text of standard output, or of both streams.
     pub text: String,
 }
 
 /// Which streams of a program are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// Standard output; errors go where ours go.
+    /// Standard output only; standard error is inherited.
     Output,
-    /// Both, in one text.
+    /// Standard output and standard error, in one text.
     Both,
 }
 
-/// Runs a program that reads nothing, with these as standard output and standard error.
+/// Runs a program without input, with these as standard output and standard error.
 ///
 /// # Errors
-/// If it did not end by itself.
+///
+/// If the program did not end by itself.
 pub fn run(
     program: Program,
     output: OwnedFd,
@@ -89,10 +90,11 @@ pub fn run(
     run_checked(program, output, errors, bounds, &|| false)
 }
 
-/// Runs a program and reads what it prints.
+/// Runs a program and reads its output.
 ///
 /// # Errors
-/// If it did not end by itself.
+///
+/// If the program did not end by itself.
 pub fn read(
     program: Program,
     streams: Streams,

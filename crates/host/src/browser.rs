@@ -14,7 +14,7 @@ use crate::own_environment::FOLDER;
 use crate::supervisor::{Program, Report, Setting, Supervisor};
 use switchcost_record::trust::check_for_root;
 
-/// What Chromium and its kin are called.
+/// Names of Chromium and its relatives.
 pub const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Far more than any page takes.
@@ -39,17 +39,17 @@ pub struct Browser {
     path: PathBuf,
 }
 
-/// What came of a page.
+/// Result of opening a page.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// What the browser wrote on stdout: the elements of the page, if `--dump-dom` is among the flags.
+    /// Standard output of the browser: the page's elements, if `--dump-dom` is among the flags.
     pub elements: String,
-    /// What it wrote on stderr.
+    /// Standard error of the browser.
     pub log: String,
 }
 
 impl Browser {
-    /// The first of [`NAMES`] in PATH.
+    /// Finds the first of [`NAMES`] in PATH.
     pub fn find() -> Option<Browser> {
         let path = std::env::var_os("PATH")?;
         let mut places = NAMES
@@ -60,16 +60,17 @@ impl Browser {
             .map(|path| Browser { path })
     }
 
-    /// Its file.
+    /// Path of the browser.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a page. The browser, and whatever it starts, ends with us; all that it keeps is in `folder`, whose path must be short:
-    /// the browser makes a socket there.
+    /// Opens a page. The browser, and everything it starts, ends with this process. It keeps its files in `folder`, whose path must be
+    /// short, because the browser makes a socket there.
     ///
     /// # Errors
-    /// If it cannot be started, fails, or is not done after five minutes.
+    ///
+    /// If the browser cannot be started, fails, or is not done after five minutes.
     pub fn open(&self, page: &Path, flags: &[&str], folder: &Path) -> io::Result<Opened> {
         check_for_root(&self.path)?;
         let (input, output, errors) = (

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// First argument with which the program is a helper instead; the step follows.
+/// First argument that turns the program into a cleanup helper; the step follows.
 pub const CLEANUP_ARGUMENT: &str = "clean-up-when-abandoned";
 
 // With dashes: a test program would take words for names of its tests.
@@ -22,16 +22,16 @@ pub(crate) const AFFINITY: &str = "--affinity";
 /// Until the helper knows how things were.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a helper does when the run is gone.
+/// What a cleanup helper does after the run is gone.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// Removes a temporary folder or a draft, of which the run holds the lock.
+    /// Removes a temporary folder or a draft whose lock the run held.
     Remove(&'a Path),
-    /// Puts the terminal that standard output is back to how it is now.
+    /// Restores the present state of the terminal on standard output.
     Terminal,
-    /// Ends a process, with what it has started.
+    /// Ends a process and everything it has started.
     Command(u32),
-    /// Gives a thread its CPUs back, as these words have it.
+    /// Restores the CPUs of a thread, as given in these words.
     Affinity(&'a [String]),
 }
 
@@ -49,7 +49,7 @@ impl Step<'_> {
     }
 }
 
-/// A helper at work. When it is dropped, there is nothing to put in order any more.
+/// A running cleanup helper. When it is dropped, nothing is left to clean up.
 #[derive(Debug)]
 pub struct CleanupHelper {
     process: Child,
@@ -58,10 +58,11 @@ pub struct CleanupHelper {
 }
 
 impl CleanupHelper {
-    /// Starts one, and waits until it knows what to do.
+    /// Starts a helper, and waits until it knows its step.
     ///
     /// # Errors
-    /// If there is no process to be had.
+    ///
+    /// If no process can be started.
     pub fn start(step: &Step<'_>) -> io::Result<CleanupHelper> {
         let (line, theirs) = UnixStream::pair()?;
         line.set_read_timeout(Some(READY_WITHIN))?;

@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Back from the other screen, with a cursor and without colours.
 const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
 
-/// The process' own main: takes note of how things are, waits until the run is gone, and does the step that the words say.
+/// Main function of a cleanup helper: notes the present state, waits until the run is gone, and does the step given in `words`.
 pub fn clean_up(words: &[OsString]) {
     // From the background it may change the terminal only so.
     // SAFETY: ignored, no handler is called.
@@ -141,8 +141,8 @@ fn open(process: u32) -> Option<(u32, OwnedFd)> {
     Some((process, pidfd_open(pid, PidfdFlags::empty()).ok()?))
 }
 
-/// Ends a command with what it has started: asks all of them, and kills those that are still there after a while, with what they have
-/// started since.
+/// Ends a command and everything it has started: asks all processes to end, and after a while kills those that are left, and what they
+/// have started since.
 pub fn end_family(process: u32, grace: Duration) {
     let deadline = Instant::now() + grace;
     let asked = family(process);

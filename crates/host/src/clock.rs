@@ -16,18 +16,18 @@ use switchcost_units::{CpuId, Nanos, TickRate, Ticks};
 
 use crate::windows::judge;
 
-/// Which counter a run reads.
+/// The clock that a run reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The CPU's own, in its own ticks: the time stamp counter of x86, the counter-timer of Arm.
+    /// The CPU's own counter, in its own ticks: the time stamp counter of x86, the counter-timer of Arm.
     Counter,
     /// CLOCK_MONOTONIC_RAW, in nanoseconds.
     MonotonicRaw,
 }
 
 impl Clock {
-    /// The CPU's counter if it runs at a constant rate in every state, and fast enough; else the kernel's raw clock.
+    /// Chooses the CPU's counter if it runs at a constant rate in every state, and fast enough; else the kernel's raw clock.
     pub fn choose(is_tsc_invariant: bool) -> Clock {
         Clock::chosen(is_tsc_invariant).0
     }
@@ -40,8 +40,8 @@ impl Clock {
         }
     }
 
-    /// The same for tasks on several CPUs that read each other's stamps: not the counters of CPUs that do not agree, and not those
-    /// of CPUs that could not be asked. With the reason, for the record.
+    /// Chooses a clock for tasks on several CPUs that compare time stamps: the CPU's counter only if the counters of all these CPUs
+    /// were tested and agree. Returns the reason, too, for the record.
     pub fn choose_for(cpus: &[CpuId], is_tsc_invariant: bool) -> (Clock, &'static str) {
         let (clock, reason) = Clock::chosen(is_tsc_invariant);
         let pairs = || cpus.iter().skip(1).map(|other| [cpus[0], *other]);
@@ -63,7 +63,7 @@ impl Clock {
         }
     }
 
-    /// What the record says about this clock, and why it was chosen.
+    /// Facts about this clock for the record, with the reason for the choice.
     pub fn facts(self, rate: TickRate, reason: &str) -> ClockFacts {
         let source = match self {
             Clock::Counter => counter::SOURCE,
@@ -77,7 +77,7 @@ impl Clock {
         }
     }
 
-    /// Shortest distance between two readings, back to back.
+    /// Shortest distance between two readings back to back, in ticks.
     pub fn read_cost(self) -> Ticks {
         let distances = (0..1000).map(|_| {
             let before = self.now();
@@ -105,7 +105,7 @@ fn kernel_clock(clock: libc::clockid_t) -> Nanos {
     read_kernel_clock(clock).expect("the clocks of POSIX and Linux 2.6.28 exist")
 }
 
-/// CLOCK_MONOTONIC of the machine, by which the kernel stamps its records: the same in all time namespaces.
+/// CLOCK_MONOTONIC of the machine, with which the kernel stamps its records: the same in all time namespaces.
 pub fn monotonic() -> Nanos {
     let ahead = offsets().monotonic;
     Nanos(
@@ -115,7 +115,7 @@ pub fn monotonic() -> Nanos {
     )
 }
 
-/// CLOCK_BOOTTIME of the machine: the same, and it goes on while the machine sleeps.
+/// CLOCK_BOOTTIME of the machine, which goes on while the machine is suspended: the same in all time namespaces.
 pub fn boot_time() -> Nanos {
     let ahead = offsets().boot;
     Nanos(
@@ -159,18 +159,18 @@ impl Offsets {
     }
 }
 
-/// A clock that counts the CPU time of one task, this or another.
+/// A clock of the CPU time of one task of this or another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuClock(libc::clockid_t);
 
 impl CpuClock {
-    /// The clock of a thread of this process. The encoding is the kernel's: see clock_getcpuclockid(3) and
-    /// `CPUCLOCK_PERTHREAD_MASK` in include/linux/posix-timers.h.
+    /// Clock of a thread of this process. The encoding is the kernel's: see clock_getcpuclockid(3) and `CPUCLOCK_PERTHREAD_MASK` in
+    /// include/linux/posix-timers.h.
     pub fn thread_clock(tid: i32) -> CpuClock {
         CpuClock((!tid << 3) | 6)
     }
 
-    /// The clock of a whole process, also another one.
+    /// Clock of a whole process, which may be another one.
     pub fn process_clock(pid: i32) -> CpuClock {
         CpuClock((!pid << 3) | 2)
     }
@@ -199,7 +199,7 @@ fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
 /// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
 const FIRST: Nanos = Nanos::millis(60);
 
-/// A calibration that goes on: started once, read as often as wanted, the more precise the later.
+/// A continuing calibration: started once, it becomes more precise with time.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration {
     clock: Clock,
@@ -215,7 +215,7 @@ impl Calibration {
         }
     }
 
-    /// One with its first rate, which is good to a millionth; it waits for that.
+    /// Starts a calibration and waits for its first rate, which is precise to a millionth.
     pub fn begun(clock: Clock) -> (Calibration, TickRate) {
         let calibration = Calibration::start(clock);
         std::thread::sleep(FIRST.as_duration());
@@ -236,8 +236,8 @@ impl Calibration {
 /// How long the known-answer test of a clock looks at it.
 const WINDOW: Nanos = Nanos::millis(10);
 
-/// A known-answer test of `clock` at `rate`: held against the kernel's clock, which is right to a thousandth and, upwards, to 20 us, the
-/// time of an interrupt between two readings. Takes 10 ms if undisturbed.
+/// A known-answer test of `clock` at `rate` against the kernel's clock, within a thousandth, and upwards 20 us more for an interrupt
+/// between two readings. Takes 10 ms if undisturbed.
 pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     let expected = WINDOW.0 - WINDOW.0 / 1000..=WINDOW.0 + WINDOW.0 / 1000 + 20_000;
     let Ok(outcome) = judge(expected, || {
@@ -264,8 +264,8 @@ fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
     (u128::from(found.0) * u128::from(WINDOW.0) / u128::from(own.0)) as u64
 }
 
-/// Length of a fixed chain of dependent multiplications, the shortest of four: a probe of the core's speed that an
-/// interrupt does not lengthen. Takes about 20 us.
+/// Time of a fixed chain of dependent multiplications, the shortest of four: a probe of the core's speed that an interrupt does not
+/// lengthen. Takes about 20 us.
 pub fn speed_probe(clock: Clock) -> Ticks {
     (0..4).map(|_| chain(clock)).min().unwrap_or_default()
 }

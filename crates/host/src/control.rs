@@ -13,7 +13,7 @@ use switchcost_units::{CpuId, Nanos};
 use switchcost_facts::Root;
 use switchcost_facts::rights::{Capability, Rights};
 
-/// The calling thread's affinity, put back when dropped.
+/// Restores the calling thread's affinity when dropped.
 #[derive(Debug)]
 pub struct PinGuard {
     before: CpuSet,
@@ -26,10 +26,11 @@ pub fn pin(cpus: &[CpuId]) -> io::Result<PinGuard> {
     Ok(PinGuard { before })
 }
 
-/// Moves the calling thread to a CPU, to stay there.
+/// Moves the calling thread to a CPU for good.
 ///
 /// # Errors
-/// If it may not run there.
+///
+/// If the thread may not run there.
 pub fn place_self(cpu: CpuId) -> io::Result<()> {
     Ok(sched_setaffinity(None, &cpu_set(&[cpu])?)?)
 }
@@ -53,21 +54,22 @@ impl Drop for PinGuard {
     }
 }
 
-/// The calling thread's scheduling policy, put back when dropped.
+/// Restores the calling thread's scheduling policy when dropped.
 #[derive(Debug)]
 pub struct PolicyGuard {
     policy: i32,
     parameters: libc::sched_param,
 }
 
-/// How far below the highest priority of its policy a task runs.
+/// Steps by which a task's priority is below the highest of its policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepsBelowTop(pub i32);
 
-/// Puts the calling thread under `policy`, and sees that it is. The priority counts for FIFO and RR only.
+/// Puts the calling thread under `policy`, and checks the result. The priority counts for FIFO and RR only.
 ///
 /// # Errors
-/// If the kernel refuses, or has not done what it was asked for.
+///
+/// If the kernel refuses, or has not done what it was asked.
 pub fn set_policy(policy: Policy, steps: StepsBelowTop) -> io::Result<PolicyGuard> {
     let before = current_policy()?;
     let number = number(policy);
@@ -134,11 +136,11 @@ impl Drop for PolicyGuard {
     }
 }
 
-/// All memory of the process locked, unlocked when dropped.
+/// Keeps all memory of the process locked until dropped.
 #[derive(Debug)]
 pub struct MemoryLock(());
 
-/// Locks all memory of this process, now and later mapped.
+/// Locks all present and future memory of this process.
 pub fn lock_memory() -> io::Result<MemoryLock> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     Ok(MemoryLock(()))
@@ -150,7 +152,7 @@ impl Drop for MemoryLock {
     }
 }
 
-/// Whether all memory may be locked, whatever its size: under a finite limit a later mapping would fail instead.
+/// Checks that all memory may be locked, whatever its size: under a finite limit a later mapping would fail instead.
 pub fn can_lock_everything() -> Result<(), String> {
     let limit = getrlimit(Resource::Memlock).current;
     let attempt = mlockall(MlockAllFlags::CURRENT);
@@ -169,8 +171,8 @@ fn format_kib(limit: Option<u64>) -> String {
     limit.map_or_else(|| "none".to_owned(), |bytes| format!("{} KiB", bytes >> 10))
 }
 
-/// Bounds how long any thread of this process may run under a real-time policy without blocking: the kernel kills the
-/// process beyond it (SIGXCPU, SIGKILL). The last net under a loop that never ends.
+/// Limits how long any thread of this process may run under a real-time policy without blocking. Beyond it the kernel kills the process
+/// (SIGXCPU, SIGKILL). It is the last resort against an endless loop.
 pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     let micros = longest.0 / 1_000;
     let highest = getrlimit(Resource::Rttime).maximum;
@@ -184,7 +186,7 @@ pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     )?)
 }
 
-/// The CPU that the calling thread runs on at this moment.
+/// The CPU on which the calling thread runs at this moment.
 pub fn current_cpu() -> Option<CpuId> {
     u32::try_from(rustix::thread::sched_getcpu())
         .ok()

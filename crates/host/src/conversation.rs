@@ -29,20 +29,20 @@ const GLANCE: Nanos = Nanos::millis(50);
 /// Who was killed is gone within this, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Why there was no line.
+/// Why no line came from a program.
 #[derive(Debug)]
 pub enum Silence {
     /// The program ended.
     Ended(ExitStatus),
-    /// It closed its output and goes on.
+    /// The program closed its output and goes on.
     Closed,
-    /// It said nothing in time.
+    /// The program wrote no line in time.
     Late(Nanos),
-    /// Its line has no end.
+    /// The line is too long.
     Endless,
-    /// It takes more memory than it may.
+    /// The program uses more memory than it may.
     TooLarge(Bytes),
-    /// The kernel refused something.
+    /// The kernel refused an operation.
     Refused(io::Error),
 }
 
@@ -52,7 +52,7 @@ impl From<io::Error> for Silence {
     }
 }
 
-/// A program that talks; killed with all that it has started when dropped.
+/// A program with which lines are exchanged. It is killed when dropped, with everything it has started.
 #[derive(Debug)]
 pub struct Conversation {
     child: Child,
@@ -66,10 +66,12 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a program in a process group of its own, tied to the calling thread. What it leaves behind becomes a child of this process.
+    /// Starts a program in a process group of its own, tied to the calling thread. Orphans of the program become children of this
+    /// process.
     ///
     /// # Errors
-    /// If it cannot be started.
+    ///
+    /// If the program cannot be started.
     pub fn start(mut command: Command, most_memory: Bytes) -> io::Result<Conversation> {
         set_child_subreaper(Some(rustix::process::getpid()))?;
         command
@@ -99,12 +101,12 @@ impl Conversation {
         })
     }
 
-    /// The kernel's number of the process.
+    /// Process ID of the program.
     pub fn process(&self) -> i32 {
         Pid::from_child(&self.child).as_raw_nonzero().get()
     }
 
-    /// The numbers of its threads, the first one first.
+    /// Thread IDs of the program, the first thread first.
     pub fn threads(&self) -> Vec<i32> {
         let folder = std::fs::read_dir(format!("/proc/{}/task", self.process()));
         let names = folder
@@ -116,10 +118,11 @@ impl Conversation {
         threads
     }
 
-    /// Tells it a line. Short: a program that does not read fills the pipe after many, and is found late by its answer before.
+    /// Sends a line to the program. Lines must be short: a program that does not read fills the pipe after many, which is noticed late.
     ///
     /// # Errors
-    /// If it takes none.
+    ///
+    /// If the program takes no line.
     pub fn say(&mut self, line: &[u8]) -> io::Result<()> {
         let mut whole = line.to_vec();
         whole.push(b'\n');
@@ -129,10 +132,11 @@ impl Conversation {
         }
     }
 
-    /// Waits for its next line.
+    /// Waits for the program's next line.
     ///
     /// # Errors
-    /// If there is none.
+    ///
+    /// If no line comes.
     pub fn hear(&mut self, timeout: Nanos) -> Result<Vec<u8>, Silence> {
         let start = Instant::now();
         // Of one that always answers at once nothing else is seen.
@@ -153,7 +157,7 @@ impl Conversation {
         }
     }
 
-    /// What it said last on its standard error.
+    /// Last output of the program on standard error.
     pub fn complaints(&mut self) -> String {
         self.read_errors();
         String::from_utf8_lossy(&self.complaints).into_owned()

@@ -14,10 +14,10 @@ use switchcost_units::Ticks;
 
 use crate::clock::Clock;
 
-/// Dependent multiplications of a probe's chain.
+/// Number of dependent multiplications in a probe's chain.
 pub const CHAIN_LENGTH: u32 = 600;
 
-/// Independent additions of a probe.
+/// Number of independent additions in a probe.
 pub const ADDITIONS: u32 = 3600;
 
 /// Pairs of chains that the overhead is found by.
@@ -30,7 +30,7 @@ const CHAIN_STEP: u32 = 10;
 /// stand idle at times, and a neighbour who takes them is not seen.
 const ADDITION_STEP: u32 = 10;
 
-/// One reading of the core.
+/// One reading of the core's speed and sharing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreProbe {
     /// Time of [`CHAIN_LENGTH`] dependent multiplications.
@@ -39,7 +39,7 @@ pub struct CoreProbe {
     pub additions: Ticks,
 }
 
-/// Reads the core that the caller runs on. Takes a microsecond or so.
+/// Probes the core on which the caller runs. Takes a microsecond or so.
 #[inline(never)]
 pub fn probe(clock: Clock) -> CoreProbe {
     // The shorter of two: a walk may have evicted the probe's code, and the first time through brings it back.
@@ -59,7 +59,7 @@ fn read(clock: Clock) -> CoreProbe {
     }
 }
 
-/// What reading the clock adds to the time of a chain: twice a chain less one of double length right after it.
+/// Time that reading the clock adds to a chain: twice a chain minus one of double length right after it.
 pub fn overhead(clock: Clock) -> Ticks {
     let passes = CHAIN_LENGTH / CHAIN_STEP;
     let pair = |_| {
@@ -77,7 +77,7 @@ fn typical(mut found: Vec<i64>) -> i64 {
     (middle.iter().sum::<i64>() as f64 / middle.len() as f64).round() as i64
 }
 
-/// What the record says of it.
+/// Facts about the core's clock for the record.
 pub fn facts(clock: Clock) -> CoreClock {
     CoreClock {
         chain_length: CHAIN_LENGTH,

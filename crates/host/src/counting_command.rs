@@ -9,10 +9,11 @@ use crate::supervisor::Program;
 /// A command has so long to print its number.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The number that a command prints, and nothing else.
+/// Runs a command that prints only a number, and returns the number.
 ///
 /// # Errors
-/// What was found in its place: hostile text until escaped.
+///
+/// What the command printed instead; hostile text until escaped.
 pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, String> {
     let bounds = Bounds {
         longest: LONGEST,

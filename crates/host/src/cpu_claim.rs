@@ -16,18 +16,18 @@ use switchcost_units::CpuId;
 /// Those who ask, and are never answered.
 const BACKLOG: i32 = 16;
 
-/// Held as long as this lives; without an owner if there is nothing to hold.
+/// A claim on a CPU that lasts until dropped; it is empty if claims do not work here.
 #[derive(Debug)]
 pub struct CpuClaim {
     _socket: Option<OwnedFd>,
 }
 
-/// What came of a claim.
+/// Outcome of a claim.
 #[derive(Debug)]
 pub enum Claimed {
-    /// It is ours, or claims are not to be had here.
+    /// This process has the CPU, or claims do not work here.
     Ours(CpuClaim),
-    /// Another process has it: which, if that can be known.
+    /// Another process has the CPU, with its ID if known.
     Anothers(Option<i32>),
 }
 

@@ -13,7 +13,7 @@ use crate::signal_action::SignalAction;
 use crate::task::is_ignored;
 use crate::usage::own_cpu_time;
 
-/// What is said if it is reached.
+/// Message when the limit on CPU time is reached.
 pub const REACHED: &str = "failed to go on: found the limit on CPU time reached (ulimit -t), need more; raise it: prlimit \
                            --cpu=unlimited --pid $$, and to make it last cpu in /etc/security/limits.d";
 
@@ -23,7 +23,7 @@ const LINE: &str = "switchcost: failed to go on: found the limit on CPU time rea
 /// To keep what was counted takes less.
 const BEFORE: Duration = Duration::from_secs(1);
 
-/// From here on SIGXCPU comes before the kernel kills, and ends the program with a message, until [`is_watched`].
+/// Makes SIGXCPU arrive before the kernel kills, and end the program with a message, until [`is_watched`] is called.
 ///
 /// # Errors
 /// If the kernel refuses a timer.
@@ -37,7 +37,7 @@ pub fn announce_in_time() -> io::Result<()> {
         .map_or(Ok(()), |at| raise_after(at.saturating_sub(own_cpu_time())))
 }
 
-/// From here on SIGXCPU belongs to another handler.
+/// Leaves SIGXCPU to another handler from now on.
 ///
 /// # Errors
 /// If the kernel refuses it.

@@ -30,7 +30,7 @@ const MOST_NAME_BYTES: usize = 200;
 /// What the umask leaves of this, a result may be read and written by.
 const EVERYBODY: u32 = 0o666;
 
-/// A file that is to be. Dropped, it leaves nothing.
+/// A file that gets its name only when it is complete. If dropped before, nothing is left.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -40,18 +40,20 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty one in the folder of `target`, whether that exists or not.
+    /// Makes an empty draft in the folder of `target`, whether or not `target` exists.
     ///
     /// # Errors
+    ///
     /// If no file can be made there.
     pub fn new(target: &Path) -> io::Result<Draft> {
         Draft::held(HeldPath::named(target))
     }
 
-    /// The same, for these readers.
+    /// Makes an empty draft for these readers in the folder of `target`.
     ///
     /// # Errors
-    /// The same.
+    ///
+    /// If no file can be made there.
     pub fn for_readers(readers: Readers, target: &Path) -> io::Result<Draft> {
         let draft = Draft::held(readers.held(target)?)?;
         readers.own(&draft.file, draft.target.as_ref())?;
@@ -99,9 +101,10 @@ impl Draft {
         })
     }
 
-    /// Gives it the target's name, in place of what had that before.
+    /// Gives the draft the target's name, replacing an existing file.
     ///
     /// # Errors
+    ///
     /// If the disk is full, or the name cannot be given.
     pub fn keep(mut self) -> io::Result<()> {
         self.file.sync_all()?;

@@ -56,13 +56,13 @@ struct Moment {
     probe: Ticks,
 }
 
-/// A window that was opened and not yet closed.
+/// An open window.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenWindow(Moment);
 
 impl Witness {
-    /// Watches `tasks`, of which the first is the caller, and `cpus` (none if nothing is pinned). A thread of another process that has
-    /// ended since it was listed is left out.
+    /// Watches `tasks`, the first of which is the caller, and `cpus` (empty if nothing is pinned). A thread of another process that has
+    /// ended is left out.
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
         let frequency = cpus.first().and_then(|cpu| {
             File::open(format!(
@@ -86,7 +86,7 @@ impl Witness {
         })
     }
 
-    /// Reads everything, the CPU clocks last.
+    /// Opens a window: reads everything, the CPU clocks last.
     pub fn open(&mut self) -> io::Result<OpenWindow> {
         let mut moment = Moment {
             probe: speed_probe(self.clock),
@@ -98,7 +98,7 @@ impl Witness {
         Ok(OpenWindow(moment))
     }
 
-    /// Reads everything again, the CPU clocks first, and says what happened in between.
+    /// Closes a window: reads everything again, the CPU clocks first, and returns what happened in between.
     pub fn close(&mut self, window: OpenWindow) -> io::Result<(Evidence, KernelSwitches)> {
         let mut moment = Moment::default();
         self.read_clocks(&mut moment)?;

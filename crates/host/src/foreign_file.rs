@@ -8,10 +8,11 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
 
-/// Opens a regular file that belongs to the user of the process, or to root, by its path in the process's own view of files.
+/// Opens a regular file that belongs to the user of the process, or to root, by its path in the process's own view.
 ///
 /// # Errors
-/// If there is none, it is another's or no regular file, or the process is gone.
+///
+/// If there is no such file, if it belongs to another user or is no regular file, or if the process is gone.
 pub fn open_seen_by(process: u32, path: &Path) -> io::Result<File> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = open(format!("/proc/{process}/root"), folder, Mode::empty())?;

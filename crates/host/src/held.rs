@@ -13,7 +13,7 @@ use rustix::process::getpid;
 /// A process gets so many looks, a millisecond apart, to begin to wait.
 const LOOKS: u32 = 200;
 
-/// A process between its birth and its program. Dropped, it ends without having become one.
+/// A process that waits before it executes its program. If dropped, it ends without executing it.
 #[derive(Debug)]
 pub struct Held {
     process: u32,
@@ -23,16 +23,17 @@ pub struct Held {
     parent: Parent,
 }
 
-/// The thread that is a program's parent; it ends when this is dropped. Until then a program that asks for a signal at the death of its
-/// parent (PR_SET_PDEATHSIG, which is of threads) has not lost it.
+/// The thread that is a program's parent; it ends when this is dropped. A program that asks for a signal at the death of its parent
+/// (PR_SET_PDEATHSIG, which refers to threads) gets none before.
 #[derive(Debug)]
 pub struct Parent(#[expect(dead_code, reason = "its end is what the thread waits for")] Sender<()>);
 
 impl Held {
-    /// Gives the command a process, which waits.
+    /// Starts a process for the command, which waits.
     ///
     /// # Errors
-    /// If there is no process to be had. Whether the program can be run shows when it is released.
+    ///
+    /// If no process can be started. An error of the program itself shows when it is released.
     pub fn start(mut command: Command) -> io::Result<Held> {
         let (mut number, reported) = io::pipe()?;
         let (waits, gate) = io::pipe()?;
@@ -66,15 +67,16 @@ impl Held {
         Ok(held)
     }
 
-    /// The number of its process.
+    /// Process ID of the waiting process.
     pub fn process(&self) -> u32 {
         self.process
     }
 
-    /// Lets it become its program.
+    /// Lets the process execute its program.
     ///
     /// # Errors
-    /// If the program cannot be run.
+    ///
+    /// If the program cannot be executed.
     pub fn release(mut self) -> io::Result<(Child, Parent)> {
         // It may have been killed meanwhile: its parent knows.
         let _ = self.gate.write_all(&[1]);

@@ -19,7 +19,7 @@ pub use memory_word::{Futex, Semaphore};
 pub use message_queue::MessageQueue;
 pub use signal::{SignalLink, block_token_signal};
 
-/// A place for one token.
+/// A channel for one token.
 pub trait Channel {
     /// Puts the token in.
     fn send(&self) -> io::Result<()>;
@@ -38,7 +38,7 @@ pub trait Channel {
     }
 }
 
-/// The CPU itself as the token: to take it, a task goes to the end of the run queue.
+/// The CPU itself as the token. To receive it, a task goes to the end of the run queue.
 #[derive(Debug)]
 pub struct Yield;
 

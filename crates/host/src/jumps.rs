@@ -13,7 +13,7 @@ const RETURN: u8 = 0xc3;
 /// `mov ecx, TURNS`, `dec ecx`, and `jnz` to that.
 const LOOP: [u8; 9] = [0xb9, 0, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc];
 
-/// Code that can be run, and not written any more; unmapped when dropped.
+/// Generated code that can be run and not written any more; unmapped when dropped.
 #[derive(Debug)]
 pub struct Jumps {
     start: NonNull<u8>,
@@ -21,10 +21,11 @@ pub struct Jumps {
 }
 
 impl Jumps {
-    /// Lays a jump into each of these lines, in this order from line 0 on, after a loop of so many turns if it is to take some time.
+    /// Writes a jump into each of these lines, in this order from line 0 on, after a loop of `turns` turns to take some time.
     ///
     /// # Errors
-    /// If the kernel gives no memory that may be executed; on other processors than x86-64.
+    ///
+    /// If the kernel gives no executable memory; on processors other than x86-64.
     pub fn lay(order: &[u32], turns: u32) -> io::Result<Jumps> {
         if cfg!(not(target_arch = "x86_64")) || order.first() != Some(&0) {
             return Err(io::ErrorKind::Unsupported.into());

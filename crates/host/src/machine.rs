@@ -6,12 +6,12 @@ use switchcost_record::{Fact, HostManifest};
 use crate::audit::audit;
 use crate::scheduling;
 
-/// The machine as it is now. Takes 50 ms, in which it watches the interrupts.
+/// Facts about the machine in its present state. Takes 50 ms, in which interrupts are observed.
 pub fn manifest(root: &Root) -> HostManifest {
     switchcost_facts::manifest(root, answers(root))
 }
 
-/// The same but for the interrupts of each CPU, if no CPU is chosen by them, and for what acts on a switch.
+/// Facts about the machine in its present state, without each CPU's interrupts and without what affects a switch.
 pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }

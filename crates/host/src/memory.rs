@@ -12,7 +12,7 @@ use switchcost_workload::Pages;
 /// Size and alignment of a huge page on x86-64 and on aarch64 with 4 KiB base pages.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Whether memory is still this process's own after a fork.
+/// Whether mapped memory is shared after a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapType {
     /// Copied on write after a fork.
@@ -21,7 +21,7 @@ pub enum MapType {
     Shared,
 }
 
-/// Why memory could not be had. Reads well after "failed to map the working set: ".
+/// Why memory could not be mapped. Follows "failed to map the working set: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The kernel refused the mapping.
@@ -49,7 +49,7 @@ pub enum MapError {
     },
 }
 
-/// A mapping of whole pages that reads as doubles' bits; unmapped when dropped.
+/// A mapping of whole pages, read as the bits of doubles; unmapped when dropped.
 #[derive(Debug)]
 pub struct Memory {
     mapping: NonNull<std::ffi::c_void>,
@@ -64,7 +64,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Maps `size` bytes, zeroed, not yet present. `size` may be 0: an empty slice.
+    /// Maps `size` bytes, zeroed, not yet present. A `size` of 0 gives an empty slice.
     pub fn map(size: Bytes, map_type: MapType, pages: Pages) -> Result<Memory, MapError> {
         let refused = |source| MapError::Refused { size, source };
         let slack = if pages == Pages::Huge { HUGE_PAGE } else { 0 };
@@ -109,7 +109,7 @@ impl Memory {
         let _ = unsafe { madvise(self.mapping.as_ptr(), self.mapped, advice) };
     }
 
-    /// Checks that all of it, touched before, lies on huge pages.
+    /// Checks that all touched memory is on huge pages.
     pub fn require_huge(&self) -> Result<(), MapError> {
         let size = Bytes((self.words * size_of::<AtomicU64>()) as u64);
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();

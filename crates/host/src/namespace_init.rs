@@ -11,13 +11,14 @@ use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal,
 use crate::errno;
 use crate::supervisor::PidNamespace;
 
-/// Runs `body` in a child that is the first process of a new PID namespace with a /proc of its own, and waits for its end. It ends
+/// Runs `body` in a child that is the first process of a new PID namespace with its own /proc, and waits for its end. The child ends
 /// with 0, or with 1 if `body` fails or panics, and is killed when the calling thread ends.
 ///
 /// To be called in a process of one thread, which then belongs to a namespace that has ended.
 ///
 /// # Errors
-/// If the kernel refuses it, as in many containers.
+///
+/// If the kernel refuses, as in many containers.
 pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<ExitStatus> {
     let namespace = PidNamespace::find();
     // Its other end is ours alone: a hang-up says that we are gone.

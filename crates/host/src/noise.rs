@@ -21,8 +21,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// So soon the threads see that they are to end.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
-/// Bursts of messages over the loopback device with random pauses, all of it on one CPU: system calls, soft interrupts,
-/// timers, and two threads that want the CPU. Ends when dropped, and with this process.
+/// Bursts of messages over the loopback device with random pauses, all on one CPU: system calls, soft interrupts, timers, and two
+/// threads that want the CPU. Ends when dropped, and with this process.
 #[derive(Debug)]
 pub struct NetworkNoise {
     is_over: Arc<AtomicBool>,
@@ -30,7 +30,7 @@ pub struct NetworkNoise {
 }
 
 impl NetworkNoise {
-    /// Begins on `cpu`; pauses are drawn from `seed`.
+    /// Starts the noise on `cpu`; pauses are drawn from `seed`.
     ///
     /// # Errors
     /// If there is no loopback device, or the CPU may not be used.

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
-/// The system's allocator. If it has nothing more to give, the program ends with a message: nothing here continues without.
+/// The system's allocator, which ends the program with a message when no memory is left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportingAllocator;
 

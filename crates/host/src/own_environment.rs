@@ -37,10 +37,10 @@ const PASSED_ON: [&str; 26] = [
     "CARGO_HTTP_CAINFO",
 ];
 
-/// Where tools start: only root could have put anything there.
+/// Folder in which tools start; only root could have put anything there.
 pub const FOLDER: &str = "/";
 
-/// What tools find in their environment.
+/// Environment variables that tools get.
 pub fn variables() -> Vec<(OsString, OsString)> {
     let passed_on = PASSED_ON
         .iter()
@@ -50,7 +50,7 @@ pub fn variables() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// A tool that starts there, with these alone.
+/// A tool that starts in [`FOLDER`] with only [`variables`].
 pub fn tool(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(variables()).current_dir(FOLDER);
@@ -60,12 +60,13 @@ pub fn tool(program: impl AsRef<OsStr>) -> Command {
 /// A tool on the PATH, for root one that no other user could have put there.
 ///
 /// # Errors
-/// If there is none, or root should not execute it.
+///
+/// If there is no such tool, or root should not execute it.
 pub fn tool_on_path(name: &str) -> io::Result<Command> {
     Ok(tool(find_program(name)?))
 }
 
-/// Names of variables of the user's that are set, match a pattern such as `GO*`, and are not passed on.
+/// Names of the user's variables that match a pattern such as `GO*` and are not passed on.
 pub fn left_out(patterns: &[String]) -> Vec<String> {
     let matches = |name: &str, pattern: &String| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),

@@ -3,10 +3,11 @@
 use std::fs;
 use std::io;
 
-/// That it does, or that there is none.
+/// Checks that /proc shows this PID namespace, or that there is no /proc.
 ///
 /// # Errors
-/// If each number that we know would be taken for another process.
+///
+/// If process IDs known here would mean other processes there.
 pub fn check() -> io::Result<()> {
     let own = fs::read_link("/proc/self")
         .ok()

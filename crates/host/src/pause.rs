@@ -13,22 +13,22 @@ use crate::evidence::parse_run_delay;
 /// A wait that comes back later is looked into. Timers are late by less, and a shorter pause costs a run little of its time.
 const LATE: Nanos = Nanos::millis(200);
 
-/// Time that passed while this thread could not go on.
+/// Time during which this thread could not continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// Stopped or frozen, on CLOCK_MONOTONIC.
+    /// Time stopped or frozen, on CLOCK_MONOTONIC.
     pub stopped: Nanos,
-    /// Suspended with the machine, in which CLOCK_MONOTONIC stands.
+    /// Time suspended with the machine, during which CLOCK_MONOTONIC stands still.
     pub suspended: Nanos,
 }
 
 impl Pause {
-    /// Whether there was none.
+    /// Whether there was no pause.
     pub fn is_none(&self) -> bool {
         *self == Pause::default()
     }
 
-    /// Both together.
+    /// Sum of both times.
     pub fn total(&self) -> Nanos {
         self.stopped + self.suspended
     }
@@ -71,7 +71,7 @@ impl Moment {
     }
 }
 
-/// Finds the pauses among the waits of one thread.
+/// Finds pauses among the waits of one thread.
 #[derive(Debug)]
 pub struct PauseDetector {
     /// How long the thread had waited for a CPU when that was last read; `None` if the kernel does not show it.
@@ -79,14 +79,14 @@ pub struct PauseDetector {
 }
 
 impl PauseDetector {
-    /// Of the calling thread.
+    /// A detector for the calling thread.
     pub fn start() -> PauseDetector {
         PauseDetector {
             run_delay: own_run_delay(),
         }
     }
 
-    /// Waits, which is to take no longer than `longest`, and tells how long the thread was paused meanwhile.
+    /// Calls `wait`, which should take no longer than `longest`, and returns the pause of the thread meanwhile.
     pub fn detect<T>(&mut self, longest: Nanos, wait: impl FnOnce() -> T) -> (T, Pause) {
         let begun = Moment::read();
         let result = wait();

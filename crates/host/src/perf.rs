@@ -28,12 +28,12 @@ pub use source::{CounterGroup, CounterSource, CounterTarget, Reading, System};
 pub use switches::{SwitchKind, SwitchRecord, SwitchRecords};
 pub use work::{CallCounter, Called};
 
-/// The tasks and the CPUs of what is counted.
+/// Tasks and CPUs to count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// By the kernel's numbers of their threads.
+    /// Thread IDs of the tasks.
     pub threads: Vec<i32>,
-    /// All on which these may run; none if they are not pinned.
+    /// All CPUs on which the tasks may run; empty if they are not pinned.
     pub cpus: Vec<CpuId>,
 }
 
@@ -57,14 +57,14 @@ impl Scope {
     }
 }
 
-/// Groups of counters of the same events, one for each CPU or for each task.
+/// Groups of counters of the same events, one group for each CPU or for each task.
 pub struct CounterSet {
     names: Vec<String>,
     groups: Vec<Box<dyn CounterGroup>>,
 }
 
 impl CounterSet {
-    /// Opens groups of these events, which are all of the CPU or all of the kernel, as [`shares`] gives them.
+    /// Opens groups of these events, which must be all of the CPU or all of the kernel, as [`shares`] returns them.
     pub fn open(
         source: &dyn CounterSource,
         events: &[Event],
@@ -92,17 +92,17 @@ impl CounterSet {
         self.groups.iter().all(|group| group.counts_kernel())
     }
 
-    /// Sets all to zero and lets them count.
+    /// Resets and starts all counters.
     pub fn start(&mut self) -> io::Result<()> {
         self.groups.iter_mut().try_for_each(|group| group.start())
     }
 
-    /// Stops all.
+    /// Stops all counters.
     pub fn stop(&mut self) -> io::Result<()> {
         self.groups.iter_mut().try_for_each(|group| group.stop())
     }
 
-    /// What was counted between start and stop, summed over tasks or CPUs; nothing if a group did not count all the time.
+    /// Counts between start and stop, summed over tasks or CPUs; empty if a group did not count all the time.
     pub fn read(&mut self) -> io::Result<BTreeMap<String, u64>> {
         let mut sums = BTreeMap::new();
         for group in &mut self.groups {

@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub use keeper::keep;
 
-/// First argument with which the program keeps a set-up instead.
+/// First argument that makes the program run another one in a set-up.
 pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
 
 /// How often it is asked whether to stop.
@@ -29,27 +29,27 @@ const LOOK: Timespec = Timespec {
 /// Who is told to stop waits so long for a set-up to be undone.
 const LEFT_AFTER: Duration = Duration::from_millis(600);
 
-/// What is set up around a program; each may be empty.
+/// The set-up around a program; each part may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Commands for the shell that then starts the program: what they change of themselves, the program inherits.
+    /// Commands for the shell that then starts the program; the program inherits changes to the shell.
     pub commands: String,
-    /// A command that starts the program, which follows it: `perf stat --`.
+    /// A command that starts the program given after it: `perf stat --`.
     pub wrapper: String,
-    /// Commands for a shell after it.
+    /// Commands for a shell after the program.
     pub undo: String,
 }
 
-/// What came of a program and of undoing its set-up.
+/// Outcome of a program and of undoing its set-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The exit code of program or commands, as a shell has it; none if it was told to stop.
+    /// Exit code of the program or the commands, as from a shell; `None` if it was told to stop.
     pub code: Option<i32>,
-    /// What could not be undone, and why.
+    /// Settings that could not be undone, with the reason.
     pub complaints: Vec<String>,
 }
 
-/// A program under way in its set-up. Dropped, it is ended, and all is undone.
+/// A program that runs in its set-up. If dropped, it is ended and everything is undone.
 #[derive(Debug)]
 pub struct Keeper {
     process: Child,
@@ -59,20 +59,21 @@ pub struct Keeper {
     is_left: bool,
 }
 
-/// Why there is no result of a keeper.
+/// Why a keeper has no result.
 #[derive(Debug)]
 pub enum NotKept {
-    /// It was still under way.
+    /// The program was still running.
     Late,
-    /// It could not be waited for.
+    /// The keeper could not be waited for.
     Failed(io::Error),
 }
 
 impl Setup {
-    /// Starts the program in it; all that it and the commands print goes to `log`.
+    /// Starts the program in the set-up. Its output, and that of the commands, goes to `log`.
     ///
     /// # Errors
-    /// If there is no process to be had.
+    ///
+    /// If no process can be started.
     pub fn start(&self, program: &[OsString], log: File) -> io::Result<Keeper> {
         let mut command = Command::new("/proc/self/exe");
         // Signals from the terminal are for the run, which then asks.
@@ -97,11 +98,12 @@ impl Setup {
 }
 
 impl Keeper {
-    /// Waits until all is undone; has the program ended as soon as `should_stop`, and if it takes longer than `longest`. Who is to stop
-    /// does not wait for what takes long to undo: the keeper goes on with it.
+    /// Waits until everything is undone. Ends the program when `should_stop` says so, or when it takes longer than `longest`. If told
+    /// to stop, it does not wait for a long undoing, which the keeper continues.
     ///
     /// # Errors
-    /// If it took longer.
+    ///
+    /// If the program took longer.
     pub fn wait(
         mut self,
         should_stop: &dyn Fn() -> bool,

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 
-/// A file in memory, mapped whole and shared; zeroed at first. Unmapped when dropped, gone when no process maps it.
+/// A file in memory, mapped whole and shared, initially zero. It is unmapped when dropped, and gone when no process maps it.
 #[derive(Debug)]
 pub struct SharedFile {
     file: OwnedFd,
@@ -27,8 +27,7 @@ unsafe impl Send for SharedFile {}
 unsafe impl Sync for SharedFile {}
 
 impl SharedFile {
-    /// Makes and maps a file of `words` words of 64 bits. Programs started later do not inherit it; they open
-    /// [`SharedFile::path`].
+    /// Creates and maps a file of `words` words of 64 bits. Programs started later do not inherit it; they open [`SharedFile::path`].
     pub fn create(name: &str, words: usize) -> io::Result<SharedFile> {
         let bytes = words
             .checked_mul(8)
@@ -42,8 +41,8 @@ impl SharedFile {
         SharedFile::map(file, words)
     }
 
-    /// Maps the first `words` words of a file that can be mapped for reading and writing: one in memory, or an array that programs
-    /// in the kernel write. No one may shorten the file meanwhile.
+    /// Maps the first `words` words of a file that can be mapped for reading and writing: one in memory, or an array that BPF programs
+    /// write. The file must not be shortened meanwhile.
     pub fn map(file: OwnedFd, words: usize) -> io::Result<SharedFile> {
         let bytes = words
             .checked_mul(8)
@@ -67,23 +66,23 @@ impl SharedFile {
         Ok(SharedFile { file, start, words })
     }
 
-    /// Where processes of the same user find the file as long as this one lives.
+    /// Path by which processes of the same user find the file as long as this process lives.
     pub fn path(&self) -> PathBuf {
         self.path_at(std::process::id())
     }
 
-    /// Where they find it as long as process `holder`, which has it open under the same number, lives.
+    /// Path by which processes find the file as long as process `holder` lives, which has it open under the same number.
     pub fn path_at(&self, holder: u32) -> PathBuf {
         format!("/proc/{holder}/fd/{}", self.file.as_raw_fd()).into()
     }
 
-    /// The memory as numbers of 64 bits. A place that is used as one must not be used as [`SharedFile::u32s`], too.
+    /// The memory as numbers of 64 bits. A word that is used in this way must not be used as [`SharedFile::u32s`], too.
     pub fn u64s(&self) -> &[AtomicU64] {
         // SAFETY: `start` is aligned to a page and valid for `words` words until drop; every bit pattern is fine.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words) }
     }
 
-    /// The same memory as numbers of 32 bits, the lower half of each word first.
+    /// The memory as numbers of 32 bits, the lower half of each word first.
     pub fn u32s(&self) -> &[AtomicU32] {
         // SAFETY: as in `u64s`; atomics of both sizes are plain memory accesses at disjoint places.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words * 2) }
@@ -103,7 +102,7 @@ impl AsFd for SharedFile {
     }
 }
 
-/// Sleeps while `word` is `value`, but no longer than `limit`. Comes back early now and then: look again.
+/// Sleeps while `word` is `value`, but no longer than `limit`. It may return early, so callers must look again.
 pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     let limit = futex::Timespec {
         tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
@@ -115,8 +114,8 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     }
 }
 
-/// Reads words that stand one after the other, at once if the machine can: one by one takes several times as long. No one
-/// may write them meanwhile; what is read is of no use if another process does so against what was agreed.
+/// Reads consecutive words, at once if the machine can, since reading them one by one takes several times as long. No process may write
+/// them meanwhile; otherwise the result is meaningless.
 #[inline(always)]
 pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
     // SAFETY: the reference says that so many words are there, aligned and initialized; they are a copy from here on, which
@@ -124,7 +123,7 @@ pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
     unsafe { std::ptr::from_ref(words).cast::<[u64; COUNT]>().read() }
 }
 
-/// Wakes everybody, in whatever process, who waits on `word`.
+/// Wakes all waiters on `word`, in any process.
 pub fn wake(word: &AtomicU32) -> io::Result<()> {
     futex::wake(word, futex::Flags::empty(), i32::MAX as u32)?;
     Ok(())

@@ -20,14 +20,14 @@ extern "C" fn note(number: c_int) {
     COME.fetch_or(1 << number, SeqCst);
 }
 
-/// Until it is dropped, whatever thread a signal reaches; then those that have come take effect.
+/// Defers signals until dropped, whatever thread they reach; then deferred signals take effect.
 #[derive(Debug)]
 pub struct DeferredSignals {
     before: Vec<(c_int, SignalAction)>,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT: for the few instructions between which the program must not end.
+/// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT for the few instructions between which the program must not end.
 ///
 /// # Errors
 /// If the kernel refuses it.
@@ -35,7 +35,7 @@ pub fn defer_signals() -> io::Result<DeferredSignals> {
     defer(&ENDING)
 }
 
-/// From here on this process hears of the end of its children, also if its parent did not want to hear of that of its own.
+/// Makes this process notice the end of its children, even if its parent ignored SIGCHLD.
 ///
 /// # Errors
 /// If the kernel refuses it.
@@ -60,14 +60,14 @@ fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
     Ok(held)
 }
 
-/// Until it is dropped, no signal reaches the calling thread but those that end the program (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, faults
-/// of its own).
+/// Until dropped, the calling thread gets only signals that end the program (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, its own
+/// faults).
 pub struct BlockedSignals {
     before: SignalSet,
 }
 
-/// Blocks signals in the calling thread for a call that a signal would end, and that would be tried again: one that comes meanwhile
-/// takes effect after the call, or on another thread. Signals that end the program are not blocked.
+/// Blocks signals in the calling thread for a call that a signal would interrupt and that would be repeated. A signal that comes
+/// meanwhile takes effect after the call, or on another thread. Signals that end the program are not blocked.
 ///
 /// # Errors
 /// If the kernel refuses it.

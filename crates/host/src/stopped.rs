@@ -78,10 +78,11 @@ impl Drop for Hold {
     }
 }
 
-/// Lets a stopped task (by its number here) run until `is_done`, for no longer than `timeout`. Returns whether that came.
+/// Lets a stopped task (by its thread ID here) run until `is_done`, but no longer than `timeout`. Returns whether `is_done` came true.
 ///
 /// # Errors
-/// If we may not control it, or it is gone.
+///
+/// If the task may not be controlled, or is gone.
 pub fn run_until(task: u32, timeout: Duration, is_done: impl Fn() -> bool) -> io::Result<bool> {
     let deadline = Instant::now() + timeout;
     let mut hold = Hold::take(pid_t::try_from(task).map_err(io::Error::other)?)?;

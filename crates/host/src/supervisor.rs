@@ -29,10 +29,10 @@ pub(crate) use pid_namespace::PidNamespace;
 pub use program::{Program, Report, Setting, Variables};
 pub use task_files::TaskFiles;
 
-/// The number of the supervisor in a PID namespace of its own: the kernel gives it to the first process.
+/// Process ID of the supervisor in its own PID namespace, in which it is the first process.
 pub const PID_IN_NAMESPACE: u32 = 1;
 
-/// A supervisor at work. When it is dropped, no process of the programs is left.
+/// A running supervisor. When it is dropped, no process of the programs is left.
 #[derive(Debug)]
 pub struct Supervisor {
     pid: Pid,
@@ -42,10 +42,11 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Forks the supervisor. It starts nothing yet.
+    /// Forks the supervisor. No program is started yet.
     ///
     /// # Errors
-    /// If the kernel refuses something; a PID namespace is refused in many containers. If /proc is of another one.
+    ///
+    /// If the kernel refuses; PID namespaces are refused in many containers. If /proc is that of another PID namespace.
     pub fn start(programs: &[Program], setting: &Setting<'_>) -> io::Result<Supervisor> {
         crate::own_proc::check()?;
         let (orders, control) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -66,17 +67,17 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// The kernel's files about the programs' tasks, by the numbers that they have among themselves.
+    /// The kernel's files about the programs' tasks, by their IDs in the programs' PID namespace.
     pub fn task_files(&self) -> &TaskFiles {
         &self.task_files
     }
 
-    /// The kernel's number of the supervisor.
+    /// Process ID of the supervisor.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Has program number `program` started; [`Report::Launched`] follows.
+    /// Starts program number `program`; [`Report::Launched`] follows.
     pub fn launch(&mut self, program: u32) -> io::Result<()> {
         let control = self
             .control
@@ -118,7 +119,7 @@ impl Supervisor {
         Ok(bytes)
     }
 
-    /// Ends all programs and everything they started, and waits until they are gone. What was not heard yet is still reported.
+    /// Ends all programs and everything they started, and waits until they are gone. Reports that were not read are kept.
     pub fn dismiss(&mut self) {
         if self.control.take().is_some() {
             let _ = waitpid(Some(self.pid), WaitOptions::empty());
@@ -132,7 +133,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// Waits until a task seen as a zombie has also woken its parent: the kernel does both under one lock, which this takes once.
+/// Waits until a task seen as a zombie has also woken its parent. The kernel does both under one lock, which this takes once.
 pub fn await_notified_parents() {
     let _ = rustix::process::getpriority_pgrp(None);
 }

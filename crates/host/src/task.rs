@@ -18,22 +18,24 @@ use switchcost_units::Nanos;
 
 use crate::signal_action::SignalAction;
 
-/// The kernel's number of the calling thread.
+/// Thread ID of the calling thread.
 pub fn current_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// The kernel's number of this process.
+/// Process ID of this process.
 pub fn current_pid() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
-/// The file of this very program, for those that we start, as long as we live: it may have been moved, removed or replaced by another version.
+/// Path of this very program for processes that we start, as long as this process lives. The program's file may have been moved,
+/// removed or replaced.
 pub fn own_program() -> String {
     format!("/proc/{}/exe", current_pid())
 }
 
-/// The same for a command that may change the user, or what is mounted, before it starts us: by name, while that is still our file.
+/// Path of this program for a command that may change the user, or mounts, before it starts it: by name, as long as that is still this
+/// program.
 pub fn named_own_program() -> String {
     let file = |path: &Path| path.metadata().ok().map(|facts| (facts.dev(), facts.ino()));
     let named = std::env::current_exe().ok();
@@ -46,7 +48,7 @@ pub fn stop_self() -> io::Result<()> {
     Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
-/// Whether this process ignores a signal, given by its number: its parent may have set that, as `nohup` does for SIGHUP.
+/// Whether this process ignores a signal. Its parent may have set that, as `nohup` does for SIGHUP.
 pub fn is_ignored(signal: i32) -> bool {
     SignalAction::current(signal).is_ok_and(|action| action.is_ignored())
 }
@@ -61,10 +63,11 @@ fn die_with(parent: Pid) -> io::Result<()> {
     }
 }
 
-/// Asks the kernel to kill this process when `parent` ends, which must be the process that started it, and lives still.
+/// Asks the kernel to kill this process when `parent` ends, which must be the living process that started it.
 ///
 /// # Errors
-/// If it does not.
+///
+/// If the parent has ended.
 pub fn end_with(parent: i32) -> io::Result<()> {
     die_with(Pid::from_raw(parent).ok_or_else(|| io::Error::other("no number of a process"))?)
 }
@@ -77,7 +80,7 @@ pub struct Forked {
 }
 
 impl Forked {
-    /// The kernel's number of the process.
+    /// Process ID of the child.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
@@ -136,28 +139,28 @@ pub(crate) fn tie(command: &mut Command) {
     unsafe { command.pre_exec(move || die_with(parent)) };
 }
 
-/// A child program that talks over its standard input and output; killed and reaped when dropped.
+/// A child program with which text is exchanged over its standard input and output; killed and reaped when dropped.
 #[derive(Debug)]
 pub struct FreshProcess {
     child: Child,
 }
 
-/// What came of waiting for output.
+/// Outcome of waiting for output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// So many bytes were read into the buffer.
+    /// Number of bytes read into the buffer.
     Bytes(usize),
-    /// Nothing came in time.
+    /// No output came in time.
     TimedOut,
     /// The process closed its output.
     Ended,
 }
 
 impl FreshProcess {
-    /// Starts this very program with `arguments`, in a process group of its own, so that a signal from the terminal
-    /// reaches the parent alone. Call it from the thread that outlives the process: the kernel ties it to that.
+    /// Starts this very program with `arguments`, in a process group of its own, so that a signal from the terminal reaches only the
+    /// parent. Must be called from a thread that outlives the process, because the kernel ties the process to the thread.
     ///
-    /// It calls [`end_with`] by itself, with the number that follows `arguments`: whatever is to be done between fork and exec, the
+    /// The child itself calls [`end_with`], with the number after `arguments`. It is not done between fork and exec, because there the
     /// standard library reports over a socket, and if that fails it waits for a process that waits for us.
     pub fn start(arguments: &[&str]) -> io::Result<FreshProcess> {
         let mut command = Command::new("/proc/self/exe");
@@ -172,7 +175,7 @@ impl FreshProcess {
         })
     }
 
-    /// Hands over all of the input, and closes it.
+    /// Sends all of the input, and closes it.
     pub fn tell(&mut self, input: &[u8]) -> io::Result<()> {
         let mut stdin = self
             .child
@@ -203,7 +206,7 @@ impl FreshProcess {
         }
     }
 
-    /// Waits for the end of a process that closed its output, for a while.
+    /// Waits, for a while, for the end of a process that closed its output.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
         let status = end_within(&mut self.child, GONE_WITHIN)?;
         status.ok_or_else(|| {

@@ -40,7 +40,7 @@ pub(crate) fn locks() -> Vec<RawFd> {
     LOCKS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The folder; removed when dropped.
+/// A temporary folder, removed when dropped.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     whole: PathBuf,
@@ -50,10 +50,11 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Makes it within a folder that may be open to everybody, from which it first removes what dead runs have left.
+    /// Creates a folder within a folder that may be open to everybody, from which it first removes leftovers of dead runs.
     ///
     /// # Errors
-    /// If it cannot be made there.
+    ///
+    /// If the folder cannot be created there.
     pub fn create_in(within: &Path) -> io::Result<TemporaryFolder> {
         let within = std::path::absolute(within)?;
         sweep(&within);
@@ -70,7 +71,7 @@ impl TemporaryFolder {
         Err(io::Error::new(ErrorKind::AlreadyExists, found))
     }
 
-    /// Where the files go.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.files
     }
@@ -99,7 +100,7 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Whether no program may be started from a folder, or from where it is to be, since its file system is mounted so.
+/// Whether programs cannot be executed from a folder (or its future place), because its file system is mounted so.
 pub fn is_noexec(folder: &Path) -> bool {
     let there = folder.ancestors().find(|folder| folder.exists());
     let facts = there.and_then(|folder| statvfs(folder).ok());

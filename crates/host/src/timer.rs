@@ -10,12 +10,12 @@ use rustix::time::{
 };
 use switchcost_units::Nanos;
 
-/// A timer that fires again and again, or never; gone when dropped.
+/// A timer that fires periodically, or never; gone when dropped.
 #[derive(Debug)]
 pub struct PeriodicTimer(OwnedFd);
 
 impl PeriodicTimer {
-    /// Fires for the first time after one `period`.
+    /// A timer that fires each `period`, for the first time after one `period`.
     pub fn start(period: Nanos) -> io::Result<PeriodicTimer> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::empty())?;
         let period = Timespec {
@@ -33,7 +33,7 @@ impl PeriodicTimer {
         Ok(PeriodicTimer(timer))
     }
 
-    /// Never fires, and does not wait.
+    /// A timer that never fires, and whose wait returns at once.
     pub fn idle() -> io::Result<PeriodicTimer> {
         Ok(PeriodicTimer(timerfd_create(
             TimerfdClockId::Monotonic,
@@ -41,13 +41,13 @@ impl PeriodicTimer {
         )?))
     }
 
-    /// Waits until it has fired since the last wait.
+    /// Waits until the timer has fired since the last wait.
     pub fn wait(&self) -> io::Result<()> {
         rustix::io::read(&self.0, &mut [0; 8])?;
         Ok(())
     }
 
-    /// Looks whether it has fired, with the call that [`PeriodicTimer::wait`] makes.
+    /// Checks whether the timer has fired, with the same system call as [`PeriodicTimer::wait`].
     pub fn poll(&self) -> io::Result<()> {
         match rustix::io::read(&self.0, &mut [0; 8]) {
             Ok(_) | Err(Errno::AGAIN) => Ok(()),
@@ -61,7 +61,7 @@ impl PeriodicTimer {
 pub struct Alarm(OwnedFd);
 
 impl Alarm {
-    /// One that is not set.
+    /// A timer that is not set.
     pub fn new() -> io::Result<Alarm> {
         Ok(Alarm(timerfd_create(
             TimerfdClockId::Monotonic,
@@ -69,7 +69,7 @@ impl Alarm {
         )?))
     }
 
-    /// Waits for so long, from this call on: the CPU is for others meanwhile.
+    /// Waits for `time`, without using the CPU.
     pub fn wait(&self, time: Nanos) -> io::Result<()> {
         let never = Timespec {
             tv_sec: 0,

@@ -28,8 +28,8 @@ const LOWEST: StepsBelowTop = StepsBelowTop(98);
 /// It is stopped every few milliseconds. One that is not, since its controller is gone, is killed by the kernel after this.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
-/// A program in a process group of its own, killed with all of that when dropped. Between turns its control group is frozen, if it has one, and
-/// its process group is stopped otherwise.
+/// A program in a process group of its own, killed when dropped with everything it has started. Between time slices its control group
+/// is frozen, if it has one; otherwise its process group is stopped.
 #[derive(Debug)]
 pub struct Twin {
     process: Forked,
@@ -39,14 +39,14 @@ pub struct Twin {
     used: Used,
 }
 
-/// What those of a group have used that have ended and were waited for.
+/// Resources used by ended processes of a group that were waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// In user space and in the kernel.
+    /// CPU time in user space and in the kernel.
     pub cpu: Duration,
-    /// Switches that they asked for by waiting, stops included.
+    /// Voluntary switches, stops included.
     pub voluntary: u64,
-    /// Switches that they did not ask for.
+    /// Involuntary switches.
     pub involuntary: u64,
 }
 
@@ -59,12 +59,13 @@ impl Used {
 }
 
 impl Twin {
-    /// Gives the command a process that is stopped before its first instruction. It has the CPUs of its caller, fixed addresses,
-    /// and under a real-time policy others of its own in turn; if `group` is the folder of a control group, it is in that, and if there
-    /// is a `layer`, a folder for that, it has a copy of the working directory to itself.
+    /// Gives the command a process that is stopped before its first instruction. It has the CPUs of its caller, fixed addresses, and
+    /// SCHED_RR at the lowest priority, so that its processes alternate. If `group` is the folder of a control group, the process is in that
+    /// group; with a `layer`, a folder for the changes, it has its own copy of the working directory.
     ///
     /// # Errors
-    /// If there is no process to be had. That the program cannot be run shows as an end with code 127.
+    ///
+    /// If no process can be started. A program that cannot be executed shows as an end with code 127.
     pub fn start(
         mut command: Command,
         group: Option<&Path>,
@@ -121,24 +122,24 @@ impl Twin {
         }
     }
 
-    /// Whether all that it starts is stopped with it, wherever that goes.
+    /// Whether everything that the program starts is stopped with it, whatever process group it is in.
     pub fn is_frozen(&self) -> bool {
         self.control.is_some()
     }
 
-    /// The number of its process.
+    /// Process ID of the program.
     pub fn pid(&self) -> i32 {
         self.process.pid()
     }
 
-    /// Lets it run.
+    /// Lets the program run.
     pub fn resume(&self) -> io::Result<()> {
         self.control
             .as_ref()
             .map_or_else(|| self.signal(Signal::CONT), TwinGroup::thaw)
     }
 
-    /// Moves it with all that it has started, if it has a control group.
+    /// Moves the program and everything it has started to a CPU, if it has a control group.
     pub fn place(&self, cpu: CpuId) -> io::Result<()> {
         self.control.as_ref().map_or_else(
             || Err(io::Error::other("found no control group to move")),
@@ -146,10 +147,11 @@ impl Twin {
         )
     }
 
-    /// Stops it, as soon as the CPU is its own for a moment.
+    /// Stops the program, as soon as the CPU is free for a moment.
     ///
     /// # Errors
-    /// If it is no longer in its process group.
+    ///
+    /// If the program is no longer in its process group.
     pub fn pause(&self) -> io::Result<()> {
         if let Some(control) = &self.control {
             return control.freeze();
@@ -170,7 +172,7 @@ impl Twin {
         }
     }
 
-    /// How its first process ended, if it has.
+    /// Exit status of the program's first process, if it has ended.
     pub fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.end.is_none()
             && let Some((_, status, usage)) = wait4(self.pid(), libc::WNOHANG)?
@@ -194,7 +196,7 @@ impl Twin {
         }
     }
 
-    /// What those have used that have ended.
+    /// Resources used by ended processes of the program.
     pub fn used(&self) -> Used {
         self.used
     }
@@ -243,7 +245,7 @@ fn own_directory(layer: &Path) -> io::Result<()> {
     })
 }
 
-/// The numbers of this process' children that live, but for these: of those that lost their parent and are its own now.
+/// Process IDs of this process's living children, except `known`: orphans that became its children.
 pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
     let children = std::fs::read_to_string("/proc/thread-self/children")?;
     let children = children
@@ -254,7 +256,7 @@ pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
         .collect())
 }
 
-/// Whether a process of this PID namespace, of which the caller is the first, lives in another process group than these.
+/// Whether a process of this PID namespace, of which the caller is the first, is in another process group than `groups`.
 pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
     let own = task::current_pid();
     let processes = std::fs::read_dir("/proc")?

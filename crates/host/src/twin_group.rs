@@ -19,10 +19,11 @@ use switchcost_facts::{Root, own_folder_of_version_2};
 /// Longer lists of threads are none.
 const LONGEST_LIST: usize = 1 << 16;
 
-/// Makes a group for each of two twins, below that of this process, as far as the kernel lets it. They go with the folder.
+/// Makes a control group for each of two copies, below that of this process, if the kernel allows. They are removed with the folder.
 ///
 /// # Errors
-/// If there is no version 2, or it may not be changed.
+///
+/// If there are no control groups of version 2, or they may not be changed.
 pub fn twin_groups(folder: &TemporaryFolder) -> io::Result<[PathBuf; 2]> {
     let within = own_folder_of_version_2(&Root::system()).ok_or_else(|| {
         io::Error::new(

@@ -5,7 +5,7 @@ use std::io;
 /// The highest level of perf_event_paranoid at which a user may count what others run on a CPU.
 pub(crate) const WHOLE_CPU: i32 = 0;
 
-/// Why an event cannot be counted, with what helps if something does.
+/// Why an event cannot be counted, and what helps, if anything.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);

@@ -10,16 +10,16 @@ use libc::c_int;
 use switchcost_record::KernelSwitches;
 use switchcost_units::Nanos;
 
-/// Of the child, and of its own children that it has waited for.
+/// Resources used by a child, and by its children that it has waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// In user space and in the kernel.
+    /// CPU time in user space and in the kernel.
     pub cpu: Duration,
-    /// The largest amount of memory that one of them had at a time.
+    /// Largest amount of memory that one of these processes had at a time.
     pub peak_bytes: u64,
-    /// Switches that they asked for by waiting; the last one of each may not be counted.
+    /// Voluntary switches; the last switch of each process may not be counted.
     pub voluntary: u64,
-    /// Switches that they did not ask for, and calls of sched_yield.
+    /// Involuntary switches, and calls of sched_yield.
     pub involuntary: u64,
 }
 
@@ -36,7 +36,7 @@ impl Usage {
     }
 }
 
-/// CPU time of this process so far, of all its threads, in user space and in the kernel.
+/// CPU time of all threads of this process so far, in user space and in the kernel.
 pub fn own_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(
@@ -45,8 +45,8 @@ pub fn own_cpu_time() -> Duration {
     )
 }
 
-/// Time of this process so far, of all its threads, in user space and in the kernel: the CPU time, divided as the kernel's ticks fell.
-/// Unlike in /proc neither part is rounded.
+/// CPU time of all threads of this process so far, split into user space and kernel by the kernel's ticks. Unlike in /proc, neither
+/// part is rounded.
 pub fn own_times() -> (Nanos, Nanos) {
     let usage = usage_of(libc::RUSAGE_SELF);
     let nanos = |time: libc::timeval| {
@@ -60,7 +60,7 @@ pub fn own_switches() -> KernelSwitches {
     switches_of(libc::RUSAGE_THREAD)
 }
 
-/// Switches of this process so far, and of all those that it has started and waited for, with theirs.
+/// Switches so far of this process, and of all descendants that were waited for.
 pub fn switches_of_all() -> KernelSwitches {
     let mut all = switches_of(libc::RUSAGE_SELF);
     all += switches_of(libc::RUSAGE_CHILDREN);
@@ -83,10 +83,11 @@ fn usage_of(who: libc::c_int) -> libc::rusage {
     unsafe { usage.assume_init() }
 }
 
-/// Waits for a child.
+/// Waits for a child and returns its resources.
 ///
 /// # Errors
-/// If it was waited for before.
+///
+/// If the child was waited for before.
 pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     // It may read until the end of its input.
     drop(child.stdin.take());

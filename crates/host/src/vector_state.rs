@@ -17,20 +17,21 @@ use x86_64 as processor;
 use strum::IntoEnumIterator;
 use switchcost_record::{VectorCase, VectorState};
 
-/// What this processor and its kernel have, the least first; empty without XSAVE.
+/// Vector states that this processor and its kernel support, the smallest first; empty without XSAVE.
 pub fn available() -> Vec<VectorCase> {
     let case =
         |state| processor::xsave_bytes(state).map(|xsave_bytes| VectorCase { state, xsave_bytes });
     VectorState::iter().filter_map(case).collect()
 }
 
-/// Registers that can be brought into a state as often as is wanted.
+/// Vector registers that can be loaded as often as wanted.
 pub struct Vectors(processor::Area);
 
 impl Vectors {
-    /// Maps the area, and proves by XINUSE that loading it does what it is to.
+    /// Maps the area, and proves by XINUSE that loading it works.
     ///
     /// # Errors
+    ///
     /// If the processor does not have the registers, or they are not as wanted afterwards.
     pub fn new(state: VectorState) -> Result<Vectors, String> {
         let vectors = Vectors(processor::Area::new(state)?);
@@ -52,7 +53,7 @@ impl Vectors {
         self.0.load();
     }
 
-    /// Whether what was loaded is still in use.
+    /// Whether the loaded registers are still in use.
     pub fn are_in_use(&self) -> bool {
         self.0.is_in_use()
     }

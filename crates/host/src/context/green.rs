@@ -29,13 +29,13 @@ static RUNNING: AtomicPtr<Scheduler> = AtomicPtr::new(std::ptr::null_mut());
 /// What a thread does when it has the CPU, again and again.
 type Turn = Box<dyn Fn(&Scheduler, usize)>;
 
-/// A set of user-level threads, of which thread 0 is the caller. One at a time in a process.
+/// A set of user-level threads; thread 0 is the caller. A process can have one set at a time.
 pub struct Green {
     // Boxed: threads and handler hold its address.
     scheduler: Box<Scheduler>,
 }
 
-/// The run queue, as threads see it.
+/// The run queue as user-level threads see it.
 pub struct Scheduler {
     machines: Vec<Machine>,
     turn: Turn,
@@ -49,10 +49,11 @@ pub struct Scheduler {
 }
 
 impl Green {
-    /// Threads 1 to `threads - 1` call `turn` for ever, each with its number, whenever they have the CPU.
+    /// Makes a set of `threads` threads. Threads 1 to `threads - 1` call `turn` forever, each with its number, whenever they have the
+    /// CPU.
     ///
-    /// Errors if another set lives in this process, there is no memory for the stacks, or the calling thread blocks
-    /// the timer's signal, which every thread would inherit.
+    /// Errors: another set exists in this process, there is no memory for the stacks, or the calling thread blocks the timer's signal,
+    /// which every thread would inherit.
     pub fn new(threads: usize, turn: Turn) -> io::Result<Green> {
         require_deliverable()?;
         let mut scheduler = Box::new(Scheduler {
@@ -83,9 +84,9 @@ impl Green {
         &self.scheduler
     }
 
-    /// Runs `body` as thread 0 while the timer takes the CPU from the running thread, once a `period`.
+    /// Runs `body` as thread 0 while a timer takes the CPU from the running thread once each `period`.
     ///
-    /// Errors if the period is zero or there is no timer to be had.
+    /// Errors: the period is zero, or no timer can be had.
     pub fn preempting<T>(
         &self,
         period: Nanos,
@@ -99,7 +100,7 @@ impl Green {
         Ok(body(&self.scheduler))
     }
 
-    /// Runs `body` as the only thread: the others are out of the run queue meanwhile.
+    /// Runs `body` as the only thread; the others are out of the run queue meanwhile.
     pub fn alone<T>(&self, body: impl FnOnce(&Scheduler) -> T) -> T {
         self.scheduler.exchange_parked();
         let _parking = Parking(&self.scheduler);
@@ -138,24 +139,24 @@ impl Drop for Green {
 }
 
 impl Scheduler {
-    /// Goes to the end of the run queue; returns at once if it is empty.
+    /// Moves the calling thread to the end of the run queue; returns at once if the queue is empty.
     pub fn yield_now(&self) {
         self.is_busy.store(true, SeqCst);
         self.switch_to_next(&self.yields);
         self.is_busy.store(false, SeqCst);
     }
 
-    /// Switches made because a thread yielded.
+    /// Number of switches by yields.
     pub fn yields(&self) -> u64 {
         self.yields.load(SeqCst)
     }
 
-    /// Switches made by the timer's signal.
+    /// Number of switches by the timer's signal.
     pub fn preemptions(&self) -> u64 {
         self.preemptions.load(SeqCst)
     }
 
-    /// Signals that came, whether or not they switched.
+    /// Number of signals, whether or not they switched.
     pub fn signals(&self) -> u64 {
         self.signals.load(SeqCst)
     }

@@ -5,7 +5,7 @@ use std::io;
 
 use super::machine::{Machine, address_of};
 
-/// Context 0 is the caller; every other one takes a turn whenever the ring comes round to it.
+/// A ring of contexts by swapcontext. Context 0 is the caller; every other context takes one turn per round.
 pub struct UcontextRing {
     // Boxed: the contexts hold its address.
     inner: Box<Inner>,
@@ -18,7 +18,7 @@ struct Inner {
 }
 
 impl UcontextRing {
-    /// A ring of `contexts` contexts, two or more; `turn` is what each does when it has the CPU, given its number.
+    /// Makes a ring of two or more contexts. Each calls `turn` with its number when it has the CPU.
     pub fn new(contexts: usize, turn: Box<dyn Fn(usize)>) -> io::Result<UcontextRing> {
         if contexts < 2 {
             return Err(io::Error::other(format!(
@@ -39,7 +39,7 @@ impl UcontextRing {
         Ok(UcontextRing { inner })
     }
 
-    /// So many rounds: the caller's turn, then everybody else's.
+    /// Runs `rounds` rounds: the caller's turn, then everybody else's.
     pub fn rounds(&mut self, rounds: u64) {
         for _ in 0..rounds {
             (self.inner.turn)(0);
@@ -47,7 +47,7 @@ impl UcontextRing {
         }
     }
 
-    /// Switches made since the ring was made.
+    /// Number of switches since the ring was made.
     pub fn switches(&self) -> u64 {
         self.inner.switches.get()
     }

@@ -23,13 +23,13 @@ const PROOF: u32 = 600_000;
 /// Cycles of a multiplication on any core there is.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
 
-/// What counts the cycles of a core.
+/// Event that counts the cycles of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CycleEvent {
-    /// A performance counter.
+    /// A performance counter of the CPU.
     Cycles,
-    /// The model-specific register that counts at the actual clock while the core is not halted.
+    /// A model-specific register that counts at the actual clock while the core is not halted.
     Aperf,
 }
 
@@ -43,19 +43,19 @@ impl fmt::Display for CycleEvent {
     }
 }
 
-/// Where running counters come from: the kernel, or a script in tests.
+/// Opens running counters, from the kernel or a script in tests.
 pub trait CycleSource {
     /// A counter of everything that runs on a CPU, already counting.
     fn open(&self, event: CycleEvent, cpu: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable>;
 }
 
-/// A counter that goes on while it is read.
+/// A counter that continues while it is read.
 pub trait RunningCounter {
     /// What it has counted so far; `None` if it did not count all the time.
     fn count(&mut self) -> Option<u64>;
 }
 
-/// The kernel's perf_event_open.
+/// The kernel's counters by perf_event_open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
@@ -100,17 +100,17 @@ impl RunningCounter for Counter {
     }
 }
 
-/// The core's cycles and the clock, read together.
+/// A reading of the core's cycles and of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Cycles since some beginning.
+    /// Cycles since an arbitrary beginning.
     pub cycles: u64,
-    /// When.
+    /// Time of the reading.
     pub at: Ticks,
 }
 
 impl Count {
-    /// Reads both.
+    /// Reads the counter and the clock together.
     pub fn read(counter: &mut dyn RunningCounter, clock: Clock) -> Option<Count> {
         Some(Count {
             cycles: counter.count()?,
@@ -119,8 +119,8 @@ impl Count {
     }
 }
 
-/// Asks the counters for the cycles of the probe's chain, and takes the first that gives the known answer into `clock`; if none
-/// is known of this core, a whole number of cycles for each multiplication.
+/// Tests counters on the cycles of the probe's chain, and stores the first that gives the known answer in `clock`. On unknown cores a
+/// whole number of cycles per multiplication is accepted.
 pub fn prove(
     source: &dyn CycleSource,
     cpu: CpuId,

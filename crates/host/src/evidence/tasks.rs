@@ -10,7 +10,7 @@ use switchcost_units::Nanos;
 use super::read_text;
 use crate::clock::CpuClock;
 
-/// Names a task and how its CPU time is read.
+/// A task, and how its CPU time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskId {
     process: i32,
@@ -18,22 +18,22 @@ pub struct TaskId {
 }
 
 impl TaskId {
-    /// The kernel's number of the thread.
+    /// Thread ID of the task.
     pub fn thread(&self) -> i32 {
         self.thread
     }
 
-    /// Whether it is a thread of this process.
+    /// Whether the task is a thread of this process.
     pub fn is_of_this_process(&self) -> bool {
         self.process == crate::task::current_pid()
     }
 
-    /// The calling thread.
+    /// The calling thread as a task.
     pub fn own_thread() -> TaskId {
         TaskId::thread_of_this_process(crate::task::current_tid())
     }
 
-    /// A thread of this process.
+    /// A thread of this process as a task.
     pub fn thread_of_this_process(thread: i32) -> TaskId {
         TaskId {
             process: crate::task::current_pid(),
@@ -41,7 +41,7 @@ impl TaskId {
         }
     }
 
-    /// A thread of another process, whose CPU time is counted with that of [`TaskId::process`]. It may end at any time.
+    /// A thread of another process as a task. Its CPU time is counted with that of [`TaskId::process`]. The thread may end at any time.
     pub fn thread_of(process: i32, thread: i32) -> TaskId {
         TaskId { process, thread }
     }
@@ -51,7 +51,7 @@ impl TaskId {
         !self.is_of_this_process() && self.process != self.thread
     }
 
-    /// A process of one thread.
+    /// A process of one thread as a task.
     pub fn process(process: i32) -> TaskId {
         TaskId {
             process,
@@ -60,12 +60,12 @@ impl TaskId {
     }
 }
 
-/// Counts of one task since it began.
+/// Counts of one task since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskCounts {
-    /// Switches by kind.
+    /// Switches, voluntary and involuntary.
     pub switches: KernelSwitches,
-    /// Time spent ready and waiting, if the kernel keeps account of it (CONFIG_SCHED_INFO).
+    /// Time spent ready and waiting, if the kernel counts it (CONFIG_SCHED_INFO).
     pub run_delay: Option<Nanos>,
     /// Page faults without I/O.
     pub minor_faults: u64,
@@ -88,7 +88,7 @@ pub struct TaskWitness {
 }
 
 impl TaskWitness {
-    /// Opens them; none of a thread of another process that has ended since it was listed.
+    /// Opens the files of a task; `None` for a thread of another process that has ended.
     pub fn new(task: TaskId) -> io::Result<Option<TaskWitness>> {
         match TaskWitness::open(task) {
             Err(error) if task.may_end() && has_ended(&error) => Ok(None),
@@ -117,12 +117,12 @@ impl TaskWitness {
         })
     }
 
-    /// CPU time consumed so far, to the nanosecond.
+    /// CPU time so far, to the nanosecond.
     pub fn cpu_time(&self) -> io::Result<Nanos> {
         self.clock.map_or(Ok(Nanos(0)), CpuClock::read)
     }
 
-    /// Switches and faults so far; of a thread of another process that has ended, those until then.
+    /// Switches and faults so far; for a thread of another process that has ended, those up to its end.
     pub fn counts(&self, buffer: &mut [u8]) -> io::Result<TaskCounts> {
         match self.counts_now(buffer) {
             Err(_) if self.clock.is_none() => Ok(self.last.get()),

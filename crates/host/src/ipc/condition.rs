@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::Channel;
 use super::monitor::Monitor;
 
-/// When the receiver is notified of the token.
+/// Time at which the receiver is notified of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
-    /// Before the lock is released: a woken task may find it held.
+    /// Before the lock is released, so a woken task may find it held.
     WhileLocked,
     /// After the lock is released.
     AfterUnlocking,
@@ -19,14 +19,14 @@ pub enum Notify {
 /// There is a token.
 const TOKEN: usize = 1;
 
-/// A token under a POSIX mutex, with a condition variable; both shared between processes.
+/// A token under a POSIX mutex with a condition variable, both shared between processes.
 pub struct MutexCondvar {
     monitor: Monitor,
     notify: Notify,
 }
 
 impl MutexCondvar {
-    /// No token, no waiter.
+    /// Makes a channel without a token.
     pub fn new(notify: Notify) -> io::Result<MutexCondvar> {
         Ok(MutexCondvar {
             monitor: Monitor::new()?,
@@ -58,8 +58,8 @@ impl Channel for MutexCondvar {
     }
 }
 
-/// One mutex and one condition variable for two tasks that take turns, as a program does that holds its lock around its loop: whoever
-/// has the token holds the lock, too, and releases it only to wait.
+/// One mutex and one condition variable for two tasks that alternate, as in a program that holds its lock around its loop. The task
+/// with the token holds the lock, and releases it only to wait.
 pub struct Turns {
     monitor: Monitor,
     /// Which task holds the lock. Each looks at its own word alone, so that processes need not share them.
@@ -67,7 +67,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// No one's turn.
+    /// Makes a pair in which no task has its turn.
     pub fn new() -> io::Result<Arc<Turns>> {
         Ok(Arc::new(Turns {
             monitor: Monitor::new()?,
@@ -75,7 +75,7 @@ impl Turns {
         }))
     }
 
-    /// From one of the two tasks to the other, or to itself.
+    /// A channel from one of the two tasks to the other, or to itself.
     pub fn channel(self: &Arc<Self>, sender: usize, receiver: usize) -> Turn {
         Turn {
             turns: Arc::clone(self),
@@ -101,7 +101,7 @@ impl Turns {
     }
 }
 
-/// A channel of [`Turns`].
+/// A channel between two tasks of [`Turns`].
 pub struct Turn {
     turns: Arc<Turns>,
     sender: usize,

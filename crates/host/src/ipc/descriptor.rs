@@ -23,7 +23,7 @@ fn take_byte(from: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// One byte through a pipe.
+/// A channel of one byte through a pipe.
 #[derive(Debug)]
 pub struct Pipe {
     reader: OwnedFd,
@@ -48,7 +48,7 @@ impl Channel for Pipe {
     }
 }
 
-/// A counter of one in an eventfd.
+/// A channel of a counter of one in an eventfd.
 #[derive(Debug)]
 pub struct EventFd(OwnedFd);
 
@@ -71,7 +71,7 @@ impl Channel for EventFd {
     }
 }
 
-/// One byte through a connected pair of stream sockets.
+/// A channel of one byte through a connected pair of stream sockets.
 #[derive(Debug)]
 pub struct Stream {
     reader: OwnedFd,
@@ -79,7 +79,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Unix sockets.
+    /// Makes a channel of Unix sockets.
     pub fn unix() -> io::Result<Stream> {
         let (reader, writer) = socketpair(
             AddressFamily::UNIX,
@@ -90,7 +90,7 @@ impl Stream {
         Ok(Stream { reader, writer })
     }
 
-    /// A TCP connection over the loopback interface, without Nagle's delay.
+    /// Makes a channel of a TCP connection over the loopback interface, without Nagle's delay.
     pub fn tcp() -> io::Result<Stream> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let writer = TcpStream::connect(listener.local_addr()?)?;

@@ -51,7 +51,7 @@ impl<T> SharedPage<T> {
     }
 }
 
-/// A word with FUTEX_WAKE and FUTEX_WAIT: one of each a hand-off, whether a task waits or not.
+/// A channel of a word with FUTEX_WAKE and FUTEX_WAIT: one of each per hand-off, whether a task waits or not.
 #[derive(Debug)]
 pub struct Futex {
     page: SharedPage<AtomicU32>,

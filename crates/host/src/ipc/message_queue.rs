@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{Channel, closed};
 
-/// A queue of one message of one byte, whose name is gone as soon as it is open: nothing outlives its users.
+/// A channel of a POSIX message queue for one message of one byte. Its name is removed as soon as it is open, so nothing outlives its
+/// users.
 #[derive(Debug)]
 pub struct MessageQueue(OwnedFd);
 

@@ -11,12 +11,12 @@ fn token_set() -> SignalSet {
     SignalSet::new(&[TOKEN])
 }
 
-/// Keeps the token's signal from killing the calling thread and all that it starts later: they take it by waiting.
+/// Blocks the token's signal in the calling thread and all threads that it starts later, so that they receive it by waiting.
 pub fn block_token_signal() -> io::Result<()> {
     Ok(token_set().block()?)
 }
 
-/// Sends the token as a signal to one task.
+/// A channel that sends the token as a signal to one task.
 ///
 /// The receiver is known only once it runs, so the link asks for it: `(process, thread)` by the kernel's numbers.
 pub struct SignalLink {
@@ -25,7 +25,7 @@ pub struct SignalLink {
 }
 
 impl SignalLink {
-    /// A link to the task that `receiver` names at the time of each send.
+    /// Makes a link to the task that `receiver` returns at the time of each send.
     pub fn new(receiver: impl Fn() -> (i32, i32) + Send + Sync + 'static) -> SignalLink {
         SignalLink {
             receiver: Box::new(receiver),

@@ -10,18 +10,19 @@ use switchcost_facts::Root;
 /// Of linux/sched.h.
 const SCHED_DEADLINE: u64 = 6;
 
-/// A thread at one moment.
+/// A thread as seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Which it is.
+    /// Identity of the thread.
     pub id: ThreadId,
-    /// As the kernel keeps it; hostile text until escaped.
+    /// Name as the kernel keeps it; hostile text until escaped.
     pub name: String,
-    /// The CPU that it is on, or was on last.
+    /// CPU that the thread is on, or was on last.
     pub cpu: CpuId,
     /// CPU time so far.
     pub used: Nanos,
-    /// Whether no task that this program makes can take its CPU: its real-time priority is one of the two highest, or it has deadlines.
+    /// Whether no task of this program can take the thread's CPU: its real-time priority is one of the two highest, or it has
+    /// deadlines.
     pub is_unyielding: bool,
     parent: u32,
 }
@@ -74,7 +75,7 @@ impl Seen {
 pub struct Census(Vec<Seen>);
 
 impl Census {
-    /// Of this moment. What goes meanwhile is left out.
+    /// Takes a census now. Threads that end meanwhile are left out.
     pub fn now(root: &Root) -> Census {
         let numbers = |folder: &str| {
             root.names(folder)
@@ -93,12 +94,12 @@ impl Census {
         )
     }
 
-    /// All of them.
+    /// All threads of the census.
     pub fn threads(&self) -> impl Iterator<Item = &Seen> {
         self.0.iter()
     }
 
-    /// A process and all that it has started, and so on.
+    /// A process and all its descendants.
     pub fn family(&self, process: u32) -> BTreeSet<u32> {
         let mut family = BTreeSet::from([process]);
         loop {
@@ -116,7 +117,7 @@ impl Census {
         }
     }
 
-    /// What each thread of now has used since an earlier census.
+    /// CPU time that each present thread has used since an earlier census.
     pub fn used_since<'a>(&'a self, earlier: &Census) -> impl Iterator<Item = (&'a Seen, Nanos)> {
         let before: HashMap<ThreadId, Nanos> =
             earlier.0.iter().map(|seen| (seen.id, seen.used)).collect();

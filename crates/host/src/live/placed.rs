@@ -12,7 +12,8 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::control::cpu_set;
 use switchcost_facts::Root;
 
-/// On one CPU until it is dropped; then, and if this process is killed, it may run where it could before.
+/// A thread that is kept on one CPU until this is dropped. Then, and also if this process is killed, the thread may run where it could
+/// before.
 #[derive(Debug)]
 pub struct Placed {
     order: Option<PutBack>,
@@ -31,10 +32,11 @@ struct PutBack {
 }
 
 impl Placed {
-    /// Lets a thread run on that CPU alone.
+    /// Restricts a thread to a CPU.
     ///
     /// # Errors
-    /// If the kernel refuses it, or there is no process that puts it back.
+    ///
+    /// If the kernel refuses, or the helper that would undo it cannot be started.
     pub fn place(id: ThreadId, cpu: CpuId) -> io::Result<Placed> {
         let allowed = allowed_cpus(id.thread)?;
         if allowed == [cpu] {
@@ -60,7 +62,7 @@ impl Placed {
         })
     }
 
-    /// The CPUs that it was allowed before.
+    /// CPUs that the thread was allowed before.
     pub fn allowed(&self) -> &[CpuId] {
         &self.allowed
     }
@@ -135,10 +137,11 @@ fn ticks_since_boot() -> u64 {
     now.tv_sec as u64 * 100 + now.tv_nsec as u64 / 10_000_000
 }
 
-/// The CPUs that a thread may run on.
+/// CPUs that a thread may run on.
 ///
 /// # Errors
-/// If there is none of that number.
+///
+/// If there is no such thread.
 pub fn allowed_cpus(thread: u32) -> io::Result<Vec<CpuId>> {
     let set = sched_getaffinity(pid(thread))?;
     Ok((0..CpuSet::MAX_CPU as u32)

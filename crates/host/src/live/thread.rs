@@ -9,18 +9,18 @@ use switchcost_units::Nanos;
 
 use crate::evidence::{parse_switches, read_text};
 
-/// A thread, distinguished from a later one of the same number.
+/// A thread, distinguished from a later thread with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThreadId {
-    /// Its process.
+    /// Process ID of the thread.
     pub process: u32,
-    /// Its number.
+    /// Thread ID.
     pub thread: u32,
-    /// When it began, in the kernel's ticks since the machine did.
+    /// Start time of the thread, in the kernel's ticks since boot.
     pub began: u64,
 }
 
-/// Its open files. What they show ends with the thread, even if its number is reused.
+/// Open files about a live thread. They show nothing after its end, even if its number is reused.
 #[derive(Debug)]
 pub struct LiveThread {
     schedstat: File,
@@ -32,9 +32,10 @@ pub struct LiveThread {
 const LONGEST: usize = 16 << 10;
 
 impl LiveThread {
-    /// Opens them.
+    /// Opens the files about a thread.
     ///
     /// # Errors
+    ///
     /// If there is no such thread, or the kernel keeps no account.
     pub fn open(id: ThreadId) -> io::Result<LiveThread> {
         let open =
@@ -46,10 +47,11 @@ impl LiveThread {
         })
     }
 
-    /// CPU time so far; exact if it does not run at this moment, as while the caller is on its CPU.
+    /// CPU time so far; exact if the thread is not running at this moment, as while the caller is on its CPU.
     ///
     /// # Errors
-    /// If it has ended.
+    ///
+    /// If the thread has ended.
     pub fn cpu_time(&mut self) -> io::Result<Nanos> {
         let text = read_text(Some(&self.schedstat), &mut self.text).ok_or_else(ended)?;
         text.split_ascii_whitespace()
@@ -62,7 +64,8 @@ impl LiveThread {
     /// Switches so far.
     ///
     /// # Errors
-    /// If it has ended.
+    ///
+    /// If the thread has ended.
     pub fn switches(&mut self) -> io::Result<KernelSwitches> {
         read_text(Some(&self.status), &mut self.text)
             .and_then(parse_switches)

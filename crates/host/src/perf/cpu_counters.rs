@@ -12,13 +12,13 @@ use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 /// Of linux/bpf.h.
 const MAP_UPDATE_ELEM: libc::c_int = 2;
 
-/// Counters of all that runs on some CPUs, the kernel's half included. They count until this value is dropped.
+/// Counters of everything that runs on some CPUs, the kernel's half included. They count until dropped.
 pub struct CpuCounters {
     _groups: Vec<KernelGroup>,
 }
 
 impl CpuCounters {
-    /// Opens these events on each CPU, in one group, and places them into a BPF table of perf events: those of a CPU in order, from the place
+    /// Opens these events on each CPU, in one group, and stores them in a BPF table of perf events: those of a CPU in order, from index
     /// `places * CPU` on.
     ///
     /// # Errors

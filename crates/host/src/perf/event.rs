@@ -2,7 +2,7 @@ use perf_event::Builder;
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware, Software};
 use strum::{Display, EnumIter, EnumString};
 
-/// What can be counted. The names are perf's.
+/// An event that can be counted. The names are perf's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names are perf's own")]
@@ -27,7 +27,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether the CPU counts it; the rest is counted by the kernel.
+    /// Whether the CPU counts the event; otherwise the kernel does.
     pub fn is_hardware(self) -> bool {
         !matches!(
             self,

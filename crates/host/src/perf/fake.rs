@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use super::{CounterGroup, CounterSource, CounterTarget, Event, Reading, Unavailable};
 
-/// What a scripted counter does.
+/// Behaviour of a scripted counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// Reads this much.
+    /// Reads this value.
     Counts(u64),
-    /// Reads the first number the first time, and the second ever after.
+    /// Reads the first value once, and then always the second.
     CountsInTurn(u64, u64),
-    /// Reads this much of the user's half of a task; a CPU may not be counted.
+    /// Reads this value for the user's half of a task; a CPU cannot be counted.
     CountsUserOnly(u64),
-    /// Reads this much, counted half of the time.
+    /// Reads this value, counted half of the time.
     Multiplexed(u64),
-    /// Opens, and cannot be read.
+    /// Opens, but cannot be read.
     FailsToRead,
-    /// Does not exist.
+    /// The counter does not exist.
     Absent,
 }
 
-/// A source that follows a script; an event that is not in it is absent.
+/// A counter source that follows a script; events outside the script do not exist.
 #[derive(Clone, Debug, Default)]
 pub struct Scripted {
     scripts: BTreeMap<Event, Script>,
@@ -39,7 +39,7 @@ impl Scripted {
         }
     }
 
-    /// The same on a CPU with so many counters: larger groups of hardware events are refused.
+    /// Limits the source to a CPU with so many counters: larger groups of hardware events are refused.
     pub fn limit_counters(self, counters: usize) -> Scripted {
         Scripted {
             counters: Some(counters),

@@ -29,9 +29,9 @@ enum Expected {
     Chain,
 }
 
-/// Tests every event as [`prove`] does. Gives those that may be used, and the outcome of each test.
+/// Tests every event as [`prove`] does. Returns the events that passed, and the outcome of each test.
 ///
-/// Takes a few milliseconds, and up to half a second if the CPU's counters of far caches are there to be tested.
+/// Takes a few milliseconds, and up to half a second if counters of far caches are tested.
 pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec<SelfTest>) {
     let events: Vec<Event> = Event::iter().collect();
     let tests = prove(source, &events, cpu);
@@ -40,7 +40,7 @@ pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec
     (admitted.map(|(event, _)| event).collect(), tests)
 }
 
-/// Tests these events on the calling thread, those of the CPU on this one if it is given.
+/// Tests these events on the calling thread, hardware events on `cpu` if given.
 pub fn prove(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<SelfTest> {
     let mut bench = Workbench::default();
     events

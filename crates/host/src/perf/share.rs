@@ -9,12 +9,12 @@ use crate::control::pin;
 /// Long enough to be counted, and short: a twentieth of a millisecond.
 const TRIAL_ROUNDS: u64 = 100_000;
 
-/// Divides events into shares that count together all the time, as seen on the calling thread. A share is counted in
-/// one go; the next one after it, never at the same time.
+/// Divides events into groups that count all the time, as tested on the calling thread. Groups are counted one after the other, never
+/// at the same time.
 ///
-/// A CPU has four to a dozen counters, some of them taken by the kernel's watchdog or by the sibling hyperthread, and a
-/// group that does not fit counts nothing at all. Events of the kernel are a share of their own: at a switch the CPU would
-/// count what the kernel does for their counters. Left out is what does not count even alone.
+/// A CPU has four to a dozen counters, some of them taken by the kernel's watchdog or by the sibling hyperthread, and a group that does
+/// not fit counts nothing at all. Events of the kernel are a group of their own, because at a switch the CPU would count the kernel's
+/// work for their counters. Events that do not count even alone are left out.
 pub fn shares(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<Vec<Event>> {
     let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());
     let scope = Scope::own(cpu);

@@ -10,14 +10,14 @@ use switchcost_units::CpuId;
 use super::Event;
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 
-/// What a group has counted.
+/// Counts of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// In the order of the group's events.
+    /// Values in the order of the group's events.
     pub values: Vec<u64>,
-    /// How long the group was asked to count.
+    /// Time for which the group was enabled.
     pub enabled: Duration,
-    /// How long it did: less if the CPU has fewer counters than were asked for.
+    /// Time for which the group counted: less than enabled if the CPU has too few counters.
     pub running: Duration,
 }
 
@@ -43,12 +43,12 @@ pub trait CounterGroup {
     fn counts_kernel(&self) -> bool;
 }
 
-/// What a group counts.
+/// Target of a group of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterTarget {
-    /// One thread, by the kernel's number of it.
+    /// One thread, by its thread ID.
     Thread(i32),
-    /// Whatever runs on a CPU, the kernel's half included.
+    /// Everything that runs on a CPU, the kernel's half included.
     Cpu(CpuId),
 }
 
@@ -65,7 +65,7 @@ pub trait CounterSource {
 /// The highest level of perf_event_paranoid at which a user may count the user's half of tasks of their own.
 pub(super) const OWN_TASKS: i32 = 2;
 
-/// The kernel's perf_event_open.
+/// The kernel's counters by perf_event_open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 

@@ -25,22 +25,22 @@ const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 const MISC_COMM_EXEC: u16 = 1 << 13;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
 
-/// Something that happened to a task. Of one CPU they come in order.
+/// A record of a task's switch. Records of one CPU come in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchRecord {
-    /// By CLOCK_MONOTONIC.
+    /// Time of the record, by CLOCK_MONOTONIC.
     pub at: Nanos,
-    /// On which CPU.
+    /// CPU of the record.
     pub cpu: CpuId,
-    /// The process ...
+    /// Process ID of the task.
     pub process: u32,
-    /// ... and the thread of it.
+    /// Thread ID of the task.
     pub thread: u32,
-    /// What.
+    /// Kind of the record.
     pub kind: SwitchKind,
 }
 
-/// What happened to a task.
+/// Kind of a switch record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchKind {
     /// It left its CPU.
@@ -48,7 +48,7 @@ pub enum SwitchKind {
         /// Whether it could have run on: the kernel counts the switch as involuntary.
         could_run: bool,
     },
-    /// It got a CPU.
+    /// The task got a CPU.
     Came,
     /// It was started.
     Started {
@@ -64,7 +64,7 @@ pub enum SwitchKind {
         /// Because it executes another program, for which all other threads of its process have ended.
         is_exec: bool,
     },
-    /// It ends; its last switch, a voluntary one, is not reported.
+    /// The task ends. Its last switch, a voluntary one, is not reported.
     Ended,
     /// So many records of this CPU have found no room before this moment.
     Lost {
@@ -73,7 +73,7 @@ pub enum SwitchKind {
     },
 }
 
-/// Records of some tasks, and of all that they start.
+/// Switch records of some tasks and of all tasks that they start.
 pub struct SwitchRecords {
     /// For each CPU one that writes what this thread's children do; the others write into the same memory.
     rings: Vec<(CpuId, Sampler)>,
@@ -82,7 +82,7 @@ pub struct SwitchRecords {
 }
 
 impl SwitchRecords {
-    /// Records what this thread and those that it starts from here on do, on all these CPUs.
+    /// Records the switches of this thread, and of tasks that it starts from now on, on all these CPUs.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -107,7 +107,7 @@ impl SwitchRecords {
         })
     }
 
-    /// Records what another thread and those that it starts from here on do.
+    /// Records the switches of another thread, and of tasks that it starts from now on.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -127,8 +127,8 @@ impl SwitchRecords {
         Ok(())
     }
 
-    /// How many records have found no room so far, on all CPUs. The kernel reports it in the records, too, but not before the next one
-    /// finds room.
+    /// Number of records lost so far for lack of room, on all CPUs. The kernel also reports losses among the records, but not before
+    /// the next record finds room.
     pub fn lost(&mut self) -> u64 {
         let lost = |counter: &mut Counter| counter.read_full().ok()?.lost();
         let of_rings = self
@@ -139,7 +139,7 @@ impl SwitchRecords {
         of_rings + self.others.iter_mut().filter_map(lost).sum::<u64>()
     }
 
-    /// Hands over what was recorded since the last time, CPU by CPU.
+    /// Passes on the records since the last call, CPU by CPU.
     pub fn read(&mut self, mut take: impl FnMut(SwitchRecord)) {
         for (_, ring) in &mut self.rings {
             while let Some(record) = ring.next_record() {

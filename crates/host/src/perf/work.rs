@@ -17,7 +17,7 @@ const TRACEPOINTS: [&str; 2] = [
     "/sys/kernel/debug/tracing/events",
 ];
 
-/// What is counted.
+/// Function or system call whose calls are counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Called {
@@ -32,15 +32,16 @@ pub enum Called {
     },
 }
 
-/// Counts from its start on, whatever else looks at the same.
+/// A counter of calls from its start on, independent of other observers.
 #[derive(Debug)]
 pub struct CallCounter(Counter);
 
 impl CallCounter {
-    /// Of one thread, and not of those that it starts.
+    /// Counts the calls of one thread, without threads that it starts.
     ///
     /// # Errors
-    /// If the kernel refuses it, with what helps.
+    ///
+    /// If the kernel refuses, with what helps.
     pub fn open(called: &Called, thread: u32) -> Result<CallCounter, Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         match called {
@@ -60,9 +61,10 @@ impl CallCounter {
         }
     }
 
-    /// How often so far.
+    /// Number of calls so far.
     ///
     /// # Errors
+    ///
     /// If the kernel does not report it.
     pub fn read(&mut self) -> io::Result<u64> {
         self.0.read()

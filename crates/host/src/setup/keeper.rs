@@ -21,10 +21,12 @@ const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 /// Exit code of commands that failed before the program was started, unless they have one of their own.
 const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"\n";
 
-/// Runs the program of these words after commands and wrapper, and undoes what they did: commands, wrapper, undoing, program, arguments.
+/// Main function of a keeper: runs a program after commands and with a wrapper, and undoes what they did. The words are commands,
+/// wrapper, undo commands, program, arguments.
 ///
 /// # Errors
-/// If it could not be started, or no one reads what came of it.
+///
+/// If the program could not be started, or if no process reads the outcome.
 pub fn keep(words: &[OsString]) -> io::Result<()> {
     let [commands, wrapper, undo, program @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -20,17 +20,17 @@ use rustix::thread::{
 pub(super) enum Step {
     /// To fork into new namespaces.
     Clone = 1,
-    /// To be the same user in it.
+    /// Being the same user in the namespace.
     Identity,
-    /// To keep what is mounted from everybody else.
+    /// Hiding mounts from other processes.
     Privacy,
-    /// To mount /proc.
+    /// Mounting /proc.
     Processes,
-    /// To give up the rights that came with it.
+    /// Giving up the rights that came with the namespace.
     Rights,
-    /// To leave the terminal and the signals of the parent.
+    /// Leaving the terminal and the signals of the parent.
     Leave,
-    /// To see the tasks from outside.
+    /// Seeing the tasks from outside.
     Show,
 }
 

@@ -18,11 +18,11 @@ use crate::shared_file::SharedFile;
 pub struct Program {
     /// The file to execute.
     pub path: CString,
-    /// Its arguments, the zeroth included.
+    /// Arguments, including the zeroth.
     pub arguments: Vec<CString>,
-    /// Its environment, `NAME=value` each.
+    /// Environment variables, `NAME=value` each.
     pub environment: Vec<CString>,
-    /// Where it starts; where we are without it.
+    /// Folder in which the program starts; the current folder if absent.
     pub directory: Option<CString>,
 }
 
@@ -30,10 +30,11 @@ pub struct Program {
 pub type Variables = Vec<(OsString, OsString)>;
 
 impl Program {
-    /// A program by its words, of which the first is a path or a name in PATH.
+    /// A program by its words, the first of which is a path or a name in PATH.
     ///
     /// # Errors
-    /// If there is none of that name, or a word holds a zero.
+    ///
+    /// If there is no such program, or a word contains a zero byte.
     pub fn new(
         words: impl IntoIterator<Item = impl Into<OsString>>,
         environment: Variables,
@@ -66,10 +67,11 @@ impl Program {
         })
     }
 
-    /// A command for the shell, in our environment.
+    /// A shell command in our environment.
     ///
     /// # Errors
-    /// If it holds a zero.
+    ///
+    /// If the command contains a zero byte.
     pub fn shell(command: &OsStr, arguments: &[OsString]) -> io::Result<Program> {
         let first: [OsString; 4] = ["/bin/sh".into(), "-c".into(), command.into(), "sh".into()];
         Program::new(
@@ -103,31 +105,31 @@ fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
         .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// How all programs are started.
+/// Settings for all programs.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// Whether they live in a PID namespace of their own.
+    /// Whether the programs get a PID namespace of their own.
     pub in_pid_namespace: bool,
-    /// Memory that the supervisor holds open, so that those in a PID namespace find it at `shared.path_at(PID_IN_NAMESPACE)`.
+    /// Memory that the supervisor holds open, so that programs in a PID namespace find it at `shared.path_at(PID_IN_NAMESPACE)`.
     pub shared: Option<&'a SharedFile>,
-    /// The only CPU that they may run on.
+    /// The only CPU on which the programs may run.
     pub cpu: Option<CpuId>,
-    /// Whether addresses stay where they are from run to run (ADDR_NO_RANDOMIZE).
+    /// Whether addresses are the same in each run (ADDR_NO_RANDOMIZE).
     pub has_fixed_addresses: bool,
-    /// Whether they also have the files that our caller has opened for what it starts.
+    /// Whether the programs inherit files that our caller has opened for its children.
     pub has_callers_files: bool,
-    /// How long all that is left has to end when it is asked to, before it is killed; killed at once without it.
+    /// Time from the request to end until the rest is killed; without it, the rest is killed at once.
     pub grace: Duration,
-    /// What they read as standard input.
+    /// Standard input of the programs.
     pub input: OwnedFd,
-    /// What they write as standard output.
+    /// Standard output of the programs.
     pub output: OwnedFd,
-    /// What they write as standard error.
+    /// Standard error of the programs.
     pub errors: OwnedFd,
 }
 
 impl Setting<'_> {
-    /// Programs that live among all others, and are killed at once.
+    /// Settings without a PID namespace, under which the rest is killed at once.
     pub fn new(input: OwnedFd, output: OwnedFd, errors: OwnedFd) -> Self {
         Setting {
             in_pid_namespace: false,
@@ -143,7 +145,7 @@ impl Setting<'_> {
     }
 }
 
-/// What the supervisor reports.
+/// A report of the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A program has a process.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::process::Pid;
 
-/// A /proc.
+/// An open /proc.
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     folder: Arc<OwnedFd>,
@@ -18,7 +18,7 @@ pub struct TaskFiles {
 }
 
 impl TaskFiles {
-    /// That of all processes visible to us.
+    /// The /proc of all processes that this process sees.
     pub fn ours() -> io::Result<TaskFiles> {
         TaskFiles::attach(Path::new("/proc"), None)
     }
@@ -46,7 +46,8 @@ impl TaskFiles {
     /// The file `name` about a task.
     ///
     /// # Errors
-    /// If there is no such task, or we may not look.
+    ///
+    /// If there is no such task, or its files may not be read.
     pub fn open(&self, pid: u32, tid: u32, name: &str) -> io::Result<File> {
         let path = format!("{pid}/task/{tid}/{name}");
         Ok(openat(
@@ -58,10 +59,11 @@ impl TaskFiles {
         .into())
     }
 
-    /// The number that a task has in our own namespace: this reads files of all processes.
+    /// Thread ID of a task in our own PID namespace. Reads files of all processes.
     ///
     /// # Errors
-    /// If there is no such task, or none that we see.
+    ///
+    /// If there is no such task, or none that this process sees.
     pub fn number_here(&self, pid: u32, tid: u32) -> io::Result<u32> {
         let Some(first) = self.first else {
             return Ok(tid);
