@@ -10,7 +10,7 @@ use switchcost_trace::{Cause, syscall_name};
 pub(crate) enum Why {
     /// The first segment of a task.
     Birth,
-    /// The trace ends here.
+    /// The trace ends in this segment.
     EndOfTrace,
     /// A mark.
     Left { is_voluntary: bool, cause: Cause },

@@ -4,7 +4,7 @@ use switchcost_design::Design;
 
 use crate::machine::{FallbackReason, fallbacks};
 
-/// By level, then by TLB: its name, and how lookups in it are answered. The design must have passed its check.
+/// For each level, then each TLB, its name and how lookups in it are answered. The design must have passed its check.
 pub fn explain(design: &Design) -> Vec<(String, String)> {
     let ways = fallbacks(design).into_iter();
     ways.map(|(name, fallback)| (name, sentence(fallback)))

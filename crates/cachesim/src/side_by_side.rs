@@ -23,24 +23,24 @@ const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-/// Why the last level of a design cannot be shared so. Reads well after the design's name.
+/// Why the last level of a design cannot be shared concurrently. Follows the design's name in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
-    /// No level stands after others.
+    /// No level comes after others.
     #[error("found one level on each path, need one that others stand before")]
     OneLevel,
-    /// It is more than a plain level.
+    /// The level has a feature that a plain level does not have.
     #[error(
         "found {0} in its last level, need a plain one: least recently used, neither inclusive nor exclusive, no prefetch, a \
          power of two of sets, tagged by what indexes it"
     )]
     NotPlain(&'static str),
-    /// Programs may fill some ways only.
+    /// Programs may fill only some ways.
     #[error("found a partition of its ways, need none: each process has a CPU of its own here")]
     Partition,
 }
 
-/// One design, its first levels for each process, and the last one.
+/// A design with first levels for each process and one last level.
 #[derive(Debug)]
 pub struct SideBySide {
     check: Check,
@@ -77,10 +77,11 @@ impl Lines {
 }
 
 impl SideBySide {
-    /// Empty caches; who has a CPU of its own.
+    /// Makes empty caches. `private_by` says what has a CPU of its own.
     ///
     /// # Errors
-    /// A design whose last level is not plain. It must have passed its check.
+    ///
+    /// If the last level is not plain. The design must have passed its check.
     pub fn new(design: Design, private_by: PrivateBy) -> Result<SideBySide, NoLastLevel> {
         let last = design
             .levels
@@ -153,7 +154,7 @@ impl SideBySide {
         Ok(())
     }
 
-    /// What was counted.
+    /// Returns the counts.
     pub fn finish(self) -> LastLevelCounts {
         let held = self.shared.0.iter().map(|lines| lines.len() as u64).sum();
         LastLevelCounts {

@@ -26,7 +26,7 @@ const MOST_DESIGNS: usize = 1 << 16;
 /// Below that a family is as fast design by design.
 const FEWEST_SWEPT: usize = 6;
 
-/// What is simulated beside the designs.
+/// Options of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Instructions in an interval; at least 1.
@@ -35,16 +35,16 @@ pub struct Options {
     pub intervals: u32,
     /// Whether the kernel's touches of user memory during system calls count as loads and stores.
     pub kernel_touches: bool,
-    /// Who has a private hierarchy.
+    /// What has a private hierarchy.
     pub private_by: PrivateBy,
-    /// How many places are listed for each design: in the code, in data, and for each cache of what others' lines were evicted for.
+    /// Number of places listed for each design: in code, in data, and for each cache of evictors.
     pub places: usize,
-    /// So many designs are all simulated in full. Of more, those that differ in the size, ways and cycles of their last
-    /// levels only are simulated in one pass: the first of them in full, of the others counters and sums of intervals.
+    /// Most designs that are all simulated in full. If there are more, designs that differ only in the size, ways and cycles of their
+    /// last levels are simulated in one pass: the first in full, the others with counters and sums of intervals.
     pub most_in_full: usize,
-    /// How many designs are simulated at the same time, at least 1; the results do not depend on it.
+    /// Number of designs simulated in parallel, at least 1; the results do not depend on it.
     pub threads: usize,
-    /// Whether lookups that change nothing are left out, which saves most of the time; the results do not depend on it.
+    /// Whether lookups that change nothing are skipped, which saves most of the time; the results do not depend on it.
     pub skips_repeats: bool,
 }
 
@@ -64,16 +64,16 @@ impl Default for Options {
     }
 }
 
-/// What the trace held and what every design made of it.
+/// Contents of the trace, and the result of every design.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Instructions.
+    /// Instructions of the trace.
     pub instructions: u64,
-    /// Loads, without those of the kernel.
+    /// Loads of the trace, without the kernel's touches.
     pub loads: u64,
-    /// Stores, without those of the kernel.
+    /// Stores of the trace, without the kernel's touches.
     pub stores: u64,
-    /// Switches by will of the task that left.
+    /// Switches at which the task left by itself.
     pub voluntary_switches: u64,
     /// Other switches.
     pub involuntary_switches: u64,
@@ -81,9 +81,9 @@ pub struct Outcome {
     pub processes: Vec<ProcessFacts>,
     /// The causes that occur, in the order in which they appear.
     pub causes: Vec<SwitchCause>,
-    /// The designs, in the order in which they were given.
+    /// Results of the designs, in the given order.
     pub designs: Vec<DesignResult>,
-    /// Parts of the trace, if the first chunks only warmed caches up. All the rest is of what came from the first part on.
+    /// Results of parts of the trace, if the first chunks only warmed caches up. Everything else is from the first part on.
     pub parts: Vec<PartResult>,
 }
 
@@ -106,10 +106,11 @@ enum Passes {
 }
 
 impl Simulator {
-    /// Empty caches of every design.
+    /// Makes empty caches for every design.
     ///
     /// # Errors
-    /// A design that cannot be built, intervals without length, or a thread that cannot be started.
+    ///
+    /// If a design cannot be built, intervals have no length, or a thread cannot be started.
     pub fn new(designs: Vec<Design>, options: Options) -> Result<Simulator, SimulationError> {
         designs.iter().try_for_each(Design::check)?;
         if options.interval_instructions == 0 {
@@ -158,7 +159,7 @@ impl Simulator {
         })
     }
 
-    /// How many designs are simulated one by one, though there are more than are wanted in full: they cannot be swept.
+    /// Number of designs that are simulated one by one because they cannot be swept, if there are more designs than are wanted in full.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
         if self.designs_in_full > self.most_in_full {
             self.designs_in_full
@@ -167,13 +168,14 @@ impl Simulator {
         }
     }
 
-    /// Simulates the next chunk of the trace, which may be taken: what is left in its place is a chunk to use again. Appends intervals
-    /// of segments that have ended, chunk by chunk, and in each design by design in ascending order; if there are several
-    /// threads, those of the last chunks come later, at the end of the trace at the latest.
+    /// Simulates the next chunk of the trace. The chunk may be taken; then a chunk to reuse is left in its place. Appends intervals of
+    /// segments that have ended, chunk by chunk, and in each design in ascending order. With several threads the intervals of the last
+    /// chunks come later, at the end of the trace at the latest.
     ///
     /// # Errors
-    /// A chunk that contradicts itself, or with more processes than can be distinguished: no design has seen anything of it, and
-    /// nothing can be said about what follows it.
+    ///
+    /// If the chunk contradicts itself, or has more processes than can be distinguished. Then no design has seen any of it, and nothing
+    /// can be said about what follows.
     pub fn feed(
         &mut self,
         chunk: &mut Chunk,
@@ -182,11 +184,12 @@ impl Simulator {
         self.feed_for(chunk, WHOLE, intervals)
     }
 
-    /// The same of a chunk of a part of a trace, or one that is only to leave in caches what it leaves there. `since_switch` is how
-    /// many instructions the running task has executed since it was switched to, if chunks before this one have left some out.
-    /// Not for designs that are simulated in one pass: simulate all in full.
+    /// Simulates a chunk of a part of a trace, or one that only warms up caches. `since_switch` is the number of instructions that the
+    /// running task had executed since its switch, if earlier chunks were left out. Not for designs that are simulated in one pass:
+    /// simulate all in full.
     ///
     /// # Errors
+    ///
     /// As [`Simulator::feed`].
     pub fn feed_part(
         &mut self,
@@ -224,15 +227,14 @@ impl Simulator {
         Ok(())
     }
 
-    /// Lets all designs end at the first place in the trace where they can end together, though they were fed with more. Only before the
-    /// end.
+    /// Ends all designs at the first place in the trace at which all can end, though they were given more. To be called before the end.
     pub fn stop_early(&self) {
         if let Passes::OnThreads(workers) = &self.passes {
             workers.stop_early();
         }
     }
 
-    /// Ends the last segment and gives the counters. Data, and what evicts lines of others, are added up by name.
+    /// Ends the last segment and returns the results. Data, and evictors, are added up by name.
     pub fn finish(self, intervals: &mut Vec<Interval>, names: &mut Names<'_>) -> Outcome {
         let ended = match self.passes {
             Passes::Here(passes) => passes.into_iter().map(Pass::finish).collect(),

@@ -16,14 +16,14 @@ use crate::error::CaptureError;
 pub struct Command {
     /// The program, then its arguments.
     pub words: Vec<OsString>,
-    /// Where it starts; where we are without it.
+    /// Folder in which the program starts; the current folder if absent.
     pub directory: Option<PathBuf>,
-    /// Variables on top of our environment.
+    /// Variables added to our environment.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 impl Command {
-    /// A command that starts where we are, with our environment.
+    /// A command that starts in the current folder, with our environment.
     pub fn new<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Command {
         Command {
             words: words.into_iter().map(Into::into).collect(),

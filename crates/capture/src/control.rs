@@ -17,16 +17,16 @@ use crate::scheduler::{Decision, Scheduler, Seen, Switch};
 use crate::tasks::{TaskEvent, Tasks};
 use crate::turns::Turns;
 
-/// How the capture ended.
+/// Why the capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// All tasks ended by themselves.
     Finished,
-    /// After the number of switches that was asked for; the tasks were ended.
+    /// The requested number of switches was reached; the tasks were ended.
     SwitchLimit,
-    /// As one of the commands had ended; the others were ended with it.
+    /// One of the commands had ended; the others were ended with it.
     CommandEnded,
-    /// By the caller's flag; the tasks were ended.
+    /// The caller's flag interrupted the capture; the tasks were ended.
     Interrupted,
 }
 

@@ -22,43 +22,43 @@ use slots::Slots;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Refused, Take};
 
-/// What is wrong with a stream. Reads well after "buffer 3, word 17: ".
+/// What is wrong with a stream. Follows "buffer 3, word 17: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("buffer {buffer}, word {word}: {problem}")]
 pub struct DecodeError {
-    /// Order of the buffer, from 0.
+    /// Number of the buffer, from 0.
     pub buffer: u64,
-    /// Word in the buffer, from 0.
+    /// Index of the word in the buffer, from 0.
     pub word: usize,
-    /// What it is.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What can be wrong with a word.
+/// A problem with a word of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// A tag that means nothing.
+    /// An unknown tag.
     #[error("found the unknown tag {0:#x}")]
     Tag(u8),
-    /// A record that crosses the end of the buffer or is too short.
+    /// A record that crosses the end of the buffer, or is too short.
     #[error("found a record cut short")]
     Short,
-    /// A shape that was not defined.
+    /// An undefined shape.
     #[error("found a block of the undefined shape {0}")]
     Shape(u64),
-    /// A shape that is none.
+    /// An invalid shape.
     #[error("found an impossible shape: {0}")]
     Unfit(String),
-    /// More shapes than are kept.
+    /// Too many shapes.
     #[error("found more shapes than fit into memory")]
     TooManyShapes,
-    /// A slot without a task, or out of range.
+    /// A slot without a task, or a slot out of range.
     #[error("found slot {0}, which has no task")]
     Slot(u64),
-    /// A switch for no known reason.
+    /// An unknown cause of a switch.
     #[error("found the unknown cause {0}")]
     Cause(u64),
-    /// A run that ended for no known reason.
+    /// An unknown end of a run.
     #[error("found the unknown end {0} of a run")]
     Leave(u64),
     /// A run without a time stamp.
@@ -69,9 +69,9 @@ pub enum Problem {
 /// Why decoding stopped.
 #[derive(Debug)]
 pub(crate) enum Stopped<E> {
-    /// By the stream.
+    /// The stream is damaged.
     Damaged(DecodeError),
-    /// By the taker of the chunks.
+    /// The consumer of the chunks refused.
     Refused(E),
 }
 

@@ -3,7 +3,7 @@ use std::process::ExitStatus;
 
 use crate::decode::{DecodeError, Stopped};
 
-/// Why programs could not be captured. Reads well after "failed to capture: ".
+/// Why programs could not be captured. Follows "failed to capture: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// No command was given.
@@ -39,18 +39,18 @@ pub enum CaptureError {
         /// The command as it was given.
         command: String,
     },
-    /// More tasks at once than there are slots.
+    /// More tasks at once than slots.
     #[error(
         "found more than {} tasks at once, need no more; trace fewer processes and threads",
         crate::ring::SLOTS
     )]
     TooManyTasks,
-    /// What the tool wrote makes no sense.
+    /// The output of the tool is invalid.
     #[error(
         "found a damaged stream of events: {0}; this is an error of switchcost, please report it"
     )]
     Decode(#[from] DecodeError),
-    /// The kernel does not notify tasks when it takes the CPU from them.
+    /// The kernel does not notify tasks of preemptions.
     #[error(
         "found no way to see preemptions (rseq: {0}), need the kernel's restartable sequences for the order as-run; \
          trace with --order scheduled, or on a kernel with CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"
@@ -70,10 +70,10 @@ pub enum CaptureError {
     /// No CPU to run on.
     #[error("found no CPU that this process may run on, need one; name it with --cpu")]
     NoCpu,
-    /// The guest of a whole system.
+    /// An error of the guest of a whole system.
     #[error(transparent)]
     Guest(#[from] crate::guest_error::GuestError),
-    /// The kernel refused something.
+    /// The kernel refused an operation.
     #[error(
         "found no way to go on ({error}), {remedy}",
         error = .0,
@@ -85,10 +85,10 @@ pub enum CaptureError {
 /// Why a capture failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure<E: std::error::Error + 'static> {
-    /// The capture itself.
+    /// An error of the capture itself.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// Whoever takes the chunks.
+    /// An error of the consumer of the chunks.
     #[error(transparent)]
     Sink(E),
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::tool::ToolError;
 
-/// Why there is no guest, or it failed. Reads well after "failed to capture: ".
+/// Why there is no guest, or why it failed. Follows "failed to capture: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The plugin and the first process have not been built.
@@ -13,7 +13,7 @@ pub enum GuestError {
         shown(.0)
     )]
     NotBuilt(Vec<PathBuf>),
-    /// Another user could have put what is executed there.
+    /// Another user could have put a program there that is to be executed.
     #[error("{0}")]
     Untrusted(String),
     /// There are no tools for this processor.
@@ -36,7 +36,7 @@ pub enum GuestError {
         shown(.0)
     )]
     NoKernel(Vec<PathBuf>),
-    /// What was named is no file, and cannot be a package.
+    /// The named image is no file, and cannot be a package.
     #[error(
         "found no file '{path}', need a kernel image or the name of a package of Debian's: --kernel linux-image-cloud-amd64",
         path = .0.display()
@@ -52,12 +52,12 @@ pub enum GuestError {
         /// What was said.
         why: String,
     },
-    /// The kernel does not say what is needed.
+    /// The kernel lacks information that is needed.
     #[error(
         "found {0}, need one with BTF (CONFIG_DEBUG_INFO_BTF) and /proc/kallsyms; Debian's have both: --kernel linux-image-cloud-amd64"
     )]
     Kernel(String),
-    /// More commands than the guest starts.
+    /// More commands than a guest can start.
     #[error("found {0} commands, need at most 64 in a guest; trace fewer")]
     Commands(usize),
     /// A file that a command needs.
@@ -84,19 +84,19 @@ pub enum GuestError {
         /// Who asks.
         script: PathBuf,
     },
-    /// A device of this machine.
+    /// A device file of this machine.
     #[error(
         "found the device {path} among the arguments, need files: the guest has none of this machine's devices; trace without --system",
         path = .0.display()
     )]
     Device(PathBuf),
-    /// The guest did not come to its programs.
+    /// The guest did not get as far as its programs.
     #[error("found the guest still booting after three minutes, need it sooner; try another --kernel or --append{}", last(.0))]
     SlowBoot(String),
-    /// The guest does nothing.
+    /// The guest does not do anything any more.
     #[error("found no instruction executed by the guest for two minutes, need it to go on{}", last(.0))]
     Hung(String),
-    /// QEMU takes no plugin of ours.
+    /// QEMU does not accept our plugin.
     #[error(
         "found a QEMU that does not take the plugin ({0}), need one with an interface that there is a plugin \
          for: 7.2, or 9 to 11.1; put the folder of such a qemu-system-x86_64 first in PATH"
@@ -110,14 +110,14 @@ pub enum GuestError {
         /// The last lines of the guest's console and of QEMU.
         said: String,
     },
-    /// A program that was to stop itself ended.
+    /// A program that should have stopped itself ended.
     #[error(
         "found a program that ended before it had stopped itself, need each to do so when it is ready (kill -STOP $$), or as long as \
          it takes (--seconds){}",
         wrote(.0)
     )]
     NotStopped(String),
-    /// The system refused something.
+    /// The system refused an operation.
     #[error(
         "found no way to start a guest ({error}), {remedy}",
         error = .0,

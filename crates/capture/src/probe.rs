@@ -8,7 +8,7 @@ use switchcost_host::supervisor::TaskFiles;
 /// What the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// On a CPU or waiting for one, or in a sleep that no signal ends: soon somewhere else.
+    /// On a CPU or waiting for one, or in a sleep that no signal ends: soon in another state.
     Busy,
     /// Asleep in this system call; -1 outside of any.
     Asleep {
@@ -17,7 +17,7 @@ pub(crate) enum Kernel {
         /// Whether a signal has stopped it: it does not go on before another continues it.
         is_stopped: bool,
     },
-    /// Ended, though perhaps not reaped.
+    /// The task has ended, though it may not have been reaped.
     Gone,
 }
 

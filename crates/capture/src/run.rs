@@ -26,7 +26,7 @@ use crate::start;
 use crate::tool::Tool;
 use crate::turns::Turns;
 
-/// How tasks take turns.
+/// How tasks are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Round robin; the same inputs give the same trace.
@@ -34,7 +34,7 @@ pub enum Order {
         /// Instructions of a turn.
         quantum_instructions: u64,
     },
-    /// As the kernel runs them on one CPU.
+    /// As the kernel schedules them on one CPU.
     AsRun,
 }
 
@@ -49,54 +49,53 @@ impl Default for Order {
     }
 }
 
-/// What the programs read as standard input.
+/// Standard input of the programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Input {
-    /// Ours.
+    /// This program's standard input.
     Ours,
-    /// It is empty.
+    /// An empty input.
     #[default]
     Nothing,
 }
 
-/// Where the programs' own output goes.
+/// Standard output and error of the programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Output {
-    /// Where ours goes.
+    /// This program's own streams.
     Ours,
-    /// All of it to our standard error: standard output is for what we say.
+    /// This program's standard error for both, because standard output is for results.
     #[default]
     Errors,
-    /// Nowhere.
+    /// None: output is discarded.
     Nowhere,
 }
 
-/// How to capture.
+/// Options of a capture.
 #[derive(Debug)]
 pub struct Options {
-    /// How tasks take turns.
+    /// How tasks are scheduled.
     pub order: Order,
-    /// Scheduled: seed of the lengths of turns, which then differ from the quantum by up to a sixteenth.
+    /// For scheduled captures, seed of the lengths of time slices, which then differ from the quantum by up to a sixteenth.
     pub turn_seed: Option<u64>,
-    /// Traced tasks run on this CPU only; the caller is to stay off it if there is another.
+    /// The only CPU on which traced tasks run; the caller should avoid it if there is another.
     pub cpu: Option<CpuId>,
-    /// Programs live in a PID namespace with a /proc of their own, if the kernel allows that, so that process
-    /// numbers are the same each time.
+    /// Whether programs get their own PID namespace and /proc, if the kernel allows, so that process IDs are the same each time.
     pub in_pid_namespace: bool,
-    /// All tasks are ended after so many switches.
+    /// Number of switches after which all tasks are ended.
     pub stop_after_switches: Option<u64>,
-    /// All tasks are ended as soon as one of the commands has ended: they are to run together without end.
+    /// Whether all tasks are ended as soon as one command has ended.
     pub end_with_any: bool,
-    /// What the programs read.
+    /// Standard input of the programs.
     pub input: Input,
-    /// Where the programs' output goes.
+    /// Standard output and error of the programs.
     pub output: Output,
     /// The frontend.
     pub tool: Tool,
 }
 
 impl Options {
-    /// Scheduled, with the usual quantum, on any CPU, in a PID namespace, to the end.
+    /// Options for a scheduled capture to the end, with the usual quantum, on any CPU, in a PID namespace.
     pub fn new(tool: Tool) -> Options {
         Options {
             order: Order::default(),
@@ -112,40 +111,40 @@ impl Options {
     }
 }
 
-/// What was captured.
+/// Totals of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Why it ended.
+    /// Why the capture ended.
     pub ending: Ending,
     /// Switches in the chunks.
     pub switches: u64,
     /// Instructions in the chunks.
     pub instructions: u64,
-    /// How each command ended; none if it was ended with the capture.
+    /// Exit status of each command; `None` if it was ended with the capture.
     pub statuses: Vec<Option<ExitStatus>>,
-    /// What the reader of the trace should know.
+    /// Warnings for the reader of the trace.
     pub warnings: Vec<String>,
-    /// Why programs that were to have a PID namespace have none.
+    /// Why the programs have no PID namespace, if they should have one.
     pub no_pid_namespace: Option<String>,
-    /// As run: how often the kernel took the CPU from a task, by its own count, without another one getting it: for
-    /// other programs, or more than once between two looks.
+    /// For as-run captures, how often the kernel took the CPU from a task without giving it to another one of the trace: for other
+    /// programs, or more than once between two looks.
     pub switches_elsewhere: u64,
 }
 
-/// Runs the commands together on one virtual CPU until all tasks have ended, and hands each chunk to `sink` on the
-/// calling thread. The sink may take the chunk's memory; what it leaves is thrown away. When this returns, no process
-/// of the commands is left.
+/// Runs the commands together on one virtual CPU until all tasks have ended, and hands each chunk to `sink` on the calling thread. The
+/// sink may take the chunk's memory; the rest is discarded. When this returns, no process of the commands is left.
 ///
-/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until it blocks in one, its quantum ends, or
-/// it ends; then the one runs that has been waiting longest. After each system call that may wake a task, all others are either asleep in
-/// the kernel or queued before any task continues, those queued between two such moments in order of birth. A task that comes back by
-/// itself (a timer, the network) is queued when it is seen: only then the order depends on time.
+/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until it blocks in one, its quantum ends,
+/// or it ends; then the longest-waiting task runs. After each system call that may wake a task, all others are either asleep in the
+/// kernel or queued before any task continues; tasks queued between two such moments are in order of birth. A task that wakes by itself
+/// (a timer, the network) is queued when it is noticed: only then the order depends on time.
 ///
-/// In [`Order::AsRun`] the kernel lets them run, all on one CPU: the last one that we may use if none is named. No two
-/// captures are the same.
+/// In [`Order::AsRun`] the kernel schedules the tasks, all on one CPU: the last allowed one if none is named. No two captures are the
+/// same.
 ///
 /// # Errors
-/// If a command cannot be traced, the system refuses something, or the sink fails. All tasks are ended then, too.
+///
+/// If a command cannot be traced, the system refuses an operation, or the sink fails. All tasks are ended then, too.
 pub fn run<E: std::error::Error + 'static>(
     commands: &[Command],
     options: Options,
@@ -185,7 +184,7 @@ fn capture_chunks(
     capture(commands, options, stop, chunks)
 }
 
-/// The same, straight into a trace: about twice as fast as by way of chunks.
+/// Runs the commands as [`run`] does, and writes the trace directly: about twice as fast as through chunks.
 ///
 /// # Errors
 /// As [`run`].
@@ -236,10 +235,11 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// Runs the commands in turns, and throws away what the tool writes, unread: what a capture costs without us. Returns how
-/// many words of 64 bits that were.
+/// Runs the commands, and discards the tool's output unread, to measure what a capture costs without its reader. Returns the number of
+/// words of 64 bits.
 ///
 /// # Errors
+///
 /// As [`run`].
 pub fn run_unread(
     commands: &[Command],

@@ -12,7 +12,7 @@ use switchcost_trace::Cause;
 /// What a task was seen doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It has the CPU.
+    /// The task has the CPU.
     Running,
     /// It wants the CPU.
     Queued {
@@ -24,16 +24,16 @@ pub(crate) enum Seen {
         /// Its number.
         syscall: u16,
     },
-    /// It wanted the CPU when a signal stopped it, or cannot use it now.
+    /// The task wanted the CPU when a signal stopped it, or cannot use it now.
     Stopped,
     /// It sleeps in this system call.
     Blocked {
         /// Its number.
         syscall: u16,
     },
-    /// It is between two of these; look again.
+    /// The task is between two states; look again.
     OnItsWay,
-    /// The kernel has ended it.
+    /// The kernel has ended the task.
     Gone,
 }
 
@@ -62,13 +62,13 @@ pub(crate) enum Decision {
         /// Whether there is nothing that a short wait would bring.
         is_idle: bool,
     },
-    /// The task that had the CPU goes on with the rest of its quantum.
+    /// The task that had the CPU continues with the rest of its quantum.
     GoOn(u32),
-    /// The task that had the CPU gets another quantum: no other task wants it.
+    /// The task that had the CPU gets another quantum, because no other task wants it.
     Renew(u32),
-    /// Another task's turn begins; or that of the same after all slept.
+    /// Another task's time slice begins; or that of the same task after all slept.
     Switch(Switch),
-    /// All tasks are gone.
+    /// All tasks have ended.
     Finished,
 }
 

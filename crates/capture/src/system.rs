@@ -43,46 +43,46 @@ pub use parts::Parts;
 use qemu::Machine;
 use report::Report;
 
-/// The guest that commands run in.
+/// The guest in which commands run.
 #[derive(Clone, Debug)]
 pub struct System {
     /// QEMU's plugin and the guest's first process.
     pub parts: Parts,
-    /// The kernel's image.
+    /// Image of the kernel.
     pub kernel: Kernel,
-    /// Further words of the kernel's command line.
+    /// Words added to the kernel's command line.
     pub append: Option<String>,
-    /// Its memory; what the files take and half a gigabyte more if it is not given.
+    /// Memory of the guest; by default what the files take, and half a gigabyte more.
     pub memory: Option<Bytes>,
-    /// How long one task runs before another's turn, if the scheduler's own choice is not wanted.
+    /// Length of the scheduler's time slice, if the default is not wanted.
     pub slice: Option<Duration>,
-    /// Instructions in a second of the guest's time are 10^9, halved so many times.
+    /// The guest executes 10^9 instructions a second, halved so many times.
     pub icount_shift: u32,
     /// Seconds of the guest's time after which its programs are ended.
     pub seconds: u64,
-    /// All ends after so many switches.
+    /// Number of switches after which everything is ended.
     pub stop_after_switches: Option<u64>,
-    /// Whether each program stops itself (SIGSTOP) when it is ready and when it is done, and only what comes between is wanted.
+    /// Whether each program stops itself (SIGSTOP) when it is ready and when it is done, and only the part between is wanted.
     pub is_between_stops: bool,
     /// Further files and programs of this machine that the commands need.
     pub files: Vec<PathBuf>,
-    /// Folders of this machine, with all in them, that are elsewhere in the guest.
+    /// Folders of this machine that are elsewhere in the guest.
     pub folders: Vec<PlacedFolder>,
-    /// Whether marks say where in physical memory the pages lie that are used.
+    /// Whether marks record the physical addresses of used pages.
     pub has_pages: bool,
 }
 
-/// A folder that is elsewhere in the guest.
+/// A folder that has another path in the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFolder {
-    /// On this machine.
+    /// Path on this machine.
     pub here: PathBuf,
-    /// In the guest.
+    /// Path in the guest.
     pub there: PathBuf,
 }
 
 impl System {
-    /// The kernel's command line: of two words that contradict each other the last counts.
+    /// The kernel's command line. Of two contradicting words the last counts.
     pub fn command_line(&self) -> String {
         self.append
             .iter()
@@ -97,24 +97,24 @@ impl System {
     }
 }
 
-/// What a guest came to.
+/// Totals of a guest's capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestSummary {
-    /// Why it ended.
+    /// Why the capture ended.
     pub ending: Ending,
-    /// Switches in the trace from one task to another, or away from one.
+    /// Switches in the trace from one task to another, or to no task.
     pub switches: u64,
     /// Instructions in the trace.
     pub instructions: u64,
-    /// Time of the guest while it was recorded, in nanoseconds: what QEMU counted for the instructions, and what all tasks slept.
+    /// Time of the guest during recording, in nanoseconds: by QEMU's count of instructions, plus the time that all tasks slept.
     pub guest_ns: u64,
-    /// How each command ended, as `wait` reports; empty if they were ended with the capture, as are their outputs.
+    /// Exit status of each command, as from `wait`; empty if commands were ended with the capture, as are their outputs.
     pub statuses: Vec<std::process::ExitStatus>,
-    /// What each command wrote.
+    /// Output of each command.
     pub outputs: Vec<Vec<u8>>,
-    /// The kernel's symbols, if the guest could be asked for them.
+    /// Symbols of the kernel, if the guest could list them.
     pub symbols: KernelSymbols,
-    /// What the reader of the trace should know.
+    /// Warnings for the reader of the trace.
     pub warnings: Vec<String>,
 }
 
@@ -124,11 +124,12 @@ const LONGEST_BOOT: Duration = Duration::from_secs(180);
 /// A guest that sleeps has its time passed at once: one that does nothing for so long does nothing at all.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// Runs the commands together in a guest until all have ended, and hands what it executed meanwhile, kernel included, to `sink`
+/// Runs the commands together in a guest until all have ended, and hands everything executed meanwhile, the kernel included, to `sink`
 /// on the calling thread, as [`crate::run`] does. When this returns, QEMU is gone.
 ///
 /// # Errors
-/// If the guest cannot be made or fails, the system refuses something, or the sink fails.
+///
+/// If the guest cannot be made or fails, the system refuses an operation, or the sink fails.
 pub fn run_system<E: std::error::Error + 'static>(
     commands: &[Command],
     system: &System,
@@ -149,7 +150,7 @@ fn capture_chunks(
     capture(commands, system, stop, chunks)
 }
 
-/// The same, straight into a trace.
+/// Runs the commands in a guest as [`run_system`] does, and writes the trace directly.
 ///
 /// # Errors
 /// As [`run_system`].

@@ -14,19 +14,19 @@ const FILE: &str = "switchcost-amd64-linux";
 /// What starts it, beside it.
 const LAUNCHER: &str = "launcher";
 
-/// The capture tool, which has Valgrind's core in it.
+/// The capture tool, which contains Valgrind's core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// What starts the tool for each program that is executed.
+    /// Path of the launcher, which starts the tool for each executed program.
     pub launcher: PathBuf,
-    /// The folder with the tool and the files of Valgrind's that it needs (VALGRIND_LIB).
+    /// Folder with the tool and the files of Valgrind that it needs (VALGRIND_LIB).
     pub folder: PathBuf,
 }
 
-/// Why there is no tool. Reads well after "failed to capture: ".
+/// Why there is no tool. Follows "failed to capture: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
-    /// There is no tool for this processor.
+    /// The tool does not exist for this processor.
     #[error(
         "found a machine of {0}, need one of x86_64: the capture tools follow no other programs; trace on such a machine, or import \
          what another tool has recorded here (switchcost trace import)"
@@ -48,7 +48,7 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// Of a program or folder that was not found fit to be executed.
+    /// Error for a program or folder that should not be executed.
     pub fn untrusted(path: &Path, why: &io::Error) -> ToolError {
         ToolError::Untrusted(refusal(path, why))
     }
@@ -70,7 +70,7 @@ struct Environment {
 }
 
 impl Tool {
-    /// The one in a folder.
+    /// The tool in a folder.
     pub fn new(folder: PathBuf) -> Tool {
         Tool {
             launcher: folder.join(LAUNCHER),
@@ -78,12 +78,12 @@ impl Tool {
         }
     }
 
-    /// Looks for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else beside this
-    /// program: where it is installed (`../libexec/switchcost`), and where it is built (`../valgrind`, `./valgrind`,
-    /// and for tests a folder further up).
+    /// Looks for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else beside this program: where it is installed
+    /// (`../libexec/switchcost`), and where it is built (`../valgrind`, `./valgrind`, and for tests a folder further up).
     ///
     /// # Errors
-    /// If it is nowhere, or there is none for this processor.
+    ///
+    /// If the tool is not found, or does not exist for this processor.
     pub fn find() -> Result<Tool, ToolError> {
         check_processor(ARCH)?;
         find_in(&Environment {

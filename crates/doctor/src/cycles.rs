@@ -13,17 +13,17 @@ use switchcost_host::perf::{Event, System, prove};
 /// What an attempt to count one's own cycles came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CycleCounter {
-    /// It counts.
+    /// The counter counts cycles.
     Counts,
-    /// It opens and stays at zero, as under some hypervisors.
+    /// The counter opens but stays at zero, as under some hypervisors.
     StaysZero,
-    /// It counts something else: what is wrong, and whether the counter of instructions is right.
+    /// The counter counts something else: what is wrong, and whether the counter of instructions is right.
     Wrong(String),
-    /// The kernel has none: nothing answers for cycles.
+    /// The kernel has no such counter.
     Absent(String),
-    /// The kernel has one and refuses it.
+    /// The kernel has the counter and refuses it.
     Refused(String),
-    /// The files of another machine cannot be asked.
+    /// Not tried, because the files are those of another machine.
     NotTried,
 }
 

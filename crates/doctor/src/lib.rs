@@ -59,7 +59,7 @@ const CHECKS: &[fn(&Subject) -> Check] = &[
     memory::free,
 ];
 
-/// Examines the machine. Takes two seconds, in which it watches the interrupts, and what the core's clock and its neighbours do.
+/// Examines the machine. Takes two seconds, in which interrupts, the core's clock and sharing are observed.
 pub fn check(root: &Root) -> Fitness {
     judge(&Subject::examine(root))
 }

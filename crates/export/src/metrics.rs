@@ -22,7 +22,7 @@ fn ends_ns() -> impl Iterator<Item = f64> {
     (5..=16).map(|power| 4f64.powi(power))
 }
 
-/// What earlier scrapes have shown: a reader of counters takes a falling one for a restarted program.
+/// Remembers earlier scrapes, because a reader of counters takes a falling one for a restarted program.
 #[derive(Clone, Debug, Default)]
 pub struct Scraped {
     /// The names that have a label of their own: the first that were seen, so that no sum ever shrinks.
@@ -95,7 +95,7 @@ struct Series {
 #[derive(Clone, Debug)]
 struct All(Vec<Series>);
 
-/// The text of an answer to a scrape, of what was counted up to a moment in seconds since 1970.
+/// Text of the answer to a scrape: everything counted up to a moment in seconds since 1970.
 pub fn metrics(
     observation: &Observation,
     findings: &Findings,
@@ -292,7 +292,8 @@ fn gauge(name: &'static str, help: &'static str, unit: Unit, value: Option<f64>)
     }
 }
 
-/// The same in the text format 0.0.4 of Prometheus: a counter is declared by the name of its samples, and units and an end are not written.
+/// Converts to the text format 0.0.4 of Prometheus, in which a counter is declared by the name of its samples, and units and an end are
+/// not written.
 pub fn prometheus_text(open_metrics: &str) -> String {
     let counters: BTreeSet<&str> = open_metrics
         .lines()

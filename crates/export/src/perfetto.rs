@@ -23,14 +23,14 @@ const MOST_THREADS: usize = 1 << 16;
 /// Packets of one writer that refer to each other have this in common.
 const SEQUENCE: u32 = 1;
 
-/// The same moment by three clocks.
+/// One moment by three clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
-    /// CLOCK_MONOTONIC, the clock of events.
+    /// Time by CLOCK_MONOTONIC, the clock of events.
     pub monotonic: Nanos,
-    /// CLOCK_BOOTTIME, the clock of the kernel's own traces.
+    /// Time by CLOCK_BOOTTIME, the clock of the kernel's own traces.
     pub boot: Nanos,
-    /// CLOCK_REALTIME.
+    /// Time by CLOCK_REALTIME.
     pub real: Nanos,
 }
 
@@ -44,7 +44,7 @@ struct Window {
     cost: f64,
 }
 
-/// A trace that is written as events come.
+/// A Perfetto trace that is written while events come.
 pub struct Perfetto<W> {
     into: W,
     /// Boot time less monotonic time: it grows where the machine sleeps, and an observation is awake.
@@ -55,10 +55,11 @@ pub struct Perfetto<W> {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Begins a trace. If it is known what switches cost, it has a counter for each CPU, too: their share of its time.
+    /// Begins a trace. If the costs of switches are known, it has a counter for each CPU: the share of its time that switches cost.
     ///
     /// # Errors
-    /// If it cannot be written.
+    ///
+    /// If the trace cannot be written.
     pub fn begin(into: W, clocks: Clocks, costs: Option<DirectCosts>) -> io::Result<Perfetto<W>> {
         let asleep = clocks.boot.0.saturating_sub(clocks.monotonic.0);
         let mut trace = Perfetto {
@@ -87,10 +88,11 @@ impl<W: Write> Perfetto<W> {
         Ok(trace)
     }
 
-    /// Adds events: those of one CPU in order, within this call and from one to the next.
+    /// Adds events. Events of one CPU must be in order, within this call and from one call to the next.
     ///
     /// # Errors
-    /// If they cannot be written.
+    ///
+    /// If the events cannot be written.
     pub fn add(&mut self, events: &[Event]) -> io::Result<()> {
         let mut by_cpu: BTreeMap<CpuId, Vec<FtraceEvent>> = BTreeMap::new();
         for event in events {
@@ -174,10 +176,11 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// Writes the names of threads, and gives the writer back.
+    /// Writes the names of threads, and returns the writer.
     ///
     /// # Errors
-    /// If they cannot be written.
+    ///
+    /// If the names cannot be written.
     pub fn end(mut self, now: Clocks) -> io::Result<W> {
         for (cpu, last) in std::mem::take(&mut self.windows) {
             self.count(cpu, last.begins, last.cost)?;

@@ -12,8 +12,8 @@ use switchcost_record::observation::Observation;
 
 use crate::stacks::rows;
 
-/// What was observed as stacks, in a gzipped profile: switches, time off the CPU, of it the wait for one, and if it is known the direct cost; or samples
-/// and the switches that they stand for.
+/// Formats an observation as a gzipped pprof profile of stacks: switches, time off the CPU, the wait for a CPU as a part of it, and the
+/// direct cost if known; for sampled stacks the samples and the switches that they represent.
 pub fn pprof(observation: &Observation) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed

@@ -10,8 +10,8 @@ use switchcost_record::plain;
 use crate::rows::{Row, Rows, named};
 use crate::user_stacks;
 
-/// Stacks as lines of frames, the outermost first, and the time off the CPU in nanoseconds, or of sampled stacks the switches that they
-/// stand for. Those without any are left out: after some causes no task comes back.
+/// Formats stacks as lines of frames, outermost first, with the time off the CPU in nanoseconds, or for sampled stacks the switches
+/// that they represent. Stacks with 0 are left out: after some causes no task comes back.
 pub fn folded(observation: &Observation) -> String {
     let rows = rows(observation);
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();

@@ -8,17 +8,16 @@ use super::Root;
 /// This process, below /proc.
 const OWN: &str = "self";
 
-/// What a limit on CPU time has taken from the tasks of a control group so far.
+/// Effect of a CPU-time limit on the tasks of a control group so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuThrottling {
-    /// How often its time was used up.
+    /// Number of times that the limit was reached.
     pub times: u64,
-    /// For how long its tasks were kept from running.
+    /// Time for which the group's tasks were kept from running.
     pub time: Nanos,
 }
 
-/// The folders of the control groups that bind the CPU time of a process: its own and those above, of version 2 and of `cpu` of
-/// version 1.
+/// Folders of the control groups that bind the CPU time of a process: its own and those above, of version 2 and of `cpu` of version 1.
 pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
     let process = process.to_string();
     let mut groups = folders(root, &process, "cpu", "cgroup", Some("cpu"));
@@ -26,7 +25,7 @@ pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
     groups
 }
 
-/// `cpu.stat` of either version; none of a group without a limit, which counts nothing.
+/// Reads `cpu.stat` of either version; `None` for a group without a limit, which counts nothing.
 pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
     let text = root.read(&format!("{folder}/cpu.stat")).ok()?;
     let field = |name: &str| {
@@ -44,7 +43,7 @@ pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
     })
 }
 
-/// The file with the real-time share of the first version's `cpu` group of this process.
+/// File with the real-time share of this process's version 1 `cpu` group.
 pub fn real_time_share_file(root: &Root) -> Option<String> {
     Some(format!(
         "{}/cpu.rt_runtime_us",
@@ -52,7 +51,7 @@ pub fn real_time_share_file(root: &Root) -> Option<String> {
     ))
 }
 
-/// The real-time share if it is 0, so that the kernel refuses real-time policies whatever rights a process has.
+/// Real-time share of this process's group if it is 0, so that the kernel refuses real-time policies whatever rights the process has.
 pub fn refusing_real_time_share(root: &Root) -> Option<String> {
     let file = real_time_share_file(root)?;
     root.line(&file)
@@ -60,8 +59,8 @@ pub fn refusing_real_time_share(root: &Root) -> Option<String> {
         .then_some(file)
 }
 
-/// The narrowest limit on CPU time among the group of this process and those above it, as far as they are shown: a container may
-/// not see its own. `None` if there is none.
+/// The narrowest limit on CPU time among the group of this process and those above, as far as they are visible (a container may not see
+/// its own); `None` if there is none.
 pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
     let first = folders(root, OWN, "cpu", "cgroup", Some("cpu"))
         .into_iter()
@@ -97,12 +96,12 @@ pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
         .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
-/// The folder of this process' group of version 2; none if that is not mounted.
+/// Folder of this process's version 2 group; `None` if version 2 is not mounted.
 pub fn own_folder_of_version_2(root: &Root) -> Option<String> {
     folder(root, OWN, "", "cgroup2", None).map(|(own, _)| own)
 }
 
-/// The group of this process in the hierarchy of `controller`; the empty name is the second version's.
+/// Group of this process in the hierarchy of `controller`; the empty name stands for version 2.
 pub fn own_group(root: &Root, controller: &str) -> Option<String> {
     group(root, OWN, controller)
 }

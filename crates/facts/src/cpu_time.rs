@@ -5,15 +5,15 @@ use switchcost_units::CpuId;
 /// One line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, in the kernel's ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// All of them.
+    /// Sum of all times.
     pub all: u64,
     busy: u64,
-    /// What the hypervisor gave to others.
+    /// Time that the hypervisor gave to others.
     pub stolen: u64,
 }
 
 impl Times {
-    /// Of `cpu0`, or of all: `cpu`.
+    /// Parses the line of one CPU, such as `cpu0`, or of all CPUs: `cpu`.
     pub fn of(text: &str, name: &str) -> Option<Self> {
         let line = text
             .lines()

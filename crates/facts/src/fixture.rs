@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::Root;
 
-/// A machine made of files.
+/// A machine made of files, for tests.
 #[derive(Debug)]
 pub struct Fixture {
     dir: Arc<TempDir>,
@@ -26,8 +26,7 @@ impl Fixture {
         }
     }
 
-    /// A machine with everything as one wants it for measuring: four cores without SMT, one socket,
-    /// CPU 3 isolated, no hypervisor, nothing running.
+    /// A machine as wanted for measuring: four cores without SMT, one socket, CPU 3 isolated, no hypervisor, nothing running.
     pub fn workstation() -> Self {
         let fixture = FILES.iter().fold(Fixture::new(), |fixture, (path, text)| {
             fixture.file(path, text)
@@ -35,7 +34,7 @@ impl Fixture {
         (0..4).fold(fixture, Fixture::core)
     }
 
-    /// Puts `text` at `path`, in place of what was there.
+    /// Puts `text` at `path`, replacing an existing file.
     pub fn file(self, path: &str, text: &str) -> Self {
         self.bytes(path, text.as_bytes())
     }
@@ -48,7 +47,7 @@ impl Fixture {
         self
     }
 
-    /// Puts a symbolic link that says `target` at `path`.
+    /// Puts a symbolic link to `target` at `path`.
     pub fn link(self, path: &str, target: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -56,7 +55,7 @@ impl Fixture {
         self
     }
 
-    /// Takes away what is at `path`.
+    /// Removes the file at `path`.
     pub fn without(self, path: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         match path.is_dir() {
@@ -66,7 +65,7 @@ impl Fixture {
         self
     }
 
-    /// The tree itself, which stays while someone holds it.
+    /// The tree itself, which exists as long as it is held.
     pub fn tree(&self) -> Arc<TempDir> {
         Arc::clone(&self.dir)
     }
@@ -95,7 +94,7 @@ impl Fixture {
         .cache(n, 3, ["3", "Unified", "32768K", "16", "0-3"])
     }
 
-    /// One cache of CPU `n`: level, type, size, ways, the CPUs that share it.
+    /// Adds a cache of CPU `n`: level, type, size, ways, CPUs that share it.
     pub fn cache(self, n: u32, index: u32, values: [&str; 5]) -> Self {
         let folder = format!("/sys/devices/system/cpu/cpu{n}/cache/index{index}");
         let names = [
@@ -115,7 +114,7 @@ impl Fixture {
     }
 }
 
-/// The flags of a CPU without a hypervisor.
+/// A `/proc/cpuinfo` of a CPU without a hypervisor.
 pub const CPUINFO: &str = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD Ryzen\n\
     flags\t\t: fpu tsc constant_tsc nonstop_tsc pcid\nTLB size\t: 2560 4K pages\n\n\
     processor\t: 1\nmodel name\t: AMD Ryzen\n";

@@ -16,12 +16,12 @@ use super::cpu_time::busy_per_mille;
 /// start of a run.
 const OBSERVED: Duration = Duration::from_millis(50);
 
-/// All interrupts of `cpu`; `None` if the table has no such column or a number that is none.
+/// Number of all interrupts of `cpu`; `None` if the table has no such column, or an invalid number.
 pub fn total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |_| true)
 }
 
-/// All interrupts of `cpu` but those of its own timer.
+/// Number of all interrupts of `cpu`, except those of its own timer.
 pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |line| !is_own_timer(line))
 }

@@ -10,7 +10,7 @@ use super::{Root, status};
 /// No kernel configuration is longer unpacked; they have about 300 KiB.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
-/// Release and version: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
+/// Release and version of the kernel: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
 pub fn kernel(root: &Root) -> String {
     let part = |name: &str| {
         root.line(&format!("/proc/sys/kernel/{name}"))
@@ -28,7 +28,7 @@ pub fn release(root: &Root) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// The name that the distribution gives itself.
+/// Name of the distribution.
 pub fn distribution(root: &Root) -> Fact<String> {
     let text = match root
         .read("/etc/os-release")
@@ -44,7 +44,7 @@ pub fn distribution(root: &Root) -> Fact<String> {
     name.map_or_else(|| Fact::unknown("os-release has no PRETTY_NAME"), plain)
 }
 
-/// How the kernel was built; the error says what was tried.
+/// The kernel's build configuration; the error says what was tried.
 pub fn config(root: &Root) -> Result<String, String> {
     if let Ok(packed) = root.bytes("/proc/config.gz") {
         return unpack(&packed).map_err(|error| format!("/proc/config.gz: {error}"));
@@ -83,7 +83,7 @@ pub fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
         .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Whether a kernel that is so configured can have an option at all: one that it cannot have is not in its configuration.
+/// Whether a kernel with this configuration knows an option at all: an unknown option is not in its configuration.
 pub fn has_option(config: &str, name: &str) -> bool {
     option(config, name).is_some()
         || config
@@ -91,7 +91,7 @@ pub fn has_option(config: &str, name: &str) -> bool {
             .any(|line| line == format!("# {name} is not set"))
 }
 
-/// Timer ticks a second. Only the configuration has it: user space is shown 100 whatever it is.
+/// Timer ticks a second. Only the configuration has it; user space always sees 100.
 pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     match config {
         Ok(text) => match option(text, "CONFIG_HZ").and_then(|value| value.parse().ok()) {
@@ -102,7 +102,7 @@ pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     }
 }
 
-/// The preemption model in force, and if a kernel can change it only the one that it was built with.
+/// The preemption model in force. If a kernel can change the model and does not show it, the one that it was built with.
 pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> {
     let version = root.line("/proc/sys/kernel/version").unwrap_or_default();
     let has = |word: &str| version.split_ascii_whitespace().any(|found| found == word);
@@ -167,7 +167,7 @@ pub fn command_line_value(root: &Root, name: &str) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-/// Size of a huge page and who gets it: `2 MiB (madvise)`.
+/// Size of a transparent huge page, and who gets one: `2 MiB (madvise)`.
 pub fn huge_pages(root: &Root) -> Fact<String> {
     let folder = "/sys/kernel/mm/transparent_hugepage";
     let mode = match root.line(&format!("{folder}/enabled")) {
@@ -185,13 +185,13 @@ pub fn huge_pages(root: &Root) -> Fact<String> {
     ))
 }
 
-/// The choice in force in a list such as `always [madvise] never`.
+/// The active choice in a list such as `always [madvise] never`.
 pub fn bracketed(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
     rest.split_once(']').map(|(choice, _)| choice)
 }
 
-/// All memory; zero if not even the running kernel reports it.
+/// Size of all memory; zero if not even the running kernel reports it.
 pub fn memory(root: &Root) -> Bytes {
     let asked = || root.is_system().then(rustix::system::sysinfo);
     let of_kernel =

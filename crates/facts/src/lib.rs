@@ -43,7 +43,7 @@ pub use status::available_memory;
 pub use switch_path::Answers;
 pub use topology::{allowed_cpus, cpus_by_quiet, online, quietest_cpu, relation};
 
-/// The machine as it is now, with what its kernel answers. Takes 50 ms, in which it watches the interrupts.
+/// Facts about the machine in its present state, with its kernel's answers. Takes 50 ms, in which interrupts are observed.
 pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     let host = manifest_at_once(root, answers.slice_extension.clone());
     HostManifest {
@@ -53,7 +53,7 @@ pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     }
 }
 
-/// The same but for the interrupts of each CPU, if no CPU is chosen by them, and for what acts on a switch.
+/// Facts about the machine in its present state, without each CPU's interrupts and without what affects a switch.
 pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);

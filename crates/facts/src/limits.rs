@@ -6,14 +6,14 @@ use std::process::ExitStatus;
 
 use crate::Root;
 
-/// One kind.
+/// One kind of limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// In the first column of `/proc/self/limits`.
     row: &'static str,
     /// In a sentence.
     what: &'static str,
-    /// By prlimit(1), as `--KEY`.
+    /// Name of the limit as an option of prlimit(1): `--KEY`.
     pub key: &'static str,
     unit: Unit,
     /// Less than this hinders the largest of what the verbs do.
@@ -147,7 +147,7 @@ impl Limit {
         read(root, self.row).ok().filter(|value| *value != u64::MAX)
     }
 
-    /// The argument of prlimit(1) that lifts it. There is no process without a limit on its files.
+    /// Argument of prlimit(1) that lifts the limit. Every process has a limit on its files.
     pub fn raised(&self) -> String {
         let value = if self.key == "nofile" {
             "1048576"
@@ -185,7 +185,7 @@ pub fn read(root: &Root, row: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("/proc/self/limits has no '{row}'"))
 }
 
-/// Those that are too tight for what the verbs do, and what is allowed: `open files of 64`.
+/// Limits that are too tight for the subcommands, with their values: `open files of 64`.
 pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     let processes = is_bound_to_processes.then_some(PROCESSES);
     let of = |limit: Limit| {
@@ -200,7 +200,7 @@ pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
 /// The command line alone takes nearly as much.
 const LEAST_STACK: u64 = 512 << 10;
 
-/// The stack of the first thread, if the program would overflow it.
+/// Size of the first thread's stack, if the program would overflow it.
 pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
     use rustix::process::{Resource, getrlimit};
     getrlimit(Resource::Stack)
@@ -209,13 +209,13 @@ pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
         .map(switchcost_units::Bytes)
 }
 
-/// How a process of ours ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of: CPU time
-/// of 1 s`; or the filter of system calls.
+/// How a process of ours ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of: CPU
+/// time of 1 s`; or the filter of system calls.
 pub fn ending(status: ExitStatus) -> String {
     ending_below(&Root::system(), status)
 }
 
-/// Whether a limit may have ended it.
+/// Whether a limit may have ended the process.
 pub fn may_have_ended(status: ExitStatus) -> bool {
     !suspects(&Root::system(), status).is_empty()
 }

@@ -20,7 +20,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Those that are of use, by their names.
+    /// Useful capabilities with their names.
     pub const ALL: [(Capability, &str); 5] = [
         (Capability::SysNice, "cap_sys_nice"),
         (Capability::IpcLock, "cap_ipc_lock"),
@@ -30,7 +30,7 @@ impl Capability {
     ];
 }
 
-/// The effective capabilities; none if they cannot be read.
+/// Effective capabilities; empty if they cannot be read.
 #[derive(Debug)]
 pub struct Rights {
     effective: u64,
@@ -38,7 +38,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Of this process.
+    /// Reads the capabilities of this process.
     pub fn read(root: &Root) -> Self {
         let field = status::field(root, "CapEff");
         let effective = field
@@ -50,21 +50,21 @@ impl Rights {
         }
     }
 
-    /// Whether the kernel grants what `capability` stands for: priorities, locked memory, counters and BPF it grants to
-    /// capabilities of the first user namespace alone (`capable()`, not `ns_capable()`).
+    /// Whether the kernel grants what `capability` stands for. It grants priorities, locked memory, counters and BPF only to
+    /// capabilities in the first user namespace (`capable()`, not `ns_capable()`).
     pub fn has(&self, capability: Capability) -> bool {
         !self.is_in_user_namespace && self.holds(capability)
     }
 
-    /// Whether this process has it in its own user namespace. The old `cap_sys_admin` covers the two that were split off
-    /// from it.
+    /// Whether this process has a capability in its own user namespace. The old `cap_sys_admin` covers the two that were split off from
+    /// it.
     pub fn holds(&self, capability: Capability) -> bool {
         let covered = matches!(capability, Capability::Perfmon | Capability::Bpf)
             && self.bit(Capability::SysAdmin);
         covered || self.bit(capability)
     }
 
-    /// Whether it is another user namespace than the first.
+    /// Whether this process is in another user namespace than the first.
     pub fn is_in_user_namespace(&self) -> bool {
         self.is_in_user_namespace
     }

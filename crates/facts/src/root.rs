@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// interrupts has about 6 MiB. A longer file is refused, since a number read from half a file looks right.
 const LARGEST_FILE: u64 = 8 << 20;
 
-/// Where the kernel's files are found: `/`, or a tree built like it.
+/// Root of the kernel's files: `/`, or a tree built like it.
 #[derive(Clone, Debug)]
 pub struct Root {
     prefix: PathBuf,
@@ -35,14 +35,14 @@ impl Root {
         }
     }
 
-    /// A tree of files that stands for a machine. Nothing but its files is asked: no CPUID, no system calls.
+    /// A tree of files that stands for a machine. Only its files are read: no CPUID, no system calls.
     pub fn at(prefix: impl Into<PathBuf>) -> Self {
         Root {
             prefix: prefix.into(),
         }
     }
 
-    /// Whether this is the running machine, so that its CPU and its kernel may be asked too.
+    /// Whether this is the running machine, whose CPU and kernel may be asked, too.
     pub fn is_system(&self) -> bool {
         self.prefix == Path::new("/")
     }
@@ -60,29 +60,31 @@ impl Root {
         }
     }
 
-    /// The text of the file; what is not UTF-8 is replaced.
+    /// Text of a file; invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// If it cannot be read, or is longer than any file of the kernel's.
+    ///
+    /// If the file cannot be read, or is longer than any file of the kernel.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
         self.bytes(path)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The text without white space around it.
+    /// Text of a file without white space around it.
     pub fn line(&self, path: &str) -> Result<String, Unreadable> {
         self.read(path).map(|text| text.trim().to_owned())
     }
 
-    /// The names in a directory, sorted; none if it cannot be read.
+    /// Names in a directory, sorted; empty if it cannot be read.
     pub fn names(&self, path: &str) -> Vec<String> {
         self.list(path).unwrap_or_default()
     }
 
-    /// The same.
+    /// Names in a directory, sorted.
     ///
     /// # Errors
-    /// If it cannot be read.
+    ///
+    /// If the directory cannot be read.
     pub fn list(&self, path: &str) -> io::Result<Vec<String>> {
         let entries = std::fs::read_dir(self.join(path))?.flatten();
         let mut names: Vec<_> = entries
@@ -92,19 +94,19 @@ impl Root {
         Ok(names)
     }
 
-    /// What a symbolic link says.
+    /// Target of a symbolic link.
     pub fn link(&self, path: &str) -> Option<String> {
         std::fs::read_link(self.join(path))
             .ok()
             .map(|target| target.to_string_lossy().into_owned())
     }
 
-    /// Whether there is something at `path`.
+    /// Whether `path` exists.
     pub fn has(&self, path: &str) -> bool {
         self.join(path).exists()
     }
 
-    /// The number (inode) of what is at `path`: what is made again there has another.
+    /// Inode of `path`, which changes if the file is made again.
     pub fn number(&self, path: &str) -> Option<u64> {
         std::fs::metadata(self.join(path))
             .ok()

@@ -63,7 +63,7 @@ fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
     }
 }
 
-/// Time slices that were extended on this machine so far, and those of them that were given back in time; none if the kernel does not
+/// Time slices that were extended on this machine so far, and how many of them were given back in time; `None` if the kernel does not
 /// report it.
 pub fn slice_extensions(root: &Root) -> Option<(u64, u64)> {
     let text = root.read(RSEQ_STATISTICS).ok()?;

@@ -25,7 +25,7 @@ const IN_DEBUGFS: [&str; 7] = [
     "wakeup_granularity_ns",
 ];
 
-/// What they are now, by their names; those that cannot be read are left out.
+/// Values of the settings by name; settings that cannot be read are left out.
 pub fn settings(root: &Root) -> BTreeMap<String, String> {
     let names = root
         .names("/proc/sys/kernel")
@@ -61,7 +61,7 @@ fn features(root: &Root) -> impl Iterator<Item = (String, String)> {
         .into_iter()
 }
 
-/// The file that a setting is written to, and what has it so.
+/// File of a setting, and the text that sets it.
 pub fn assignment(name: &str, value: &str) -> (String, String) {
     match (
         name.strip_prefix("kernel/"),

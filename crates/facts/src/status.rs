@@ -16,7 +16,7 @@ pub fn field_of(text: &str, name: &str) -> Option<String> {
     found.next().map(|(_, value)| value.trim().to_owned())
 }
 
-/// Memory that a new process could have without swapping, as the kernel estimates it.
+/// Memory that a new process could get without swapping, by the kernel's estimate.
 pub fn available_memory(root: &Root) -> Option<Bytes> {
     memory(root, "MemAvailable")
 }

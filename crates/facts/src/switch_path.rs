@@ -4,23 +4,23 @@ use switchcost_record::{Fact, SwitchPath};
 
 use super::{Root, control_groups, ftrace, observers, settings, status};
 
-/// What the kernel answers to system calls, which are not made here.
+/// Answers of the kernel to system calls, which are not made in this crate.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// Whether it extends time slices.
+    /// Whether the kernel extends time slices.
     pub slice_extension: Fact<bool>,
     /// The nice value of this program.
     pub nice: Fact<i32>,
-    /// Its time slice.
+    /// Time slice of this program.
     pub slice_ns: Fact<u64>,
-    /// The least and the highest utilization that is assumed of it.
+    /// Least and highest utilization that the scheduler assumes for this program.
     pub utilization_clamp: Fact<[u32; 2]>,
     /// Whether system calls are audited.
     pub audit: Fact<String>,
 }
 
 impl Answers {
-    /// None, with a reason.
+    /// No answers, with a reason.
     pub fn none(why: &str) -> Answers {
         Answers {
             slice_extension: Fact::unknown(why),

@@ -15,7 +15,7 @@ const SAME_RATE: u64 = 250;
 /// watching has, one of which may be this program's own.
 const SAME_BUSY: u64 = 400;
 
-/// How two CPUs are related, from near to far; [`Relation::Unknown`] if the kernel does not say.
+/// Relation of two CPUs; [`Relation::Unknown`] if the kernel does not report it.
 pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     if a == b {
         return Relation::SameCpu;
@@ -33,13 +33,13 @@ pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     }
 }
 
-/// The CPU that is disturbed least: see [`cpus_by_quiet`].
+/// The CPU that is disturbed least; see [`cpus_by_quiet`].
 pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
     cpus_by_quiet(manifest).first().copied()
 }
 
-/// The CPUs that may be used, from the one that is disturbed least: an isolated one first, then one on which nothing else runs, then the
-/// fewest interrupts observed, then the fewest since the start; among equals the highest number, since CPU 0 gets the housekeeping.
+/// Allowed CPUs, beginning with the least disturbed: isolated CPUs first, then idle ones, then by interrupts observed, then by
+/// interrupts since boot. Among equals the highest number is first, since CPU 0 gets the housekeeping.
 pub fn cpus_by_quiet(manifest: &HostManifest) -> Vec<CpuId> {
     let least = usable(manifest)
         .filter_map(|cpu| load(manifest, cpu))
@@ -82,12 +82,12 @@ fn load(manifest: &HostManifest, cpu: CpuId) -> Option<&InterruptLoad> {
     manifest.interrupts.iter().find(|load| load.cpu == cpu)
 }
 
-/// Interrupts a second in the moment observed.
+/// Interrupts per second while they were observed.
 pub fn per_second(load: &InterruptLoad) -> u64 {
     load.observed.saturating_mul(1_000) / load.observed_ms.max(1)
 }
 
-/// The hardware threads of the core of `cpu`, itself included.
+/// Hardware threads of the core of `cpu`, including `cpu`.
 pub fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
     let list = |name: &str| {
         cpu_list(

@@ -13,7 +13,7 @@ use switchcost_units::Nanos;
 use crate::protocol::{Answer, Order, Request};
 use crate::run::Executor;
 
-/// First argument of the program in the process of one run.
+/// First argument that makes the program serve one run.
 pub const INJECTION_ARGUMENT: &str = "serve-one-injection";
 
 /// So soon it is seen that the user wants to stop.
@@ -22,7 +22,7 @@ pub(crate) const GLANCE: Nanos = Nanos::millis(50);
 /// A run that is over its time by so much hangs.
 pub(crate) const TIMEOUT: Nanos = Nanos::seconds(5);
 
-/// Runs each run in a fresh process.
+/// Executes each run in a fresh process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessExecutor {
     pause: Pause,

@@ -31,18 +31,18 @@ const LEAST_AWAKE: f64 = 0.5;
 /// So much of what a program says is reported.
 const LONGEST_WORDS: u64 = 4096;
 
-/// What every run is given beside its plan.
+/// Instruments that every run is given besides its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruments {
     /// The clock to read.
     pub clock: Clock,
-    /// Its rate.
+    /// Rate of the clock.
     pub rate: TickRate,
-    /// What reading it adds to a chain of multiplications.
+    /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
 }
 
-/// A command that is run as twins.
+/// A command of which two copies run.
 #[derive(Clone, Debug)]
 pub struct Subject {
     words: Vec<OsString>,
@@ -60,10 +60,11 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A command of these words. Files go below `folder`; outputs are in `outputs` at the end of a run, if anywhere.
+    /// A command of these words. Files go below `folder`; `outputs` gets the outputs at the end of a run, if given.
     ///
     /// # Errors
-    /// If it cannot be run.
+    ///
+    /// If the command cannot be run.
     pub fn new(
         words: Vec<OsString>,
         folder: &Path,
@@ -84,7 +85,7 @@ impl Subject {
         })
     }
 
-    /// The same, its copies frozen by these control groups between turns.
+    /// Freezes the copies by these control groups between time slices.
     #[must_use]
     pub fn freeze_by_groups(self, groups: [PathBuf; 2]) -> Subject {
         Subject {
@@ -93,7 +94,7 @@ impl Subject {
         }
     }
 
-    /// The same, each with its own copy of the working directory, if so.
+    /// Gives each copy its own copy of the working directory, if `is_apart`.
     #[must_use]
     pub fn apart(self, is_apart: bool) -> Subject {
         Subject { is_apart, ..self }
@@ -127,7 +128,7 @@ impl Subject {
         }
     }
 
-    /// What was set for it since it was not, `NAME=value` each.
+    /// Variables that were set for the command because they were unset, each `NAME=value`.
     pub fn settings(&self) -> Vec<String> {
         self.settings
             .iter()

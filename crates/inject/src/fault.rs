@@ -8,10 +8,10 @@ pub(crate) const LEAST_CPU: Nanos = Nanos::millis(20);
 /// Why it may have had nothing to do.
 const OF_PIPES: &str = ". Its standard input is a pipe, which can be read but once: both copies find it empty; put it in a file, and give that: < FILE";
 
-/// Why a command cannot be measured. Reads well after "failed to inject: ".
+/// Why a command cannot be measured. Follows "failed to inject: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// No words.
+    /// No command was given.
     #[error("found no command, need one after --, such as switchcost inject -- gzip -c file")]
     NoCommand,
     /// It cannot be run.
@@ -24,7 +24,7 @@ pub enum Fault {
         /// What the kernel says.
         source: io::Error,
     },
-    /// It takes on other rights, and with them gets away.
+    /// The command gains other rights, with which it escapes control.
     #[error(
         "found {0} with the set-user-ID or set-group-ID bit, need a program that keeps the rights of its caller, since others cannot \
          be stopped; run it as the user that it becomes, from a copy without that bit"
@@ -52,7 +52,7 @@ pub enum Fault {
         /// The last line that it has said, escaped.
         said: String,
     },
-    /// The same command is not the same.
+    /// Two runs of the command end differently.
     #[error(
         "found two copies that ended differently ({0} and {1}), need a command that does the same each time; try it twice, and where both write \
          the same files in the working directory, give each its own copy of that with --apart"
@@ -71,13 +71,13 @@ pub enum Fault {
         /// Length of the second output.
         second: u64,
     },
-    /// Nothing to preempt.
+    /// The command waits, so there is little to preempt.
     #[error(
         "found a command that has the CPU for {0:.0} % of its turns and waits for the rest, need one that computes: who waits is not \
          preempted; for a service there is switchcost observe"
     )]
     Sleeps(f64),
-    /// It goes on.
+    /// The command does not end in time.
     #[error(
         "found a command that had not ended after {0}, need one that ends by itself, and soon: the budget is for many runs of it; \
          give it less to do, or more time with --budget"
@@ -100,23 +100,23 @@ pub enum Fault {
         /// What is needed.
         needed: Nanos,
     },
-    /// Others go on when it has ended.
+    /// The command leaves processes behind.
     #[error(
         "found a command that ended before processes that it had started, as daemons are, need one that waits for all of them; \
          run it in the foreground"
     )]
     LeftBehind,
-    /// Not all of it can be stopped.
+    /// The command leaves its process group, so it cannot be stopped as a whole.
     #[error(
         "found a command that starts processes in a process group of their own, as setsid and shells at a terminal do, need one that \
          stays in its own, so that all of it can be stopped; leave those out of it, or run it where control groups of version 2 may be made \
          (root may, where /sys/fs/cgroup is not read-only): these hold all"
     )]
     LeavesGroup,
-    /// No run was to be had.
+    /// No run could be made.
     #[error("{0}")]
     Refused(String),
-    /// A file of its could not be had.
+    /// A temporary file or folder could not be made.
     #[error("found no folder for its temporary files ({0}), need one; choose another with TMPDIR")]
     NoFolder(io::Error),
 }

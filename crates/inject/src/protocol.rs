@@ -14,96 +14,96 @@ use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Request {
-    /// One run.
+    /// An order for one run of two copies.
     Twins(Box<Order>),
-    /// A service, to the end.
+    /// An order to preempt a service until the time is over.
     Service(ServiceOrder),
 }
 
-/// One run of two copies.
+/// An order for one run of two copies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// The command.
+    /// The command, with arguments.
     pub words: Vec<OsString>,
-    /// Variables to be set for it.
+    /// Variables to be set for the command.
     pub settings: Vec<(String, String)>,
-    /// A file that it reads as its standard input, from a place on; else there is nothing to read.
+    /// File for the command's standard input, and the offset to read from; without it the input is empty.
     pub input: Option<(PathBuf, u64)>,
-    /// Where each of the two writes.
+    /// Outputs and folders of both copies.
     pub places: [Place; 2],
-    /// The CPU.
+    /// The CPU on which both copies run.
     pub cpu: CpuId,
     /// The clock to read.
     pub clock: Clock,
-    /// Its rate.
+    /// Rate of the clock.
     pub rate: TickRate,
-    /// What reading it adds to a chain.
+    /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
-    /// How long a twin runs until it is preempted.
+    /// Time that a copy runs until it is preempted.
     pub period: Nanos,
-    /// How long until it is the other's turn.
+    /// Length of a copy's time slice.
     pub turn: Nanos,
-    /// What the preemptor touches.
+    /// Bytes that the preemptor touches.
     pub footprint: Bytes,
-    /// Which twin is preempted.
+    /// The preempted copy, 0 or 1.
     pub preempted: u8,
-    /// Where it is moved then, and back the next time; it stays where it is without.
+    /// CPU to which the preempted copy is moved at each second preemption; without it, the copy is not moved.
     pub moves_to: Option<CpuId>,
-    /// Whether neither is.
+    /// Whether neither copy is preempted.
     pub preempts_nobody: bool,
-    /// About what a preemption costs: the turns of who loses it are so much longer, so that both have equally many.
+    /// Estimated cost of a preemption. The time slices of the preempted copy are longer by it, so that both copies need equally many.
     pub lost: Nanos,
-    /// When it has to end, on CLOCK_MONOTONIC.
+    /// Deadline of the run, on CLOCK_MONOTONIC.
     pub latest: Nanos,
 }
 
-/// Where a twin writes.
+/// Outputs and folders of a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Its own folder for temporary files.
+    /// The copy's own folder for temporary files.
     pub temporary: PathBuf,
-    /// The file for its standard output; nowhere without.
+    /// File for standard output; discarded if absent.
     pub output: Option<PathBuf>,
-    /// The file for its standard error; nowhere without.
+    /// File for standard error; discarded if absent.
     pub errors: Option<PathBuf>,
-    /// Its control group; signals stop it without.
+    /// Control group of the copy; signals stop it if absent.
     pub group: Option<PathBuf>,
-    /// A folder for the changes to its own working directory; without, it is shared.
+    /// Folder for the changes to the copy's own working directory; the directory is shared if absent.
     pub layer: Option<PathBuf>,
 }
 
-/// What a twin used, and how it ended.
+/// Resources that a copy used, and its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What it used.
+    /// Resources that the copy used.
     pub run: TwinRun,
-    /// How it ended, as wait(2) reports it.
+    /// Exit status, as from wait(2).
     pub status: i32,
 }
 
-/// What comes back.
+/// An answer to an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Both have ended.
+    /// Both copies have ended.
     Ended([Outcome; 2]),
-    /// They have not within their time.
+    /// The copies have not ended in time.
     TooLong,
-    /// One has left processes behind that go on.
+    /// A copy has left processes behind.
     LeftBehind,
-    /// One has processes that are not in its process group.
+    /// A copy has processes outside its process group.
     LeavesGroup,
-    /// It could not be run.
+    /// The run could not be made.
     Refused(String),
 }
 
-/// What is counted as its work.
+/// What counts as the service's work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
-    /// Calls of the thread.
+    /// Calls of a system call or function by the thread.
     Called(Called),
-    /// What a shell command prints.
+    /// The number that a shell command prints.
     Command(String),
 }
 
@@ -117,38 +117,38 @@ impl Work {
     }
 }
 
-/// How a service is preempted.
+/// An order to preempt a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceOrder {
-    /// The thread, which is on the CPU already.
+    /// The thread, which is already on the CPU.
     pub id: ThreadId,
-    /// What is counted.
+    /// What counts as work.
     pub work: Work,
-    /// The CPU.
+    /// The CPU of the thread and the preemptor.
     pub cpu: CpuId,
-    /// Those for a command that counts.
+    /// CPUs for the command that counts.
     pub other_cpus: Vec<CpuId>,
     /// The clock to read.
     pub clock: Clock,
-    /// Its rate.
+    /// Rate of the clock.
     pub rate: TickRate,
-    /// What reading it adds to a chain.
+    /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
-    /// How long the service has its CPU until it is preempted, and in a phase.
+    /// Periods, and lengths of phases.
     pub timings: Vec<Timing>,
-    /// What is touched.
+    /// Bytes that the preemptor touches, by footprint.
     pub footprints: Vec<Bytes>,
-    /// For how long as touching this one takes the preemptor spins if that is compared with not preempting, at the first period.
+    /// Index of the footprint for whose duration the preemptor spins when compared with no preemption, at the first period.
     pub against_idle: usize,
-    /// Whether nothing is touched: it spins in both arms.
+    /// Whether the preemptor spins in both arms, as a check of the instrument.
     pub touches_nothing: bool,
-    /// Of the order of what is compared.
+    /// Seed of the order of comparisons.
     pub seed: u64,
-    /// When it ends, on CLOCK_MONOTONIC.
+    /// End of the time, on CLOCK_MONOTONIC.
     pub until: Nanos,
 }
 
-/// What comes back, line by line.
+/// A reply to an order, one per line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
@@ -156,8 +156,8 @@ pub enum Reply {
     Group(Box<Group>),
     /// The time is over.
     Over,
-    /// The service has ended.
+    /// The service has ended by itself.
     Ended,
-    /// It could not be done.
+    /// The order could not be carried out.
     Refused(String),
 }

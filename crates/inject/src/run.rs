@@ -29,16 +29,16 @@ pub trait Executor {
     }
 }
 
-/// How far it is.
+/// Progress of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs so far, or groups.
+    /// Number of runs, or groups of phases, so far.
     pub runs: usize,
     /// Time since the start.
     pub elapsed: Nanos,
 }
 
-/// When it ends, and what gets the runs, or groups of phases. The caller's side of [`inject`] and
+/// Decides when an injection ends, and gets its runs, or groups of phases. The caller's side of [`inject`] and
 /// [`follow`](crate::service::follow).
 pub trait Stop<T = Run> {
     /// Whether to stop at once.
@@ -48,17 +48,17 @@ pub trait Stop<T = Run> {
     fn progress(&mut self, progress: Progress, all: &[T]);
 }
 
-/// A first run without preemption.
+/// Result of a first run without preemption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undisturbed {
-    /// Of both copies.
+    /// Resources of both copies.
     pub twins: [TwinRun; 2],
-    /// How long it took.
+    /// Wall time of the run.
     pub wall: Nanos,
 }
 
 impl Undisturbed {
-    /// How many runs of each way to preempt it there is time for.
+    /// Number of runs of each way of preemption for which there is time.
     pub fn runs_within(&self, plan: &Plan) -> u64 {
         plan.budget_ns.0 / self.pass(plan).0.max(1)
     }
@@ -69,10 +69,11 @@ impl Undisturbed {
     }
 }
 
-/// Runs both copies without preemption, to see whether the command can be measured; none if it was stopped.
+/// Runs both copies once without preemption, to see whether the command can be measured; `None` if stopped.
 ///
 /// # Errors
-/// If it cannot.
+///
+/// If the command cannot be measured.
 pub fn undisturbed(
     subject: &Subject,
     instruments: &Instruments,
@@ -122,10 +123,11 @@ fn outcomes(answer: Answer, limit: Nanos) -> Result<[Outcome; 2], Fault> {
     }
 }
 
-/// Runs the plan of `header`, and hands every line to `sink` as soon as there is one. Returns whether it was stopped.
+/// Runs the plan of `header`, and hands every line to `sink` at once. Returns whether the run was stopped.
 ///
 /// # Errors
-/// The sink's, and if the command turns out not to be the same each time.
+///
+/// The sink's errors, and if the command is not the same each time.
 pub fn inject<E: From<Fault>>(
     subject: &Subject,
     instruments: &Instruments,

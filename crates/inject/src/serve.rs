@@ -9,10 +9,11 @@ use crate::protocol::{Answer, Order, Request};
 use crate::service::preempt;
 use crate::stage::perform;
 
-/// Serves one run, or preempts a service: reads what is asked for, does it, answers.
+/// Reads an order, carries it out (one run, or preempting a service), and answers.
 ///
 /// # Errors
-/// If the answer is not taken, or the order is none.
+///
+/// If the answer is not taken, or the order is invalid.
 pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;

@@ -42,9 +42,9 @@ pub(crate) struct Turns {
 /// How it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnsEnd {
-    /// Both have ended.
+    /// Both copies have ended.
     Ended,
-    /// The time was up before.
+    /// The time was up before both copies had ended.
     TooLong,
 }
 

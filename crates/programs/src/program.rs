@@ -10,24 +10,24 @@ use rand_chacha::ChaCha8Rng;
 /// One command of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its name in the paper.
+    /// Name of the program in the paper.
     pub name: &'static str,
     /// The program and its arguments.
     pub arguments: Vec<OsString>,
-    /// Where to run it.
+    /// Folder in which the command runs.
     pub folder: PathBuf,
 }
 
 /// A program that is not installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingProgram {
-    /// The program.
+    /// Name of the program.
     pub program: &'static str,
-    /// The Debian package that brings it.
+    /// Debian package that contains the program.
     pub package: &'static str,
 }
 
-/// Why a set cannot be set up. Reads well after "failed to set up the programs: ".
+/// Why a set cannot be prepared. Follows "failed to set up the programs: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     /// Programs are not installed.

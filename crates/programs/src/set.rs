@@ -44,10 +44,11 @@ impl Set {
             .collect()
     }
 
-    /// Files and folders of this machine that the programs use beside their inputs and libraries, for where these are not at hand:
-    /// programs that others start by name, and what they read by themselves.
+    /// Files and folders of this machine that the programs use besides their inputs and libraries, for use where these are missing (a
+    /// guest): programs that others start by name, and files that they read by themselves.
     ///
     /// # Errors
+    ///
     /// If the compiler does not say what it uses.
     pub fn uses(self) -> Result<Vec<PathBuf>, PrepareError> {
         let parts: &[&[&str]] = match self {
@@ -62,8 +63,7 @@ impl Set {
         Ok(files)
     }
 
-    /// Writes the inputs into `folder`, all drawn from `seed`, which also draws how large they are and which command begins, and names
-    /// the commands.
+    /// Writes the inputs into `folder`, and returns the commands. `seed` determines the inputs, their sizes, and which command begins.
     pub fn prepare(self, folder: &Path, seed: u64) -> Result<Vec<Program>, PrepareError> {
         let missing = self.missing(&std::env::var_os("PATH").unwrap_or_default());
         if !missing.is_empty() {

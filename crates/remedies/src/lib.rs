@@ -10,7 +10,7 @@ pub use memory::limits as memory_limits;
 
 use std::io::{self, ErrorKind};
 
-/// If a file could not be created or written. `place` is what may be chosen instead, such as "another place with --record".
+/// Advice for a file that could not be created or written. `place` is an alternative, such as "another place with --record".
 pub fn write_remedy(error: &io::Error, place: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
         return remedy;
@@ -38,8 +38,8 @@ pub fn write_remedy(error: &io::Error, place: &str) -> String {
     }
 }
 
-/// If a file could not be opened or read. `file` is what is needed if no more can be said, such as "a file written by
-/// switchcost measure".
+/// Advice for a file that could not be opened or read. `file` says what is needed in general, such as "a file written by switchcost
+/// measure".
 pub fn read_remedy(error: &io::Error, file: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
         return remedy;
@@ -55,7 +55,7 @@ pub fn read_remedy(error: &io::Error, file: &str) -> String {
     }
 }
 
-/// If the channels of a ring of tasks over `mechanism` could not be made.
+/// Advice for channels of a ring of tasks over `mechanism` that could not be made.
 pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     let without = format!("leave {mechanism} out of --mechanism");
     match (error.kind(), number(error)) {
@@ -83,8 +83,7 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     }
 }
 
-/// If a process or a thread could not be started, or what it needs to work not be made. `otherwise` is what is needed if
-/// no more can be said.
+/// Advice for a process or thread, or a part of it, that could not be started. `otherwise` says what is needed in general.
 pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
         // A thread whose stack finds no room is refused in the same way.
@@ -119,7 +118,7 @@ fn number(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(in_text)
 }
 
-/// What the system has only so much of, whatever it was wanted for; none if it refuses for another reason.
+/// Advice for a limit of the system that was reached, whatever the purpose; `None` if the error is no limit.
 pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
@@ -136,7 +135,7 @@ pub fn limit_remedy(error: &io::Error) -> Option<String> {
     Some(remedy.to_owned())
 }
 
-/// If there is no more memory to be had: names the limit that is in force.
+/// Advice for a lack of memory, with the limit in force.
 pub fn memory_remedy() -> String {
     memory::limits().unwrap_or_else(|| "need more free memory; close other programs".to_owned())
 }

@@ -2,7 +2,7 @@
 
 use std::fs::read_to_string;
 
-/// Says what limits memory here and how to raise that; `None` if nothing does but the memory that there is.
+/// Limits on this process's memory, and how to raise them; `None` if only the machine's memory limits it.
 pub fn limits() -> Option<String> {
     let read = |path: &str| read_to_string(path).unwrap_or_default();
     describe(

@@ -1,6 +1,7 @@
 //! The same text for terminals that show ASCII alone.
 
-/// Lines and bars by letters that are as wide, so that columns stay where they are; whatever else there is by question marks.
+/// Replaces lines and bars by ASCII letters of the same width, so that columns stay aligned, and all other characters by question
+/// marks.
 pub fn ascii(text: &str) -> String {
     // The one sign that takes two letters has blanks before it.
     text.replace(" ±", "+-").chars().map(letter).collect()

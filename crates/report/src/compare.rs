@@ -36,7 +36,7 @@ impl OutputFormat for &Comparison {
     const NAME: &'static str = "switchcost.compare/1";
 }
 
-/// Writes a comparison.
+/// Renders a comparison.
 pub fn render(comparison: &Comparison, format: Format, style: Style) -> String {
     written(comparison, format, style)
 }

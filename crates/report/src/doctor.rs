@@ -11,7 +11,8 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
 
-/// The check-up as text that ends in a newline. As a table it has what is not as it should be, and with details all of it.
+/// Renders the check-up as text that ends in a newline. As a table it has only what is not as it should be, and with details
+/// everything.
 pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
     written(fitness, format, style)
 }

@@ -3,7 +3,7 @@ use crate::plain::plain;
 /// How a cell stands out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Not at all.
+    /// No emphasis.
     #[default]
     Usual,
     /// A heading.
@@ -50,8 +50,8 @@ impl<T: AsRef<str>> From<T> for Entry {
 /// On which side the cells of a column stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Words.
+    /// Left-aligned, for words.
     Left,
-    /// Numbers.
+    /// Right-aligned, for numbers.
     Right,
 }

@@ -6,18 +6,18 @@ use crate::for_programs::{Table, csv, json, json_line};
 use crate::page::Page;
 use crate::style::Style;
 
-/// What a report is written as.
+/// Output format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Format {
     /// Sentences and tables for people; may change with any version.
     #[default]
     Table,
-    /// One object with a schema name; for programs.
+    /// One JSON object with a schema name, for programs.
     Json,
-    /// The same on one line, as a part of JSON Lines.
+    /// One JSON object on one line, as a part of JSON Lines.
     Jsonl,
-    /// A row for each result under one line of names, units in the names; for spreadsheets.
+    /// One row for each result under one line of names with units, for spreadsheets.
     Csv,
 }
 

@@ -43,20 +43,20 @@ const REPRODUCTION: Frame = Frame {
     verb: "reproduce",
 };
 
-/// A page, and what is in it.
+/// An HTML page with its contents.
 #[derive(Clone, Debug)]
 pub struct Html {
-    /// The page.
+    /// Text of the page.
     pub page: String,
-    /// The figures: the `id` of the element that each is drawn in, in the order of the page.
+    /// IDs of the elements in which figures are drawn, in the order of the page.
     pub figures: Vec<String>,
-    /// The tables as CSV, by name.
+    /// Tables as CSV, by name.
     pub tables: Vec<(String, String)>,
 }
 
 impl Html {
-    /// The same page with its figures as data URLs of SVG and PNG in place of everything else, once a browser has run it:
-    /// each the text of a `pre` whose `id` is that of the figure, a dot, and `svg` or `png`.
+    /// The page in a form from which a browser makes pictures: after it has run, each figure is a data URL of SVG and PNG, as the text
+    /// of a `pre` whose `id` is that of the figure, a dot, and `svg` or `png`.
     pub fn to_be_pictured(&self) -> String {
         let script = format!("<script>{PICTURES}</script></body>");
         // The last one: plotly.js may speak of bodies, too.
@@ -67,7 +67,7 @@ impl Html {
     }
 }
 
-/// One page about some records.
+/// Renders one page about some records.
 pub fn render(parts: &[Part<'_>]) -> Html {
     let mut contents: Vec<Content> = (0..parts.len())
         .map(|place| Content::of(place, parts))
@@ -76,17 +76,17 @@ pub fn render(parts: &[Part<'_>]) -> Html {
     framed(&contents, &REPORT)
 }
 
-/// One page about a comparison.
+/// Renders one page about a comparison.
 pub fn render_comparison(comparison: &Comparison) -> Html {
     framed(&[Content::comparison_head(comparison)], &COMPARISON)
 }
 
-/// One page about costs through many states.
+/// Renders one page about costs over many states.
 pub fn render_history(history: &History) -> Html {
     framed(&[Content::history_head(history)], &COMPARISON)
 }
 
-/// One page about a paper that was redone.
+/// Renders one page about a repeated paper.
 pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
     framed(&[Content::reproduction_head(reproduction)], &REPRODUCTION)
 }
@@ -106,7 +106,7 @@ fn framed(contents: &[Content], frame: &Frame) -> Html {
     }
 }
 
-/// The page that leads to the pages of papers that were redone, each named after its paper.
+/// Renders the page that links to the pages of repeated papers, each named after its paper.
 pub fn index(papers: &[Listed]) -> String {
     index::page(papers).into_string()
 }

@@ -15,7 +15,7 @@ pub(crate) enum Block {
     Heading { title: String, rest: String },
     /// Sentences.
     Paragraph(String),
-    /// Sentences whose beginning stands out.
+    /// Sentences with an emphasized beginning.
     Prose(String),
     /// An entry of a list.
     Item(String),
@@ -24,9 +24,9 @@ pub(crate) enum Block {
     Line(String, Tone),
     /// A table.
     Grid(Grid),
-    /// A figure; for readers that can show one.
+    /// A figure, for formats that can show one.
     Figure(Box<Figure>),
-    /// Pages of `docs/method`, by name; for readers that can follow a link.
+    /// Pages of `docs/method`, by name, for formats with links.
     Method(Vec<&'static str>),
 }
 

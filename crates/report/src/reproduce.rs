@@ -40,19 +40,19 @@ const MOST_REASONS: usize = 4;
 /// A command that was run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Command {
-    /// Its name among the steps of the exhibits, and that of the file that it left.
+    /// Name of the command's step and of the file that it left.
     pub step: String,
-    /// The command line, as one would type it.
+    /// The command line, as typed.
     #[serde(rename = "command")]
     pub line: String,
-    /// Why it left no record. `None` if it did.
+    /// Why the command left no record; `None` if it did.
     pub missing: Option<String>,
 }
 
-/// One paper, redone.
+/// One repeated paper.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Reproduction<'a> {
-    /// Which.
+    /// The paper.
     pub paper: Paper,
     /// Authors, title, where and when.
     citation: &'static str,
@@ -69,7 +69,7 @@ pub struct Reproduction<'a> {
 }
 
 impl<'a> Reproduction<'a> {
-    /// Of what was found, by these commands, on a machine that is named in one line.
+    /// A reproduction from findings and commands, on a machine that is described in one line.
     pub fn new(
         paper: Paper,
         exhibits: &'a [Exhibit],
@@ -88,13 +88,13 @@ impl<'a> Reproduction<'a> {
         }
     }
 
-    /// Whether there are verdicts: not after `--quick`, which shows that it works.
+    /// Turns verdicts on or off; they are off after `--quick`.
     pub fn judged_if(self, is_judged: bool) -> Self {
         Reproduction { is_judged, ..self }
     }
 }
 
-/// Writes them for a terminal, or for programs: one object of JSON, or a row of CSV for each claim.
+/// Renders reproductions for a terminal, or for programs: one JSON object, or a CSV row for each claim.
 pub fn render(reproductions: &[Reproduction<'_>], format: Format, style: Style) -> String {
     written(&reproductions, format, style)
 }

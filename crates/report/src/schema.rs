@@ -12,7 +12,7 @@ use crate::for_programs::{Document, OutputFormat};
 use crate::simulate::{Sample, at_once, orders, trials};
 use crate::{inject, measure, observe, reproduce, simulate, trace};
 
-/// The schemas of all reports, each with its name and version as the reports have it.
+/// Schemas of all reports, each with its name and version.
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         document_schema::<measure::json::Report<'_>>(),
@@ -42,7 +42,7 @@ fn document_schema<T: OutputFormat>() -> (&'static str, Schema) {
     of::<Document<T>>(T::NAME)
 }
 
-/// The schema of one form, whose field `schema` is its name.
+/// Schema of one report, whose field `schema` has its name.
 pub fn of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()

@@ -1,16 +1,16 @@
-/// How a table looks. JSON and CSV look the same under every style.
+/// Appearance of a table. JSON and CSV are the same under every style.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Whether colour and bold type may be used: the caller knows about the terminal and `NO_COLOR`.
+    /// Whether colour and bold type may be used; the caller knows about the terminal and `NO_COLOR`.
     pub is_coloured: bool,
     /// Columns of the terminal; `None` means [`Style::USUAL_WIDTH`].
     pub width: Option<u16>,
-    /// Whether everything is wanted, and not one screen of it.
+    /// Whether everything is wanted, instead of one screen.
     pub is_detailed: bool,
 }
 
 impl Style {
-    /// The width of a report that goes nowhere in particular.
+    /// Width of a report that goes to no terminal.
     pub const USUAL_WIDTH: u16 = 100;
 
     /// Below this the tables are no longer legible, and the terminal may as well wrap them.

@@ -4,29 +4,29 @@ use switchcost_record::profile::Kind;
 
 use crate::streams::{Streams, is_as_old};
 
-/// What an instruction does with a line.
+/// Access of an instruction to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It is in it.
+    /// The instruction is in the line.
     Fetch,
-    /// It loads from it.
+    /// The instruction loads from the line.
     Load,
-    /// It stores to it.
+    /// The instruction stores to the line.
     Store,
 }
 
-/// A line that has to come from some way off, such as at its first use since a cut.
+/// A line that must come from some distance, as at its first use since a switch point.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Its number.
+    /// Number of the line.
     pub line: u64,
-    /// Instructions before it.
+    /// Instructions before the access.
     pub at: u64,
     /// Address of the instruction.
     pub instruction: u64,
-    /// What the instruction does.
+    /// Kind of the access.
     pub access: Access,
-    /// Lines used since it was used last; none if it is new. Lines away for as long, or half of it, come from as far.
+    /// Lines used since the line's last use; `None` for a new line. Lines that were away for as long, or half of it, come from as far.
     pub age: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ struct Step {
     by: u64,
 }
 
-/// How lines are asked for, in their order.
+/// Classifies requests of lines, in order.
 #[derive(Debug)]
 pub struct Classifier {
     streams: Streams,
@@ -67,7 +67,7 @@ impl Default for Classifier {
 }
 
 impl Classifier {
-    /// How this line is asked for.
+    /// Classifies the request of a line.
     pub fn kind(&mut self, arrival: &Arrival) -> Kind {
         let age = arrival.age.unwrap_or(u32::MAX);
         if arrival.access == Access::Fetch {

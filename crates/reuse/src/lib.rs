@@ -27,13 +27,13 @@ pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
 use recency::Recency;
 
-/// Instructions from one cut to the next: less than a microsecond of a core.
+/// Instructions between switch points: less than a microsecond of a core.
 pub const CUT: u64 = 1024;
 
-/// Lines that are remembered, 64 MiB of them: one that was not used for longer is taken for new.
+/// Number of lines remembered (64 MiB). A line that was not used for longer counts as new.
 pub const MOST_LINES: usize = 1 << 20;
 
-/// Of an address, within a line: profiles have lines of 64 bytes.
+/// Number of address bits within a line: profiles have lines of 64 bytes.
 pub const LINE_BITS: u32 = 6;
 /// Bits of the number of a line of 48 bits of address; the address space stands above.
 const NUMBER_BITS: u32 = 48 - LINE_BITS;
@@ -44,7 +44,7 @@ const MOST_PROGRAMS: usize = 32;
 /// The kernel touches more than that on a program's behalf in pieces.
 const MOST_TOUCHED: u64 = 1 << 20;
 
-/// Follows a trace from its start.
+/// Follows a trace from its start and makes a profile.
 #[derive(Debug)]
 pub struct Profiler {
     table: ProcessTable,
@@ -210,7 +210,7 @@ impl Profiler {
         }
     }
 
-    /// The profile of all that was followed.
+    /// Returns the profile of everything followed.
     pub fn finish(mut self, header: &TraceHeader, program_version: &str) -> Profile {
         self.credit();
         let over_cuts = &self.over_cuts;

@@ -24,17 +24,18 @@ const LAST_LINES: usize = 4;
 /// A runtime that is ready to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// What it says of its version; empty of a program that is given as a command.
+    /// Version as the runtime reports it; empty for a program that is given as a command.
     pub version: String,
-    /// The program that was found.
+    /// Path of the program that was found.
     pub program: String,
-    /// What starts it.
+    /// Command that starts the program.
     pub command: Vec<String>,
 }
 
-/// Finds a runtime, and compiles its program below `cache` unless this was done before: a folder for each source and version.
+/// Finds a runtime, and compiles its program below `cache` unless that was done before (a folder for each source and version).
 ///
 /// # Errors
+///
 /// If the runtime is missing or too old, or its compiler fails.
 pub fn prepare(
     row: &Row,

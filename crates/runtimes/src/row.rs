@@ -5,47 +5,47 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use switchcost_record::{Between, Class, HandoffFacts, printable};
 
-/// A runtime: how it is found, compiled and started, and by what its tasks hand on a token.
+/// A runtime: how it is found, compiled and started, and the hand-offs of its tasks.
 ///
-/// In arguments `{program}` is the program that was found, `{folder}` the folder that it is in, `{source}` the folder of the sources and
-/// `{out}` that of what is compiled; in those of the start, and in the environment, `{cpus}` is the number of CPUs.
+/// In arguments `{program}` is the program that was found, `{folder}` its folder, `{source}` the folder of the sources and `{out}` that
+/// of the compiled files. In the start command and the environment `{cpus}` is the number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Row {
-    /// Its short name, such as `go`.
+    /// Short name of the runtime, such as `go`.
     pub name: String,
-    /// Its name in text.
+    /// Full name of the runtime.
     pub title: String,
-    /// Programs to look for, in this order: names on the PATH, or paths, in which a `*` stands for a part of one name.
+    /// Programs to look for, in this order: names on the PATH, or paths, in which one `*` stands for a part of a name.
     pub find: Vec<String>,
-    /// What prints its version.
+    /// Command that prints the version.
     pub version: Vec<String>,
-    /// The oldest version that will do.
+    /// Oldest supported version.
     pub least: String,
-    /// The sources, beside the row.
+    /// Names of the source files, beside the row.
     pub files: Vec<String>,
-    /// What compiles them: the first command that succeeds; none if nothing is compiled.
+    /// Commands that compile the sources; the first that succeeds counts. Empty if nothing is compiled.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// What is added to the environment of these, and of what asks for the version.
+    /// Variables added to the environment of the build and version commands.
     #[serde(default)]
     pub build_environment: BTreeMap<String, String>,
-    /// Variables of the user's that would act on it and are left out; a `*` at the end stands for any ending.
+    /// The user's variables that would affect the runtime and are removed; a `*` at the end stands for any ending.
     #[serde(default)]
     pub left_out: Vec<String>,
-    /// What starts the program.
+    /// Command that starts the program.
     pub start: Vec<String>,
-    /// What is added to its environment.
+    /// Variables added to the program's environment.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// How long it runs before anything counts.
+    /// Time that the program runs before anything counts, in milliseconds.
     pub warm_up_ms: u64,
-    /// What it may take of memory.
+    /// Limit on the program's memory, in MiB.
     #[serde(default = "usual_memory")]
     pub most_memory_mib: u64,
-    /// What installs it.
+    /// Command that installs the runtime.
     pub install: String,
-    /// By what its tasks hand on a token.
+    /// Hand-offs of the runtime's tasks.
     #[serde(rename = "handoff")]
     pub handoffs: Vec<Handoff>,
     /// Where the row and its sources are.
@@ -57,23 +57,23 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Handoff {
-    /// Its short name, such as `channel`.
+    /// Short name of the hand-off, such as `channel`.
     pub name: String,
-    /// In words, such as `goroutine hand-off over a channel`.
+    /// Description, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// Whom the control goes to.
+    /// How the next task is chosen.
     pub class: Class,
-    /// Between tasks in one thread of the kernel's, or between such threads.
+    /// Kind of tasks: within one kernel thread, or kernel threads.
     pub between: Between,
-    /// What the same task does in the baseline.
+    /// What the task does in the baseline instead.
     pub baseline: String,
-    /// Whether tasks in one thread of the kernel's may also be in several, one for each CPU.
+    /// Whether tasks of one kernel thread may also be spread over several, one for each CPU.
     #[serde(default)]
     pub across_cpus: bool,
-    /// Whether the ladder has it with arrays, too: one hand-off of a runtime that walks them fast.
+    /// Whether the ladder includes this hand-off with arrays; at most one of a runtime, which walks them fast.
     #[serde(default)]
     pub walks: bool,
-    /// Whether it is measured only if its runtime is named.
+    /// Whether the hand-off is measured only if its runtime is named.
     #[serde(default)]
     pub aside: bool,
 }
@@ -81,16 +81,16 @@ pub struct Handoff {
 /// Where sources are from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sources {
-    /// Nothing of its own.
+    /// No sources.
     #[default]
     None,
-    /// Compiled into this program: names and texts.
+    /// Sources compiled into this program: names and texts.
     Shipped(&'static [(&'static str, &'static str)]),
-    /// A user's folder.
+    /// Sources in a user's folder.
     Folder(PathBuf),
 }
 
-/// Why a row cannot be used. Reads well after "failed to plan the measurement: ".
+/// Why a row cannot be used. Follows "failed to plan the measurement: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("found no row of a runtime in {} ({why}), need one as docs/method/runtimes.md has it", path.display())]
 pub struct RowError {
@@ -103,10 +103,11 @@ const fn usual_memory() -> u64 {
 }
 
 impl Row {
-    /// Reads a user's row, whose sources lie beside it.
+    /// Reads a user's row, whose sources are in the same folder.
     ///
     /// # Errors
-    /// If the file cannot be read or is no row.
+    ///
+    /// If the file cannot be read, or is no valid row.
     pub fn read(path: &Path) -> Result<Row, RowError> {
         let refused = |why: String| RowError {
             path: path.to_owned(),
@@ -143,7 +144,7 @@ impl Row {
         }
     }
 
-    /// A program that is given as a command and needs nothing else.
+    /// A row for a program that is given as a command and needs nothing else.
     pub fn of_command(words: Vec<String>) -> Row {
         let program = words.first().map_or("", String::as_str);
         let file = Path::new(program)
@@ -179,7 +180,7 @@ impl Row {
         }
     }
 
-    /// Its hand-offs as a record has them.
+    /// The hand-offs of the row, for a record.
     pub fn facts(&self) -> Vec<HandoffFacts> {
         let facts = |handoff: &Handoff| HandoffFacts {
             name: handoff.name.clone(),
@@ -189,12 +190,12 @@ impl Row {
         self.handoffs.iter().map(facts).collect()
     }
 
-    /// Whether it runs in an environment and a folder of ours: not what a user gives as a command.
+    /// Whether the runtime runs in a clean environment and folder, which a user's command does not.
     pub fn is_in_own_environment(&self) -> bool {
         self.sources != Sources::None
     }
 
-    /// The same, found at this program alone.
+    /// The row with only this program to be found.
     pub fn at(self, program: &str) -> Row {
         Row {
             find: vec![program.to_owned()],

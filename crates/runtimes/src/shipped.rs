@@ -33,10 +33,11 @@ const FOLDERS: &[Folder] = folders! {
     "python3t": "handoffs.py";
 };
 
-/// All of them.
+/// All built-in rows.
 ///
 /// # Panics
-/// If one is no row, which a test sees.
+///
+/// If one is invalid, which a test checks.
 pub fn shipped() -> Vec<Row> {
     let row = |folder: &Folder| {
         let row = Row::parse(folder.row).unwrap_or_else(|why| panic!("{why} in {}", folder.row));
@@ -48,7 +49,7 @@ pub fn shipped() -> Vec<Row> {
     FOLDERS.iter().map(row).collect()
 }
 
-/// Their names.
+/// Names of the built-in rows.
 pub fn names() -> Vec<String> {
     shipped().into_iter().map(|row| row.name).collect()
 }

@@ -35,13 +35,13 @@ impl Width {
 /// What a column says about an interval.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
-    /// A number of the interval itself: what a reader takes it back from.
+    /// A number of the interval, which a reader takes back.
     Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
-    /// The same, of 64 bits, that some intervals do not have.
+    /// A number of 64 bits that some intervals do not have.
     Optional(fn(&Interval) -> Option<u64>, fn(&mut Interval, Option<u64>)),
-    /// A number that an index stands for; for readers other than ours.
+    /// A number derived from an index, for other readers.
     Looked(fn(&Simulation, &Interval) -> u32),
-    /// A text that an index stands for, by the table and the index in it.
+    /// A text derived from an index, by the table and the index in it.
     Text(Table, fn(&Interval) -> usize),
     /// Whether a switch was voluntary, by its cause.
     Voluntary(fn(&Interval) -> usize),

@@ -5,10 +5,10 @@ use switchcost_remedies::{read_remedy, write_remedy};
 
 use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Why the record of a simulation could not be written. Reads well after "failed to write the record: ".
+/// Why the record of a simulation could not be written. Follows "failed to write the record: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteSimulationError {
-    /// The file exists.
+    /// The file exists already.
     #[error(
         "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
              with --record or move the file away"
@@ -62,7 +62,7 @@ pub enum WriteSimulationError {
     },
 }
 
-/// Why a file is not the record of a simulation that can be read. Reads well after "failed to read the record: ".
+/// Why a file is not a readable record of a simulation. Follows "failed to read the record: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
     /// The file cannot be read.

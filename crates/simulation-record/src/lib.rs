@@ -25,7 +25,7 @@ pub use error::{ReadSimulationError, WriteSimulationError};
 pub use read::{Intervals, SimulationRecord};
 pub use write::{Returned, SimulationWriter, Unwritten};
 
-/// Name of the format; the record carries it with [`SIMULATION_VERSION`] after a slash.
+/// Name of the format. The record has it with [`SIMULATION_VERSION`] after a slash.
 ///
 /// Version 1: the first.
 pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";

@@ -41,7 +41,7 @@ const BLANK: Interval = Interval {
     of_others: None,
 };
 
-/// The record of a simulation: its head, and a file with intervals that are read as they are asked for.
+/// The record of a simulation: its head, and a file from which intervals are read on demand.
 #[derive(Debug)]
 pub struct SimulationRecord {
     /// Everything but the intervals.
@@ -50,7 +50,7 @@ pub struct SimulationRecord {
 }
 
 impl SimulationRecord {
-    /// Reads the head, and checks that the whole file is as it was written.
+    /// Reads the head, and checks that the whole file is unchanged.
     pub fn read(source: impl Into<switchcost_record::Source>) -> Result<Self, ReadSimulationError> {
         let file = RecordFile(source.into());
         file.check_whole()?;
@@ -59,12 +59,12 @@ impl SimulationRecord {
         Ok(SimulationRecord { head, file })
     }
 
-    /// Where the record is.
+    /// Path of the record.
     pub fn path(&self) -> &Path {
         self.file.0.path()
     }
 
-    /// The intervals from the first on, in batches: one batch is in memory at a time.
+    /// All intervals, in batches; one batch is in memory at a time.
     pub fn intervals(&self) -> Result<Intervals<'_>, ReadSimulationError> {
         let place = &self.file;
         let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 /// A file that is to be. Dropped, it leaves nothing.
 pub(crate) enum Draft {
     Unnamed(File),
-    /// Where the file system has no files without a name.
+    /// A named file, if the file system has no unnamed files.
     Named(NamedTempFile),
 }
 

@@ -31,8 +31,7 @@ const RETURNED_AT_ONCE: u64 = 1 << 16;
 /// What the footer has beside the head: the row groups. At least this is left for them.
 const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;
 
-/// Writes the record of a simulation. The file comes into being when [`finish`](Self::finish) returns: all of it, or
-/// nothing.
+/// Writes the record of a simulation. The file appears when [`finish`](Self::finish) returns: whole, or not at all.
 pub struct SimulationWriter {
     path: PathBuf,
     readers: Readers,
@@ -69,12 +68,12 @@ impl SimulationWriter {
         })
     }
 
-    /// The same, for these readers.
+    /// Restricts the file to these readers.
     pub fn for_readers(self, readers: Readers) -> Self {
         SimulationWriter { readers, ..self }
     }
 
-    /// Row groups of so many rows instead of 1,048,576: for tests of files with several.
+    /// Sets the rows of a row group, by default 1,048,576, for tests of files with several.
     #[doc(hidden)]
     pub fn with_row_group_rows(mut self, rows: u64) -> Self {
         self.row_group_rows = rows.clamp(1, ROW_GROUP_ROWS);
@@ -105,7 +104,7 @@ impl SimulationWriter {
             .map_err(|unwritten| unwritten.error)
     }
 
-    /// The same, and if there is no room for the file, its intervals.
+    /// Writes the file as [`finish`](Self::finish) does; if there is no room for it, returns its intervals.
     pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
         let SimulationWriter {
@@ -133,9 +132,9 @@ impl SimulationWriter {
 
 /// A record that could not be written.
 pub struct Unwritten {
-    /// Why.
+    /// The error.
     pub error: WriteSimulationError,
-    /// What would be in it beside the head, if that is still known.
+    /// Intervals of the record, if they are still known.
     pub intervals: Option<Box<Returned>>,
 }
 

@@ -37,9 +37,9 @@ pub(crate) enum Exit {
     Record,
     /// 6: `compare`, `ab`: a cost has grown by more than was allowed.
     Grown,
-    /// 128 + the signal that ended it.
+    /// 128 plus the signal that ended the program.
     Signal(u8),
-    /// That of the command that was observed or traced, and failed: as a shell has it.
+    /// Exit code of the failed command that was observed or traced, as from a shell.
     Command(u8),
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum NoHome {
     Unset(&'static str),
     #[error("found no folder {}, which HOME names", .0.display())]
     Missing(PathBuf),
-    /// It is for the administrator to say what is in `/`: what a daemon has for a home (`/`, `/nonexistent`) is not to be made.
+    /// A folder in `/` that is not created: a daemon's home (`/`, `/nonexistent`) is the administrator's concern.
     #[error("found nothing of {} to be there", .0.display())]
     InRoot(PathBuf),
     #[error("found {} not to be written ({why})", .folder.display())]

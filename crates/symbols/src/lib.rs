@@ -16,16 +16,16 @@ use object::read::{Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache
 use rustix::fs::{Mode, OFlags};
 use table::Table;
 
-/// What lies at a place.
+/// Function and source line of a place in an object file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// The function, demangled; if code is inlined, the one that it was inlined into.
+    /// Name of the function, demangled; for inlined code, the function into which it was inlined.
     pub function: Option<String>,
     /// `file:line` of the code itself, inlined or not.
     pub line: Option<String>,
 }
 
-/// Objects that were opened, each once.
+/// A cache of opened object files.
 #[derive(Default)]
 pub struct Symbols {
     objects: HashMap<(PathBuf, Option<String>), Option<Opened>>,
@@ -53,16 +53,16 @@ const LARGEST_OBJECT: u64 = 4 << 30;
 const MOST_OBJECTS: usize = 256;
 
 impl Symbols {
-    /// What lies at `offset` of the file at `path`. Nothing is known if the file is gone, is another one than was
-    /// traced (its build ID, in hexadecimal, differs), or says nothing about the place.
+    /// Function and line at `offset` of the file at `path`. Both are unknown if the file is gone, is another file than was traced (its
+    /// build ID, in hexadecimal, differs), or does not describe the place.
     pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> SourceLocation {
         self.opened(path, build_id)
             .map(|opened| opened.place(offset))
             .unwrap_or_default()
     }
 
-    /// The function or variable at `offset` of the file at `path`, by its table of symbols alone, or the section that it lies in, with
-    /// the file's name: `libc.so.6 .dynsym`. None as in [`Symbols::resolve`].
+    /// Function or variable at `offset` of the file at `path`, by its symbol table alone, or the section that contains it, with the
+    /// file's name: `libc.so.6 .dynsym`. `None` as in [`Symbols::resolve`].
     pub fn symbol_or_section(
         &mut self,
         path: &Path,
@@ -217,8 +217,8 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
     }
 }
 
-/// Where in the file at `path` a function begins, by any of its names there. None if it has no symbol of that name, as after strip(1),
-/// but for what it exports.
+/// Offset of a function in the file at `path`, by any of its names. `None` if there is no symbol of that name, as after strip(1) for
+/// functions that are not exported.
 pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
     let contents = ReadCache::new(open_regular(path)?);
     let file = object::File::parse(&contents).ok()?;
@@ -253,7 +253,7 @@ fn debug_file(build_id: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Bytes as lower-case hexadecimal digits, as build IDs are written.
+/// Formats bytes as lower-case hexadecimal digits, as in build IDs.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut text, byte| {

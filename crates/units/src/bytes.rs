@@ -31,12 +31,12 @@ const UNITS: [(&str, u64); 4] = [
 ];
 
 impl Bytes {
-    /// One kibibyte times `n`.
+    /// `n` kibibytes.
     pub const fn kib(n: u64) -> Self {
         Bytes(n << 10)
     }
 
-    /// One mebibyte times `n`.
+    /// `n` mebibytes.
     pub const fn mib(n: u64) -> Self {
         Bytes(n << 20)
     }

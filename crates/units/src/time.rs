@@ -41,7 +41,7 @@ impl Nanos {
         Nanos(n * 1_000_000_000)
     }
 
-    /// `self - other`, or zero where `other` is later.
+    /// `self - other`, or zero if `other` is later.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Nanos(self.0.saturating_sub(other.0))
     }
@@ -161,22 +161,22 @@ impl Sub for Ticks {
     }
 }
 
-/// How many ticks of the run's clock make a second, as calibrated against the kernel's raw monotonic clock.
+/// Ticks per second of the run's clock, as calibrated against the kernel's raw monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[schemars(inline)]
 #[serde(transparent)]
 pub struct TickRate(pub u64);
 
 impl TickRate {
-    /// A clock that counts nanoseconds.
+    /// Rate of a clock that counts nanoseconds.
     pub const NANOSECONDS: TickRate = TickRate(1_000_000_000);
 
-    /// Ticks as whole nanoseconds, rounded down.
+    /// Converts ticks to whole nanoseconds, rounded down.
     pub const fn nanos(self, ticks: Ticks) -> Nanos {
         Nanos((ticks.0 as u128 * 1_000_000_000 / self.0 as u128) as u64)
     }
 
-    /// A span as whole ticks, rounded down.
+    /// Converts a span of time to whole ticks, rounded down.
     pub const fn ticks(self, nanos: Nanos) -> Ticks {
         Ticks((nanos.0 as u128 * self.0 as u128 / 1_000_000_000) as u64)
     }

@@ -13,13 +13,13 @@ use crate::{Access, ELEMENT_BYTES, Pattern, WorkingSet};
 pub struct Touch {
     /// Address of the element's first byte.
     pub address: u64,
-    /// Whether it stores.
+    /// Whether the access is a store.
     pub is_store: bool,
 }
 
-/// Every load and store that one [`walk`](crate::walk()) of `set` makes, in its order, for an array at `base` that was
-/// [prepared](crate::prepare()) with `seed` (which only a chase looks at). A chase holds its cycle in memory, one word
-/// for each node. Nothing for a set that [`WorkingSet::check`] refuses.
+/// Every load and store of one [`walk`](crate::walk()) of `set`, in order, for an array at `base` that was [prepared](crate::prepare())
+/// with `seed` (which matters only for a chase). A chase holds its cycle in memory, one word for each node. Empty for a set that
+/// [`WorkingSet::check`] refuses.
 pub fn addresses(
     set: &WorkingSet,
     base: u64,

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::addresses::cycle;
 use crate::{Access, Pattern, WorkingSet};
 
-/// Makes `memory` ready for [`walk`]: writes every element once, so that every page is present, and lays the chase's
-/// cycle, the same one for the same `seed`.
+/// Prepares `memory` for [`walk`]: writes every element once, so that every page is present, and lays the chase's cycle, which is the
+/// same for the same `seed`.
 ///
-/// `memory` holds [`WorkingSet::elements`] doubles. Elements of a strided set start at 1.0; in a chase the first word
-/// of each node is the index of the next node's first word.
+/// `memory` holds [`WorkingSet::elements`] doubles. Elements of a strided set start at 1.0; in a chase the first word of each node is
+/// the index of the next node's first word.
 pub fn prepare(memory: &[AtomicU64], set: &WorkingSet, seed: u64) {
     for element in memory {
         element.store(1.0_f64.to_bits(), Relaxed);

@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 /// The size of one element: a double, as in Li, Ding and Shen 2007.
 pub const ELEMENT_BYTES: u64 = 8;
 
-/// What a walk does with each element.
+/// Access of a walk to each element.
 #[derive(
     Clone,
     Copy,
@@ -26,15 +26,15 @@ pub const ELEMENT_BYTES: u64 = 8;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Access {
-    /// Load it and add it to a sum.
+    /// Loads the element and adds it to a sum.
     Read,
-    /// Overwrite it.
+    /// Overwrites the element.
     Write,
-    /// Load it, add one, store it (`a[j]++`).
+    /// Loads the element, adds one, and stores it (`a[j]++`).
     Rmw,
 }
 
-/// In which order a walk visits the elements.
+/// Order in which a walk visits the elements.
 #[derive(
     Clone,
     Copy,
@@ -60,7 +60,7 @@ pub enum Pattern {
     Chase,
 }
 
-/// Whether the tasks walk memory of their own.
+/// Whether each task has its own array.
 #[derive(
     Clone,
     Copy,
@@ -86,7 +86,7 @@ pub enum Sharing {
     Shared,
 }
 
-/// The pages under the array.
+/// Kind of pages of an array.
 #[derive(
     Clone,
     Copy,
@@ -108,22 +108,22 @@ pub enum Sharing {
 pub enum Pages {
     /// The machine's base pages, 4 KiB on x86-64.
     Base,
-    /// Transparent huge pages, 2 MiB on x86-64; refused where the kernel does not grant them.
+    /// Transparent huge pages, 2 MiB on x86-64; refused if the kernel does not grant them.
     Huge,
 }
 
-/// The memory that each task touches between two switches, and how.
+/// The memory that each task touches between two switches, and the kind of walk.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
 pub struct WorkingSet {
-    /// Size of one array in bytes; 0 means that nothing is touched.
+    /// Size of one array in bytes; 0 means no memory.
     pub size_bytes: Bytes,
-    /// Distance between two elements touched one after the other, or the size of a node of the chase, in bytes.
+    /// Distance between consecutively touched elements, or the size of a node of the chase, in bytes.
     pub stride_bytes: Bytes,
-    /// What is done with each element.
+    /// Access to each element.
     pub access: Access,
-    /// The order.
+    /// Order of the elements.
     pub pattern: Pattern,
     /// Private or shared arrays.
     pub sharing: Sharing,
@@ -131,10 +131,10 @@ pub struct WorkingSet {
     pub pages: Pages,
 }
 
-/// Why a working set cannot be walked. Reads well after "cannot measure a working set: ".
+/// Why a working set cannot be walked. Follows "cannot measure a working set: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitWorkingSet {
-    /// A size that holds no whole number of elements.
+    /// A size that is no whole number of elements.
     #[error(
         "found a size of {0}, need 0 or a multiple of one element (8 B); round the size to a multiple of 8"
     )]
@@ -167,7 +167,7 @@ pub enum UnfitWorkingSet {
 }
 
 impl WorkingSet {
-    /// Nothing touched: the working set of a direct cost.
+    /// The empty working set of a direct cost.
     pub const NONE: WorkingSet = WorkingSet {
         size_bytes: Bytes(0),
         stride_bytes: Bytes(ELEMENT_BYTES),
@@ -177,7 +177,7 @@ impl WorkingSet {
         pages: Pages::Base,
     };
 
-    /// Whether nothing is touched.
+    /// Whether no memory is touched.
     pub const fn is_empty(&self) -> bool {
         self.size_bytes.0 == 0
     }
@@ -192,7 +192,7 @@ impl WorkingSet {
         (self.stride_bytes.0 / ELEMENT_BYTES) as usize
     }
 
-    /// How many touches one walk makes: each element once, or each node once for a chase.
+    /// Number of touches of one walk: each element once, or each node once for a chase.
     pub const fn touches(&self) -> usize {
         match self.pattern {
             Pattern::Strided => self.elements(),
@@ -200,7 +200,7 @@ impl WorkingSet {
         }
     }
 
-    /// Checks that the walk exists as described.
+    /// Checks that the walk is possible.
     pub fn check(&self) -> Result<(), UnfitWorkingSet> {
         let (size, stride) = (self.size_bytes, self.stride_bytes);
         if !size.0.is_multiple_of(ELEMENT_BYTES) {

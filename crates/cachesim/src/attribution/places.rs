@@ -34,13 +34,13 @@ struct Slot<C> {
 /// A file that is mapped at some addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
-    /// Its path; hostile data.
+    /// Path of the file; hostile text until escaped.
     pub path: String,
-    /// Its GNU build ID in hexadecimal, if it has one.
+    /// GNU build ID of the file in hexadecimal, if any.
     pub build_id: Option<String>,
 }
 
-/// Gives the name of what lies at an offset of a file, or at an address without one; none if that is not known.
+/// Function that names an offset of a file, or an address without a file; `None` if the name is not known.
 pub type Names<'n> = dyn FnMut(Option<&Object>, u64) -> Option<String> + 'n;
 
 /// What is added up at one place.

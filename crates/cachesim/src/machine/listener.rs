@@ -110,13 +110,13 @@ pub(crate) struct LevelRequest {
 /// How a line left the sets of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// For a line that came in.
+    /// The line left for a line that came in.
     Replaced,
-    /// An inclusive level lost it.
+    /// The line left because an inclusive level lost it.
     Lost,
-    /// Taken up from an exclusive level.
+    /// A nearer level took the line from an exclusive level.
     Taken,
-    /// All lines left.
+    /// A flush took all lines.
     Flushed,
 }
 
@@ -135,10 +135,11 @@ pub(crate) enum Origin {
     Intrinsic,
     Flushed,
     ByOthers,
-    /// The process drove the line out itself, and would not have done so alone.
+    /// The process evicted the line itself, and would not have done so alone.
     Aged,
     ByKernel,
-    /// Aged in a level in which a process's lines are not in the same order as alone: no process need have caused it.
+    /// The process evicted the line itself, in a level whose lines are not in the same order as alone, so no other process need have
+    /// caused it.
     State,
 }
 
@@ -172,9 +173,9 @@ impl Origin {
 /// What a line is asked for faster for in the shared view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gain {
-    /// Another process brought the line in, and the one that asks had had it before.
+    /// Another process brought the line in again for a process that had had it before.
     FromOthers,
-    /// The same, but it had never had the line: it finds what another has loaded, once.
+    /// Another process brought the line in, which the requesting process had never had; this happens once.
     FirstTouch,
     /// The state of replacement, prefetch, buffers or buses differs.
     State,

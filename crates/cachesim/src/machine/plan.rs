@@ -218,21 +218,21 @@ fn set_carrying(levels: &mut [LevelPlan]) {
 /// Why views that look up the same may differ in which lines of a set they used last, or why it would not help to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
-    /// What leaves is not what was used longest ago.
+    /// The replaced line is not the least recently used.
     Replacement,
-    /// Lines come back from beside the sets, or come in unasked.
+    /// Lines come back from a victim cache, or come in without a request.
     VictimCache,
     StreamBuffers,
     Prefetch,
-    /// Programs may fill some ways only.
+    /// Programs may fill only some ways.
     Partition,
-    /// A line that is found leaves.
+    /// A line that is found leaves the level.
     Exclusive,
-    /// The physical address of a line is that of the request that brought it in, which may differ between views.
+    /// A line keeps the physical address of the request that brought it in, which may differ between views.
     CarriedAddress,
-    /// When a request comes matters, and each view has a clock of its own.
+    /// The time of a request matters, and each view has a clock of its own.
     Time,
-    /// It is asked by one view at a time.
+    /// The level is asked by one view at a time.
     Behind,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Order {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// One way: there is no choice.
+    /// One way, so there is no choice.
     Direct,
     Lru,
     Fifo,

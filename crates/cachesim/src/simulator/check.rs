@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use switchcost_trace::{Chunk, Mark, ProcessId};
 
-/// Why a simulation cannot go on. Reads well after "failed to simulate: ".
+/// Why a simulation cannot continue. Follows "failed to simulate: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
     /// A design that cannot be built.

@@ -11,7 +11,7 @@ use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
 pub(super) enum Runner {
-    /// A design, with its number.
+    /// A single design, with its number.
     One(u16, Box<Machine<Attribution>>),
     Many(Box<Family>),
 }

@@ -12,9 +12,9 @@ use super::through::MOST_MEMBERS;
 /// Where the requests of swept levels come from, and where they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// From other levels to memory.
+    /// The level after it is memory.
     Last,
-    /// From other levels to others, which each member has for itself.
+    /// The levels after it are each member's own.
     Between,
 }
 

@@ -10,13 +10,13 @@ const EXECVEAT: u16 = 322;
 /// What became of a task that went into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is back; this was counted meanwhile.
+    /// The task is back; these switches were counted meanwhile.
     Back(Counts),
-    /// It sleeps there.
+    /// The task sleeps in the system call.
     Asleep,
-    /// It has ended.
+    /// The task has ended.
     Gone,
-    /// No one can say any more.
+    /// Not known any more.
     Unknown,
 }
 

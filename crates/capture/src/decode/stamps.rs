@@ -52,15 +52,15 @@ impl Stamp {
 /// How a run ended, as its task reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// It went into the kernel; what came of that it can only say when it is back.
+    /// The task entered the kernel; only its return shows what came of that.
     Syscall,
-    /// The kernel took the CPU, so often since the run began.
+    /// The kernel preempted the task; with the counts since the run began.
     Preempted(Counts),
-    /// It had no room to write.
+    /// The task had no room to write; with the counts since the run began.
     Waiting(Counts),
-    /// Another thread of its process went on.
+    /// Another thread of the process took Valgrind's lock.
     Lock,
-    /// It ended.
+    /// The task ended.
     Ended,
 }
 

@@ -17,7 +17,7 @@ pub(super) enum Entry {
         /// Seconds since 1970; none for [`TIME`].
         modified: Option<u32>,
     },
-    /// A device for characters, by its numbers.
+    /// A character device, by its numbers.
     Device(u32, u32),
 }
 

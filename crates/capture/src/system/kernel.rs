@@ -12,23 +12,24 @@ use switchcost_record::trust::{make_folder, make_private, open_found};
 
 use crate::guest_error::GuestError;
 
-/// An image that QEMU can boot.
+/// A kernel image that QEMU can boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its file.
+    /// Path of the image.
     pub image: PathBuf,
 }
 
-/// A package of the distribution's.
+/// A package of the distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its name, or that of one that depends on it.
+    /// Name of the kernel's package, or of one that depends on it.
     pub name: String,
 }
 
-/// The newest image in the folders `vmlinuz*` of which are looked for, or else in /boot.
+/// Finds the newest image `vmlinuz*` in these folders, or else in /boot.
 ///
 /// # Errors
+///
 /// If there is none.
 pub fn find_kernel(folders: &[PathBuf]) -> Result<Kernel, GuestError> {
     let boot = PathBuf::from("/boot");
@@ -68,10 +69,11 @@ fn numbers(path: &Path) -> Vec<u64> {
         .collect()
 }
 
-/// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or takes the one that an earlier call has kept.
+/// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or uses the image that an earlier call has kept.
 ///
 /// # Errors
-/// If the package manager has no such package, or there is none.
+///
+/// If the package manager has no such package, or if there is no package manager.
 pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     let refuse = |why: String| GuestError::Package {
         name: package.name.clone(),

@@ -12,17 +12,17 @@ const INIT: &str = "guest-init";
 /// The folder, beside that of the Valgrind tool.
 const FOLDER: &str = "qemu";
 
-/// Where they are.
+/// Paths of the QEMU plugin and of the guest's first process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The folder with the plugins; and with kernels, if some were fetched.
+    /// Folder with the plugins, and with downloaded kernels.
     pub folder: PathBuf,
-    /// The first process.
+    /// Path of the guest's first process.
     pub init: PathBuf,
 }
 
 impl Parts {
-    /// Those in a folder.
+    /// The parts in a folder.
     pub fn new(folder: PathBuf) -> Parts {
         Parts {
             init: folder.join(INIT),
@@ -30,11 +30,12 @@ impl Parts {
         }
     }
 
-    /// Looks for them in the folder that SWITCHCOST_QEMU_DIR names, or else beside this program: where they are installed
+    /// Looks for the parts in the folder that SWITCHCOST_QEMU_DIR names, or else beside this program: where they are installed
     /// (`../libexec/switchcost`), and where they are built (`../qemu`, `./qemu`, and for tests a folder further up).
     ///
     /// # Errors
-    /// If they are nowhere, or there are none for this processor.
+    ///
+    /// If the parts are not found, or do not exist for this processor.
     pub fn find() -> Result<Parts, GuestError> {
         check_processor(std::env::consts::ARCH)?;
         let named = std::env::var_os("SWITCHCOST_QEMU_DIR").filter(|folder| !folder.is_empty());

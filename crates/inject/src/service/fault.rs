@@ -9,13 +9,13 @@ pub(crate) const LOOK: Nanos = Nanos::seconds(1);
 /// Who has less of a CPU is hardly ever preempted.
 pub(crate) const LEAST_SHARE: f64 = 0.02;
 
-/// Why a service cannot be measured. Reads well after "failed to inject: ".
+/// Why a service cannot be measured. Follows "failed to inject: " in a message.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceFault {
-    /// Nothing has that number.
+    /// There is no process or thread with this ID.
     #[error("found no process {0}, need one that runs; see ps -e")]
     NoProcess(u32),
-    /// The kernel keeps no account of CPU time.
+    /// The kernel does not count CPU time of tasks.
     #[error(
         "found no CPU time of threads in /proc/PID/schedstat, need it; it is there with CONFIG_SCHED_INFO, as distributions build it"
     )]
@@ -30,12 +30,12 @@ pub enum ServiceFault {
         /// Its name.
         name: String,
     },
-    /// It may not run where it is wanted.
+    /// The thread may not run on the wanted CPU.
     #[error(
         "found a thread that cannot be placed on a CPU ({0}), need one that can; kernel threads of a CPU stay where they are"
     )]
     NotPlaced(io::Error),
-    /// No task can take its CPU.
+    /// No task of ours can take the CPU from the thread.
     #[error(
         "found thread {0} with the highest real-time priority, or with deadlines, need one whose CPU can be taken; give it a priority below \
          98: chrt -r -p 50 {0}"
@@ -67,7 +67,7 @@ pub enum ServiceFault {
         /// Its name.
         name: String,
     },
-    /// The kernel does not count it.
+    /// The kernel does not count the work.
     #[error("{0}")]
     NotCounted(#[from] switchcost_host::perf::Unavailable),
     /// A command that prints something else.
@@ -81,10 +81,10 @@ pub enum ServiceFault {
         /// What it has printed.
         found: String,
     },
-    /// It ended.
+    /// The service ended.
     #[error("found that process {0} has ended after {1}, need one that goes on")]
     Ended(u32, Nanos),
-    /// No preemptor was to be had.
+    /// No preemptor could be started.
     #[error("{0}")]
     Refused(String),
 }

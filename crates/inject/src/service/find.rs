@@ -23,21 +23,21 @@ const LEAST_WORK: f64 = 100.0;
 /// No phase is longer, whatever is done in it.
 const LONGEST_PHASE: Nanos = Nanos::seconds(1);
 
-/// The thread that does the work.
+/// The thread that does the service's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which.
+    /// Identity of the thread.
     pub id: ThreadId,
-    /// Its name; hostile text until escaped.
+    /// Name of the thread; hostile text until escaped.
     pub name: String,
-    /// The CPU that it was on last.
+    /// CPU that the thread was on last.
     pub cpu: CpuId,
-    /// What it did.
+    /// Activity of the thread.
     pub look: Look,
 }
 
 impl Found {
-    /// How long a phase is, so that there is enough work in it.
+    /// Length of a phase with enough work in it.
     pub fn phase(&self, work: &Work) -> Nanos {
         let rate = self.look.work as f64 / self.look.wall_ns.0.max(1) as f64;
         let enough = Nanos((LEAST_WORK / rate.max(1e-9)) as u64).min(LONGEST_PHASE);
@@ -66,11 +66,12 @@ impl Found {
     }
 }
 
-/// The busiest thread of a process and of those that it has started, or the one of that number; and what it does in a second. `work` is
-/// how the user has it.
+/// Finds the busiest thread of a process and its descendants, or the thread with that ID, and measures its activity for a second.
+/// `work` is the user's description of the work.
 ///
 /// # Errors
-/// If there is none, it does nothing, or its work cannot be counted.
+///
+/// If there is no such thread, the thread does nothing, or its work cannot be counted.
 pub fn find(
     number: u32,
     counted: &Work,

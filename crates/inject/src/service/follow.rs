@@ -12,25 +12,26 @@ use crate::ask::{GLANCE, INJECTION_ARGUMENT, TIMEOUT, ended};
 use crate::protocol::Request;
 use crate::run::{Progress, Stop};
 
-/// Reports what comes of an order, reply by reply.
+/// Reports on an order, reply by reply.
 pub trait Follower {
     /// The next reply; none if it was stopped.
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
 }
 
-/// How following has ended.
+/// How following a service has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Followed {
-    /// It was stopped.
+    /// Whether it was stopped.
     pub is_interrupted: bool,
-    /// The service has ended.
+    /// Whether the service has ended by itself.
     pub has_service_ended: bool,
 }
 
-/// Hands every group to `sink`, until it is over.
+/// Hands every group to `sink` until the time is over.
 ///
 /// # Errors
-/// The sink's, and if it cannot be done.
+///
+/// The sink's errors, and if the order cannot be carried out.
 pub fn follow<E: From<ServiceFault>>(
     follower: &mut dyn Follower,
     stop: &mut dyn Stop<Group>,
@@ -65,7 +66,7 @@ pub fn follow<E: From<ServiceFault>>(
     }
 }
 
-/// The process of the preemptor; it ends with this.
+/// The process of the preemptor, which ends when this is dropped.
 pub struct ProcessFollower {
     process: FreshProcess,
     latest: Nanos,
@@ -73,10 +74,11 @@ pub struct ProcessFollower {
 }
 
 impl ProcessFollower {
-    /// Starts it.
+    /// Starts the process of the preemptor.
     ///
     /// # Errors
-    /// If there is no process to be had.
+    ///
+    /// If no process can be started.
     pub fn start(order: ServiceOrder) -> Result<ProcessFollower, ServiceFault> {
         // The last group may begin right before the end.
         let phase = order

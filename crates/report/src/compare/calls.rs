@@ -12,9 +12,9 @@ const MOST_CASES: usize = 4;
 /// Which cases have rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Those whose calls are shown to differ, as many as one screen has space for.
+    /// Only calls that are shown to differ, as many as fit on one screen.
     Changed,
-    /// All.
+    /// All calls.
     All,
 }
 

@@ -27,7 +27,7 @@ impl OutputFormat for &History {
     const NAME: &'static str = "switchcost.history/1";
 }
 
-/// Writes costs through many states.
+/// Renders costs over many states.
 pub fn render_history(history: &History, format: Format, style: Style) -> String {
     written(history, format, style)
 }

@@ -21,7 +21,7 @@ impl OutputFormat for &InTurns {
     const NAME: &'static str = "switchcost.ab/1";
 }
 
-/// Writes what runs in turns came to.
+/// Renders the result of alternating runs.
 pub fn render_in_turns(turns: &InTurns, format: Format, style: Style) -> String {
     written(turns, format, style)
 }

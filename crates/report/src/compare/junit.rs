@@ -10,7 +10,7 @@ use super::answer;
 use super::words::{in_percent, judged, label, quantity, side};
 use crate::plain::plain;
 
-/// The text of such a file.
+/// Renders a comparison as a JUnit file.
 pub fn junit(comparison: &Comparison) -> String {
     let tests: Vec<&Pair> = comparison
         .pairs

@@ -11,7 +11,7 @@ use crate::quantity::confidence;
 /// More numbers than this are left out, and counted.
 const MOST_ROWS: usize = 40;
 
-/// The text of such a comment.
+/// Renders a comparison as a Markdown comment.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut parts = vec![inert(&answer::answer(comparison)), table(comparison)];
     parts.extend(

@@ -11,25 +11,25 @@ use crate::quantity::{NO_NUMBER, is_cost, number, rounded, share, time, with_int
 /// What an axis counts, and how its places are named.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scale {
-    /// Nanoseconds, logarithmic.
+    /// Nanoseconds on a logarithmic axis.
     Time,
     /// Nanoseconds from 0 on, in the unit of the largest.
     Span,
-    /// Bytes, logarithmic.
+    /// Bytes on a logarithmic axis.
     Size,
-    /// Numbers.
+    /// Numbers on a linear axis.
     Linear,
-    /// Numbers from 0 on.
+    /// Numbers on a linear axis from 0 on.
     Zero,
-    /// Numbers, logarithmic.
+    /// Numbers on a logarithmic axis.
     Log,
-    /// Whole numbers, few enough to be named.
+    /// Whole numbers, few enough to label each.
     Count,
     /// Shares of 1.
     Share,
     /// Names at 0, 1, 2 and so on.
     Names(Vec<String>),
-    /// Bins at 0, 1, 2 and so on, and the names of their edges: one more, empty if the last bin has no end.
+    /// Bins at 0, 1, 2 and so on, with the names of their edges: one more than bins, empty if the last bin is open.
     Edges(Vec<String>),
 }
 
@@ -97,7 +97,7 @@ pub(super) enum Kind {
     AtMost,
     /// The interval has no upper end.
     AtLeast,
-    /// There is a result, and nothing of it to be drawn.
+    /// A result without anything to draw.
     Missing,
 }
 
@@ -186,20 +186,20 @@ impl Point {
 pub(crate) enum Look {
     /// Points joined by a line.
     Line,
-    /// The same, dashed: what was published, or is a bound.
+    /// A dashed line, for published values and bounds.
     Dashed,
     /// Points alone.
     Dots,
     /// A cloud of many.
     Cloud,
-    /// What is not to be relied on.
+    /// Crosses, for unreliable values.
     Crosses,
     /// Areas on top of one another.
     Area,
     Bars,
-    /// From the low to the high end, in grey, with a mark at the height.
+    /// A grey bar from the low to the high end, with a mark at the height.
     Range,
-    /// The same as a broad band without a mark.
+    /// A broad band from the low to the high end, without a mark.
     Band,
 }
 

@@ -21,7 +21,7 @@ use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
-/// The findings as text that ends in a newline.
+/// Renders the findings as text that ends in a newline.
 pub fn render(record: &Injection, findings: &Findings, format: Format, style: Style) -> String {
     written(&Injected { record, findings }, format, style)
 }

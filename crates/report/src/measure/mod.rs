@@ -31,7 +31,7 @@ use crate::format::{InEveryFormat, written};
 use crate::page::{Block, Page};
 use crate::{Format, Style};
 
-/// The findings of a record as text that ends in a newline.
+/// Renders the findings of a record as text that ends in a newline.
 pub fn render(record: &MeasureRecord, findings: &Findings, format: Format, style: Style) -> String {
     written(&Measured { record, findings }, format, style)
 }

@@ -30,7 +30,7 @@ struct PaperClaims {
     claims: Vec<Entry>,
 }
 
-/// Writes the claims of these papers.
+/// Renders the claims of these papers.
 pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
     written(&papers, format, style)
 }

@@ -5,7 +5,7 @@ use switchcost_reproduce::{Paper, Verdicts};
 
 use super::{Reproduction, answer};
 
-/// A paper with its page in the same folder.
+/// A paper whose page is in the same folder.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Listed {
     pub(crate) paper: Paper,
@@ -42,7 +42,7 @@ impl Listed {
         }
     }
 
-    /// The first paper of what [`super::render`] wrote as JSON; none if that is of another version.
+    /// Reads the first paper of JSON that [`super::render`] wrote; `None` if it is of another version.
     pub fn read(json: &str) -> Option<Listed> {
         serde_json::from_str::<Report>(json)
             .ok()?

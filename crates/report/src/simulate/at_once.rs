@@ -12,12 +12,12 @@ use crate::page::Page;
 use crate::quantity::{count, share};
 use crate::{Format, Style};
 
-/// One design's last level in both.
+/// Counts of one design's last level, time-shared and used concurrently.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct AtOnce {
-    /// In long turns.
+    /// Counts with long time slices.
     pub in_turn: LastLevelCounts,
-    /// A few instructions of each process after another.
+    /// Counts with a few instructions of each process after another.
     pub at_once: LastLevelCounts,
 }
 
@@ -39,7 +39,7 @@ impl OutputFormat for Report<'_> {
     const NAME: &'static str = "switchcost.simulate-at-once/1";
 }
 
-/// What last levels miss, as text that ends in a newline; `turns` are the instructions of a turn in both.
+/// Renders the misses of last levels as text that ends in a newline; `turns` are the instructions of a time slice in both ways.
 pub fn render_at_once(
     source: &str,
     turns: [u64; 2],

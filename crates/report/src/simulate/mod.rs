@@ -44,7 +44,7 @@ pub use trials::render_trials;
 /// Designs that the terminal shows in detail; all stand in the first table.
 const DETAILED: usize = 6;
 
-/// The findings of a record as text that ends in a newline.
+/// Renders the findings of a record as text that ends in a newline.
 pub fn render(head: &Simulation, findings: &Findings, format: Format, style: Style) -> String {
     written(&Simulated { head, findings }, format, style)
 }

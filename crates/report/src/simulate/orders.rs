@@ -28,7 +28,8 @@ impl OutputFormat for Orders<'_> {
     const NAME: &'static str = "switchcost.simulate-orders/1";
 }
 
-/// What [`switchcost_analysis::simulation::over_orders`] found in simulations of one source, as text that ends in a newline.
+/// Renders the findings of [`switchcost_analysis::simulation::over_orders`] for simulations of one source, as text that ends in a
+/// newline.
 pub fn render_orders(
     source: &str,
     orders: &[OrderFinding],

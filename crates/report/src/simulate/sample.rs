@@ -21,22 +21,22 @@ const DESIGNS: usize = 3;
 const NOT_ESTIMATED: &str = "not estimated: the cost of a switch, which is a sum over turns from their start to their end, which parts are not; \
                              --only-intervals simulates a long part of the trace";
 
-/// What parts that were chosen at random say of all of a trace.
+/// Estimates for a whole trace from parts chosen at random.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Sample {
-    /// The trace.
+    /// Name of the trace.
     pub source: String,
-    /// Instructions in it.
+    /// Instructions in the trace.
     pub trace_instructions: u64,
-    /// Parts that were simulated.
+    /// Number of simulated parts.
     pub parts: usize,
-    /// Instructions in each of them.
+    /// Instructions in each part.
     pub part_instructions: u64,
-    /// Instructions before each that were simulated, and not counted.
+    /// Instructions before each part that were simulated and not counted.
     pub warm_up_instructions: u64,
-    /// What chose them.
+    /// Seed of the choice.
     pub seed: u64,
-    /// Each design on the whole trace.
+    /// Estimates for each design.
     pub designs: Vec<SampleFinding>,
 }
 
@@ -45,7 +45,7 @@ impl OutputFormat for &Sample {
     const NAME: &'static str = "switchcost.simulate-sample/1";
 }
 
-/// What parts say of a trace, as text that ends in a newline.
+/// Renders estimates from parts of a trace as text that ends in a newline.
 pub fn render_sample(sample: &Sample, format: Format, style: Style) -> String {
     written(&sample, format, style)
 }

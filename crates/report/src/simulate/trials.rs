@@ -28,8 +28,8 @@ impl OutputFormat for Trials<'_> {
     const NAME: &'static str = "switchcost.simulate-trials/1";
 }
 
-/// Several records of one workload: what they have in common, and each as a row. `designs` is
-/// [`switchcost_analysis::simulation::over_trials`] of the findings. As CSV the records follow each other, each with its names.
+/// Renders several records of one workload: what they have in common, and each as a row. `designs` is
+/// [`switchcost_analysis::simulation::over_trials`] of the findings. As CSV the records follow each other, each with a line of names.
 pub fn render_trials(
     trials: &[(&Simulation, &Findings)],
     designs: &[TrialFinding],

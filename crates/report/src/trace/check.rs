@@ -40,7 +40,7 @@ impl OutputFormat for &Checked<'_> {
     const NAME: &'static str = "switchcost.trace-check/1";
 }
 
-/// What a check found, as text that ends in a newline. As CSV: one row for each problem.
+/// Renders the result of a check as text that ends in a newline. As CSV: one row for each problem.
 pub fn render_check(report: &CheckReport, format: Format, style: Style) -> String {
     let checked = Checked {
         is_sound: report.is_sound(),

@@ -81,7 +81,7 @@ struct ProcessRow {
     references: u64,
 }
 
-/// What is in a trace, as text that ends in a newline. As CSV: one row for each process.
+/// Renders the totals of a trace as text that ends in a newline. As CSV: one row for each process.
 pub fn render_info(summary: &TraceSummary, format: Format, style: Style) -> String {
     written(&info(summary), format, style)
 }

@@ -13,9 +13,9 @@ const MOST_LINKS: usize = 40;
 pub(super) enum Destination {
     /// This program's own standard output.
     Stdout,
-    /// What is there to be written to and not to be replaced: a device, a FIFO, what a process has open.
+    /// A device, FIFO or open file that is written to and not replaced.
     Stream(PathBuf),
-    /// A file, or room for one.
+    /// A file to be created or replaced.
     File(PathBuf),
 }
 

@@ -14,9 +14,9 @@ use crate::records::simulation;
 use crate::verbs::report::{self, Loaded};
 
 pub(super) enum Ended {
-    /// It is there.
+    /// The record has been written.
     Recorded(PathBuf),
-    /// It is gone with this process, and so is shown before the error.
+    /// The record could not be written, so the findings are shown before the error.
     Unrecorded(Box<(Simulation, Findings)>, WriteSimulationError),
 }
 

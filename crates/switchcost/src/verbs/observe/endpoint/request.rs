@@ -29,7 +29,7 @@ pub(super) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     OpenMetrics,
-    /// The text format 0.0.4 of Prometheus, which all its readers take.
+    /// The text format 0.0.4 of Prometheus, which all Prometheus readers accept.
     Prometheus,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Refused {
     Method,
     Body,
     LongHead,
-    /// It was not whole in time.
+    /// The request was not complete in time.
     Slow,
 }
 
